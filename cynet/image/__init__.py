@@ -11,5 +11,6 @@ from .geometry import *
 from .detection_iter import *
 from .image_iter import *
 from .rotate import *
+from . import common_parameters  # last: it puts text into docstrings
 
 __all__ = _public_names(globals())

@@ -27,8 +27,6 @@ class ResizeAug(Augmenter):
     ----------
     size : int
         Length of the shorter side.
-    interp : int
-        Method of interpolation, see :func:`imresize`.
 
     Examples
     --------
@@ -51,13 +49,6 @@ class ResizeAug(Augmenter):
 class ForceResizeAug(Augmenter):
     """Resize an image to (width, height), whatever the ratio of its sides.
 
-    Parameters
-    ----------
-    size : tuple of int
-        Width and height.
-    interp : int
-        Method of interpolation, see :func:`imresize`.
-
     Examples
     --------
     >>> mx.image.ForceResizeAug((6, 4))(mx.nd.zeros((8, 8, 3), dtype="uint8")).shape
@@ -77,13 +68,6 @@ class ForceResizeAug(Augmenter):
 class RandomCropAug(Augmenter):
     """A crop anywhere: see :func:`random_crop`.
 
-    Parameters
-    ----------
-    size : tuple of int
-        Width and height.
-    interp : int
-        Method of interpolation, see :func:`imresize`.
-
     Examples
     --------
     >>> mx.image.RandomCropAug((4, 6))(mx.nd.zeros((8, 10, 3), dtype="uint8")).shape
@@ -101,20 +85,6 @@ class RandomCropAug(Augmenter):
 @guarded
 class RandomSizedCropAug(Augmenter):
     """A crop of random area and ratio of sides: see :func:`random_size_crop`.
-
-    Parameters
-    ----------
-    size : tuple of int
-        Width and height.
-    area : float or (float, float)
-        Smallest and largest area of the crop, as a share of the image's area; one number is the
-        smallest, and the largest is 1.
-    ratio : (float, float)
-        Smallest and largest ratio of width to height of the crop.
-    interp : int
-        Method of interpolation, see :func:`imresize`.
-    min_area : float, optional
-        Deprecated name of `area`.
 
     Examples
     --------
@@ -144,13 +114,6 @@ class RandomSizedCropAug(Augmenter):
 @guarded
 class CenterCropAug(Augmenter):
     """The crop in the middle: see :func:`center_crop`.
-
-    Parameters
-    ----------
-    size : tuple of int
-        Width and height.
-    interp : int
-        Method of interpolation, see :func:`imresize`.
 
     Examples
     --------
@@ -234,17 +197,11 @@ def CreateAugmenter(
         Crop at a random place; if False, in the middle.
     rand_resize : bool
         With `rand_crop`, crop a random area of random ratio of width to height.
-    rand_mirror : bool
-        Mirror half of the images.
     mean, std : array of 3 numbers, or True, optional
         Mean and standard deviation to normalize by; True takes those of ImageNet. By default images
         are not normalized.
     brightness, contrast, saturation, hue, pca_noise : float
         Ranges of the changes of color; 0 leaves one out.
-    rand_gray : float
-        Probability that an image becomes gray.
-    inter_method : int
-        Method of interpolation, see :func:`imresize`.
 
     Raises
     ------

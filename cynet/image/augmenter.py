@@ -80,11 +80,6 @@ class Augmenter:
     def apply(self, array: Any) -> Any:
         """Change the pixels of an image.
 
-        Parameters
-        ----------
-        array : numpy.ndarray
-            Shape (H, W, C). It stays as it is.
-
         Returns
         -------
         numpy.ndarray

@@ -83,8 +83,6 @@ class DetAugmenter:
 
         Parameters
         ----------
-        array : numpy.ndarray
-            Shape (H, W, C). It stays as it is.
         label : numpy.ndarray
             Shape (N, 5) or wider: a box a row. It stays as it is.
 
@@ -358,8 +356,6 @@ class DetRandomPadAug(DetAugmenter):
         Smallest and largest area of the result, as a multiple of the image's area.
     max_attempts : int
         Number of sizes to try before the image is left as it is.
-    pad_val : tuple of float
-        Color of the border.
 
     Examples
     --------
@@ -508,25 +504,17 @@ def CreateDetAugmenter(
     rand_crop, rand_pad : float
         Probabilities of a crop (:class:`DetRandomCropAug`) and of a border
         (:class:`DetRandomPadAug`).
-    rand_gray : float
-        Probability that an image becomes gray.
-    rand_mirror : bool
-        Mirror half of the images.
     mean, std : array of 3 numbers, or True, optional
         Mean and standard deviation to normalize by; True takes those of ImageNet. By default images
         are not normalized.
     brightness, contrast, saturation, pca_noise, hue : float
         Ranges of the changes of color; 0 leaves one out.
-    inter_method : int
-        Method of interpolation, see :func:`imresize`.
     min_object_covered, aspect_ratio_range, min_eject_coverage, max_attempts
         See :class:`DetRandomCropAug`; lists make several of them, see
         :func:`CreateMultiRandCropAugmenter`.
     area_range : (float, float)
         Smallest area of a crop and largest area of an image with its border, as shares of the
         image's area.
-    pad_val : tuple of float
-        Color of the border.
 
     Raises
     ------

@@ -49,8 +49,6 @@ class ImageDetIter(ImageIter):
         See :class:`ImageIter`.
     aug_list : list of DetAugmenter, optional
         Augmenters of each image; by default ``CreateDetAugmenter(data_shape, **kwargs)``.
-    data_name, label_name : str
-        Names in ``provide_data`` and ``provide_label``.
     **kwargs
         Arguments of :func:`CreateDetAugmenter`.
 

@@ -141,8 +141,6 @@ def imdecode(
         The contents of the file.
     flag : int
         1 for three colors, 0 for gray, -1 for the channels that the file has.
-    to_rgb : bool
-        Order the colors red, green, blue; if False, blue, green, red.
     out : NDArray, optional
         Array that is filled with the image.
 
@@ -180,8 +178,6 @@ def imread(
         Path of the image.
     flag : int
         1 for three colors, 0 for gray, -1 for the channels that the file has.
-    to_rgb : bool
-        Order the colors red, green, blue; if False, blue, green, red.
     out : NDArray, optional
         Array that is filled with the image.
 
@@ -328,12 +324,8 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
 
     Parameters
     ----------
-    src : NDArray
-        An image (height, width, channels).
     size : int
         Length of the shorter side.
-    interp : int
-        Method of interpolation, see :func:`imresize`.
 
     Examples
     --------
@@ -363,16 +355,12 @@ def fixed_crop(
 
     Parameters
     ----------
-    src : NDArray
-        An image (height, width, channels).
     x0, y0 : int
         Left column and upper row of the crop.
     w, h : int
         Width and height of the crop.
     size : tuple of int, optional
         Width and height that the crop is resized to.
-    interp : int
-        Method of interpolation, see :func:`imresize`.
 
     Raises
     ------
@@ -396,15 +384,6 @@ def random_crop(
     """A crop of size (width, height) anywhere; of a smaller image the largest one of that ratio,
     enlarged.
 
-    Parameters
-    ----------
-    src : NDArray
-        An image (height, width, channels).
-    size : tuple of int
-        Width and height.
-    interp : int
-        Method of interpolation, see :func:`imresize`.
-
     Returns
     -------
     (NDArray, (x, y, width, height))
@@ -426,15 +405,6 @@ def center_crop(
     src: NDArray, size: Sequence[int], interp: int = 2
 ) -> tuple[NDArray, tuple[int, int, int, int]]:
     """Crop an image to a size in the middle; else as :func:`random_crop`.
-
-    Parameters
-    ----------
-    src : NDArray
-        An image (height, width, channels).
-    size : tuple of int
-        Width and height.
-    interp : int
-        Method of interpolation, see :func:`imresize`.
 
     Returns
     -------
@@ -469,19 +439,8 @@ def random_size_crop(
 
     Parameters
     ----------
-    src : NDArray
-        An image (height, width, channels).
     size : tuple of int
         Width and height of the result.
-    area : float or (float, float)
-        Smallest and largest area of the crop, as a share of the image's area; one number is the
-        smallest, and the largest is 1.
-    ratio : (float, float)
-        Smallest and largest ratio of width to height of the crop.
-    interp : int
-        Method of interpolation, see :func:`imresize`.
-    min_area : float, optional
-        Deprecated name of `area`.
 
     Returns
     -------
@@ -506,8 +465,6 @@ def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
 
     Parameters
     ----------
-    src : NDArray
-        An image (height, width, channels).
     mean, std : NDArray, float or None
         A number, or one for each channel.
 

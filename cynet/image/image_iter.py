@@ -81,8 +81,6 @@ class ImageIter(DataIter):
         Augmenters of each image; by default ``CreateAugmenter(data_shape, **kwargs)``.
     imglist : list, optional
         The images as items [label, path], instead of a file.
-    data_name, label_name : str
-        Names in ``provide_data`` and ``provide_label``.
     dtype : str
         Type of labels: float32, float64, int32 or int64.
     last_batch_handle : str

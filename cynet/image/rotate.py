@@ -53,10 +53,6 @@ def imrotate(
         An image (C, H, W) or a batch (N, C, H, W).
     rotation_degrees : float or array
         Angle in degrees, counterclockwise; for a batch one number, or one for each image.
-    zoom_in : bool
-        Enlarge the image until nothing outside of it is visible.
-    zoom_out : bool
-        Shrink the image until all of it is visible.
 
     Raises
     ------
@@ -125,10 +121,6 @@ def random_rotate(
         An image (C, H, W), or a batch (N, C, H, W) in which each image gets an angle of its own.
     angle_limits : (float, float)
         Smallest and largest angle, in degrees, counterclockwise.
-    zoom_in : bool
-        Enlarge the image until nothing outside of it is visible.
-    zoom_out : bool
-        Shrink the image until all of it is visible.
 
     Returns
     -------

@@ -46,8 +46,6 @@ class NDArrayIter(DataIter):
         columns of a Dataset of the package ``datasets``. A DataFrame is one array.
     label : optional
         Labels, in the same form as `data`.
-    batch_size : int
-        Number of examples in a batch.
     shuffle : bool
         Draw a new order each epoch, from ``numpy.random``.
     last_batch_handle : str
@@ -220,11 +218,6 @@ class NDArrayIter(DataIter):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was called, with the same data.
-
-        Parameters
-        ----------
-        state : dict
-            What `state_dict` returned.
 
         Raises
         ------

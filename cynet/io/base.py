@@ -180,11 +180,6 @@ class DataIter(ReprMixin):
     made from: ``iter_next`` (move on; False at the end), ``getdata``, ``getlabel``, ``getpad``,
     ``getindex``. ``reset`` starts over.
 
-    Parameters
-    ----------
-    batch_size : int
-        Number of examples in a batch.
-
     Examples
     --------
     >>> class Squares(mx.io.DataIter):

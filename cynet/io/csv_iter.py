@@ -47,19 +47,11 @@ class CSVIter(RowsIter):
         Shape of one example; its size is the number of columns.
     label_csv : str, optional
         Path of the labels; if it is not given, labels are 0.
-    label_shape : tuple of int
-        Shape of one label.
-    batch_size : int
-        Number of examples in a batch.
     round_batch : bool
         The last batch is filled up from the beginning either way; with `round_batch` the next epoch
         starts after the rows that were used for it.
     dtype : str or numpy.dtype, optional
         Type of data and labels; float32 if it is None.
-    data_name, label_name : str
-        Names in ``provide_data`` and ``provide_label``.
-    prefetch_buffer, ctx
-        Part of MXNet's signature; not used, since files are read at once.
     skip_header : int
         Number of lines at the beginning of each file that are not examples.
     missing : float, optional

@@ -40,21 +40,13 @@ class LibSVMIter(RowsIter):
     label_libsvm : str, optional
         Path of labels in the same format, whose own labels are not used; without it the first
         number of each line of `data_libsvm` is the label.
-    label_shape : tuple of int
-        Shape of one label.
-    batch_size : int
-        Number of examples in a batch.
     round_batch : bool
         See :class:`CSVIter`.
     num_parts, part_index : int
         Number of parts that the examples are split into, and which of them to read; a KVStore as
         `num_parts` is one part for each of its ranks.
-    data_name, label_name : str
-        Names in ``provide_data`` and ``provide_label``.
     dtype : str, optional
         ``'float32'``, or None for the same.
-    prefetch_buffer, ctx
-        Part of MXNet's signature; not used, since files are read at once.
 
     Raises
     ------

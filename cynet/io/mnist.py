@@ -107,8 +107,6 @@ class MNISTIter(RowsIter):
     ----------
     image, label : str
         Paths of the IDX files, plain or .gz.
-    batch_size : int
-        Number of examples in a batch.
     shuffle : bool
         Shuffle the examples once, in an order that `seed` decides.
     flat : bool
@@ -122,12 +120,8 @@ class MNISTIter(RowsIter):
         one part for each of its ranks.
     input_shape, data_shape : tuple of int, optional
         Shape of one image, instead of `flat`; the two names mean the same.
-    data_name, label_name : str
-        Names in ``provide_data`` and ``provide_label``.
     dtype : str, optional
         ``'float32'``, or None for the same.
-    prefetch_buffer, ctx
-        Part of MXNet's signature; not used, since files are read at once.
 
     Raises
     ------

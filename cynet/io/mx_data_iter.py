@@ -19,11 +19,6 @@ class MXDataIter(DataIter):
     A subclass defines ``_load_batch``, which moves on and gives what it wants to know of the next
     batch, or None at the end; ``_current_batch`` gives it again.
 
-    Parameters
-    ----------
-    batch_size : int
-        Number of examples in a batch.
-
     Raises
     ------
     ArgumentTypeError

@@ -141,11 +141,6 @@ class RowsIter(MXDataIter):
     def load_state_dict(self, state: dict[str, int]) -> None:
         r"""Go on where `state_dict` was called, with the same data.
 
-        Parameters
-        ----------
-        state : dict
-            What `state_dict` returned.
-
         Raises
         ------
         FormatError

@@ -156,11 +156,6 @@ class ResizeIter(_Wrapper):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` says.
 
-        Parameters
-        ----------
-        state : dict
-            What `state_dict` returned.
-
         Raises
         ------
         FormatError
@@ -354,11 +349,6 @@ class PrefetchingIter(_Wrapper):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` says.
-
-        Parameters
-        ----------
-        state : dict
-            What `state_dict` returned.
 
         Raises
         ------

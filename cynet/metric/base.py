@@ -12,7 +12,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, Undefine
 from ..base.guard import guarded
 from ..base.kinds import call_with, read_json
 from ..base.reprs import SettingsRepr
-from ..operator.signature import with_paragraphs
+from ..operator.paragraphs import with_paragraphs
 from ..registry import Registry
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from .bucketing_module import BucketingModule
 from .module import Module
 from .python_module import PythonLossModule, PythonModule
 from .sequential_module import SequentialModule
+from . import common_parameters  # last: it puts text into docstrings
 
 __all__ = [
     "BaseModule",

@@ -106,11 +106,6 @@ class BaseModule(ReprMixin, Interface):
     ``output_shapes``, ``bind``, ``init_params``, ``get_params``, ``init_optimizer``, ``forward``,
     ``backward``, ``update``, ``get_outputs``, ``get_input_grads`` and ``update_metric``.
 
-    Parameters
-    ----------
-    logger : module or logging.Logger
-        Receives the messages of ``fit``.
-
     Examples
     --------
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
@@ -229,16 +224,10 @@ class BaseModule(ReprMixin, Interface):
             The batches to evaluate; or data and labels, anything that ``mx.nd.array`` takes.
         eval_metric : str, list or EvalMetric
             ``"acc"``, ``["acc", "ce"]`` or a metric of ``mx.metric``.
-        num_batch : int, optional
-            Stop after this many batches.
         batch_end_callback, score_end_callback : callable or list of callable, optional
             Called after each batch, and at the end, as ``callback(BatchEndParam)``.
-        reset : bool
-            Whether to reset `eval_data` first.
         epoch : int
             Number of the epoch, for the callbacks.
-        sparse_row_id_fn : callable, optional
-            Passed to ``prepare``.
         batch_size : int, optional
             Rows of a batch of a pair of arrays; by default as many as the module is bound to.
 
@@ -322,10 +311,6 @@ class BaseModule(ReprMixin, Interface):
         ----------
         eval_data : DataIter
             The batches to predict.
-        num_batch : int, optional
-            Stop after this many batches.
-        reset : bool
-            Whether to reset `eval_data` first.
         sparse_row_id_fn : callable, optional
             Part of MXNet's signature; not called.
 
@@ -359,17 +344,11 @@ class BaseModule(ReprMixin, Interface):
         eval_data : DataIter or array_like
             The batches to predict; an array, or what ``mx.nd.array`` makes one of, as a DataFrame,
             is one batch.
-        num_batch : int, optional
-            Stop after this many batches.
         merge_batches : bool
             Concatenate the batches' outputs along the first axis; if False, return a list for each
             batch.
-        reset : bool
-            Whether to reset `eval_data` first.
         always_output_list : bool
             Return a list even if there is only one output.
-        sparse_row_id_fn : callable, optional
-            Passed to ``prepare``.
         batch_size : int, optional
             Rows of a batch of an array.
 

@@ -455,14 +455,8 @@ compression_params, shard_states
 
         Parameters
         ----------
-        prefix : str
-            Beginning of the files' names.
-        epoch : int
-            Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
         save_optimizer_states : bool
             Also write ``prefix-0003.states``, from which `load` lets training continue.
-        remove_amp_cast : bool
-            Leave out the casts that mixed precision inserted.
 
         Raises
         ------
@@ -506,19 +500,12 @@ compression_params, shard_states
 
         Parameters
         ----------
-        prefix : str
-            Beginning of the files' names.
-        epoch : int
-            Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
         sym_gen : callable, optional
             Makes the symbols of buckets that the checkpoint does not have, and says the names of
             inputs; without it these are ``data`` and ``softmax_label``, and other buckets use the
             symbol of the default one.
         default_bucket_key : hashable, optional
             The first of the checkpoint by default.
-        load_optimizer_states : bool
-            Also read ``prefix-0003.states``, when ``init_optimizer`` is called; states that were
-            saved with other parameters are refused.
         **kwargs
             Arguments of ``BucketingModule``.
 

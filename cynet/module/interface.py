@@ -158,8 +158,6 @@ class Interface:
 
         Parameters
         ----------
-        data_batch : DataBatch
-            The batch: arrays of the shapes that were bound.
         is_train : bool, optional
             Whether to run in training mode; by default as bound.
         """
@@ -253,11 +251,6 @@ class Interface:
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Forward in training mode, then backward.
 
-        Parameters
-        ----------
-        data_batch : DataBatch
-            The batch: arrays of the shapes that were bound.
-
         Examples
         --------
         ``module.forward_backward(batch)``, then ``module.update()``.
@@ -279,11 +272,6 @@ class Interface:
         """``forward_backward``, then ``update``: ``fit`` calls it with each batch.
 
         Nobody looks at gradients between the two, so a module may compute all of it in one go.
-
-        Parameters
-        ----------
-        data_batch : DataBatch
-            The batch: arrays of the shapes that were bound.
 
         Examples
         --------

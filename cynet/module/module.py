@@ -68,8 +68,6 @@ class Module(Optimization, BaseModule):
     data_names, label_names : list of str
         Arguments that are fed with data and labels. All others are parameters, except labels of
         losses that are not listed anywhere: a prediction needs none.
-    logger : module or logging.Logger
-        Receives the messages of ``fit``.
     context : Context, str (``'cpu'``, ``'gpu(1)'``) or list of these, optional
         Devices; several split each batch among them. The CPU by default.
     work_load_list : list of number, optional
@@ -189,13 +187,6 @@ class Module(Optimization, BaseModule):
 
         Parameters
         ----------
-        prefix : str
-            Beginning of the files' names.
-        epoch : int
-            Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
-        load_optimizer_states : bool
-            Also read ``prefix-0003.states``, when ``init_optimizer`` is called; states that were
-            saved with other parameters are refused.
         **kwargs
             Arguments of ``Module``: `data_names`, `label_names`, `context`, ...
 

@@ -194,14 +194,8 @@ class Optimization(ModuleShards):
 
         Parameters
         ----------
-        prefix : str
-            Beginning of the files' names.
-        epoch : int
-            Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
         save_optimizer_states : bool
             Also write ``prefix-0003.states``.
-        remove_amp_cast : bool
-            Leave out the casts that mixed precision inserted.
 
         Examples
         --------

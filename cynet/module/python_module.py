@@ -46,8 +46,6 @@ class PythonModule(BaseModule):
     ----------
     data_names, label_names, output_names : list of str
         Names of the inputs, of the labels (None if there are none) and of the outputs.
-    logger : module or logging.Logger
-        Receives the messages of ``fit``.
 
     Examples
     --------
@@ -186,8 +184,6 @@ class PythonLossModule(PythonModule):
         The output is ``{name}_output``.
     data_names, label_names : list of str
         Name of the input and of the label, one each.
-    logger : module or logging.Logger
-        Receives the messages of ``fit``.
     grad_func : callable
         ``grad_func(scores, labels)`` returns the gradient of the loss by the scores, of their
         shape, as NDArray or NumPy array.

@@ -36,11 +36,6 @@ class SequentialModule(BaseModule):
 
     Threads may share it as they may a :class:`Module`.
 
-    Parameters
-    ----------
-    logger : module or logging.Logger
-        Receives the messages of ``fit``.
-
     Examples
     --------
     >>> fc = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")

@@ -14,7 +14,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, SizeError, listed, s
 from ..base.guard import guarded
 from ..context import read_context
 from ..operator.checks.shapes import check_elements, check_one_shape
-from ..operator.signature import with_paragraphs
+from ..operator.paragraphs import with_paragraphs
 from ._call import is_array
 from ._fill import diagonal, filled, filled_like, progression
 from ._indexing import from_host

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError
-from ..operator.signature import with_paragraphs
+from ..operator.paragraphs import with_paragraphs
 from .creation import full
 from .functions import function_of
 from .ndarray import NDArray

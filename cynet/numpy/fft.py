@@ -6,6 +6,7 @@ the real and the imaginary parts. `n`, `s`, `axis` and `axes` count the other ax
 
 from ..base.errors import ArgumentTypeError, ShapeError, shown
 from ..base.kinds import to_count, to_index
+from ..operator.paragraphs import share_parameters
 from . import shapes
 from ._call import ops
 from .least_squares import floats
@@ -147,11 +148,6 @@ def fft(a, n=None, axis=-1, norm=None):
         Real and imaginary parts, (..., 2).
     n : int, optional
         Length of the axis to transform: it is cut, or filled with zeros; all of it by default.
-    axis : int
-        The axis to transform, of which the last one, the pairs, is none.
-    norm : str
-        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
-        ``'ortho'`` for its root both ways.
 
     Returns
     -------
@@ -176,11 +172,6 @@ def ifft(a, n=None, axis=-1, norm=None):
         Real and imaginary parts, (..., 2).
     n : int, optional
         Length of the axis to transform: it is cut, or filled with zeros; all of it by default.
-    axis : int
-        The axis to transform, of which the last one, the pairs, is none.
-    norm : str
-        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
-        ``'ortho'`` for its root both ways.
 
     Returns
     -------
@@ -207,9 +198,6 @@ def rfft(a, n=None, axis=-1, norm=None):
         Length of the axis to transform: it is cut, or filled with zeros; all of it by default.
     axis : int
         The axis to transform.
-    norm : str
-        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
-        ``'ortho'`` for its root both ways.
 
     Returns
     -------
@@ -235,11 +223,6 @@ def irfft(a, n=None, axis=-1, norm=None):
         Real and imaginary parts, (..., 2).
     n : int, optional
         Length of the result; an even one by default.
-    axis : int
-        The axis to transform, of which the last one, the pairs, is none.
-    norm : str
-        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
-        ``'ortho'`` for its root both ways.
 
     Returns
     -------
@@ -265,9 +248,6 @@ def fft2(a, s=None, axes=(-2, -1), norm=None):
         Their lengths: they are cut, or filled with zeros.
     axes : sequence of int, optional
         The axes to transform, of which the last one, the pairs, is none; the last two by default.
-    norm : str
-        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
-        ``'ortho'`` for its root both ways.
 
     Returns
     -------
@@ -294,9 +274,6 @@ def ifft2(a, s=None, axes=(-2, -1), norm=None):
         Their lengths: they are cut, or filled with zeros.
     axes : sequence of int, optional
         The axes to transform, of which the last one, the pairs, is none; the last two by default.
-    norm : str
-        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
-        ``'ortho'`` for its root both ways.
 
     Returns
     -------
@@ -323,9 +300,6 @@ def rfft2(a, s=None, axes=(-2, -1), norm=None):
         Their lengths: they are cut, or filled with zeros.
     axes : sequence of int, optional
         The axes to transform; the last two by default.
-    norm : str
-        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
-        ``'ortho'`` for its root both ways.
 
     Returns
     -------
@@ -351,9 +325,6 @@ def irfft2(a, s=None, axes=(-2, -1), norm=None):
         Lengths of the result; that of the last axis is even by default.
     axes : sequence of int, optional
         The axes to transform, of which the last one, the pairs, is none; the last two by default.
-    norm : str
-        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
-        ``'ortho'`` for its root both ways.
 
     Returns
     -------
@@ -381,9 +352,6 @@ def fftn(a, s=None, axes=None, norm=None):
         Their lengths: they are cut, or filled with zeros.
     axes : sequence of int, optional
         The axes to transform, of which the last one, the pairs, is none; all by default.
-    norm : str
-        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
-        ``'ortho'`` for its root both ways.
 
     Returns
     -------
@@ -410,9 +378,6 @@ def ifftn(a, s=None, axes=None, norm=None):
         Their lengths: they are cut, or filled with zeros.
     axes : sequence of int, optional
         The axes to transform, of which the last one, the pairs, is none; all by default.
-    norm : str
-        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
-        ``'ortho'`` for its root both ways.
 
     Returns
     -------
@@ -439,9 +404,6 @@ def rfftn(a, s=None, axes=None, norm=None):
         Their lengths: they are cut, or filled with zeros.
     axes : sequence of int, optional
         The axes to transform; all by default.
-    norm : str
-        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
-        ``'ortho'`` for its root both ways.
 
     Returns
     -------
@@ -467,9 +429,6 @@ def irfftn(a, s=None, axes=None, norm=None):
         Lengths of the result; that of the last axis is even by default.
     axes : sequence of int, optional
         The axes to transform, of which the last one, the pairs, is none; all by default.
-    norm : str
-        Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
-        ``'ortho'`` for its root both ways.
 
     Returns
     -------
@@ -484,3 +443,15 @@ def irfftn(a, s=None, axes=None, norm=None):
            [1., 1., 1., 1.]])
     """
     return _complex_transform(a, s, axes, norm, "irfftn")
+
+
+share_parameters(
+    __name__,
+    """Parameters
+----------
+axis : int
+    The axis to transform, of which the last one, the pairs, is none.
+norm : str
+    Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
+    ``'ortho'`` for its root both ways.""",
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._ndarray import NDArrayBase
 from ..base.errors import ArgumentTypeError, shown
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ._base import OpEntry
     from .parameters import Field
 
-_Target = TypeVar("_Target")
 _PARAMETER = inspect.Parameter
 _PYTHON_KINDS = {
     "Shape(tuple)": "tuple of int",
@@ -307,62 +306,3 @@ def found_text(value: Any) -> str:
 
 def _is_symbol(value: Any) -> bool:
     return hasattr(value, "list_arguments") and hasattr(value, "tojson")
-
-
-def with_paragraphs(**shared: str) -> Callable[[_Target], _Target]:
-    """Make a decorator that puts paragraphs into a docstring.
-
-    Parameters
-    ----------
-    **shared
-        Name to text. A line ``{name}`` of the docstring stands for it, at that line's indentation.
-
-    Returns
-    -------
-    callable
-        It gives the function back.
-
-    Examples
-    --------
-    >>> @with_paragraphs(out="out : NDArray\\n    Where to write.")
-    ... def draw(out):
-    ...     '''Draw.
-    ...
-    ...     {out}
-    ...     '''
-    >>> print(draw.__doc__.splitlines()[3])
-            Where to write.
-    """
-
-    def put_in(function: _Target) -> _Target:
-        lines = (function.__doc__ or "").splitlines(keepends=True)
-        for i, line in enumerate(lines):
-            name = line.strip()[1:-1]
-            if line.strip() == f"{{{name}}}" and name in shared:
-                indent = line[: line.index("{")]
-                lines[i] = textwrap.indent(shared[name], indent) + "\n"
-        function.__doc__ = "".join(lines) or None
-        return function
-
-    return put_in
-
-
-def parameters_of(target: Any) -> str:
-    """The entries under *Parameters* in the docstring of `target`, for `with_paragraphs`.
-
-    >>> def scale(x):
-    ...     '''Double `x`.
-    ...
-    ...     Parameters
-    ...     ----------
-    ...     x : float
-    ...
-    ...     Returns
-    ...     -------
-    ...     float
-    ...     '''
-    >>> parameters_of(scale)
-    'x : float'
-    """
-    doc = inspect.getdoc(target) or ""
-    return doc.partition("Parameters\n----------\n")[2].partition("\n\n")[0]

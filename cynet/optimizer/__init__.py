@@ -9,6 +9,7 @@ from .muon import Muon
 from .sgd import DCASGD, NAG, SGD, SGLD, Lion, Signum, ccSGD
 from .testing import Test
 from .updater import Updater, get_updater
+from . import common_parameters  # last: it puts text into docstrings
 
 __all__ = [
     "DCASGD",

@@ -28,8 +28,6 @@ class Adam(FusedOptimizer):
 
     Parameters
     ----------
-    learning_rate : float
-        Size of a step; ignored if there is an `lr_scheduler`.
     beta1, beta2 : float
         Decay rates of the means of gradients and of their squares.
     epsilon : float
@@ -94,8 +92,6 @@ class AdamW(FusedOptimizer):
 
     Parameters
     ----------
-    learning_rate : float
-        Size of a step; ignored if there is an `lr_scheduler`.
     beta1, beta2 : float
         Decay rates of the means of gradients and of their squares.
     epsilon : float
@@ -154,8 +150,6 @@ class Adamax(FusedOptimizer):
 
     Parameters
     ----------
-    learning_rate : float
-        Size of a step; ignored if there is an `lr_scheduler`.
     beta1, beta2 : float
         Decay rates of the mean of gradients and of the largest gradient.
     **kwargs
@@ -198,8 +192,6 @@ class Nadam(FusedOptimizer):
 
     Parameters
     ----------
-    learning_rate : float
-        Size of a step; ignored if there is an `lr_scheduler`.
     beta1, beta2, epsilon : float
         Decay rates of the means of gradients and of their squares; term that keeps the division
         finite.
@@ -384,8 +376,6 @@ class RMSProp(FusedOptimizer):
 
     Parameters
     ----------
-    learning_rate : float
-        Size of a step; ignored if there is an `lr_scheduler`.
     gamma1 : float
         Decay rate of the means.
     gamma2 : float
@@ -457,8 +447,6 @@ class Ftrl(FusedOptimizer):
     ----------
     lamda1 : float
         Strength of the L1 regularization.
-    learning_rate : float
-        Size of a step; ignored if there is an `lr_scheduler`.
     beta : float
         Added to the root of the sum of squares: larger values make the first steps smaller.
     **kwargs

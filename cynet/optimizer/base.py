@@ -48,11 +48,6 @@ STEPS = frozenset(
 def register(klass: Class) -> Class:
     """Make `klass`, a subclass of Optimizer, known to :func:`create`; usable as a decorator.
 
-    Parameters
-    ----------
-    klass : type
-        A subclass of Optimizer.
-
     Returns
     -------
     type
@@ -136,8 +131,6 @@ class Optimizer(ShownOptimizer):
         Symbol whose variables may have attributes ``lr_mult`` and ``wd_mult``.
     begin_num_update : int
         Where the count of updates starts.
-    multi_precision : bool
-        Keep a float32 copy of float16 and bfloat16 weights and update that.
     param_dict : dict, optional
         Objects with attributes ``lr_mult`` and ``wd_mult``, by index.
 
@@ -269,8 +262,6 @@ class Optimizer(ShownOptimizer):
 
         Parameters
         ----------
-        index : int or str
-            Number or name of the weight.
         weight : NDArray
             The weight that the state is for.
 
@@ -285,8 +276,6 @@ class Optimizer(ShownOptimizer):
 
         Parameters
         ----------
-        index : int or str
-            Number or name of the weight.
         weight : NDArray
             The weight to change.
         grad : NDArray
@@ -306,8 +295,6 @@ class Optimizer(ShownOptimizer):
 
         Parameters
         ----------
-        index : int or str
-            Number or name of the weight.
         weight : NDArray
             The weight that the state is for.
 
@@ -334,8 +321,6 @@ class Optimizer(ShownOptimizer):
 
         Parameters
         ----------
-        index : int or str
-            Number or name of the weight.
         weight : NDArray
             The weight to change.
         grad : NDArray

@@ -46,8 +46,6 @@ class LAMB(FusedOptimizer):
 
     Parameters
     ----------
-    learning_rate : float
-        Size of a step; ignored if there is an `lr_scheduler`.
     beta1, beta2 : float
         Decay rates of the means of gradients and of their squares.
     epsilon : float
@@ -146,8 +144,6 @@ class LARS(FusedOptimizer):
 
     Parameters
     ----------
-    momentum : float
-        Share of the previous step that is added to each step.
     lazy_update : bool
         Part of MXNet's signature; matters for sparse gradients only.
     eta : float
@@ -257,10 +253,6 @@ class LBSGD(FusedOptimizer):
 
     Parameters
     ----------
-    momentum : float
-        Share of the previous step that is added to each step.
-    multi_precision : bool
-        Keep a float32 copy of float16 and bfloat16 weights and update that.
     warmup_strategy : str
         How the factor rises from 1 to `batch_scale`: ``'linear'``, ``'power2'`` or ``'sqrt'``; or
         ``'lars'``: the factor is the root of the ratio of the squared norms of weight and gradient,

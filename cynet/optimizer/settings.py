@@ -23,8 +23,6 @@ def check_settings(klass, args, kwargs):
 
     Parameters
     ----------
-    klass : type
-        A subclass of Optimizer.
     args, kwargs : tuple, dict
         What it is made with.
 

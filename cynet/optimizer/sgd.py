@@ -25,8 +25,6 @@ class SGD(FusedOptimizer):
 
     Parameters
     ----------
-    momentum : float
-        Share of the previous step that is added to each step.
     lazy_update : bool
         For a row_sparse gradient, update only the rows that it has, and their states; False updates
         all rows.
@@ -81,8 +79,6 @@ class NAG(FusedOptimizer):
 
     Parameters
     ----------
-    momentum : float
-        Share of the previous step that is added to each step.
     **kwargs
         See :class:`Optimizer`.
 
@@ -122,8 +118,6 @@ class Signum(FusedOptimizer):
 
     Parameters
     ----------
-    learning_rate : float
-        Size of a step; ignored if there is an `lr_scheduler`.
     momentum : float
         Decay rate of the mean of gradients; 0 takes the sign of the gradient itself.
     wd_lh : float
@@ -173,8 +167,6 @@ class Lion(FusedOptimizer):
 
     Parameters
     ----------
-    learning_rate : float
-        Size of a step; ignored if there is an `lr_scheduler`.
     beta1 : float
         Share of the mean in the direction of a step.
     beta2 : float
@@ -251,8 +243,6 @@ class DCASGD(Optimizer):
 
     Parameters
     ----------
-    momentum : float
-        Share of the previous step that is added to each step.
     lamda : float
         Strength of the compensation for the delay.
     **kwargs

@@ -157,11 +157,6 @@ class Updater:
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """All states as bytes, with `dump_optimizer` the optimizer's settings and counts too.
 
-        Parameters
-        ----------
-        dump_optimizer : bool
-            Whether to include the optimizer's settings and counts.
-
         Examples
         --------
         >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
@@ -180,8 +175,6 @@ class Updater:
 
         Parameters
         ----------
-        dump_optimizer : bool
-            Whether to include the optimizer's settings and counts.
         pair : dict, optional
             What to write about the parameters that the states belong to.
 

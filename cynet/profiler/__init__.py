@@ -3,5 +3,6 @@
 from ..operator.namespaces import public_names as _public_names
 from .control import *
 from .objects import *
+from . import common_parameters  # last: it puts text into docstrings
 
 __all__ = _public_names(globals())

@@ -135,13 +135,6 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
 
     To run again after a finished `dump` forgets what was recorded before.
 
-    Parameters
-    ----------
-    state : str
-        ``'run'`` or ``'stop'``.
-    profile_process : str
-        Only ``'worker'``; there are no servers.
-
     Raises
     ------
     ArgumentError
@@ -228,11 +221,6 @@ def is_running() -> bool:
 def pause(profile_process: str = "worker") -> None:
     """Record nothing until `resume`.
 
-    Parameters
-    ----------
-    profile_process : str
-        Only ``'worker'``; there are no servers.
-
     Raises
     ------
     ArgumentError
@@ -259,11 +247,6 @@ def pause(profile_process: str = "worker") -> None:
 @guarded
 def resume(profile_process: str = "worker") -> None:
     """Undo `pause`. Nothing changes if recording was not paused.
-
-    Parameters
-    ----------
-    profile_process : str
-        Only ``'worker'``; there are no servers.
 
     Raises
     ------
@@ -296,8 +279,6 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     ----------
     finished : bool
         Whether recording ends, and the next ``set_state('run')`` begins anew.
-    profile_process : str
-        Only ``'worker'``; there are no servers.
 
     Raises
     ------
@@ -411,11 +392,6 @@ def profiler_set_config(mode: str = "symbolic", filename: FileName = "profile.js
 @guarded
 def profiler_set_state(state: str = "stop") -> None:
     """Deprecated: `set_state`.
-
-    Parameters
-    ----------
-    state : str
-        ``'run'`` or ``'stop'``.
 
     Examples
     --------

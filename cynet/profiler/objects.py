@@ -34,11 +34,6 @@ def _domain_category(what, domain):
 class Domain:
     """A category of tasks, frames, counters and markers in the trace.
 
-    Parameters
-    ----------
-    name : str
-        Name in the trace.
-
     Examples
     --------
     >>> import json
@@ -64,11 +59,6 @@ class Domain:
     def new_task(self, name: str) -> Task:
         """Make a Task of this domain.
 
-        Parameters
-        ----------
-        name : str
-            Name in the trace.
-
         Examples
         --------
         >>> task = mx.profiler.Domain("loader").new_task("read")
@@ -92,8 +82,6 @@ class Domain:
 
         Parameters
         ----------
-        name : str
-            Name in the trace.
         value : int, optional
             First value, which is recorded at once.
         """
@@ -165,13 +153,6 @@ class _Lasting:
 class Task(_Lasting):
     """Work that may overlap others: `start`, `stop`, or ``with task:``.
 
-    Parameters
-    ----------
-    domain : Domain
-        Domain that it belongs to: its category in the trace.
-    name : str
-        Name in the trace.
-
     Examples
     --------
     >>> mx.profiler.set_state("run")
@@ -191,13 +172,6 @@ class Task(_Lasting):
 @guarded
 class Frame(_Lasting):
     """A pass through something that repeats, as of a batch.
-
-    Parameters
-    ----------
-    domain : Domain
-        Domain that it belongs to: its category in the trace.
-    name : str
-        Name in the trace.
 
     Examples
     --------
@@ -222,11 +196,6 @@ class Frame(_Lasting):
 class Event(_Lasting):
     """A part of one thread's work, nested in the enclosing parts.
 
-    Parameters
-    ----------
-    name : str
-        Name in the trace.
-
     Examples
     --------
     >>> mx.profiler.set_state("run")
@@ -247,10 +216,6 @@ class Counter:
 
     Parameters
     ----------
-    domain : Domain
-        Domain that it belongs to: its category in the trace.
-    name : str
-        Name in the trace.
     value : int, optional
         First value, which is recorded at once.
 
@@ -332,13 +297,6 @@ class Counter:
 class Marker:
     """A moment: a line in the picture.
 
-    Parameters
-    ----------
-    domain : Domain
-        Domain that it belongs to: its category in the trace.
-    name : str
-        Name in the trace.
-
     Examples
     --------
     >>> import json
@@ -384,11 +342,6 @@ class Marker:
 @guarded
 def scope(name: str = "<unk>:") -> Event:
     """Make an Event for ``with``: this thread's work inside of the block.
-
-    Parameters
-    ----------
-    name : str
-        Name in the trace.
 
     Examples
     --------

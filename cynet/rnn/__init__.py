@@ -8,6 +8,7 @@ from .fused import FusedRNNCell
 from .io import BucketSentenceIter, encode_sentences
 from .modifiers import DropoutCell, ModifierCell, ResidualCell, ZoneoutCell
 from .stacks import BidirectionalCell, SequentialRNNCell
+from . import common_parameters  # last: it puts text into docstrings
 
 __all__ = [
     "BaseConvRNNCell",

@@ -106,13 +106,6 @@ class BaseRNNCell:
 
     A subclass defines ``__call__`` and ``state_info``.
 
-    Parameters
-    ----------
-    prefix : str
-        Prefix of its symbols' names.
-    params : RNNParams, optional
-        Weights to share; new ones by default.
-
     Examples
     --------
     A cell that adds what it has seen:

@@ -47,17 +47,6 @@ class _Gated(BaseRNNCell):
 class RNNCell(_Gated):
     """``h' = activation(W x + b + R h + d)``.
 
-    Parameters
-    ----------
-    num_hidden : int
-        Size of the state.
-    activation : str or callable
-        Name of an activation, or a function of symbols.
-    prefix : str
-        Prefix of its symbols' names.
-    params : RNNParams, optional
-        Weights to share; new ones by default.
-
     Examples
     --------
     >>> outputs, states = mx.rnn.RNNCell(4).unroll(3, mx.sym.Variable("data"))
@@ -93,12 +82,6 @@ class LSTMCell(_Gated):
 
     Parameters
     ----------
-    num_hidden : int
-        Size of the state.
-    prefix : str
-        Prefix of its symbols' names.
-    params : RNNParams, optional
-        Weights to share; new ones by default.
     forget_bias : float
         Initial bias of the forget gate.
 
@@ -159,15 +142,6 @@ def gru_output(i2h, h2h, before, activation, name):
 @guarded(but=("__call__",))
 class GRUCell(_Gated):
     """A gated recurrent unit; gates in the order r, z, o; r multiplies the state's whole part.
-
-    Parameters
-    ----------
-    num_hidden : int
-        Size of the state.
-    prefix : str
-        Prefix of its symbols' names.
-    params : RNNParams, optional
-        Weights to share; new ones by default.
 
     Examples
     --------

@@ -99,8 +99,6 @@ def save_rnn_checkpoint(
         The cells that the symbol was made with.
     prefix : str
         Beginning of the files' names.
-    epoch : int
-        Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
     symbol : Symbol
         The network.
     arg_params, aux_params : dict of str to NDArray
@@ -135,8 +133,6 @@ def load_rnn_checkpoint(
         The cells that will use the weights.
     prefix : str
         Beginning of the files' names.
-    epoch : int
-        Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
 
     Returns
     -------

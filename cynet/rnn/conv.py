@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import symbol
 from ..base.errors import ArgumentError
 from ..base.guard import guarded
-from ..operator.signature import with_paragraphs
+from ..operator.paragraphs import with_paragraphs
 from ..symbol import Symbol
 from .base import BaseRNNCell, RNNParams
 from .cells import gru_output, lstm_outputs
@@ -66,12 +66,6 @@ class BaseConvRNNCell(BaseRNNCell):
         Initializers of the weights of the input and of the state.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
         Initializers of the biases that go with them.
-    activation : str or callable
-        Name of an activation, or a function of symbols.
-    prefix : str
-        Prefix of its symbols' names.
-    params : RNNParams, optional
-        Weights to share; new ones by default.
     conv_layout : str
         Order of the axes, ``'NCHW'`` or ``'NHWC'``.
 

@@ -42,8 +42,6 @@ class FusedRNNCell(BaseRNNCell):
         Initial bias of an LSTM's forget gate.
     prefix : str, optional
         Prefix of its symbols' names; by default the mode and ``_``.
-    params : RNNParams, optional
-        Weights to share; new ones by default.
 
     Raises
     ------

@@ -25,8 +25,6 @@ class DropoutCell(BaseRNNCell):
     ----------
     dropout : float
         Share of the elements that training sets to 0.
-    prefix : str
-        Prefix of its symbols' names.
     params : RNNParams, optional
         Part of the signature of all cells; it has no weights.
 

@@ -67,11 +67,6 @@ class _Stack(BaseRNNCell):
 class SequentialRNNCell(_Stack):
     """Cells on top of each other.
 
-    Parameters
-    ----------
-    params : RNNParams, optional
-        Weights to share; new ones by default.
-
     Examples
     --------
     >>> stack = mx.rnn.SequentialRNNCell()
@@ -139,8 +134,6 @@ class BidirectionalCell(_Stack):
     ----------
     l_cell, r_cell : BaseRNNCell
         The cell that runs forwards, and the one that runs backwards.
-    params : RNNParams, optional
-        Weights to share; new ones by default.
     output_prefix : str
         Prefix of the outputs' names.
 

@@ -15,7 +15,7 @@ from ..base.kinds import is_one
 from ..operator._base import get_operator
 from ..operator.array_methods import BINARY
 from ..operator.checks.shapes import check_one_shape
-from ..operator.signature import with_paragraphs
+from ..operator.paragraphs import with_paragraphs
 from .register import function_of
 from .symbol import Symbol
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..operator import OPERATORS
-from ..operator.signature import with_paragraphs
+from ..operator.paragraphs import with_paragraphs
 from .creation import full
 from .register import function_of
 

@@ -14,3 +14,4 @@ __all__ = _public_names(globals())
 from .sparse import *  # MXNet's, which are not listed
 from ..numpy_extension.switches import use_np as use_np
 from ..numpy_extension.switches import use_np_shape as use_np_shape
+from . import common_parameters  # last: it puts text into docstrings

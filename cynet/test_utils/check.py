@@ -61,8 +61,6 @@ def simple_forward(
     ----------
     sym : Symbol
         The network to compute.
-    ctx : Context, optional
-        Device; by default that of `default_context`.
     is_train : bool
         Whether forward runs in training mode.
     **inputs
@@ -133,18 +131,10 @@ def check_symbolic_forward(
     ----------
     sym : Symbol
         The symbol to check.
-    location : list or dict of array
-        Values of its arguments, in order or by name.
     expected : list or dict of array
         Expected outputs, in order or by name.
     rtol, atol : float, optional
         Relative and absolute tolerance; by default as the dtype allows.
-    aux_states : list or dict of array, optional
-        Values of its auxiliary states, in order or by name.
-    ctx : Context, optional
-        Device; by default that of `default_context`.
-    equal_nan : bool
-        Whether nan equals nan.
     dtype : numpy dtype
         Type of the arguments that have a floating type; ``'asnumpy'`` leaves each its own.
 
@@ -203,24 +193,16 @@ def check_symbolic_backward(
     ----------
     sym : Symbol
         The symbol to check.
-    location : list or dict of array
-        Values of its arguments, in order or by name.
     out_grads : list or dict of array, or None
         Gradients of its outputs; None for ones.
     expected : list or dict of array
         Expected gradients of the arguments; a dict may leave some out.
     rtol, atol : float, optional
         Relative and absolute tolerance; by default as the dtype allows.
-    aux_states : list or dict of array, optional
-        Values of its auxiliary states, in order or by name.
     grad_req : str, list or dict
         What to do with gradients; with ``'add'`` the expected gradient is added to random values.
-    ctx : Context, optional
-        Device; by default that of `default_context`.
     grad_stypes : optional
         Part of MXNet's signature; matters for sparse gradients only.
-    equal_nan : bool
-        Whether nan equals nan.
     dtype : numpy dtype
         Type of the arguments that have a floating type; ``'asnumpy'`` leaves each its own.
 
@@ -301,8 +283,6 @@ def numeric_grad(
         Auxiliary states, which are restored before every forward.
     eps : float
         Distance between the two points.
-    use_forward_train : bool
-        Whether forward runs in training mode.
     dtype : numpy dtype
         Part of MXNet's signature; sums are taken in float64.
 
@@ -370,10 +350,6 @@ def check_numeric_gradient(
     ----------
     sym : Symbol
         A symbol with one output.
-    location : list or dict of array
-        Values of its arguments, in order or by name.
-    aux_states : list or dict of array, optional
-        Values of its auxiliary states, in order or by name.
     numeric_eps : float, optional
         Distance between the two points; by default as the dtype allows.
     rtol, atol : float, optional
@@ -381,10 +357,6 @@ def check_numeric_gradient(
     grad_nodes : list of str or dict of str to grad_req, optional
         Arguments to check; by default those of a floating type, or all where none is. Integers
         among them become `dtype`.
-    use_forward_train : bool
-        Whether forward runs in training mode.
-    ctx : Context, optional
-        Device; by default that of `default_context`.
     grad_stype_dict : optional
         Part of MXNet's signature; matters for sparse gradients only.
     dtype : numpy dtype
@@ -506,8 +478,6 @@ def check_consistency(
         Whether to raise AssertionError; if False, only the return value tells.
     ground_truth : dict, optional
         Values to compare with; those of the finest dtype by default.
-    equal_nan : bool
-        Whether nan equals nan.
     use_uniform : bool
         Draw arguments from a uniform distribution instead of a normal one.
     rand_type : numpy dtype

@@ -84,8 +84,6 @@ def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False)
     ----------
     dim0, dim1 : int
         The largest lengths.
-    allow_zero_size : bool
-        Whether a length may be 0.
 
     Returns
     -------
@@ -110,8 +108,6 @@ def rand_shape_3d(
     ----------
     dim0, dim1, dim2 : int
         The largest lengths.
-    allow_zero_size : bool
-        Whether a length may be 0.
 
     Returns
     -------
@@ -136,8 +132,6 @@ def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) ->
         Number of axes, from 0 to 8.
     dim : int or sequence of int
         Largest length, one for all axes or one for each.
-    allow_zero_size : bool
-        Whether a length may be 0.
 
     Returns
     -------
@@ -357,10 +351,6 @@ def almost_equal(
     rtol, atol : float, optional
         Entries may differ by ``atol + rtol * abs(b)``; by default as the dtype allows: 1e-4 and
         1e-3 for float32.
-    equal_nan : bool
-        Whether nan equals nan.
-    use_broadcast : bool
-        Whether shapes may differ as long as they broadcast against each other.
 
     Examples
     --------
@@ -395,14 +385,6 @@ def assert_almost_equal(
     rtol, atol : float, optional
         Entries may differ by ``atol + rtol * abs(b)``; by default as the dtype allows: 1e-4 and
         1e-3 for float32.
-    names : pair of str
-        Names of `a` and `b` in messages.
-    equal_nan : bool
-        Whether nan equals nan.
-    use_broadcast : bool
-        Whether shapes may differ as long as they broadcast against each other.
-    mismatches : pair of int
-        Number of places that are shown: the first of the two.
 
     Raises
     ------

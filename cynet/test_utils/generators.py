@@ -70,12 +70,8 @@ def mean_check(
 
     Parameters
     ----------
-    generator : callable
-        ``generator(n)`` returns n independent samples.
     mu, sigma : float
         The distribution's mean and standard deviation.
-    nsamples : int
-        Number of samples to draw.
 
     Returns
     -------
@@ -101,12 +97,8 @@ def var_check(generator: Callable[[int], Any], sigma: float, nsamples: int = 100
 
     Parameters
     ----------
-    generator : callable
-        ``generator(n)`` returns n independent samples.
     sigma : float
         The distribution's standard deviation.
-    nsamples : int
-        Number of samples to draw.
 
     Examples
     --------
@@ -151,14 +143,10 @@ def chi_square_check(
 
     Parameters
     ----------
-    generator : callable
-        ``generator(n)`` returns n independent samples.
     buckets : list of (low, high), or list of number
         Ranges of a continuous distribution, or all values of a discrete one.
     probs : list of float
         The probability of each bucket.
-    nsamples : int
-        Number of samples to draw.
 
     Returns
     -------

@@ -170,8 +170,6 @@ def assert_allclose(
         What was found, what was expected.
     rtol, atol : float
         Entries may differ by ``atol + rtol * abs(b)``.
-    equal_nan : bool
-        Whether nan equals nan.
 
     Raises
     ------
@@ -206,12 +204,6 @@ def assert_almost_equal_with_err(
         Entries may differ by ``atol + rtol * abs(b)``; by default as the dtype allows.
     etol : float, optional
         Share of the entries that may differ by more, from 0 to 1; 0 by default.
-    names : pair of str
-        Names of `a` and `b` in messages.
-    equal_nan : bool
-        Whether nan equals nan.
-    mismatches : pair of int
-        Number of places that are shown: the first of the two.
 
     Raises
     ------
@@ -246,8 +238,6 @@ def assert_almost_equal_ignore_nan(
         Arrays of one shape: what was found, what was expected.
     rtol, atol : float, optional
         Entries may differ by ``atol + rtol * abs(b)``; by default as the dtype allows.
-    names : pair of str
-        Names of `a` and `b` in messages.
 
     Raises
     ------

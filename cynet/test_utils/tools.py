@@ -193,8 +193,6 @@ def check_speed(
         The symbol to time.
     location : dict of str to array, optional
         Values of arguments; drawn from a normal distribution by default.
-    ctx : Context, optional
-        Device; by default that of `default_context`.
     N : int
         Number of runs.
     grad_req : str, optional

@@ -1,6 +1,16 @@
-"""cynet.operator.signature: shared text comes where a docstring names it, at its indentation."""
+"""cynet.operator.paragraphs: text that is written once stands in each docstring that needs it."""
 
-from cynet.operator.signature import with_paragraphs
+import importlib
+import inspect
+import sys
+from types import ModuleType
+
+import pytest
+
+from cynet.operator.paragraphs import _documented, _entries, share_parameters, with_paragraphs
+from tests.imports import ROOT
+
+COMMON = sorted((ROOT / "cynet").rglob("common_parameters.py"))
 
 
 def test_a_line_stands_for_its_paragraph():
@@ -23,3 +33,77 @@ def test_a_line_stands_for_its_paragraph():
 
 def test_a_function_without_docstring_stays_so():
     assert with_paragraphs(out="x")(lambda: None).__doc__ is None
+
+
+@pytest.fixture
+def module(monkeypatch):
+    """A module with a guarded function, a class and what needs no text."""
+    made = ModuleType("shared_text_of_a_test")
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    source = """
+from cynet.base.guard import guarded
+
+@guarded
+def copy(data, *shape, out=None, **kwargs):
+    '''Copy.
+
+    Parameters
+    ----------
+    data : NDArray
+        Own words.
+
+        Two paragraphs.
+    **kwargs
+        More.
+
+    Returns
+    -------
+    NDArray
+        The copy.
+    '''
+
+class Copier:
+    '''It copies.
+
+    Examples
+    --------
+    >>> Copier(1)
+    '''
+
+    def __init__(self, out):
+        pass
+
+    @classmethod
+    def of(cls, data):
+        '''No sections.'''
+"""
+    exec(source, vars(made))
+    return made
+
+
+def test_parameters_that_a_docstring_leaves_out_come_in_their_order(module):
+    text = "Parameters\n----------\nshape, other : int\n    Lengths.\nout : NDArray\n    Result."
+    share_parameters(module.__name__, text + "\ndata : int\n    Not these words.")
+    text = inspect.getdoc(module.copy)
+    assert list(_entries(text)) == ["data", "shape", "other", "out", "kwargs"]
+    assert "    Own words.\n\n    Two paragraphs.\nshape, other : int\n    Lengths.\nout :" in text
+    assert text.endswith("**kwargs\n    More.\n\nReturns\n-------\nNDArray\n    The copy.")
+    assert inspect.getdoc(module.copy.__wrapped__) == text  # what error messages quote
+    begin = "It copies.\n\nParameters\n----------\nout : NDArray\n    Result.\n\nExamples\n"
+    assert inspect.getdoc(module.Copier).startswith(begin)
+    assert module.Copier.of.__doc__ == "No sections."
+
+
+@pytest.mark.parametrize("path", COMMON, ids=lambda path: path.parent.name)
+def test_what_is_common_is_shown_twice_at_least(path):
+    package = ".".join(path.relative_to(ROOT).parent.parts)
+    importlib.import_module(package)
+    loaded = [each for name, each in sys.modules.items() if f"{name}.".startswith(f"{package}.")]
+    shown = [
+        inspect.getdoc(target) or ""
+        for module in loaded
+        if type(module) is ModuleType
+        for target, _ in _documented(module)
+    ]
+    for name, entry in _entries(importlib.import_module(f"{package}.{path.stem}").__doc__).items():
+        assert sum(f"\n{entry}\n" in text for text in shown) > 1, name

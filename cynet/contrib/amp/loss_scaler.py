@@ -10,7 +10,7 @@ from ...base.errors import ArgumentTypeError, StateError, shown
 from ...base.guard import guarded
 from ...gluon.errors import MismatchError
 from ...gluon.trainer import Trainer
-from ...operator.signature import with_paragraphs
+from ...operator.paragraphs import with_paragraphs
 from . import amp
 
 if TYPE_CHECKING:

@@ -50,3 +50,4 @@ from .processes import (
 from .sets import ProcessSet, add_process_set, barrier, global_process_set, remove_process_set
 from .sharing import allgather_object, broadcast_object, broadcast_parameters
 from .training import DistributedOptimizer, DistributedTrainer
+from . import common_parameters  # last: it puts text into docstrings

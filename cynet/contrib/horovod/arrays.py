@@ -101,8 +101,6 @@ def allreduce(
 
     Parameters
     ----------
-    tensor : NDArray
-        An array of the same shape and dtype in all processes.
     average : bool, optional
         Whether to take the mean, the default; if False, the sum.
     name : str, optional
@@ -152,8 +150,6 @@ def allreduce_(
 
     Parameters
     ----------
-    tensor : NDArray
-        An array of the same shape and dtype in all processes.
     average, name, priority, prescale_factor, postscale_factor, process_set, op : optional
         See `allreduce`.
 
@@ -494,10 +490,6 @@ def broadcast(
 
     Parameters
     ----------
-    tensor : NDArray
-        An array of the same shape and dtype in all processes.
-    root_rank : int
-        Number of the process whose values are taken.
     name : str, optional
         Name of the array in errors.
     priority : int
@@ -536,10 +528,6 @@ def broadcast_(
 
     Parameters
     ----------
-    tensor : NDArray
-        An array of the same shape and dtype in all processes.
-    root_rank : int
-        Number of the process whose values are taken.
     name : str, optional
         Name of the array in errors.
     priority : int

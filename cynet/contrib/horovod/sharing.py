@@ -110,10 +110,6 @@ def broadcast_parameters(
         Parameters as ``module.get_params()`` or ``net.collect_params()`` returns them. A Parameter
         whose shape is not known yet gets the values of rank 0 from the `DistributedTrainer`, when
         it is known.
-    root_rank : int
-        Number of the process whose values are taken.
-    prefix : str, optional
-        Part of Horovod's signature; not used.
 
     Raises
     ------

@@ -58,10 +58,6 @@ def DistributedOptimizer(
     ----------
     optimizer : Optimizer
         The optimizer to copy; ``rescale_grad`` of the copy is divided by the number of processes.
-    gradient_predivide_factor : float
-        What gradients are divided by before they are summed; their sum is multiplied by it.
-    num_groups : int
-        Part of Horovod's signature; not used: gradients are summed in buckets anyway.
     process_set : ProcessSet, optional
         The processes that take part; by default all.
 
@@ -115,12 +111,6 @@ class DistributedTrainer(Trainer):
         See ``gluon.Trainer``.
     compression : str, optional
         ``Compression.none`` or ``Compression.fp16``: how gradients travel.
-    gradient_predivide_factor : float
-        What gradients are divided by before they are summed; their sum is multiplied by it.
-    prefix : str, optional
-        Part of Horovod's signature; not used.
-    num_groups : int
-        Part of Horovod's signature; not used: gradients are summed in buckets anyway.
     process_set : ProcessSet, optional
         The processes that take part; by default all.
     **options

@@ -53,11 +53,6 @@ class Files:
             `export`.
         ctx : Context or list of Context, optional
             Devices of parameters that are not initialized yet; the CPU by default.
-        allow_missing, ignore_extra : bool
-            Leave parameters as they are if the file lacks them; skip names in the file that are not
-            parameters.
-        cast_dtype : bool
-            Accept arrays of another dtype.
         dtype_source : str
             With `cast_dtype`: ``'current'`` keeps the parameter's dtype, ``'saved'`` takes the
             file's.

@@ -122,9 +122,6 @@ class SymbolBlock(HybridBlock):
             The parameters, ``NAME-0000.params``; without it they have to be initialized.
         ctx : Context or list of Context, optional
             Devices of the parameters; the CPU by default.
-        allow_missing, ignore_extra : bool
-            Leave parameters as they are if the file lacks them; skip names in the file that are not
-            parameters.
 
         Examples
         --------

@@ -70,8 +70,6 @@ class Dataset(LengthRepr):
 
         Parameters
         ----------
-        num_shards : int
-            Number of parts.
         index : int
             Which part, from 0.
 
@@ -143,8 +141,6 @@ class Dataset(LengthRepr):
         fn : callable
             Called with the sample, or with the fields of a tuple as arguments; returns the new
             sample.
-        lazy : bool
-            Call `fn` each time that a sample is asked for; False calls it for all samples at once.
 
         Examples
         --------
@@ -162,8 +158,6 @@ class Dataset(LengthRepr):
         ----------
         fn : callable
             Called with the first field of a sample; returns its new value.
-        lazy : bool
-            Call `fn` each time that a sample is asked for; False calls it for all samples at once.
 
         Examples
         --------

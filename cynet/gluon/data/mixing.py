@@ -152,8 +152,6 @@ class MixUp(_Mixing):
         Number of classes.
     alpha : float
         Above 0: small values leave most samples nearly as they are.
-    prob : float
-        The share of batches that are mixed.
     batchify_fn : callable, optional
         Makes the pair (data, label) from a list of samples; by default both are stacked.
 
@@ -202,8 +200,6 @@ class CutMix(_Mixing):
         Number of classes.
     alpha : float
         Above 0; 1 draws the share uniformly.
-    prob : float
-        The share of batches that are mixed.
     batchify_fn : callable, optional
         Makes the pair (data, label) from a list of samples; by default both are stacked.
     layout : str

@@ -173,8 +173,6 @@ class IterableDataset(LengthRepr):
 
         Parameters
         ----------
-        num_shards : int
-            Number of parts.
         index : int
             The number of this part, from 0.
 

@@ -9,7 +9,7 @@ import numpy as np
 from ...base.errors import ShapeError, shown
 from ...base.guard import guarded
 from ...ndarray import NDArray
-from ...operator.signature import with_paragraphs
+from ...operator.paragraphs import with_paragraphs
 from ..block import HybridBlock
 from ..errors import MismatchError
 

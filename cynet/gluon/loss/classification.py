@@ -74,13 +74,8 @@ class SoftmaxCrossEntropyLoss(Loss):
     ----------
     axis : int
         The axis of the classes.
-    sparse_label : bool
-        Whether labels are class numbers; if not, they are distributions. A number that is not a
-        class is an error, unless samples have weights: then it counts as the nearest one.
     from_logits : bool
         Whether `pred` is the logarithm of probabilities already.
-    weight : float, optional
-        Factor of the loss.
     batch_axis : int
         The axis of the samples.
     label_smoothing : float

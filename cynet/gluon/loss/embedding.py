@@ -54,8 +54,6 @@ class CosineEmbeddingLoss(Loss):
 
     Parameters
     ----------
-    weight : float, optional
-        Factor of the loss.
     batch_axis : int
         The axis of the samples.
     margin : float

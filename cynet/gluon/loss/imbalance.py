@@ -29,9 +29,6 @@ class SigmoidFocalLoss(Loss):
 
     Parameters
     ----------
-    gamma : float
-        How strongly samples that are predicted well are weighted down; 0 gives the plain
-        cross-entropy.
     alpha : float, optional
         Weight of the positive labels, from 0 to 1; None weights both by 1.
     {of_all_losses}
@@ -87,12 +84,6 @@ class SoftmaxFocalLoss(Loss):
     ----------
     axis : int
         The axis of the classes.
-    gamma : float
-        How strongly samples that are predicted well are weighted down; 0 gives the plain
-        cross-entropy.
-    sparse_label : bool
-        Whether labels are class numbers; if not, they are distributions. A number that is not a
-        class is an error, unless samples have weights: then it counts as the nearest one.
     from_logits : bool
         Whether `pred` is the logarithm of probabilities already.
     {of_all_losses}

@@ -72,8 +72,6 @@ class LogisticLoss(Loss):
 
     Parameters
     ----------
-    weight : float, optional
-        Factor of the loss.
     batch_axis : int
         The axis of the samples.
     label_format : str

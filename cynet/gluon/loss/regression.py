@@ -109,8 +109,6 @@ class PoissonNLLLoss(Loss):
 
     Parameters
     ----------
-    weight : float, optional
-        Factor of the loss.
     from_logits : bool
         Whether `pred` is the logarithm of the rate.
     batch_axis : int

@@ -25,8 +25,6 @@ class CTCLoss(Loss):
         Order of the axes of predictions, ``'NTC'`` or ``'TNC'``: batch, time, classes.
     label_layout : str
         Order of the axes of labels, ``'NT'`` or ``'TN'``.
-    weight : float, optional
-        Factor of the loss.
     **kwargs
         Arguments of :class:`Block`: ``prefix`` and ``params``.
 

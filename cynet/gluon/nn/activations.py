@@ -155,13 +155,6 @@ class ELU(HybridBlock):
 class SELU(HybridBlock):
     """The scaled ELU of self-normalizing networks.
 
-    Parameters
-    ----------
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
-
     Examples
     --------
     >>> f"{mx.gluon.nn.SELU()(mx.nd.ones(1)).asscalar():.4f}"
@@ -176,13 +169,6 @@ class SELU(HybridBlock):
 @guarded(but=("hybrid_forward",))
 class GELU(HybridBlock):
     """``x * Phi(x)``, where Phi is the normal distribution function.
-
-    Parameters
-    ----------
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
 
     Examples
     --------

@@ -59,10 +59,6 @@ class MultiHeadAttention(HybridBlock):
         Whether queries and keys are rotated by their positions, see `RotaryPosition`.
     weight_initializer : Initializer or str, optional
         Initializer of the projections' weights.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
 
     Raises
     ------

@@ -176,10 +176,6 @@ class Embedding(HybridBlock):
 
     Parameters
     ----------
-    input_dim : int
-        Number of rows: indices are below it.
-    output_dim : int
-        Size of the vectors.
     dtype : str or numpy.dtype
         Type of the weight, and so of the vectors.
     weight_initializer : Initializer or str, optional
@@ -238,13 +234,6 @@ class Embedding(HybridBlock):
 class Flatten(HybridBlock):
     """Joins all axes but the first.
 
-    Parameters
-    ----------
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
-
     Examples
     --------
     >>> mx.gluon.nn.Flatten()(mx.nd.ones((2, 3, 4))).shape
@@ -267,8 +256,6 @@ class Lambda(Block):
     ----------
     function : str or callable
         The name of a function of ``mx.nd``, or ``f(x, ...)``.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
 
     Raises
     ------
@@ -309,8 +296,6 @@ class HybridLambda(HybridBlock):
     ----------
     function : str or callable
         The name of a function of ``mx.nd`` and ``mx.sym``, or ``f(F, x, ...)``.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
 
     Raises
     ------

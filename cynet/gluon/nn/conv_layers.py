@@ -15,7 +15,7 @@ from ...operator.nn.spatial_window import (
     channels_first,
     shape_in_layout,
 )
-from ...operator.signature import with_paragraphs
+from ...operator.paragraphs import with_paragraphs
 from ..block import HybridBlock
 from ..errors import MismatchError
 from .activations import Activation

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.dtype import is_narrow
 from ...base.guard import guarded
-from ...operator.signature import parameters_of, with_paragraphs
+from ...operator.paragraphs import parameters_of, with_paragraphs
 from ..block import HybridBlock
 
 if TYPE_CHECKING:
@@ -56,14 +56,8 @@ class BatchNorm(_Norm):
         How much of the running mean and variance each training step keeps.
     epsilon : float
         Added to the variance, so that the division is stable.
-    center, scale : bool
-        Whether to add beta, and whether to multiply by gamma.
     use_global_stats : bool
         Normalize by the running mean and variance in training, too.
-    beta_initializer, gamma_initializer : Initializer or str
-        Initializers of beta and gamma.
-    running_mean_initializer, running_variance_initializer : Initializer or str
-        Initializers of the running mean and variance.
     in_channels : int
         Number of channels; 0 leaves it to the first forward pass.
     **kwargs
@@ -184,16 +178,8 @@ class LayerNorm(_Norm):
         The axis to normalize along.
     epsilon : float
         Added to the variance, so that the division is stable.
-    center, scale : bool
-        Whether to add beta, and whether to multiply by gamma.
-    beta_initializer, gamma_initializer : Initializer or str
-        Initializers of beta and gamma.
     in_channels : int
         Length of the axis; 0 leaves it to the first forward pass.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -241,10 +227,6 @@ class RMSNorm(HybridBlock):
         Initializer of the factors.
     in_channels : int
         Length of the axis; 0 leaves it to the first forward pass.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -293,12 +275,6 @@ class GroupNorm(_Norm):
         Added to the variance, so that the division is stable.
     center, scale : bool
         Whether to add beta, and whether to multiply by gamma, both of shape (num_groups,).
-    beta_initializer, gamma_initializer : Initializer or str
-        Initializers of beta and gamma.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -342,10 +318,6 @@ class InstanceNorm(_Norm):
         The axis of the channels.
     epsilon : float
         Added to the variance, so that the division is stable.
-    center, scale : bool
-        Whether to add beta, and whether to multiply by gamma.
-    beta_initializer, gamma_initializer : Initializer or str
-        Initializers of beta and gamma.
     in_channels : int
         Number of channels; 0 leaves it to the first forward pass.
     **kwargs

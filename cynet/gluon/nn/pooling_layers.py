@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ArgumentTypeError, shown
 from ...base.guard import guarded
-from ...operator.signature import with_paragraphs
+from ...operator.paragraphs import with_paragraphs
 from ..block import HybridBlock
 from .conv_layers import LAYOUTS, check_layout, sizes_of
 

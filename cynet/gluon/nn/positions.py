@@ -49,10 +49,6 @@ class SinusoidalPosition(HybridBlock):
         Share of the sum that training sets to 0.
     base : float
         Wavelengths grow from 2 pi to about ``2 pi * base`` positions.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
 
     Raises
     ------
@@ -108,10 +104,6 @@ class RotaryPosition(HybridBlock):
     interleaved : bool
         Pairs are entries ``2 * i`` and ``2 * i + 1``, as in the paper; False: ``i`` and
         ``i + units / 2``, as LLaMA's weights in the form of Hugging Face need it.
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
 from ...base.kinds import to_count
-from ...operator.signature import with_paragraphs
+from ...operator.paragraphs import with_paragraphs
 from ..block import HybridBlock
 from .activations import GELU, Activation
 from .attention import MultiHeadAttention

@@ -399,13 +399,8 @@ class ParameterDict:
             A ``.params`` file; ``arg:`` and ``aux:`` before a name are ignored.
         ctx : Context or list of Context, optional
             Devices of parameters that are not initialized yet; the CPU by default.
-        allow_missing, ignore_extra : bool
-            Leave parameters as they are if the file lacks them; skip names in the file that are not
-            parameters.
         restore_prefix : str
             Put before the names in the file.
-        cast_dtype : bool
-            Accept arrays of another dtype.
         dtype_source : str
             With `cast_dtype`: ``'current'`` keeps the parameter's dtype, ``'saved'`` takes the
             file's.
@@ -470,8 +465,6 @@ class ParameterDict:
             Put before the names in `param_dict`.
         filename : str, optional
             Where the arrays come from, for error messages.
-        cast_dtype : bool
-            Accept arrays of another dtype.
         dtype_source : str
             With `cast_dtype`: ``'current'`` keeps the parameter's dtype, ``'saved'`` takes the
             array's.

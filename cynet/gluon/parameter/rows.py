@@ -25,11 +25,6 @@ class RowSparseData:
 
         In a record scope gradients of these rows go to `grad`.
 
-        Parameters
-        ----------
-        row_id : NDArray
-            Numbers of rows, of any shape and dtype; this waits for them.
-
         Returns
         -------
         RowSparseNDArray
@@ -58,11 +53,6 @@ class RowSparseData:
 
     def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
         """`row_sparse_data` on all contexts.
-
-        Parameters
-        ----------
-        row_id : NDArray
-            Numbers of rows, of any shape and dtype; this waits for them.
 
         Returns
         -------

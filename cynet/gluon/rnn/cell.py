@@ -257,13 +257,6 @@ class RecurrentCell(Block):
 class HybridRecurrentCell(RecurrentCell, HybridBlock):
     """A RecurrentCell that can be hybridized; a subclass defines ``hybrid_forward``.
 
-    Parameters
-    ----------
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
-
     Examples
     --------
     >>> class Sum(HybridRecurrentCell):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.guard import PER_BATCH, guarded
 from ...base.kinds import to_count
-from ...operator.signature import with_paragraphs
+from ...operator.paragraphs import with_paragraphs
 from .cell import HybridRecurrentCell
 
 if TYPE_CHECKING:
@@ -268,8 +268,6 @@ class LSTMPCell(_Gated):
         Sizes of the cell state and of the projected state, which is the output.
     i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
         Initializers of the weights of the input and of the state.
-    h2r_weight_initializer : Initializer or str, optional
-        Initializer of the projection's weight.
     i2h_bias_initializer, h2h_bias_initializer : Initializer or str
         Initializers of the biases that go with them.
     input_size : int

@@ -11,7 +11,7 @@ from ...base.guard import PER_BATCH, guarded
 from ...base.kinds import check_flag, to_count, to_index
 from ...base.np_shape import is_np_shape
 from ...ndarray import NDArray
-from ...operator.signature import with_paragraphs
+from ...operator.paragraphs import with_paragraphs
 from ...symbol import Symbol
 from ..block import HybridBlock
 from ..errors import MismatchError
@@ -391,8 +391,6 @@ class LSTM(_RNNLayer):
     projection_size : int, optional
         Size of the output and of its state, which are projected to it; by default there is no
         projection.
-    h2r_weight_initializer : Initializer or str, optional
-        Initializer of the projection's weight.
     state_clip_min, state_clip_max : float, optional
         Bounds to which cell states are clipped.
     state_clip_nan : bool

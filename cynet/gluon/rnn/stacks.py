@@ -98,13 +98,6 @@ class _Stack(RecurrentCell):
 class SequentialRNNCell(_Stack):
     """Cells one above the other.
 
-    Parameters
-    ----------
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
-
     Examples
     --------
     >>> stack = mx.gluon.rnn.SequentialRNNCell()
@@ -118,13 +111,6 @@ class SequentialRNNCell(_Stack):
 @guarded(but=("__call__", "forward"))
 class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
     """Hybrid cells one above the other; see :class:`SequentialRNNCell`.
-
-    Parameters
-    ----------
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
 
     Examples
     --------
@@ -151,8 +137,6 @@ class BidirectionalCell(HybridRecurrentCell):
     ----------
     l_cell, r_cell : RecurrentCell
         The cell that runs forwards, and the one that runs backwards.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
     output_prefix : str
         Prefix of the outputs' names.
 

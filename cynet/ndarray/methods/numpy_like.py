@@ -12,7 +12,7 @@ import numpy as np
 
 from ...base.errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown
 from ...base.guard import guarded
-from ...operator.signature import with_paragraphs
+from ...operator.paragraphs import with_paragraphs
 from ...operator.tensor.axes import axes_of
 from ..functions import function_of, operator_first
 

@@ -4,8 +4,8 @@ float32, or in the wider dtype."""
 from ....base.dtype import name_of
 from ....base.errors import ArgumentError, ArgumentTypeError, shown
 from ....operator import OPERATORS
+from ....operator.paragraphs import with_paragraphs
 from ....operator.precision import EITHER, FLOAT32, LOW, WIDEST, Precision
-from ....operator.signature import with_paragraphs
 
 NARROW = "float16", "bfloat16"
 _shared = with_paragraphs(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....base.errors import shown
 from ....base.guard import guarded
-from ....operator.signature import with_paragraphs
+from ....operator.paragraphs import with_paragraphs
 from ...block import HybridBlock
 from ...errors import MismatchError
 from ...nn.activations import Activation

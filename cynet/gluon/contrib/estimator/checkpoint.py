@@ -51,9 +51,6 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         Log what is written if it is above 0.
     save_best : bool
         Also write ``PREFIX-best.params`` whenever `monitor` has improved.
-    mode : str
-        Which values are better: ``'min'``, ``'max'``, or ``'auto'``, which decides by the metric's
-        name.
     epoch_period, batch_period : int, optional
         Number of epochs, and of batches, between checkpoints; None writes none.
     max_checkpoints : int

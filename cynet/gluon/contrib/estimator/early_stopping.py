@@ -30,9 +30,6 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
     patience : int
         Number of epochs in a row without improvement after which training ends; 0 and 1 are the
         same.
-    mode : str
-        Which values are better: ``'min'``, ``'max'``, or ``'auto'``, which decides by the metric's
-        name.
     baseline : float, optional
         Value that the first epochs have to improve on.
 

@@ -44,8 +44,6 @@ class TrainBegin(EventHandler):
 
         Parameters
         ----------
-        estimator : Estimator
-            The estimator that calls the handler.
         *args, **kwargs
             Not used today; later versions may pass more.
         """
@@ -76,8 +74,6 @@ class TrainEnd(EventHandler):
 
         Parameters
         ----------
-        estimator : Estimator
-            The estimator that calls the handler.
         *args, **kwargs
             Not used today; later versions may pass more.
         """
@@ -109,8 +105,6 @@ class EpochBegin(EventHandler):
 
         Parameters
         ----------
-        estimator : Estimator
-            The estimator that calls the handler.
         *args, **kwargs
             Not used today; later versions may pass more.
         """
@@ -146,8 +140,6 @@ class EpochEnd(EventHandler):
 
         Parameters
         ----------
-        estimator : Estimator
-            The estimator that calls the handler.
         *args, **kwargs
             Not used today; later versions may pass more.
 
@@ -186,8 +178,6 @@ class BatchBegin(EventHandler):
 
         Parameters
         ----------
-        estimator : Estimator
-            The estimator that calls the handler.
         *args, **kwargs
             ``batch``, as the loader gave it.
         """
@@ -221,8 +211,6 @@ class BatchEnd(EventHandler):
 
         Parameters
         ----------
-        estimator : Estimator
-            The estimator that calls the handler.
         *args, **kwargs
             ``batch``, ``pred``, ``label`` and ``loss``.
 

@@ -105,13 +105,6 @@ def _concat_outputs(F, blocks, x):
 class Identity(HybridBlock):
     """Gives its input back: a way past the others in a HybridConcurrent.
 
-    Parameters
-    ----------
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
-
     Examples
     --------
     >>> mx.gluon.contrib.nn.Identity()(mx.nd.array([1, 2])).asnumpy().tolist()
@@ -139,10 +132,6 @@ class SyncBatchNorm(BatchNorm):
         Number of devices in this process; only 1, or None for that.
     momentum, epsilon, center, scale, use_global_stats
         See :class:`~cynet.gluon.nn.BatchNorm`.
-    beta_initializer, gamma_initializer : Initializer or str
-        Initializers of beta and gamma.
-    running_mean_initializer, running_variance_initializer : Initializer or str
-        Initializers of the running mean and variance.
     **kwargs
         Arguments of :class:`Block`: ``prefix`` and ``params``.
 

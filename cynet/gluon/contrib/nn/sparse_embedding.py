@@ -20,10 +20,6 @@ class SparseEmbedding(Block):
 
     Parameters
     ----------
-    input_dim : int
-        Number of rows: indices are below it.
-    output_dim : int
-        Size of the vectors.
     dtype : str or numpy.dtype
         Type of the weight, and so of the vectors.
     weight_initializer : Initializer or str, optional

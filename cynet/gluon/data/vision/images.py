@@ -69,12 +69,8 @@ class ImageRecordDataset(_Skipping, RecordFileDataset):
     ----------
     filename : str
         ``NAME.rec``; its index is ``NAME.idx``.
-    flag : int
-        1 for color images (H, W, 3), 0 for grayscale images (H, W, 1).
     transform : callable, optional
         Called as ``transform(image, label)``; returns the sample.
-    skip_damaged : bool
-        Replace an image that cannot be read by the next one that can; ``skipped`` counts them.
 
     Examples
     --------
@@ -123,12 +119,8 @@ class ImageFolderDataset(_Skipping, Dataset):
     ----------
     root : str
         Folder with one folder for each class, which holds files with the endings `exts`.
-    flag : int
-        1 for color images (H, W, 3), 0 for grayscale images (H, W, 1).
     transform : callable, optional
         Called as ``transform(image, label)``; returns the sample.
-    skip_damaged : bool
-        Replace an image that cannot be read by the next one that can; ``skipped`` counts them.
     exts : sequence of str
         Endings of the files that are images, in any case: ``[".bmp", ".webp"]`` and what else
         OpenCV reads.

@@ -245,8 +245,6 @@ class Rotate(Block):
     ----------
     rotation_degrees : float
         The angle, in degrees.
-    zoom_in, zoom_out : bool
-        Zoom in until no border is visible, or out until the whole image is; not both.
 
     Examples
     --------
@@ -276,8 +274,6 @@ class RandomRotation(Block):
     ----------
     angle_limits : (float, float)
         Smallest and largest angle, in degrees.
-    zoom_in, zoom_out : bool
-        Zoom in until no border is visible, or out until the whole image is; not both.
     rotate_with_proba : float
         Probability that an image is rotated at all.
 

@@ -121,13 +121,6 @@ class Cast(HybridBlock):
 class ToTensor(HybridBlock):
     """Images (H, W, C) or (N, H, W, C) of uint8 as (C, H, W) or (N, C, H, W) from 0 to 1.
 
-    Parameters
-    ----------
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
-
     Examples
     --------
     >>> float(ToTensor()(mx.nd.ones((2, 4, 3), dtype="uint8") * 255).asnumpy().max())
@@ -174,13 +167,6 @@ class RandomFlipLeftRight(HybridBlock):
     """Mirrors an image (H, W, C) left to right every second time; in a batch each image on its
     own.
 
-    Parameters
-    ----------
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
-
     Examples
     --------
     >>> transform = mx.gluon.data.vision.transforms.RandomFlipLeftRight()
@@ -198,13 +184,6 @@ class RandomFlipLeftRight(HybridBlock):
 class RandomFlipTopBottom(HybridBlock):
     """Mirrors an image (H, W, C) top to bottom every second time; in a batch each image on its
     own.
-
-    Parameters
-    ----------
-    prefix : str, optional
-        Prefix of the parameters' names; by default made from the class's name and a number.
-    params : ParameterDict, optional
-        Dictionary whose parameters are shared, by name.
 
     Examples
     --------

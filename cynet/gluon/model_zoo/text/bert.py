@@ -23,8 +23,6 @@ class BERT(HybridBlock):
 
     Parameters
     ----------
-    vocab_size : int
-        Number of tokens.
     units : int
         Width of the layers; a multiple of `num_heads`.
     num_layers, num_heads, hidden_size : int

@@ -83,8 +83,6 @@ class GPT2(HybridBlock):
 
     Parameters
     ----------
-    vocab_size : int
-        Number of tokens.
     units : int
         Width of the layers; a multiple of `num_heads`.
     num_layers, num_heads : int

@@ -22,8 +22,6 @@ class AlexNet(Network):
 
     Parameters
     ----------
-    classes : int
-        Number of classes, and of scores in the output.
     **kwargs
         Arguments of :class:`Block`: ``prefix`` and ``params``.
 
@@ -68,8 +66,6 @@ def alexnet(
 
     Parameters
     ----------
-    pretrained : bool or str
-        Load weights trained on ImageNet, which are for 1000 classes; or a file of weights.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str

@@ -63,8 +63,6 @@ class DenseNet(Network):
         Channels inside a layer, in growth rates.
     dropout : float
         Share of the elements that training sets to 0 after each layer.
-    classes : int
-        Number of classes, and of scores in the output.
     **kwargs
         Arguments of :class:`Block`: ``prefix`` and ``params``.
 

@@ -134,8 +134,6 @@ class EfficientNet(Network):
     drop_path : float
         Share of the samples for which training leaves out the block after the last one; that of
         the blocks rises from 0 evenly.
-    classes : int
-        Number of classes, and of scores in the output.
     epsilon, momentum : float
         Settings of the BatchNorms.
     **kwargs

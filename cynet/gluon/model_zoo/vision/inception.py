@@ -150,8 +150,6 @@ class Inception3(Network):
 
     Parameters
     ----------
-    classes : int
-        Number of classes, and of scores in the output.
     **kwargs
         Arguments of :class:`Block`: ``prefix`` and ``params``.
 
@@ -202,8 +200,6 @@ def inception_v3(
 
     Parameters
     ----------
-    pretrained : bool or str
-        Load weights trained on ImageNet, which are for 1000 classes; or a file of weights.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str

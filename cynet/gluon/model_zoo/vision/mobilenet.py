@@ -49,8 +49,6 @@ class MobileNet(Network):
     ----------
     multiplier : float
         Factor of the numbers of channels.
-    classes : int
-        Number of classes, and of scores in the output.
     **kwargs
         Arguments of :class:`Block`: ``prefix`` and ``params``.
 
@@ -116,8 +114,6 @@ class MobileNetV2(Network):
     ----------
     multiplier : float
         Factor of the numbers of channels.
-    classes : int
-        Number of classes, and of scores in the output.
     **kwargs
         Arguments of :class:`Block`: ``prefix`` and ``params``.
 
@@ -163,8 +159,6 @@ def get_mobilenet(
     ----------
     multiplier : float
         Factor of the numbers of channels; there are trained weights for 1, 0.75, 0.5 and 0.25.
-    pretrained : bool or str
-        Load weights trained on ImageNet, which are for 1000 classes; or a file of weights.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str
@@ -206,8 +200,6 @@ def get_mobilenet_v2(
     ----------
     multiplier : float
         Factor of the numbers of channels; there are trained weights for 1, 0.75, 0.5 and 0.25.
-    pretrained : bool or str
-        Load weights trained on ImageNet, which are for 1000 classes; or a file of weights.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str

@@ -239,8 +239,6 @@ class ResNetV1(_ResNet):
         Number of blocks in each stage.
     channels : list of int
         Number of channels of the stem, and of each stage.
-    classes : int
-        Number of classes, and of scores in the output.
     thumbnail : bool
         Use a stem for images of 32x32.
     **kwargs

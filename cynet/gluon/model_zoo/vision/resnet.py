@@ -70,8 +70,6 @@ def get_resnet(
         1: normalization after convolutions; 2: before them.
     num_layers : int
         18, 34, 50, 101 or 152.
-    pretrained : bool or str
-        Load weights trained on ImageNet, which are for 1000 classes; or a file of weights.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str

@@ -52,8 +52,6 @@ class SqueezeNet(Network):
     ----------
     version : str
         ``'1.0'`` or ``'1.1'``.
-    classes : int
-        Number of classes, and of scores in the output.
     **kwargs
         Arguments of :class:`Block`: ``prefix`` and ``params``.
 

@@ -37,8 +37,6 @@ class VGG(Network):
     ----------
     layers, filters : list of int
         Convolutions in each stack, and the channels of each.
-    classes : int
-        Number of classes, and of scores in the output.
     batch_norm : bool
         Normalize after each convolution.
     **kwargs
@@ -100,8 +98,6 @@ def get_vgg(
     ----------
     num_layers : int
         11, 13, 16 or 19.
-    pretrained : bool or str
-        Load weights trained on ImageNet, which are for 1000 classes; or a file of weights.
     ctx : Context or list of Context, optional
         Devices of the weights; the CPU by default.
     root : str

@@ -57,8 +57,6 @@ class VisionTransformer(Network):
 
     Parameters
     ----------
-    patch_size : int
-        Length of each side of a patch, in pixels.
     num_layers : int
         Number of layers of the encoder, see :class:`TransformerEncoder`.
     units, num_heads, hidden_size : int
@@ -69,8 +67,6 @@ class VisionTransformer(Network):
     dropout : float
         Share of the encoder's weights of attention, of outputs of its parts, and of its input, that
         training sets to 0.
-    classes : int
-        Number of classes, and of scores in the output.
     **kwargs
         Arguments of :class:`Block`: ``prefix`` and ``params``.
 
@@ -145,8 +141,6 @@ def get_vit(
     ----------
     size : str
         ``'s'``, ``'b'`` or ``'l'``: layers of 384, 768 or 1024 units.
-    patch_size : int
-        Length of each side of a patch, in pixels.
     pretrained : bool or str
         Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`; or from a file.
     ctx : Context or list of Context, optional

@@ -1,0 +1,159 @@
+"""Text that several docstrings have, written once: help() shows it in each."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import textwrap
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_Target = TypeVar("_Target")
+_ENTRIES = re.compile(r"^( *)Parameters\n\1-+\n((?:\1\S.*\n?|\1 .*\n?| *\n(?=\1 ))*)", re.M)
+_TITLE = re.compile(r"^( *)\w[\w ]*\n\1---+$", re.M)
+
+
+def with_paragraphs(**shared: str) -> Callable[[_Target], _Target]:
+    """Make a decorator that puts paragraphs into a docstring.
+
+    Parameters
+    ----------
+    **shared
+        Name to text. A line ``{name}`` of the docstring stands for it, at that line's indentation.
+
+    Returns
+    -------
+    callable
+        It gives the function back.
+
+    Examples
+    --------
+    >>> @with_paragraphs(out="out : NDArray\\n    Where to write.")
+    ... def draw(out):
+    ...     '''Draw.
+    ...
+    ...     {out}
+    ...     '''
+    >>> print(draw.__doc__.splitlines()[3])
+            Where to write.
+    """
+
+    def put_in(function: _Target) -> _Target:
+        lines = (function.__doc__ or "").splitlines(keepends=True)
+        for i, line in enumerate(lines):
+            name = line.strip()[1:-1]
+            if line.strip() == f"{{{name}}}" and name in shared:
+                indent = line[: line.index("{")]
+                lines[i] = textwrap.indent(shared[name], indent) + "\n"
+        function.__doc__ = "".join(lines) or None
+        return function
+
+    return put_in
+
+
+def parameters_of(target: Any) -> str:
+    """The entries under *Parameters* in the docstring of `target`, for `with_paragraphs`.
+
+    >>> def scale(x):
+    ...     '''Double `x`.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     x : float
+    ...
+    ...     Returns
+    ...     -------
+    ...     float
+    ...     '''
+    >>> parameters_of(scale)
+    'x : float'
+    """
+    doc = inspect.getdoc(target) or ""
+    return doc.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+
+
+def share_parameters(name: str, text: str) -> None:
+    """Describe parameters that docstrings leave out in the words that a package has for them.
+
+    Parameters
+    ----------
+    name : str
+        ``__name__`` of a module or package; of a package, the modules that are loaded take part.
+    text : str
+        A docstring that describes the parameters. What a docstring describes itself stays, and so
+        does one that has no sections.
+    """
+    known = _entries(text)
+    for each, module in list(sys.modules.items()):
+        # A face of operators has a type of its own: it would make all of its functions.
+        if f"{each}.".startswith(f"{name}.") and type(module) is ModuleType:
+            for target, function in _documented(module):
+                _complete(target, _names(function), known)
+
+
+def _documented(module: ModuleType) -> Iterator[tuple[Any, FunctionType]]:
+    """The functions, classes and methods of a module, each with the function that is called."""
+    value: Any
+    for value in list(vars(module).values()):
+        if not isinstance(value, (FunctionType, type)) or value.__module__ != module.__name__:
+            continue
+        kind: Any = value
+        found = [(value, value)]
+        if isinstance(value, type):
+            found = [(kind, kind.__init__), *((each, each) for each in vars(value).values())]
+        for target, function in found:
+            function = inspect.unwrap(getattr(function, "__func__", function))
+            if isinstance(function, FunctionType):
+                yield getattr(target, "__func__", target), function
+
+
+def _complete(target: Any, names: list[str], known: dict[str, str]) -> None:
+    doc = target.__doc__
+    if not doc or known.keys().isdisjoint(names):
+        return
+    own = _entries(doc)
+    if all(name in own or name not in known for name in names) or not _TITLE.search(doc):
+        return
+    doc = _with_entries(inspect.cleandoc(doc), names, known)
+    while target is not None:  # what is guarded is documented, too: messages quote it
+        target.__doc__ = doc
+        target = getattr(target, "__wrapped__", None)
+
+
+def _names(function: FunctionType) -> list[str]:
+    """The parameters of a function in the order of its signature."""
+    code = function.__code__
+    end = code.co_argcount + code.co_kwonlyargcount
+    names = list(code.co_varnames)
+    if code.co_flags & inspect.CO_VARARGS:
+        names.insert(code.co_argcount, names.pop(end))
+        end += 1
+    return names[: end + bool(code.co_flags & inspect.CO_VARKEYWORDS)]
+
+
+def _entries(doc: str) -> dict[str, str]:
+    """Each parameter that a docstring describes, with its entry; ``a, b : int`` is that of both."""
+    section, found = _ENTRIES.search(doc), {}
+    if section is not None:
+        indent = section[1]
+        for entry in re.split(rf"\n(?={indent}\S)", section[2].rstrip()):
+            entry = entry.replace("\n" + indent, "\n").strip()
+            for name in entry.partition("\n")[0].partition(" : ")[0].split(","):
+                found[name.strip(" *")] = entry
+    return found
+
+
+def _with_entries(doc: str, names: list[str], known: dict[str, str]) -> str:
+    """A docstring with the entries of `known` for those of `names` that it does not describe."""
+    own = _entries(doc)
+    rest = [entry for name, entry in own.items() if name not in names]
+    entries = [own.get(name) or known[name] for name in names if name in own or name in known]
+    text = "\n".join(dict.fromkeys(entries + rest))
+    section = _ENTRIES.search(doc)
+    if section is not None:
+        return doc[: section.start(2)] + text + "\n" + doc[section.end(2) :]
+    return _TITLE.sub(lambda title: f"Parameters\n----------\n{text}\n\n{title[0]}", doc, count=1)
