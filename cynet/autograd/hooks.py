@@ -102,14 +102,14 @@ def apply_hooks(hooks, grad, node):
     return grad
 
 
-def check_replacement(grad, given, told):
+def check_replacement(grad, given, hook):
     """The gradient that a hook gave instead: checked, with its dtype on its device."""
     if given is None:
         return grad
     if not isinstance(given, NDArray):
-        raise GradientError(f"{told}, returned {shown(given)}, expected an NDArray or None")
+        raise GradientError(f"{hook}, returned {shown(given)}, expected an NDArray or None")
     if given.shape != grad.shape:
         raise ShapeError(
-            f"{told}, returned a gradient of shape {given.shape}, expected {grad.shape}"
+            f"{hook}, returned a gradient of shape {given.shape}, expected {grad.shape}"
         )
     return given.as_in_context(grad.context).astype(grad.dtype, copy=False)

@@ -40,8 +40,8 @@ def _batch_length(axes, inputs):
     if not lengths:
         raise ArgumentError("vmap: no input has an axis to go through")
     if len({*lengths.values()}) > 1:
-        told = ", ".join(f"{n} in input {i}" for i, n in lengths.items())
-        raise ShapeError(f"vmap: the inputs have different numbers of samples: {told}")
+        listed = ", ".join(f"{n} in input {i}" for i, n in lengths.items())
+        raise ShapeError(f"vmap: the inputs have different numbers of samples: {listed}")
     count = next(iter(lengths.values()))
     if not count:
         raise ShapeError("vmap: the inputs have no samples")

@@ -323,16 +323,16 @@ def opened_sealed(path: Any) -> Iterator[tuple[Any, int, bool]]:
 # --- temporary files -----------------------------------------------------------------------------
 def _new_part(folder: str, old: os.stat_result | None, private: bool) -> tuple[str, int]:
     """Path and descriptor of a new, locked temporary file with the permissions of `old`."""
-    kept = None if private else old
+    replaced = None if private else old
     # the system removes the umask from the mode
-    mode = 0o600 if kept is not None or private else 0o666
+    mode = 0o600 if replaced is not None or private else 0o666
     while True:
         part = os.path.join(folder, f".cynet-{os.urandom(8).hex()}.part")
         number = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, mode)
         try:
             if _lock_file(number) is not False and os.fstat(number).st_nlink:
-                if kept is not None:
-                    _take_over(number, kept)
+                if replaced is not None:
+                    _take_over(number, replaced)
                 return part, number
         except BaseException:
             os.close(number)

@@ -135,10 +135,10 @@ def _guard_function(function):
             except _PASSED_ERRORS:
                 raise
             except Exception as error:
-                told = refusal(error, function, args, kwargs)
-                if told is error:
+                refused = refusal(error, function, args, kwargs)
+                if refused is error:
                     raise
-                raise told from error
+                raise refused from error
 
     else:
 
@@ -149,10 +149,10 @@ def _guard_function(function):
             except _PASSED_ERRORS:
                 raise
             except Exception as error:
-                told = refusal(error, function, args, kwargs)
-                if told is error:
+                refused = refusal(error, function, args, kwargs)
+                if refused is error:
                     raise
-                raise told from error
+                raise refused from error
 
     return call
 
@@ -180,10 +180,10 @@ def refusal(error, function, args, kwargs):
 def refuse(error, function, *args):
     """Raise the exception of `refusal`: in an except block of a method that is not guarded
     itself."""
-    told = refusal(error, function, args, {})
-    if told is error:
+    refused = refusal(error, function, args, {})
+    if refused is error:
         raise error
-    raise told from error
+    raise refused from error
 
 
 def _error_text(error):
@@ -264,5 +264,5 @@ def describe_call(function, args, kwargs):
     for names, what in _PARAMETER.findall(doc):
         wanted.update((each.strip(" *"), what.strip()) for each in names.split(","))
     listed = ", ".join(f"{key}={shown(value)}" for key, value in given.items())
-    told = "; ".join(f"{key}: {wanted[key]}" for key in given if key in wanted)
-    return f"{name}({listed})" + (f" [{told}]" if told else "")
+    expected = "; ".join(f"{key}: {wanted[key]}" for key in given if key in wanted)
+    return f"{name}({listed})" + (f" [{expected}]" if expected else "")

@@ -140,7 +140,7 @@ class Face(ModuleType):
         try:
             return self._of_sources(name)
         except AttributeError as error:
-            said = error
+            missing = error
         home, there = globals_of_mxnet().get(self._module_path, {}).get(name, (self.__name__, name))
         if there is None:
             with contextlib.suppress(ImportError):
@@ -148,23 +148,23 @@ class Face(ModuleType):
         elif (home, there) != (self.__name__, name):
             with contextlib.suppress(ImportError, AttributeError):
                 return getattr(importlib.import_module(home), there)
-        raise said
+        raise missing
 
     def _of_sources(self, name):
         """The values that cynet's modules have by that name."""
-        said = NotFoundError(f"module '{self.__name__}' has no attribute '{name}'")
+        missing = NotFoundError(f"module '{self.__name__}' has no attribute '{name}'")
         for source in self._sources:
             try:
                 found = as_face(getattr(source, name))
             except NotFoundError as error:
-                said = error
+                missing = error
             except AttributeError:
                 pass
             else:
                 if isinstance(found, ModuleType):
                     self.__dict__[name] = found  # mx.nd is looked up at each call
                 return found
-        raise said
+        raise missing
 
     def __setattr__(self, name, value):
         if self._sources and not name.startswith("__") and not isinstance(value, ModuleType):

@@ -341,8 +341,8 @@ _OTHERS: dict[str, list[str | tuple[str, str]]] = {
 }
 _MAX_NAME = 60
 OTHER_KEYWORDS = {
-    name: [each if isinstance(each, tuple) else (each, each) for each in ways]
-    for name, ways in _OTHERS.items()
+    name: [each if isinstance(each, tuple) else (each, each) for each in others]
+    for name, others in _OTHERS.items()
 }
 
 
@@ -374,8 +374,8 @@ def keyword_hint(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # imported late: rarely needed
 
     known, name = list(known), str(name)[:_MAX_NAME]
-    for needed, said in OTHER_KEYWORDS.get(name.lower(), ()):
+    for needed, suggestion in OTHER_KEYWORDS.get(name.lower(), ()):
         if needed in known:
-            return f"; did you mean {repr(said) if said == needed else said}?"
+            return f"; did you mean {repr(suggestion) if suggestion == needed else suggestion}?"
     near = get_close_matches(name, known, 3)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

@@ -55,8 +55,8 @@ class SettingsRepr(ReprMixin):
             if "__init__" not in vars(owner):
                 continue
             for each in inspect.signature(vars(owner)["__init__"]).parameters.values():
-                kept = vars(self)
-                value = kept.get(each.name, kept.get(f"_{each.name}", each.default))
+                attributes = vars(self)
+                value = attributes.get(each.name, attributes.get(f"_{each.name}", each.default))
                 if isinstance(value, (int, float, str)) and value != each.default:
                     found.setdefault(each.name, value)
         return found

@@ -170,8 +170,8 @@ def end_epoch(callbacks, state):
     for each in callbacks:
         try:
             each.epoch_end(state)
-        except StopTraining as asked:
-            stop = asked
+        except StopTraining as raised:
+            stop = raised
     for each in callbacks:
         each.epoch_closed(state)
     if stop is not None:

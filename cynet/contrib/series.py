@@ -287,17 +287,17 @@ def backtest(
     """
     array = _series_array("backtest", series)
     ahead = to_count("backtest: ahead", ahead)
-    places = [to_count("backtest: an origin", each) for each in origins]
-    if not places:
+    positions = [to_count("backtest: an origin", each) for each in origins]
+    if not positions:
         raise ArgumentError("backtest: there are no origins")
-    for each in places:
+    for each in positions:
         if not 1 <= each <= len(array) - ahead:
             raise ArgumentError(
                 f"backtest: origin {each} is not from 1 to {len(array) - ahead}: of {len(array)}"
                 f" steps {ahead} are forecast"
             )
     found, truth, last = [], [], []
-    for each in places:
+    for each in positions:
         made = forecast(array[:each].copy(), ahead)
         made = np.asarray(made.asnumpy() if hasattr(made, "asnumpy") else made, np.float64)
         wanted = array[each : each + ahead]

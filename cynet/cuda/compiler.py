@@ -32,8 +32,8 @@ def find_nvcc():
     Looked for in PATH, under CUDA_HOME, in /usr/local/cuda and in pip's wheels
     (nvidia-cuda-nvcc).
     """
-    places = config.get("CUDA_HOME"), "/usr/local/cuda"
-    candidates = [Path(p) / "bin" / "nvcc" for p in places if p]
+    folders = config.get("CUDA_HOME"), "/usr/local/cuda"
+    candidates = [Path(p) / "bin" / "nvcc" for p in folders if p]
     candidates += [
         path for folder in sys.path for path in sorted(Path(folder).glob("nvidia/*/bin/nvcc"))
     ]
@@ -56,13 +56,13 @@ def _require_nvcc():
 @functools.cache
 def _compiler_identity():
     """The version of nvcc and of our headers: objects depend on them, too."""
-    said = subprocess.run(
+    version = subprocess.run(
         [_require_nvcc(), "--version"], capture_output=True, text=True, timeout=60, check=False
     )
     headers = hashlib.sha256()
     for path in sorted([*KERNELS.rglob("*.h"), *OWN.glob("*.cuh")]):
         headers.update(path.read_bytes())
-    return said.stdout + headers.hexdigest()
+    return version.stdout + headers.hexdigest()
 
 
 def device_options(options):

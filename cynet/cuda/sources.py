@@ -22,7 +22,7 @@ def blank_match(match):
     return re.sub(r"[^\n]", " ", match[0])
 
 
-def explain(said, user_text, title):
+def explain(messages, user_text, title):
     """A compiler's messages as one text: each error with the user's line under it."""
     lines = user_text.split("\n")
     found = []
@@ -30,31 +30,31 @@ def explain(said, user_text, title):
     pattern = re.compile(
         rf"^{re.escape(title)}(?::(\d+):(?:\d+:)?|\((\d+)\):)\s*(?:\w+ )?error[^:]*:\s*(.*)$", re.M
     )
-    for match in pattern.finditer(said):
+    for match in pattern.finditer(messages):
         number = int(match[1] or match[2])
         quoted = lines[number - 1].strip() if 0 < number <= len(lines) else ""
         found.append(f"  line {number}: {match[3]}\n      {quoted}")
     # the name as written in the source: of a kernel in the table, or of an argument
     around = r"^((?:kernel|arguments of) .*?)(?::\d+:\d+|\(\d+\)): error: (.*)$"
-    for match in re.finditer(around, said, re.M):
+    for match in re.finditer(around, messages, re.M):
         if not any(each.startswith(f"  {match[1]}: ") for each in found):
             found.append(f"  {match[1]}: {match[2]}")
     if re.search(r"\basm\b", blank_comments(user_text)) and re.search(
-        r"'asm'|Assembler messages", said
+        r"'asm'|Assembler messages", messages
     ):
         found.append(
             "  asm with PTX needs a GPU: the host's compiler knows the host's instructions"
         )
     brace = _odd_brace(user_text)
-    if brace and re.search(r"expected (a )?[‘'\"]\}[’'\"]", said):
+    if brace and re.search(r"expected (a )?[‘'\"]\}[’'\"]", messages):
         number, what = brace
         found = [f"  line {number}: {what}\n      {lines[number - 1].strip()}"]
     if not found:  # the mistake is in a header: show all messages
-        first = re.search(rf"^{re.escape(title)}:(\d+):.*required from here", said, re.M)
+        first = re.search(rf"^{re.escape(title)}:(\d+):.*required from here", messages, re.M)
         where = ""
         if first and int(first[1]) <= len(lines):
             where = f"  line {first[1]}: {lines[int(first[1]) - 1].strip()}\n"
-        found = [where + "\n".join(said.strip().split("\n")[:20])]
+        found = [where + "\n".join(messages.strip().split("\n")[:20])]
     return f"{title} does not compile:\n" + "\n".join(found[:10])
 
 

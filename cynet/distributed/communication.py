@@ -71,7 +71,7 @@ class Communication(threading.Thread):
         self._listened, self._iterations, self._is_stuck = 0.0, 0, False
         self._asked, self._answers = 0.0, {}
         self._dead, self._silent, self._byes = set(), set(), set()
-        self._leaving = self._parting = self._has_said_bye = self._is_over = False
+        self._leaving = self._parting = self._has_sent_goodbye = self._is_over = False
         self._parted = 0.0
         self._sleep = _MIN_SLEEP
         self.opened, self.over = threading.Event(), threading.Event()
@@ -281,7 +281,7 @@ class Communication(threading.Thread):
         while self._new:
             each = self._new.popleft()
             if isinstance(each, str):
-                self._fail_requests(PeerError(f"this rank failed: {each}"), told=each)
+                self._fail_requests(PeerError(f"this rank failed: {each}"), reason=each)
             else:
                 self._requests[each.number] = each
         for (number,) in struct.iter_unpack("q", data):
@@ -296,7 +296,7 @@ class Communication(threading.Thread):
             else:
                 request = self._requests.pop(-1 - number)
                 text = f"what came before the {shorten_text(request.what)} has failed"
-                self._fail_requests(PeerError(f"this rank failed: {text}"), told=text)
+                self._fail_requests(PeerError(f"this rank failed: {text}"), reason=text)
         return True
 
     # --- requests ---------------------------------------------------------------------------------
@@ -419,26 +419,26 @@ class Communication(threading.Thread):
         )
         return f"{self.called(self.rank)} was in step {self.step}, {doing}"
 
-    def _fail_requests(self, error, told=None, tell=False):
+    def _fail_requests(self, error, reason=None, tell=False):
         """Let all requests fail, present and future ones.
 
         Parameters
         ----------
         error : Exception
-        told : str, optional
+        reason : str, optional
             Why this rank has failed, for the others.
         tell : bool
             Tell the others that something has failed.
         """
         if self.failure is not None:
             return
-        if told is None:
+        if reason is None:
             error = type(error)(f"{error}; {self._waiting_operation()}")
         self.failure = error
-        if told is not None or tell:
-            content = {"failed": told, "text": str(error), "dead": sorted(self._dead)}
+        if reason is not None or tell:
+            content = {"failed": reason, "text": str(error), "dead": sorted(self._dead)}
             self._messages.tell(self._living_ranks(), FAILED, content)
-        report_failure(self.rank, self.hosts[self.rank], str(error), self._dead, told is not None)
+        report_failure(self.rank, self.hosts[self.rank], str(error), self._dead, reason is not None)
         for each in self._communicators():
             each._end_all(error)
         self.over.set()
@@ -563,9 +563,9 @@ class Communication(threading.Thread):
 
     def _tell_who_differs(self, number):
         mine = self._ready[number].description
-        asked = self._exchange_texts(mine, time.monotonic() + self._stall)
-        other = next((rank for rank, what in enumerate(asked) if what != asked[0]), 0)
-        first, second = shorten_difference(asked[0], asked[other])
+        descriptions = self._exchange_texts(mine, time.monotonic() + self._stall)
+        other = next((rank for rank, what in enumerate(descriptions) if what != descriptions[0]), 0)
+        first, second = shorten_difference(descriptions[0], descriptions[other])
         self._fail_requests(
             MismatchError(
                 f"call {number - self._begins}: {self.called(0)} asks for the {first},"
@@ -577,8 +577,8 @@ class Communication(threading.Thread):
     def _leave_job(self, now):
         if not self._parting:
             return
-        if not self._has_said_bye:
-            self._has_said_bye = True
+        if not self._has_sent_goodbye:
+            self._has_sent_goodbye = True
             self._messages.tell(self._living_ranks(), BYE)
         missing = set(self._living_ranks()) - self._byes
         if (not missing and not self._messages.pending) or now - self._parted > _FAREWELL_SECONDS:

@@ -62,9 +62,9 @@ class GroupCommunication(Communication):
         """True if this rank waits for others of the group to agree."""
         return bool(self._negotiation.is_open or self._ready) and not (self._flying or self._queue)
 
-    def _fail_requests(self, error, told=None, tell=False):
+    def _fail_requests(self, error, reason=None, tell=False):
         self._whole._fail_requests(
-            error, told, tell or told is None
+            error, reason, tell or reason is None
         )  # other ranks do not see the error themselves
 
 

@@ -120,13 +120,13 @@ def _makes_sparse(structure):
     return any(node.op is not None and makes_sparse(node.prop) for node in structure.order)
 
 
-def _storage_types(arguments, asked):
+def _storage_types(arguments, requested):
     """Argument name to storage type, for the sparse ones: as requested, or as the variable's
     attribute says."""
     found = {}
     for node in arguments:
         code = node.attrs.get("__storage_type__", "0")
-        stype = (asked or {}).get(node.name) or STORAGE_TYPES.get(code, "default")
+        stype = (requested or {}).get(node.name) or STORAGE_TYPES.get(code, "default")
         if stype != "default":
             found[node.name] = stype
     return found
@@ -272,14 +272,14 @@ def _sparse_zeros(stype, shape, ctx, dtype):
 def _unknown_arguments(given, names):
     """The warning about `given` names that are not in `names`: an inner layer may be bound with the
     shapes and dtypes of the whole network."""
-    said = []
+    unknown = []
     for name in dict.fromkeys(given):
         if name not in names:
             near = difflib.get_close_matches(name, names, 1)
-            said.append(f"{shown(name)}" + (f" (did you mean '{near[0]}'?)" if near else ""))
-    if not said:
+            unknown.append(f"{shown(name)}" + (f" (did you mean '{near[0]}'?)" if near else ""))
+    if not unknown:
         return ""
-    return f": the symbol has no argument {', '.join(said)}; what is given for it is not used"
+    return f": the symbol has no argument {', '.join(unknown)}; what is given for it is not used"
 
 
 def _from_buffer(buffer, name, shape, dtype, ctx):

@@ -162,15 +162,15 @@ class NodeExecutor(Executor):
         """``Executor.copy_params_from``; a row_sparse weight with all rows keeps them."""
         rest = {}
         for name, value in arg_params.items():
-            bound = self.arg_dict.get(name)
-            if bound is None or bound.stype != "row_sparse" or value.shape != bound.shape:
+            array = self.arg_dict.get(name)
+            if array is None or array.stype != "row_sparse" or value.shape != array.shape:
                 rest[name] = value
                 continue
-            values, (rows,) = bound.parts()
-            if len(rows) == bound.shape[0]:
-                dense_of(value).astype(bound.dtype, copy=False).copyto(values)
+            values, (rows,) = array.parts()
+            if len(rows) == array.shape[0]:
+                dense_of(value).astype(array.dtype, copy=False).copyto(values)
             else:
-                value.copyto(bound)
+                value.copyto(array)
         super().copy_params_from(rest, aux_params, allow_extra_params)
 
     def reshape_free(self, shapes, free, allow_up_sizing=True, hint=""):
@@ -223,8 +223,8 @@ class NodeExecutor(Executor):
         for node in self._structure.order:
             if node.op is not None:
                 made = [found[node, k] for k in range(node.num_visible_outputs)]
-                said = [found[entry] for entry in node.inputs], made
-                read, written = (", ".join(e) for e in self._stypes.get(node, said))
+                stypes = [found[entry] for entry in node.inputs], made
+                read, written = (", ".join(e) for e in self._stypes.get(node, stypes))
                 lines.append(f"{node.op.name} {node.name}: ({read}) -> ({written})")
         return "\n".join(lines)
 

@@ -245,8 +245,8 @@ class CachedOp:
         >>> {node.name: shape for (node, _), shape in found.items()}
         {'x': (8, 5), 'fc_weight': (3, 5), 'fc_bias': (3,), 'fc': (8, 3)}
         """
-        asked, found = self._inferred
-        if asked != shapes:
+        input_shapes, found = self._inferred
+        if input_shapes != shapes:
             found = infer_shapes(self.symbol.entries, shapes, structure=self._structure)
             self._inferred = shapes, found
         return found
@@ -289,11 +289,11 @@ class CachedOp:
         """Inputs with a fixed value whatever is written to them (gamma of a BatchNorm with
         fix_gamma)."""
         for i, number in self._pinned:
-            known_array, pins = self._constant_inputs.get(i, (None, None))
+            known_array, constant_inputs = self._constant_inputs.get(i, (None, None))
             if known_array is not arrays[i]:
-                pins = ConstantInputs([(arrays[i], number)])
-                self._constant_inputs[i] = arrays[i], pins
-            pins.restore()
+                constant_inputs = ConstantInputs([(arrays[i], number)])
+                self._constant_inputs[i] = arrays[i], constant_inputs
+            constant_inputs.restore()
 
 
 class _Program:
@@ -329,7 +329,7 @@ class _Program:
         self.planned = [req for req in wants if req != _NULL]
         self.adds = _ADD in self.planned
         self.values += [graph.grads[op.inputs[i]] for i in self.wanted]
-        places = {value: i for i, value in enumerate(self.values[: self.n_inputs])}
+        positions = {value: i for i, value in enumerate(self.values[: self.n_inputs])}
         operators = create_operators(graph)
         python = [s for s in graph.steps if operators[s.origin or s].runs_python]
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=python)
@@ -345,7 +345,7 @@ class _Program:
         self.first_cached = len(self.values)
         self.values += [group.value for group in self.groups]
         # the inputs that each group reads
-        self.read_cached = [[places[value] for value in group.sources] for group in self.groups]
+        self.read_cached = [[positions[value] for value in group.sources] for group in self.groups]
         self.sources = {i for each in self.read_cached for i in each}
         self.kept = []  # the groups' results for the arrays of the last call
         self.fakes = dict(zip(self.values, map(placeholder, range(len(self.values)), self.values)))
@@ -386,8 +386,8 @@ class _Instance:
             arena = self.arena = allocate_named(graph, empty, size, ctx, "uint8")
             program.nbytes += arena.size
         arrays = {**program.fakes, **program.constants}
-        kept = [None] * len(program.groups)
-        self.plan = Plan(graph, operators, arrays, arena, cached=kept)
+        results = [None] * len(program.groups)
+        self.plan = Plan(graph, operators, arrays, arena, cached=results)
         self.python = [op for op in set(operators.values()) if op.runs_python]
         n = program.n_inputs
         self.slots = ArgumentSlots(
@@ -396,7 +396,7 @@ class _Instance:
             {*range(n, n + len(graph.outputs)), *range(program.n_saved, program.first_cached)},
             program.sources,
         )
-        self.knows_cached = not kept  # whether the plan has cached results for these arrays
+        self.knows_cached = not results  # whether the plan has cached results for these arrays
         self.scratch = {}
         self.saved_arena = None  # the arena as forward left it, where backward is to run again
 

@@ -143,9 +143,9 @@ class Executor(Postponed, Monitoring):
         self._me = weakref.ref(self)
         self._structure = structure or Structure(symbol.entries)
         fixed = fixed_arguments(self._structure.order)
-        pins = [(self.arg_dict[n], number) for n, number in fixed.items() if n in self.arg_dict]
+        pairs = [(self.arg_dict[n], number) for n, number in fixed.items() if n in self.arg_dict]
         shared = shared_exec._constant_inputs if shared_exec is not None else None
-        self._constant_inputs = ConstantInputs(pins, shared) if pins else None
+        self._constant_inputs = ConstantInputs(pairs, shared) if pairs else None
         if not self._postpone(inferred):
             self._build(inferred)
 
@@ -460,22 +460,22 @@ class Executor(Postponed, Monitoring):
         ShapeError
             If an array has another shape than the one that is bound.
         """
-        for kind, params, bound in (
+        for kind, params, arrays in (
             ("arg_params", arg_params, self.arg_dict),
             ("aux_params", aux_params or {}, self.aux_dict),
         ):
             for name, value in params.items():
-                if name in bound:
-                    if value.shape != bound[name].shape:
+                if name in arrays:
+                    if value.shape != arrays[name].shape:
                         raise ShapeError(
                             f"copy_params_from: {kind} '{name}' has shape {value.shape}, "
-                            f"bound was {bound[name].shape}"
+                            f"bound was {arrays[name].shape}"
                         )
-                    value.astype(bound[name].dtype, copy=False).copyto(bound[name])
+                    value.astype(arrays[name].dtype, copy=False).copyto(arrays[name])
                 elif not allow_extra_params:
                     raise ArgumentError(
                         f"copy_params_from: '{name}' of {kind} is not among the bound names "
-                        f"{', '.join(bound) or '(none)'}"
+                        f"{', '.join(arrays) or '(none)'}"
                     )
         if self._constant_inputs is not None:
             self._constant_inputs.restore()

@@ -59,13 +59,13 @@ def _run_graphs(node, inputs, where):
     prop = node.prop
 
     def run(number, carried):
-        graph, places = prop.subgraphs[number], prop.bindings()[number]
-        given = [carried.get(i, inputs[i]) for i in places]
+        graph, positions = prop.subgraphs[number], prop.bindings()[number]
+        given = [carried.get(i, inputs[i]) for i in positions]
         return _replay_graph(graph.heads, dict(zip(graph.variables, given)), where)
 
     if prop.n_subgraphs == 3:
-        said = run(0, {})[0]
-        return contrib.cond(said, lambda: run(1, {}), lambda: run(2, {}))
+        predicate = run(0, {})[0]
+        return contrib.cond(predicate, lambda: run(1, {}), lambda: run(2, {}))
     row_inputs, state_inputs = list(prop.data_inputs()), list(prop.state_inputs())
     states, n_out = [inputs[i] for i in state_inputs], prop.num_out_data
 

@@ -150,15 +150,15 @@ def _check_layers(layers, net):
         trained = _trainable_parameters(layer)
         if not trained:
             continue
-        told = f"per_sample_gradients: {layer.name} ({type(layer).__name__})"
+        what = f"per_sample_gradients: {layer.name} ({type(layer).__name__})"
         if _rule_of(layer) is None or getattr(layer, "_weight_rule", None) is not None:
             raise ArgumentError(
-                f"{told} is a layer that it does not know, and trains {', '.join(trained)}; freeze"
+                f"{what} is a layer that it does not know, and trains {', '.join(trained)}; freeze"
                 " it, or compute the gradients of one sample at a time"
             )
         if isinstance(layer, nn.BatchNorm) and not layer._kwargs["use_global_stats"]:
             raise ArgumentError(
-                f"{told} mixes the samples of a batch: none has a gradient of its own; take"
+                f"{what} mixes the samples of a batch: none has a gradient of its own; take"
                 " GroupNorm or LayerNorm, or use_global_stats=True"
             )
 

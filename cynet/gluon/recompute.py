@@ -147,16 +147,16 @@ class _Step(StepNode):
         wanted = [*inputs, *weights]
         reached = self._leaf_variables([entry_of(outputs[i])[0] for i in heads], wanted)
         entries = [entry_of(each) for each in wanted]
-        places = [i for i, entry in enumerate(entries) if entry and entry[0] in reached]
+        positions = [i for i, entry in enumerate(entries) if entry and entry[0] in reached]
         found = [None] * len(wanted)
-        if places:
+        if positions:
             parts = autograd.grad(
                 [outputs[i] for i in heads],
-                [wanted[i] for i in places],
+                [wanted[i] for i in positions],
                 [grads[i] for i in heads],
                 train_mode=self.training,
             )
-            for i, part in zip(places, parts):
+            for i, part in zip(positions, parts):
                 found[i] = part
         return found
 
@@ -179,7 +179,7 @@ class _Step(StepNode):
 
     def _rerun_forward(self, inputs):
         """Run forward again: with the same random numbers, and without changing the states."""
-        now, kept = mx_random.get_state(), [each.copy() for each in self.states]
+        now, copies = mx_random.get_state(), [each.copy() for each in self.states]
         args, kwargs = regroup(inputs, self.form)[0]
         mx_random.set_state(self.random)
         try:
@@ -188,7 +188,7 @@ class _Step(StepNode):
         finally:
             mx_random.set_state(now)
             with autograd.pause():
-                for state, value in zip(self.states, kept):
+                for state, value in zip(self.states, copies):
                     state[:] = value
 
     def _leaf_variables(self, nodes, wanted):

@@ -114,13 +114,13 @@ class SAM:
             if not each._differentiable
             for array in each.list_data()
         ]
-        places = [(each.list_data(), each.list_grad()) for each in params]
-        before = [(array, array.copy()) for arrays, _ in places for array in arrays]
+        arrays_of = [(each.list_data(), each.list_grad()) for each in params]
+        before = [(array, array.copy()) for arrays, _ in arrays_of for array in arrays]
         for array, _ in before:
             array._fresh_grad = False
         try:
             with autograd.pause():
-                for pairs in zip(*(list(zip(*each)) for each in places)):  # weights of one device
+                for pairs in zip(*(list(zip(*each)) for each in arrays_of)):  # of one device
                     self._move(pairs)
             closure()
             _refuse_stale(params)

@@ -522,9 +522,9 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                     stale = fresh.index(False)
                     raise stale_error(params[stale], weights[stale].context)
                 fresh = [own or name in self._joined for own, name in zip(fresh, names)]
-                kept = [i for i, each in enumerate(fresh) if each]
-                names = [names[i] for i in kept]
-                params, weights = [params[i] for i in kept], [weights[i] for i in kept]
+                with_grad = [i for i, each in enumerate(fresh) if each]
+                names = [names[i] for i in with_grad]
+                params, weights = [params[i] for i in with_grad], [weights[i] for i in with_grad]
             if several and not self._optimizer.has_own("_set_current_context"):
                 self._optimizer._set_current_context(k)
             if plain:
@@ -581,12 +581,12 @@ def _group_selection(group):
 
 def _unique_parameters(params):
     """A list of Parameters, each once."""
-    told = "Trainer takes a list or dict of Parameters, got "
+    expected = "Trainer takes a list or dict of Parameters, got "
     if isinstance(params, (dict, ParameterDict)):
         params = list(params.values())
     if not isinstance(params, (list, tuple)):
-        raise ArgumentError(f"{told}{shown(params)}")
+        raise ArgumentError(f"{expected}{shown(params)}")
     for each in params:
         if not isinstance(each, Parameter):
-            raise ArgumentError(f"{told}a list with {shown(each)}")
+            raise ArgumentError(f"{expected}a list with {shown(each)}")
     return list({id(each): each for each in params}.values())

@@ -84,16 +84,16 @@ def decompose_graph(heads, shapes, dtypes):
 
 def _node_outputs(node, inputs, written):
     """Pairs (entry, dtype) of the outputs of a call."""
-    places = {id(each): entry for each, entry in zip(written.inputs, inputs)}
+    entry_of_input = {id(each): entry for each, entry in zip(written.inputs, inputs)}
     held = {}
 
     def source(entry):
         inner = entry[0]
         if inner.op is not None:
             return entry
-        if id(inner) not in places and inner.name not in held:
+        if id(inner) not in entry_of_input and inner.name not in held:
             held[inner.name] = _constant_node(inner.name, written.constants[inner.name]), 0
-        found = places.get(id(inner)) or next(
+        found = entry_of_input.get(id(inner)) or next(
             (e for each, e in zip(written.inputs, inputs) if each.name == inner.name), None
         )
         return found or held[inner.name]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def describe(graph: Graph) -> str:
     """The text of ``Executor.debug_str`` for a Graph whose memory is planned."""
     lines = _step_lines(graph, "")
-    lines.append(f"Total {graph.memory.kept >> 20} MB kept between runs")
+    lines.append(f"Total {graph.memory.cached >> 20} MB kept between runs")
     lines.append(f"Total {graph.memory.planned >> 20} MB allocated")
     lines.append(f"Total {graph.memory.unplanned >> 20} MB without in-place and sharing")
     lines.append(f"Total {sum(map(_temporary_spaces, graph.steps))} TempSpace resource requested")

@@ -132,7 +132,7 @@ class Graph:
         """The set of auxiliary states that running forward may write."""
         return {v for step in self.steps if step.prop.graph.traits.moves_states for v in step.aux}
 
-    def saved_values(self) -> list[Value]:
+    def cached_values(self) -> list[Value]:
         """Values that have memory of their own and stay from run to run, in the order of the steps
         that make them."""
         made = [v for step in self.steps if step.cached is not None for v in step.out_data]

@@ -47,14 +47,14 @@ class MemoryReport(NamedTuple):
         What they need without in-place and sharing.
     live : int
         The most that live at one step: no placing can do with less.
-    kept : int
-        Of what stays between runs beside the temporaries (values of kind ``kept``).
+    cached : int
+        Bytes of values of kind ``cached``, which live between runs.
     """
 
     planned: int
     unplanned: int
     live: int
-    kept: int = 0
+    cached: int = 0
 
 
 def nbytes(value: Value) -> int:
@@ -77,8 +77,8 @@ def make_views(graph: Graph) -> Graph:
         The same graph: steps that became views are gone. What steps touch that may run Python stays
         apart, since they may run beside others.
     """
-    kept = {value for step in graph.steps if not step.prop.pure for value in step.touched()}
-    _make_views(graph, _Lives(graph.steps), kept)
+    fixed = {value for step in graph.steps if not step.prop.pure for value in step.touched()}
+    _make_views(graph, _Lives(graph.steps), fixed)
     return graph
 
 
@@ -110,13 +110,13 @@ def plan_memory(
         The same graph: `memory` is a MemoryReport.
     """
     unplanned = sum(aligned(nbytes(v)) for v in _touched_values(graph.steps) if v.kind == TEMP)
-    kept = {v for step in keep for v in (*step.read(), *(w for _, w in step.written()))}
+    fixed = {v for step in keep for v in (*step.read(), *(w for _, w in step.written()))}
     if inplace:
-        _place_in_place(graph, _Lives(graph.steps), kept)
-    spans = _lifetimes(graph, {v.root for v in kept} if share else None)
+        _place_in_place(graph, _Lives(graph.steps), fixed)
+    spans = _lifetimes(graph, {v.root for v in fixed} if share else None)
     if saved:
         graph.saved = _save(graph, spans)
-    cached_bytes = sum(aligned(nbytes(v)) for v in graph.saved_values())
+    cached_bytes = sum(aligned(nbytes(v)) for v in graph.cached_values())
     live = _max_live(spans)[0]
     graph.memory = MemoryReport(_assign_offsets(spans), unplanned, live, cached_bytes)
     return graph
@@ -246,7 +246,7 @@ class _Lives:
         self.last[root] = max(self.last.get(root, -1), self.last.get(value, -1))
 
 
-def _make_views(graph: Graph, lives: _Lives, kept: Container[Value]) -> None:
+def _make_views(graph: Graph, lives: _Lives, fixed: Container[Value]) -> None:
     steps = []
     for step in graph.steps:
         traits = step.prop.graph.traits
@@ -254,12 +254,12 @@ def _make_views(graph: Graph, lives: _Lives, kept: Container[Value]) -> None:
             forward = step.direction == FORWARD
             source = step.in_data[0] if forward else step.out_grad[0]
             target = step.out_data[0] if forward else step.in_grad[0]
-            if _become_view(step, source, 0, target, lives, kept):
+            if _become_view(step, source, 0, target, lives, fixed):
                 continue
         elif traits.passes_gradient and step.direction == BACKWARD:
             # values without additions first: that leaves more freedom for the others
             for position, target in sorted(step.written(), key=lambda w: w[1] in lives.adds):
-                if _become_view(step, step.out_grad[0], position, target, lives, kept):
+                if _become_view(step, step.out_grad[0], position, target, lives, fixed):
                     step.req[position], step.in_grad[position] = NULL, None
             if not step.written():
                 continue
@@ -277,7 +277,7 @@ def _become_view(
     position: int,
     target: Value | None,
     lives: _Lives,
-    kept: Container[Value],
+    fixed: Container[Value],
 ) -> bool:
     if (
         target is None
@@ -287,8 +287,8 @@ def _become_view(
         or step.req[position] != WRITE
         or nbytes(source) != nbytes(target)
         or source.dtype != target.dtype
-        or source in kept
-        or target in kept
+        or source in fixed
+        or target in fixed
         or not lives.may_be_copy(target, source.root)
     ):
         return False
@@ -296,7 +296,7 @@ def _become_view(
     return True
 
 
-def _place_in_place(graph: Graph, lives: _Lives, kept: Container[Value]) -> None:
+def _place_in_place(graph: Graph, lives: _Lives, fixed: Container[Value]) -> None:
     for index, step in enumerate(graph.steps):
         taken: set[Value] = set()
         used = None
@@ -307,8 +307,8 @@ def _place_in_place(graph: Graph, lives: _Lives, kept: Container[Value]) -> None
                 or target.root is not target
                 or root.kind != TEMP
                 or root in taken
-                or source in kept
-                or target in kept
+                or source in fixed
+                or target in fixed
                 or nbytes(target) != nbytes(source)
                 or lives.last[root] != index
             ):
@@ -358,8 +358,8 @@ def _inplace_pairs(step: Step) -> Iterator[tuple[Value, int, Value]]:
             yield source, position, target
 
 
-def _lifetimes(graph: Graph, kept: Container[Value] | None) -> Spans:
-    """First and last step of each root; those in `kept` (all if None) live from start to end."""
+def _lifetimes(graph: Graph, fixed: Container[Value] | None) -> Spans:
+    """First and last step of each root; those in `fixed` (all if None) live from start to end."""
     spans: Spans = {}
     for index, step in enumerate(graph.steps):
         for value in step.touched():
@@ -367,7 +367,7 @@ def _lifetimes(graph: Graph, kept: Container[Value] | None) -> Spans:
             if root.kind == TEMP:
                 spans[root] = (spans.get(root, (index,))[0], index)
     for root in spans:
-        if kept is None or root in kept:
+        if fixed is None or root in fixed:
             spans[root] = (0, len(graph.steps))
     return spans
 

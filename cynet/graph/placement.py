@@ -41,8 +41,8 @@ def place_nodes(
         group = node.attrs.get("__ctx_group__", node.attrs.get("ctx_group"))
         found = group2ctx.get(group)
         if found is None:  # the place of the first input that has one
-            places = (contexts[source] for source, _ in node.inputs if source in contexts)
-            found = next(places, None)
+            known = (contexts[source] for source, _ in node.inputs if source in contexts)
+            found = next(known, None)
             if found is None:
                 continue
         if isinstance(found, (list, tuple)):

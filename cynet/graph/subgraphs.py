@@ -190,7 +190,7 @@ class RunsGraphs(OperatorProperty):
         inputs = self.definition.bindings()[number]
         place = {i: k for k, i in enumerate(self.inputs)}
         aux = {i: k for k, i in enumerate(self.states)}
-        feeds, shapes, asked = [], [], []
+        feeds, shapes, requested = [], [], []
         for i in inputs:
             shape = values[i].shape
             if i in row:
@@ -202,9 +202,9 @@ class RunsGraphs(OperatorProperty):
                 feeds.append((AUX, aux[i]) if i in aux else (INPUT, place[i]))
             shapes.append(shape)
             real = i in place and "float" in values[i].dtype
-            asked.append(requests(i, place[i]) if real else None)
+            requested.append(requests(i, place[i]) if real else None)
         types = [values[i].dtype for i in inputs]
-        return Body(graph, shapes, types, asked, self.ctx, self.names_inside, self.lower, feeds)
+        return Body(graph, shapes, types, requested, self.ctx, self.names_inside, self.lower, feeds)
 
     def _settle_loop(self, step, values):
         definition = self.definition

@@ -70,21 +70,21 @@ def decoded_rgb(buffer, flag=1, to_rgb=True, name=None):
     return image[:, :, None] if image.ndim == 2 else image
 
 
-def encoded(image, ending, quality):
+def encoded(image, extension, quality):
     """An image as bytes of JPEG or PNG.
 
     Parameters
     ----------
     image : array of uint8 or uint16
         (H, W), (H, W, 1) or (H, W, 3) in the order blue, green, red. JPEG has the upper 8 bits.
-    ending : str
+    extension : str
         ``'.jpg'``, ``'.jpeg'`` or ``'.png'``.
     quality : int
     """
     image = np.asarray(image.asnumpy() if hasattr(image, "asnumpy") else image)
-    module, kind = cv(), str(ending).lower()
+    module, kind = cv(), str(extension).lower()
     if kind not in (".jpg", ".jpeg", ".png"):
-        raise ArgumentError(f"img_fmt is '.jpg' or '.png', got {shown(ending)}")
+        raise ArgumentError(f"img_fmt is '.jpg' or '.png', got {shown(extension)}")
     if image.ndim not in (2, 3) or image.dtype not in _PIXEL_DTYPES or 0 in image.shape:
         raise ShapeError(
             f"an image is an array (H, W) or (H, W, C) of uint8 or uint16, got {image.shape}"

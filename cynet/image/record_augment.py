@@ -78,7 +78,7 @@ class RecordAugmenter:
                     raise ArgumentError(
                         f"random_resized_crop and {name}={shown(options[name])} exclude each other"
                     )
-        self.turns = bool(
+        self.has_affine = bool(
             options["max_rotate_angle"] > 0
             or options["rotate"] > 0
             or options["max_shear_ratio"] > 0
@@ -104,7 +104,7 @@ class RecordAugmenter:
                 o["resize"] if height <= width else int(height * short),
                 rng,
             )
-        if self.turns:
+        if self.has_affine:
             image = self._affine_augment(image, rng)
         if o["pad"] > 0:
             image = with_border(image, [o["pad"]] * 4, o["fill_value"])

@@ -275,10 +275,10 @@ class Initializer(SettingsRepr):
         self._init_by_name(InitDesc(name, global_init=self), arr)
 
     def _init_by_name(self, desc, arr):
-        for ending, method in _BY_ENDING:
-            if desc.endswith(ending):
+        for suffix, method in _BY_SUFFIX:
+            if desc.endswith(suffix):
                 getattr(self, method)(desc, arr)
-                self._verbose_print(desc, ending, arr)
+                self._verbose_print(desc, suffix, arr)
                 return
         self._init_default(desc, arr)
 
@@ -306,7 +306,7 @@ class Initializer(SettingsRepr):
         )
 
 
-_BY_ENDING = (
+_BY_SUFFIX = (
     ("weight", "_init_weight"),
     ("bias", "_init_bias"),
     ("gamma", "_init_gamma"),

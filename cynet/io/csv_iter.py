@@ -179,9 +179,9 @@ def _read(path, shape, dtype, skipped, missing, columns):
     """The table in a CSV file, an example a line."""
     name = file_name(path, "CSVIter: a file name")
     with read_unpacked(name) as (file, packer):
-        said = expected_packer(name)
-        if said and packer is None:
-            raise FormatError(f"CSVIter: '{name}' should be a {said} file by its name, and is none")
+        kind = expected_packer(name)
+        if kind and packer is None:
+            raise FormatError(f"CSVIter: '{name}' should be a {kind} file by its name, and is none")
         if packer and file.seekable():
             _check_unpacked(file, name)
         text = io.TextIOWrapper(file, encoding="utf-8-sig")
@@ -197,13 +197,13 @@ def _read(path, shape, dtype, skipped, missing, columns):
     return table.reshape(len(table), *shape)
 
 
-def _cell_hint(said, skipped, missing):
+def _cell_hint(message, skipped, missing):
     """A hint for a cell that is not a number."""
-    if "could not convert" not in said:
+    if "could not convert" not in message:
         return ""
-    if not skipped and " at row 0," in said:
+    if not skipped and " at row 0," in message:
         return " skip_header=1 leaves out a first line of names"
-    cell = re.search(r"convert string '(.*?)'", said)
+    cell = re.search(r"convert string '(.*?)'", message)
     if cell is not None and cell[1].strip() in _MISSING_TEXTS and missing is None:
         return " missing=0 takes empty cells for 0; usecols chooses columns"
     return " usecols chooses columns of numbers"

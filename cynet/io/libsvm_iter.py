@@ -138,8 +138,8 @@ def _read(path, shape):
         values = np.array(values, np.float64).astype(np.float32)
         first = np.array(numbers, np.float64).astype(np.float32)
     if len(shape) == 1:
-        places = np.array(rows, np.int64), np.array(columns, np.int64)
-        return csr_matrix((values, places), shape=(len(numbers), size)), first
+        coordinates = np.array(rows, np.int64), np.array(columns, np.int64)
+        return csr_matrix((values, coordinates), shape=(len(numbers), size)), first
     table = np.zeros((len(numbers), size), np.float32)
     table[rows, columns] = values
     return table.reshape(-1, *shape), first

@@ -54,8 +54,8 @@ def read_unpacked(name):
 
 def expected_packer(name):
     """The compression that a file name's extension means, or None."""
-    ending = os.path.splitext(name)[1].lower()
-    return next((kind for kind, _, each in _DECOMPRESSORS.values() if each == ending), None)
+    extension = os.path.splitext(name)[1].lower()
+    return next((kind for kind, _, each in _DECOMPRESSORS.values() if each == extension), None)
 
 
 def read_exactly(file, size):

@@ -240,8 +240,8 @@ class KVStore(KVStoreBase):
         pairs = self._key_arrays("row_sparse_pull", key, out)
         for each, arrays in pairs:
             self._check("row_sparse_pull", each, arrays)
-        places = [(each, array) for each, arrays in pairs for array in arrays]
-        for (each, array), ids in zip(places, ids_for(len(places), row_ids)):
+        targets = [(each, array) for each, arrays in pairs for array in arrays]
+        for (each, array), ids in zip(targets, ids_for(len(targets), row_ids)):
             pull_rows(each, self._values[each], array, ids)
 
     # --- updates ---------------------------------------------------------------------------------

@@ -39,9 +39,9 @@ def sum_of_rows(key, arrays, rank, size, add):
     if not counts.any():
         return sparse_zeros("row_sparse", own.shape, values)
     begin = int(counts[:rank].sum())
-    told = np.zeros(counts.sum(), np.int64)
-    told[begin : begin + len(rows)] = rows
-    union = np.unique(add(f"{key}: which rows", indices_array(told)).asnumpy())
+    of_all_ranks = np.zeros(counts.sum(), np.int64)
+    of_all_ranks[begin : begin + len(rows)] = rows
+    union = np.unique(add(f"{key}: which rows", indices_array(of_all_ranks)).asnumpy())
     if values.size:
         part = scatter_rows(values, np.searchsorted(union, rows), len(union))
     else:

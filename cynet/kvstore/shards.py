@@ -123,8 +123,8 @@ class Shards:
 
     def _view(self, key, what, array):
         """This rank's piece of an array; the same object in each step, since steps are cached."""
-        kept, view = self._views.get((key, what), (None, None))
-        if kept is not array:
+        source, view = self._views.get((key, what), (None, None))
+        if source is not array:
             view = _array_slice(array, *self._pieces[self._owned_weight(key)][self._rank])
             self._views[key, what] = array, view
         return view
@@ -185,15 +185,15 @@ class Shards:
 
     def own_states(self, states: dict[Any, Any]) -> dict[Any, Any]:
         """The part of loaded states of all weights that this rank is to own."""
-        self.gathered, kept = None, {}
+        self.gathered, own = None, {}
         for key, state in states.items():
             weight = self._owned_weight(key)
             if self._owns_state(weight, self._rank):
                 bounds = self._pieces.get(weight)
                 if bounds:
                     state = _state_shard(state, self._shapes[weight], bounds[self._rank])
-                kept[key] = state
-        return kept
+                own[key] = state
+        return own
 
 
 def _changes_entries_alone(optimizer):

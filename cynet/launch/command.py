@@ -150,8 +150,8 @@ def _rank_environment(job, hosts):
     given, here = dict(job.env), config.variables()
     out = {}
     threads = job.threads
-    said = {"OMP_NUM_THREADS", "CYNET_NUM_THREADS"} & {*here, *given}
-    if threads is None and not said:
+    already_set = {"OMP_NUM_THREADS", "CYNET_NUM_THREADS"} & {*here, *given}
+    if threads is None and not already_set:
         local = -(-job.size // max(1, len(hosts)))
         threads = max(1, usable_cores() // local)
     if threads is not None:

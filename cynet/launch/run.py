@@ -81,10 +81,10 @@ class Running:
         end_processes(below, 1.0)  # a process that is stopped outlives its launcher
         for each in self._threads:
             each.join(2)
-        told = self._rank_reports()
+        reports = self._rank_reports()
         shutil.rmtree(self._folder, ignore_errors=True)
         remove_files(self._began)
-        return code, told
+        return code, reports
 
     def _rank_reports(self):
         rows = []
@@ -129,7 +129,7 @@ def _start_ranks(options, job, outputs, signals, guard):
     began = restarts = 0
     while True:
         running = Running(job, outputs, options.grace, began, signals, guard)
-        code, told = running.wait()
+        code, reports = running.wait()
         if signals:
             name = signal.Signals(signals[0]).name
             print_message(
@@ -140,8 +140,8 @@ def _start_ranks(options, job, outputs, signals, guard):
             return 0
         if code < 0:
             code = 128 - code
-        print_message(f"the job has failed with code {code}: {_failure_report(told)}")
-        lost = {rank for row in told for rank in row["dead"]}
+        print_message(f"the job has failed with code {code}: {_failure_report(reports)}")
+        lost = {rank for row in reports for rank in row["dead"]}
         left = job.size - len(lost)
         if options.elastic and lost and left >= options.min_workers:
             print_message(f"goes on with {left} of {job.size} processes")
@@ -154,10 +154,10 @@ def _start_ranks(options, job, outputs, signals, guard):
         print_message(f"begins again ({began})")
 
 
-def _failure_report(told):
+def _failure_report(reports):
     """The report to show for a failed job: of the first rank that failed by itself, else the first
     report."""
-    row = next((row for row in told if row["is_own"]), told[0] if told else None)
+    row = next((row for row in reports if row["is_own"]), reports[0] if reports else None)
     if row is None:
         return "a process has died, was killed, or ended before it joined the others"
     return f"rank {row['rank']} ({row['host']}): {row['text']}" if row["is_own"] else row["text"]

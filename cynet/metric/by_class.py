@@ -276,8 +276,8 @@ class MeanIoU(_Counted):
                     f" {pred.shape}"
                 )
             if self.ignore_label is not None:
-                kept = label != self.ignore_label
-                label, pred = label[kept], pred[kept]
+                counted = label != self.ignore_label
+                label, pred = label[counted], pred[counted]
             super().update([label.ravel()], [pred.ravel()])
 
     def by_class(self):

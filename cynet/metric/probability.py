@@ -165,8 +165,8 @@ class Perplexity(EvalMetric):
         for label, pred in zip(labels, preds):
             rows, classes = _label_probabilities(self.name, label, pred, self.axis)
             if self.ignore_label is not None:
-                kept = classes != int(self.ignore_label)
-                rows, classes = rows[kept], classes[kept]
+                counted = classes != int(self.ignore_label)
+                rows, classes = rows[counted], classes[counted]
             # MXNet reads negative labels, such as padding that is not ignored, as class 0
             picked = _entry_at_label(self.name, rows, np.maximum(classes, 0))
             losses = -np.log(np.maximum(picked, 1e-10))

@@ -201,8 +201,8 @@ compression_params, shard_states
     @property
     def _buckets(self):
         """Dict of a bucket key to its Module, as packages written for MXNet read it."""
-        kept = {key: self._bound.get(key) for key in self._bound}
-        found = {key: bucket.module for key, bucket in kept.items() if bucket is not None}
+        buckets = {key: self._bound.get(key) for key in self._bound}
+        found = {key: bucket.module for key, bucket in buckets.items() if bucket is not None}
         return {} if self._default is None else {self._default_bucket_key: self._default, **found}
 
     def _all_modules(self):

@@ -103,8 +103,8 @@ class DataParallelExecutorGroup:
         self.aux_names = symbol.list_auxiliary_states()
         self.output_names = symbol.list_outputs()
         self.param_names = param_names
-        bound = set(param_names)
-        self._bound_names = [name for name in self.arg_names if name in bound]
+        param_set = set(param_names)
+        self._bound_names = [name for name in self.arg_names if name in param_set]
         self.fixed_param_names = fixed_param_names or []
         self.state_names = state_names or []
         self.wanted_labels = list(wanted_labels)
@@ -168,8 +168,8 @@ class DataParallelExecutorGroup:
         labels = [desc for desc in label_shapes or () if desc.name in self.arg_names]
         # nothing is changed before all of it has worked: a batch of a wrong shape breaks nothing
         slices = self.decide_slices(data_shapes, label_shapes or [])
-        bound = self._kept.get(key)
-        if bound is None:
+        entry = self._kept.get(key)
+        if entry is None:
             since = time.perf_counter()
             shapes = [self._shapes_of(part, data_shapes, labels) for part in slices]
             if reshape:
@@ -186,9 +186,9 @@ class DataParallelExecutorGroup:
             else:
                 types = {desc.name: desc.dtype for desc in [*data_shapes, *labels]}
                 execs = [self._bind_one(i, types, each) for i, each in enumerate(shapes)]
-            bound = BoundShapes(execs, [desc.name for desc in (*data_shapes, *labels)])
-            bound = self._kept.put(key, bound, time.perf_counter() - since)
-        execs = bound.execs
+            entry = BoundShapes(execs, [desc.name for desc in (*data_shapes, *labels)])
+            entry = self._kept.put(key, entry, time.perf_counter() - since)
+        execs = entry.execs
         if execs is not self.execs:
             self._has_grads = False
             for executor in execs:  # other executors hold values of another batch
@@ -203,8 +203,8 @@ class DataParallelExecutorGroup:
         self.data_names = [desc.name for desc in data_shapes]
         self.label_names = [desc.name for desc in label_shapes or ()]
         self.bound_labels = [desc.name for desc in labels]
-        places = [i for i, name in enumerate(self.label_names) if name in self.bound_labels]
-        self._label_places = places if len(places) < len(self.label_names) else None
+        positions = [i for i, name in enumerate(self.label_names) if name in self.bound_labels]
+        self._label_positions = positions if len(positions) < len(self.label_names) else None
         self._unbound_labels = [n for n in self.wanted_labels if n not in self.bound_labels]
         self.data_axes = [DataDesc.get_batch_axis(desc.layout) for desc in data_shapes]
         self.label_axes = [DataDesc.get_batch_axis(desc.layout) for desc in label_shapes or ()]
@@ -232,8 +232,8 @@ class DataParallelExecutorGroup:
             self.shared_group = outer
         self._kept.clear()
         key = self._shapes_key(self.data_shapes, self.label_shapes)
-        bound = BoundShapes(self.execs, [*self.data_names, *self.bound_labels])
-        self._kept.put(key, bound, time.perf_counter() - since)
+        entry = BoundShapes(self.execs, [*self.data_names, *self.bound_labels])
+        self._kept.put(key, entry, time.perf_counter() - since)
         self._has_grads = False
         self._collect_arrays()
         if self._monitor is not None:
@@ -247,21 +247,21 @@ class DataParallelExecutorGroup:
 
     def _shape_error(self, data_shapes, labels, error):
         """A message for input shapes that the parameters do not allow."""
-        bound = dict((*self.data_shapes, *(self.label_shapes or ())))
+        old_shapes = dict((*self.data_shapes, *(self.label_shapes or ())))
         changed = [
-            (f"input '{name}' has shape {shape}, bound was {bound.get(name)}", shape)
+            (f"input '{name}' has shape {shape}, bound was {old_shapes.get(name)}", shape)
             for name, shape in (*data_shapes, *labels)
-            if shape != bound.get(name)
+            if shape != old_shapes.get(name)
         ]
         # another batch size is not a mistake by itself, another width is
-        wide = [said for said, shape in changed if len(shape) > 1] or [said for said, _ in changed]
-        told = "; ".join(wide)
+        wide = [text for text, shape in changed if len(shape) > 1] or [text for text, _ in changed]
+        message = "; ".join(wide)
         change = getattr(error, "change", None)
         if change is None:
-            return f"{told}, which does not fit: {error}"
+            return f"{message}, which does not fit: {error}"
         name, old, new = change
         return (
-            f"{told}: with that '{name}' of shape {old} would have to be {new}. Give data of the"
+            f"{message}: with that '{name}' of shape {old} would have to be {new}. Give data of the"
             " bound shape (another batch size is fine), or bind a module of the new one with"
             " parameters of its own"
         )
@@ -355,8 +355,8 @@ class DataParallelExecutorGroup:
         self._has_labels = bool(label)
         if label:
             axes = self.label_axes
-            if self._label_places is not None:
-                axes = [axes[i] for i in self._label_places]
+            if self._label_positions is not None:
+                axes = [axes[i] for i in self._label_positions]
             self._load("label", self.bound_labels, label, self.label_arrays, axes)
 
     def _labels_of(self, data_batch):
@@ -364,8 +364,8 @@ class DataParallelExecutorGroup:
         label = getattr(data_batch, "label", None)
         if not label or not self.label_arrays:
             return ()
-        if self._label_places is not None and len(label) == len(self.label_names):
-            return [label[i] for i in self._label_places]
+        if self._label_positions is not None and len(label) == len(self.label_names):
+            return [label[i] for i in self._label_positions]
         return label
 
     def _need_labels(self):
@@ -452,8 +452,8 @@ class DataParallelExecutorGroup:
     def output_axes(self):
         """The axis of the examples in each output; see `batch_axes.output_axes`."""
         if self._output_axes is None:
-            bound = {*self.arg_names}
-            inputs = [d for d in [*self.data_shapes, *(self.label_shapes or ())] if d.name in bound]
+            names = {*self.arg_names}
+            inputs = [d for d in [*self.data_shapes, *(self.label_shapes or ())] if d.name in names]
             order = self.data_axes[0]
             if self.label_shapes:
                 first = self.label_shapes[0]
@@ -468,8 +468,8 @@ class DataParallelExecutorGroup:
         axis of the data, if the label is as long as the batch there.
         """
         shape, others = label.shape, self.data_axes[0]
-        told = axis < len(shape) and shape[axis] == size
-        if not told and 0 <= others < len(shape) and shape[others] == size:
+        fits = axis < len(shape) and shape[axis] == size
+        if not fits and 0 <= others < len(shape) and shape[others] == size:
             return others
         return axis
 

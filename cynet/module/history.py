@@ -115,8 +115,8 @@ class History:
                 )
         if not self.epochs or not wanted:
             raise ArgumentError("History.plot: no figures of an epoch are there")
-        figure, places = new_figure("History.plot", len(wanted))
-        for name, axes in zip(wanted, places):
+        figure, panels = new_figure("History.plot", len(wanted))
+        for name, axes in zip(wanted, panels):
             for part, values in found[name].items():
                 axes.plot(self.epochs, values, marker="." if len(values) < 30 else "", label=part)
             axes.set(xlabel="epoch", ylabel=name)

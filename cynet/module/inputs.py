@@ -49,13 +49,13 @@ def to_iterator(module, where, name, data, shuffle=False, batch_size=None, keeps
             f" labels {labels}; make an iterator with mx.io.NDArrayIter"
         )
     data = [each if hasattr(each, "tocsr") else array(each) for each in data]
-    bound = module.data_shapes[0].shape[0] if module.binded else None
-    if keeps and bound is not None and batch_size not in (None, bound):
+    bound_size = module.data_shapes[0].shape[0] if module.binded else None
+    if keeps and bound_size is not None and batch_size not in (None, bound_size):
         raise ArgumentError(
-            f"{where}: batch_size is {batch_size}, and the module is bound to batches of {bound} "
-            "rows; force_rebind=True binds it anew"
+            f"{where}: batch_size is {batch_size}, and the module is bound to batches of"
+            f" {bound_size} rows; force_rebind=True binds it anew"
         )
-    size = batch_size or bound or min(32, max(data[0].shape[0], 1))
+    size = batch_size or bound_size or min(32, max(data[0].shape[0], 1))
     return NDArrayIter(*data, size, shuffle, data_name=inputs[0], label_name=labels[0])
 
 
@@ -95,13 +95,13 @@ def check_iterator(where, name, data):
         example = f"NDArrayIter({name}[0], {name}[1], batch_size)"
     elif hasattr(data, "shape"):
         example = f"NDArrayIter({name}, label, batch_size)"
-    told = ""
+    hint = ""
     pair = isinstance(data, (list, tuple)) and len(data) == 2
     if where in ("fit", "score") and not pair and is_array_like(data):
         metric = "" if where == "fit" else ", eval_metric"
-        told = f"; data and labels are one argument, a pair: {where}((data, labels){metric})"
+        hint = f"; data and labels are one argument, a pair: {where}((data, labels){metric})"
     raise ArgumentTypeError(
-        f"{where}: {name} must be {wanted}, got {type(data).__name__}{told}; make one of arrays"
+        f"{where}: {name} must be {wanted}, got {type(data).__name__}{hint}; make one of arrays"
         f" with mx.io.{example}"
     )
 

@@ -210,7 +210,7 @@ def training_settings(optimizer, clip_global_norm):
         attribute = name if name in settings else _ATTRIBUTES.get(name)
         if name not in _EXCLUDED_SETTINGS and attribute in settings:
             found[name] = settings[attribute]
-    asked = {
+    wanted = {
         "optimizer": type(optimizer).__name__,
         "settings": found,
         "lr_mult": sorted(map(list, optimizer.lr_mult.items()), key=str),
@@ -219,10 +219,10 @@ def training_settings(optimizer, clip_global_norm):
         and {"name": type(scheduler).__name__, "settings": settings_of(scheduler)},
         "clip_global_norm": clip_global_norm,
     }
-    return json.loads(json.dumps(asked))  # settings as JSON of a file returns them
+    return json.loads(json.dumps(wanted))  # settings as JSON of a file returns them
 
 
-def apply_settings(path, old, kept, now, wanted):
+def apply_settings(path, old, optimizer, now, wanted):
     """Apply the settings of this call that may change in the middle of a training.
 
     Parameters
@@ -231,7 +231,7 @@ def apply_settings(path, old, kept, now, wanted):
         The file, for messages.
     old : dict or None
         What was asked for when the file was begun; None: the file is too old to say it.
-    kept : Optimizer
+    optimizer : Optimizer
         That of the file, which goes on.
     now : dict
         What is asked for.
@@ -248,7 +248,7 @@ def apply_settings(path, old, kept, now, wanted):
     ArgumentError
         Something else was asked for that cannot be changed: another optimizer, momentum, ...
     """
-    found = training_settings(kept, now["clip_global_norm"])
+    found = training_settings(optimizer, now["clip_global_norm"])
     old = found if old is None else old
 
     def differs(*place):
@@ -276,19 +276,19 @@ def apply_settings(path, old, kept, now, wanted):
     elif now["lr_scheduler"] is None and differs("settings", "learning_rate"):
         changed.append(f"learning_rate {_difference_text(old, now, 'settings', 'learning_rate')}")
     if changed:
-        kept.lr, kept.lr_scheduler = wanted.lr, wanted.lr_scheduler
+        optimizer.lr, optimizer.lr_scheduler = wanted.lr, wanted.lr_scheduler
     if differs("lr_mult"):
         changed.append(f"lr_mult {_difference_text(old, now, 'lr_mult')}")
-        kept.lr_mult = dict(wanted.lr_mult)
+        optimizer.lr_mult = dict(wanted.lr_mult)
     if now["clip_global_norm"] != old["clip_global_norm"]:
         changed.append(f"clip_global_norm {_difference_text(old, now, 'clip_global_norm')}")
     return changed
 
 
-def _entry_at(asked, place):
+def _entry_at(settings, place):
     for name in place:
-        asked = asked.get(name, _MISSING)
-    return asked
+        settings = settings.get(name, _MISSING)
+    return settings
 
 
 def _difference_text(old, now, *place):

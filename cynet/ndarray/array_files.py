@@ -33,8 +33,8 @@ _MAX_FREE_BYTES, _MAX_RATIO = 64 << 20, 200
 
 def form_of(name: str) -> str:
     """``"npz"``, ``"safetensors"``, or ``""`` for MXNet's own format."""
-    ending = name.rpartition(".")[2].lower()
-    return ending if ending in ("npz", "safetensors") else ""
+    extension = name.rpartition(".")[2].lower()
+    return extension if extension in ("npz", "safetensors") else ""
 
 
 def read_arrays(name: str, form: str) -> dict[str, NDArray]:
@@ -119,9 +119,9 @@ def _read_npy(data, where):
     if version not in _HEADERS:
         raise FormatError(f"{where}: version {version} of .npy is not read")
     shape, _, dtype = _HEADERS[version](file)
-    asked, there = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
-    if asked > there and not dtype.hasobject:
-        raise FormatError(f"{where} of shape {shown(shape)} in {there} bytes")
+    needed, available = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
+    if needed > available and not dtype.hasobject:
+        raise FormatError(f"{where} of shape {shown(shape)} in {available} bytes")
     file.seek(0)
     return np.lib.format.read_array(file, allow_pickle=False)
 
@@ -165,8 +165,8 @@ def pack_arrays(form: str, arrays: Sequence[NDArray], names: Sequence[str], name
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for key, value in values.items():
-            kept = zipfile.ZipInfo(f"{key}.npy").filename == f"{key}.npy"  # not cut off at a NUL
-            if not key or not kept or key.startswith("/") or "\\" in key or len(key) > _MAX_NAME:
+            intact = zipfile.ZipInfo(f"{key}.npy").filename == f"{key}.npy"  # not cut off at a NUL
+            if not key or not intact or key.startswith("/") or "\\" in key or len(key) > _MAX_NAME:
                 raise _no_form(key, form)
             with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, value, allow_pickle=False)

@@ -80,8 +80,8 @@ def _in_turn(operator, lists):
     """The arrays of the first weight, of the second, ... of lists of equal length."""
     lengths = {name: len(arrays) for name, arrays in lists.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{n} {name}" for name, n in lengths.items())
-        raise ArgumentError(f"{operator}: the lists must be equally long, got {told}")
+        counts = ", ".join(f"{n} {name}" for name, n in lengths.items())
+        raise ArgumentError(f"{operator}: the lists must be equally long, got {counts}")
     if not lengths["weights"]:
         raise ArgumentError(f"{operator}: the list of weights is empty")
     for name, arrays in lists.items():

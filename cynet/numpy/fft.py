@@ -124,17 +124,17 @@ def _complex_transform(z, s, axes, norm, who):
     n = 2 * (re.shape[axis] - 1) if n is None else n
     if n < 1:
         raise ShapeError(f"mx.np.fft.{who}: give the length n of the result: half of it is one")
-    kept = n // 2 + 1
-    pairs = shapes.stack([_pad_axis_last(re, axis, kept), _pad_axis_last(im, axis, kept)], -1)
+    half = n // 2 + 1
+    pairs = shapes.stack([_pad_axis_last(re, axis, half), _pad_axis_last(im, axis, half)], -1)
     # the other half are conjugates: they double all but the first and, of an even length, the last
-    bounds = [0, 1, max(1, (n + 1) // 2), kept]
+    bounds = [0, 1, max(1, (n + 1) // 2), half]
     parts = [
         pairs[..., begin:end, :] * factor
         for begin, end, factor in zip(bounds, bounds[1:], (1, 2, 1))
         if begin < end
     ]
     pairs = shapes.concatenate(parts, -2)
-    pairs = pad(pairs, [(0, 0)] * (pairs.ndim - 2) + [(0, n - kept), (0, 0)])
+    pairs = pad(pairs, [(0, 0)] * (pairs.ndim - 2) + [(0, n - half), (0, 0)])
     lines = ops._contrib_ifft(pairs.reshape((*pairs.shape[:-2], 2 * n)))
     return shapes.swapaxes(lines * _norm_factor(norm, n, True, who), axis, -1)
 

@@ -104,8 +104,8 @@ def _singular_cutoff(values, rcond, shape):
 
 def _pinv_by_values(a, rcond):
     u, values, v = svd(a)
-    kept = values > _singular_cutoff(values, rcond, a.shape)
-    inverse = where(kept, 1.0 / where(kept, values, 1.0), 0.0)
+    nonzero = values > _singular_cutoff(values, rcond, a.shape)
+    inverse = where(nonzero, 1.0 / where(nonzero, values, 1.0), 0.0)
     wide = shapes.matrix_transpose(v) * shapes.expand_dims(inverse, -2)
     return matmul(wide, shapes.matrix_transpose(u))
 
@@ -139,10 +139,10 @@ def matrix_rank(M, tol=None, hermitian=False, rcond=None):
         return array_of(onp.asarray(int(bool((M != 0).any())), "int64"), "linalg.matrix_rank")
     values = svdvals(M)
     if tol is None:
-        bound = _singular_cutoff(values, rcond, M.shape)
+        cutoff = _singular_cutoff(values, rcond, M.shape)
     else:
-        bound = tol if isinstance(tol, NUMBERS) else shapes.expand_dims(tol, -1)
-    return reductions.sum(values > bound, -1)
+        cutoff = tol if isinstance(tol, NUMBERS) else shapes.expand_dims(tol, -1)
+    return reductions.sum(values > cutoff, -1)
 
 
 def nearest(a, b, rcond):

@@ -17,10 +17,10 @@ from .selection import argsort, sort, take_along_axis, where
 def _check_kth(kth, length, name):
     """Raise ArgumentError if an index is outside of an axis."""
     try:
-        places = [operator.index(kth)]
+        indices = [operator.index(kth)]
     except TypeError:
-        places = [operator.index(each) for each in onp.asarray(kth).reshape(-1)]
-    for each in places:
+        indices = [operator.index(each) for each in onp.asarray(kth).reshape(-1)]
+    for each in indices:
         if not -length <= each < length:
             raise ArgumentError(
                 f"mx.np.{name}: kth(={each}) out of bounds ({length}) of the axis that is sorted"
@@ -73,10 +73,10 @@ def lexsort(keys, axis=-1):
         raise ArgumentTypeError("mx.np.lexsort takes keys, one at least")
     if any(each.shape != keys[0].shape for each in keys):
         raise ShapeError(f"mx.np.lexsort: shapes {[e.shape for e in keys]} are not one")
-    places = argsort(keys[0], axis)
+    order = argsort(keys[0], axis)
     for each in keys[1:]:
-        places = take_along_axis(places, argsort(take_along_axis(each, places, axis), axis), axis)
-    return places
+        order = take_along_axis(order, argsort(take_along_axis(each, order, axis), axis), axis)
+    return order
 
 
 def _nan_arg_extremum(name, function, worst):
@@ -169,13 +169,13 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     ArgumentError
         A place is outside of the shape, and `mode` is 'raise'; a graph does not see it.
     """
-    places = list(multi_index)
-    if not any(map(is_traced, places)):
-        return on_host(onp.ravel_multi_index, (tuple(places), dims, mode, order), {})
-    modes = [mode] * len(places) if isinstance(mode, str) else list(mode)
+    indices = list(multi_index)
+    if not any(map(is_traced, indices)):
+        return on_host(onp.ravel_multi_index, (tuple(indices), dims, mode, order), {})
+    modes = [mode] * len(indices) if isinstance(mode, str) else list(mode)
     steps = onp.cumprod([1, *(dims[:-1] if order == "F" else dims[:0:-1])]).tolist()
     found = 0
-    for at, n, how, step in zip(places, dims, modes, steps if order == "F" else steps[::-1]):
+    for at, n, how, step in zip(indices, dims, modes, steps if order == "F" else steps[::-1]):
         at = array_of(at, ravel_multi_index.__name__, "int64").astype("int64")
         if how != "raise":
             at = (

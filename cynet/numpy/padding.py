@@ -7,7 +7,7 @@ from . import quantiles, reductions, shapes
 from ._call import array_of
 from .creation import empty, full
 
-_BY_PLACE = ("edge", "reflect", "symmetric", "wrap")
+_INDEX_MODES = ("edge", "reflect", "symmetric", "wrap")
 _STATISTIC_MODES = {
     "maximum": reductions.max,
     "minimum": reductions.min,
@@ -35,7 +35,7 @@ def pad(array, pad_width, mode="constant", **kwargs):
     widths = _pad_widths(pad_width, array.ndim)
     if callable(mode):
         return _by_function(array, widths, mode, kwargs)
-    if mode not in ("constant", "empty", "linear_ramp", *_BY_PLACE, *_STATISTIC_MODES):
+    if mode not in ("constant", "empty", "linear_ramp", *_INDEX_MODES, *_STATISTIC_MODES):
         raise ArgumentError(f"mx.np.pad: the mode {shown(mode)} is not known")
     odd = sorted(kwargs.keys() - {_MODE_PARAMETERS.get(mode)})
     if odd:
@@ -73,12 +73,12 @@ def _pairs_per_axis(value, ndim):
 
 def _pad_axis(array, axis, before, after, mode, values):
     n = array.shape[axis]
-    if mode in _BY_PLACE:
+    if mode in _INDEX_MODES:
         if not n:
             raise ArgumentError(f"mx.np.pad: axis {axis} is empty, which mode {mode!r} cannot pad")
-        places = onp.pad(onp.arange(n), (before, after), mode)
+        indices = onp.pad(onp.arange(n), (before, after), mode)
         if values.get("reflect_type", "even") == "even":
-            return shapes.take(array, places, axis)
+            return shapes.take(array, indices, axis)
         return _pad_by_weights(
             array,
             axis,

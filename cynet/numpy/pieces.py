@@ -49,21 +49,21 @@ def insert(arr, obj, values, axis=None):
         count = onp.insert(onp.arange(n), obj, 0).size - n
     full = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
     values = values if values.shape == full else shapes.broadcast_to(values, full)
-    places = onp.insert(onp.arange(n), obj, n + onp.arange(count))
-    return shapes.take(shapes.concatenate([arr, values], axis), places, axis)
+    indices = onp.insert(onp.arange(n), obj, n + onp.arange(count))
+    return shapes.take(shapes.concatenate([arr, values], axis), indices, axis)
 
 
 def compress(condition, a, axis=None, out=None):
     """The parts along an axis for which a condition holds."""
     a, axis = _flat_or_axis(a, axis, "compress")
-    (places,) = onp.asarray(_known_values(condition, "compress")).nonzero()
-    return finished(shapes.take(a, places, axis), out)
+    (indices,) = onp.asarray(_known_values(condition, "compress")).nonzero()
+    return finished(shapes.take(a, indices, axis), out)
 
 
 def extract(condition, arr):
     """The elements for which a condition holds, in one axis."""
-    (places,) = onp.asarray(_known_values(condition, "extract")).reshape(-1).nonzero()
-    return shapes.take(shapes.ravel(array_of(arr, "extract")), places, 0)
+    (indices,) = onp.asarray(_known_values(condition, "extract")).reshape(-1).nonzero()
+    return shapes.take(shapes.ravel(array_of(arr, "extract")), indices, 0)
 
 
 def resize(a, new_shape):
@@ -159,11 +159,11 @@ def trim_zeros(filt, trim="fb"):
     host = _known_values(filt, "trim_zeros")
     if host.ndim != 1:
         raise ShapeError(f"mx.np.trim_zeros takes an array of one axis, got shape {host.shape}")
-    places = host.nonzero()[0]
-    if not places.size:
+    indices = host.nonzero()[0]
+    if not indices.size:
         return filt[:0].copy()
-    first = int(places[0]) if "f" in trim.lower() else 0
-    last = int(places[-1]) + 1 if "b" in trim.lower() else host.size
+    first = int(indices[0]) if "f" in trim.lower() else 0
+    last = int(indices[-1]) + 1 if "b" in trim.lower() else host.size
     return filt[first:last].copy()
 
 
@@ -425,10 +425,10 @@ def _gradient_axis(f, axis, step, edge_order):
         inner = (f[..., 2:] - f[..., :-2]) / (2.0 * step)
         h0 = h1 = g0 = g1 = step
     else:
-        places = array_of(step, "gradient").astype(f.dtype)
-        if places.shape != (n,):
-            raise ShapeError(f"mx.np.gradient: places of shape {places.shape} for {n} elements")
-        gaps = places[1:] - places[:-1]
+        x = array_of(step, "gradient").astype(f.dtype)
+        if x.shape != (n,):
+            raise ShapeError(f"mx.np.gradient: coordinates of shape {x.shape} for {n} elements")
+        gaps = x[1:] - x[:-1]
         a, b = gaps[:-1], gaps[1:]
         inner = (
             -b / (a * (a + b)) * f[..., :-2]

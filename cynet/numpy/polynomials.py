@@ -57,8 +57,8 @@ def polysub(a1, a2):
 
 def _without_zeros(a):
     """A vector without the zeros in front; one element at least."""
-    places = a.asnumpy().nonzero()[0]
-    return a[min(int(places[0]), a.shape[0] - 1) if places.size else a.shape[0] - 1 :]
+    indices = a.asnumpy().nonzero()[0]
+    return a[min(int(indices[0]), a.shape[0] - 1) if indices.size else a.shape[0] - 1 :]
 
 
 def polymul(a1, a2):
@@ -205,8 +205,8 @@ def convolve(a, v, mode="full"):
     wide = shapes.concatenate([around, a, around]) if m > 1 else a
     first = {"full": 0, "same": (m - 1) // 2, "valid": m - 1}[mode]
     count = {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]
-    places = onp.arange(first, first + count)[:, None] + onp.arange(m)[::-1]
-    rows = shapes.take(wide, places, 0)
+    indices = onp.arange(first, first + count)[:, None] + onp.arange(m)[::-1]
+    rows = shapes.take(wide, indices, 0)
     if kind.kind == "f":
         return matmul(rows, v)
     found = reductions.sum(rows * v, 1)

@@ -79,21 +79,21 @@ def _rows_to_reduce(a, q, axis, method, whole, name):
     count = 1
     for each in axes:
         count *= a.shape[each]
-    kept = tuple(a.shape[i] for i in rest)
+    lengths = tuple(a.shape[i] for i in rest)
     if not count and name in ("median", "nanmedian"):  # NaN, as for the mean of nothing
-        undefined = onp.full((*kept, 1), onp.nan, onp.dtype(a.dtype))
+        undefined = onp.full((*lengths, 1), onp.nan, onp.dtype(a.dtype))
         return shares, array_of(undefined, name), axes, a.shape
     if not count:
         raise ShapeError(f"mx.np.{name} of no elements: shape {a.shape}, axis {shown(axis)}")
     rows = shapes.transpose(a, (*rest, *axes)) if a.ndim > 1 else a
-    return shares, shapes.reshape_view(rows, (*kept, count)), axes, a.shape
+    return shares, shapes.reshape_view(rows, (*lengths, count)), axes, a.shape
 
 
 def _restore_axes(found, shares, axes, shape, keepdims):
     """Values of each row, one of each share, in the shape of the result."""
     found = shapes.moveaxis(found, -1, 0)
-    kept = tuple(n for i, n in enumerate(shape) if i not in axes)
-    size = tuple(1 if i in axes else n for i, n in enumerate(shape)) if keepdims else kept
+    lengths = tuple(n for i, n in enumerate(shape) if i not in axes)
+    size = tuple(1 if i in axes else n for i, n in enumerate(shape)) if keepdims else lengths
     return shapes.reshape_view(found, (*shares.shape, *size))
 
 
@@ -113,29 +113,29 @@ def quantile_of_rows(a, q, axis, method, keepdims, whole, name):
     count = reductions.sum(~isnan, -1, keepdims=True)
     rows = ops.sort(where(isnan, float("inf"), rows), axis=-1)
     last = FUNCTIONS["maximum"](count - 1, 0).astype("float64")
-    places = last * array_of(shares.reshape(-1), name)
-    low, high = FUNCTIONS["floor"](places), FUNCTIONS["ceil"](places)
+    positions = last * array_of(shares.reshape(-1), name)
+    low, high = FUNCTIONS["floor"](positions), FUNCTIONS["ceil"](positions)
     if method == "nearest":
-        low = high = rint(places)
+        low = high = rint(positions)
     elif method in ("lower", "higher"):
         low = high = low if method == "lower" else high
     first = take_along_axis(rows, low.astype("int64"), -1)
     second = take_along_axis(rows, high.astype("int64"), -1)
-    share = places - low if method == "linear" else (high > low).astype("float64") * 0.5
+    share = positions - low if method == "linear" else (high > low).astype("float64") * 0.5
     gap = where(second == first, 0.0, second - first) * share.astype(rows.dtype)
     return _restore_axes(where(count > 0, first + gap, float("nan")), shares, axes, shape, keepdims)
 
 
-def _interpolate(rows, places, method):
-    low, high = onp.floor(places).astype("int64"), onp.ceil(places).astype("int64")
+def _interpolate(rows, positions, method):
+    low, high = onp.floor(positions).astype("int64"), onp.ceil(positions).astype("int64")
     if method == "nearest":
-        low = high = onp.rint(places).astype("int64")
+        low = high = onp.rint(positions).astype("int64")
     elif method in ("lower", "higher"):
         low = high = low if method == "lower" else high
     first = shapes.take(rows, low, -1)
     if (low == high).all():
         return first
-    share = places - low if method == "linear" else (high > low) * 0.5
+    share = positions - low if method == "linear" else (high > low) * 0.5
     return first + (shapes.take(rows, high, -1) - first) * array_of(
         share.astype(rows.dtype), "quantile"
     )
@@ -170,8 +170,8 @@ def bincount(x, weights=None, minlength=0):
     weights = weights.astype("float32") if onp.dtype(weights.dtype).kind != "f" else weights
     if not numbers.size:
         return array_of(onp.zeros(counts.shape, weights.dtype), "bincount")
-    places = array_of(numbers.astype("int64").reshape(1, -1), "bincount")
-    return ops._backward_gather_nd(weights, places, shape=counts.shape)
+    indices = array_of(numbers.astype("int64").reshape(1, -1), "bincount")
+    return ops._backward_gather_nd(weights, indices, shape=counts.shape)
 
 
 __all__ = ["bincount", "median", "percentile", "quantile"]

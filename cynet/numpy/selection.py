@@ -173,8 +173,8 @@ def take_along_axis(arr, indices, axis=-1):
     for i in range(arr.ndim):
         shape = [1] * arr.ndim
         shape[i] = -1
-        places = onp.arange(arr.shape[i]).reshape(shape)
-        keys.append(indices if i == axis else array_of(places, "take_along_axis"))
+        indices_of_axis = onp.arange(arr.shape[i]).reshape(shape)
+        keys.append(indices if i == axis else array_of(indices_of_axis, "take_along_axis"))
     full = onp.broadcast_shapes(*(k.shape for k in keys))
     return arr[tuple(k if k.shape == full else broadcast_to(k, full) for k in keys)]
 
@@ -194,8 +194,8 @@ def _mask_triangle(m, k, mask):
     if m.ndim < 1:
         raise ShapeError("mx.np.tril takes an array of one axis at least")
     rows, columns = m.shape[-2:] if m.ndim > 1 else m.shape * 2  # a vector is repeated
-    kept = array_of(mask(rows, columns, k).astype(bool), "tril")
-    return where(kept, m, m * 0 if onp.dtype(m.dtype).kind != "b" else False)
+    inside = array_of(mask(rows, columns, k).astype(bool), "tril")
+    return where(inside, m, m * 0 if onp.dtype(m.dtype).kind != "b" else False)
 
 
 @also_named(array="v")

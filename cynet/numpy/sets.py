@@ -13,8 +13,8 @@ from .order import ranks
 from .selection import host_values
 
 
-def _take_rows(a, places, axis=0):
-    return ops.take(a, array_of(places.astype("int64"), "unique"), axis=axis, mode="clip")
+def _take_rows(a, indices, axis=0):
+    return ops.take(a, array_of(indices.astype("int64"), "unique"), axis=axis, mode="clip")
 
 
 def unique(
@@ -31,14 +31,14 @@ def unique(
     """
     ar = array_of(ar, "unique")
     host = host_values(ar, "unique")
-    values, places, *more = onp.unique(
+    values, indices, *more = onp.unique(
         host, True, return_inverse, return_counts, axis, equal_nan=equal_nan
     )
     if values.size:
-        values = _take_rows(shapes.ravel(ar) if axis is None else ar, places, axis or 0)
+        values = _take_rows(shapes.ravel(ar) if axis is None else ar, indices, axis or 0)
     else:
         values = shapes.reshape_view(ar, values.shape)
-    found = [values] + [places] * bool(return_index) + more
+    found = [values] + [indices] * bool(return_index) + more
     found = [e if isinstance(e, NDArray) else array_of(e, "unique") for e in found]
     return found[0] if len(found) == 1 else tuple(found)
 
@@ -69,9 +69,9 @@ def unique_inverse(x):
 
 def unique_all(x):
     """The different elements, where each is first, which each element is, and how often it is."""
-    values, places, inverse, counts = unique(x, True, True, True, equal_nan=False)
+    values, indices, inverse, counts = unique(x, True, True, True, equal_nan=False)
     inverse = shapes.reshape_view(inverse, array_of(x, "unique").shape)
-    return _result_type("unique_all", values, places, inverse, counts)
+    return _result_type("unique_all", values, indices, inverse, counts)
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
@@ -115,17 +115,17 @@ def setdiff1d(ar1, ar2, assume_unique=False):
     ar1, ar2 = _ravel_pair(ar1, ar2, "setdiff1d")
     ar1 = ar1 if assume_unique else unique(ar1)
     hosts = [host_values(each, "setdiff1d") for each in (ar1, ar2)]
-    (places,) = onp.isin(*hosts, invert=True).nonzero()
-    return _take_rows(ar1, places) if places.size else ar1[:0]
+    (indices,) = onp.isin(*hosts, invert=True).nonzero()
+    return _take_rows(ar1, indices) if indices.size else ar1[:0]
 
 
 def setxor1d(ar1, ar2, assume_unique=False):
     """The different elements that are in one of two arrays and not in both, in their order."""
     ar1, ar2 = _ravel_pair(ar1, ar2, "setxor1d")
     both = shapes.concatenate([ar1, ar2] if assume_unique else [unique(ar1), unique(ar2)])
-    _, places, counts = onp.unique(host_values(both, "setxor1d"), True, return_counts=True)
-    places = places[counts == 1]
-    return _take_rows(both, places) if places.size else both[:0]
+    _, indices, counts = onp.unique(host_values(both, "setxor1d"), True, return_counts=True)
+    indices = indices[counts == 1]
+    return _take_rows(both, indices) if indices.size else both[:0]
 
 
 __all__ = [

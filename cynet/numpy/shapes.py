@@ -120,9 +120,9 @@ def expand_dims(a, axis):
         return a[_NEW_AXIS[axis]]
     a = array_of(a, expand_dims.__name__)
     shape = a.shape
-    places = _check_ints(axis, expand_dims.__name__)
-    ndim = len(shape) + len(places)
-    new = axes_of(places, ndim, expand_dims.__name__)
+    new_axes = _check_ints(axis, expand_dims.__name__)
+    ndim = len(shape) + len(new_axes)
+    new = axes_of(new_axes, ndim, expand_dims.__name__)
     lengths = iter(shape)
     sizes = tuple(1 if i in new else next(lengths) for i in range(ndim))
     if is_traced(a) or follows(a):
@@ -446,7 +446,7 @@ def _holds_places(indices):
     return indices.dtype_flag in _INDEX_DTYPES and indices.size > 0
 
 
-def _are_places(indices, n):
+def _in_range(indices, n):
     """Return whether all indices are integers from 0 to n - 1, which an operator takes
     unchanged."""
     if indices.context.device_type == "cpu":
@@ -469,7 +469,7 @@ def take(a, indices, axis=None, mode="raise", out=None):
                 return a[indices]
             except IndexError:
                 pass  # the message below names the function
-        elif _are_places(indices, a.shape[axis]):
+        elif _in_range(indices, a.shape[axis]):
             return ops.take(a, indices, axis=axis, mode="clip")
     if not is_traced(indices):
         host = onp.asarray(indices.asnumpy() if isinstance(indices, NDArray) else indices)

@@ -361,7 +361,7 @@ def nonzero(a):
     return argwhere(a)
 
 
-def _at_places(a, ind, val, where):
+def _broadcast_values(a, ind, val, where):
     """The array, the indices and as many values."""
     a, ind = array_of(a, where), array_of(ind, where)
     val = array_of(val, where, a.dtype).astype(a.dtype)
@@ -373,7 +373,7 @@ def index_update(a, ind, val):
     """A copy of an array with other values at places, which are named once each."""
     from ..numpy import where
 
-    a, ind, val = _at_places(a, ind, val, "npx.index_update")
+    a, ind, val = _broadcast_values(a, ind, val, "npx.index_update")
     ones = ops.BlockGrad(ops.ones_like(val))
     named = ops._backward_gather_nd(ones, ind, shape=a.shape) > 0
     return where(named, ops.scatter_nd(val, ind, shape=a.shape), a)
@@ -381,7 +381,7 @@ def index_update(a, ind, val):
 
 def index_add(a, ind, val):
     """A copy of an array with values added at indices, repeated indices several times."""
-    a, ind, val = _at_places(a, ind, val, "npx.index_add")
+    a, ind, val = _broadcast_values(a, ind, val, "npx.index_add")
     return a + ops._backward_gather_nd(val, ind, shape=a.shape)
 
 

@@ -108,10 +108,10 @@ def _nms_keep_mask(g, number, corners, scores, kinds, count, overlap, least):
     chosen = g.emit(
         "NonMaxSuppression", [boxes, by_class, g.ints(count), number([overlap]), number([least])]
     )
-    places = g.emit("Gather", [chosen, g.ints(0, 2)], axis=1)
+    indices = g.emit("Gather", [chosen, g.ints(0, 2)], axis=1)
     zeros = g.emit("Expand", [number([[0.0]]), g.emit("Shape", [scores])])
     found = g.emit("Expand", [number([1.0]), _rows_of(g, chosen)])
-    return g.emit("ScatterND", [zeros, places, found])
+    return g.emit("ScatterND", [zeros, indices, found])
 
 
 def _rows_of(g, value):

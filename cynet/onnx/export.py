@@ -205,8 +205,8 @@ def export_model(
     try:
         library.checker.check_model(model, full_check=True)
     except Exception as error:  # the onnx package's own, over types that ONNX's operators lack
-        told = shorten(str(error), 500)
-        raise UndefinedError(f"export_model: ONNX cannot say it: {told}") from None
+        message = shorten(str(error), 500)
+        raise UndefinedError(f"export_model: ONNX cannot say it: {message}") from None
     write_atomically(onnx_file_path, model.SerializeToString())
     return os.fspath(onnx_file_path)
 

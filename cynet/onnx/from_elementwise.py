@@ -208,8 +208,8 @@ def prelu(reader, node):
         slope, by_channel = slope.reshape(1, -1, *[1] * (rank - 2)), True
     if slope is not None and rank > 1:
         # axes of the slopes that are not 1, counted from behind as NumPy does
-        places = [i - slope.ndim for i, n in enumerate(slope.shape) if n != 1]
-        if places in ([], [1 - rank]) and slope.size in (1, channels) and slope.ndim <= rank:
+        wide_axes = [i - slope.ndim for i, n in enumerate(slope.shape) if n != 1]
+        if wide_axes in ([], [1 - rank]) and slope.size in (1, channels) and slope.ndim <= rank:
             flat = reader.parameter(f"{node.inputs[1]}_flat", slope.ravel())
             return sym.LeakyReLU(node.symbol(0), flat, act_type="prelu")
     if node.opset < 7 and slope is None:

@@ -67,21 +67,21 @@ def _transposed_pads(node, spans, stride, adj):
     """The length that is cut off before and behind each axis; below 0 where the output is
     longer."""
     n, auto = len(spans), node.choice("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
-    asked = node.get("output_shape")
-    if auto == "VALID" or (asked is None and auto == "NOTSET"):
-        if asked is not None:
+    lengths = node.get("output_shape")
+    if auto == "VALID" or (lengths is None and auto == "NOTSET"):
+        if lengths is not None:
             node.refuse("output_shape with auto_pad=VALID")
         found = list(node.get("pads", [0] * 2 * n)) if auto == "NOTSET" else [0] * 2 * n
         return found[:n], found[n:]
     node.ignore("pads")  # ONNX computes pads from the lengths
     sizes = lengths_of(node, 0)
-    if asked is None:
-        asked = [x * t for x, t in zip(sizes, stride)]
+    if lengths is None:
+        lengths = [x * t for x, t in zip(sizes, stride)]
     totals = [
-        (x - 1) * t + a + s - y for x, t, a, s, y in zip(sizes, stride, adj, spans, asked[-n:])
+        (x - 1) * t + a + s - y for x, t, a, s, y in zip(sizes, stride, adj, spans, lengths[-n:])
     ]
     if min(totals) < 0:
-        node.refuse(f"output_shape={asked} is longer than what the windows reach")
+        node.refuse(f"output_shape={lengths} is longer than what the windows reach")
     small, large = [v // 2 for v in totals], [v - v // 2 for v in totals]
     return (large, small) if auto in ("NOTSET", "SAME_LOWER") else (small, large)
 
@@ -118,8 +118,8 @@ def layer_norm(reader, node):
     rank, axis = node.axes(0), node.axis(default=-1)
     node.only("stash_type", 1)
     eps, scale = node.get("epsilon", 1e-5), node.shape(1)
-    asked = [o for o in node.outputs[1:] if o]
-    if axis == rank - 1 and scale is not None and len(scale) == 1 and not asked:
+    optional_outputs = [o for o in node.outputs[1:] if o]
+    if axis == rank - 1 and scale is not None and len(scale) == 1 and not optional_outputs:
         beta = node.symbol(2) if node.has(2) else None
         if beta is None:
             zeros = np.zeros(scale, node.dtype(1))

@@ -82,11 +82,11 @@ def recurrent(reader, node):
 
 def _rnn_mode(node):
     mode = _MODE[node.kind]
-    told = [a.decode() if isinstance(a, bytes) else a for a in node.get("activations", [])]
-    if mode == "rnn_tanh" and told and told[0] == "Relu":
+    names = [a.decode() if isinstance(a, bytes) else a for a in node.get("activations", [])]
+    if mode == "rnn_tanh" and names and names[0] == "Relu":
         mode = "rnn_relu"
-    if told and told != _USUAL_ACTIVATIONS[mode] * (len(told) // len(_USUAL_ACTIVATIONS[mode])):
-        node.refuse(f"activations {told}")
+    if names and names != _USUAL_ACTIVATIONS[mode] * (len(names) // len(_USUAL_ACTIVATIONS[mode])):
+        node.refuse(f"activations {names}")
     for name in ("activation_alpha", "activation_beta"):
         if node.get(name):
             node.refuse(f"{name}={node.get(name)}")

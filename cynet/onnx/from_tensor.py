@@ -64,10 +64,10 @@ def squeeze(reader, node):
             return sym.identity(node.symbol(0))
         return sym.squeeze(node.symbol(0), axis=axes)
     made, rank = node.symbol(0), node.axes(0) + len(axes)
-    places = sorted(a % rank for a in axes)
+    new_axes = sorted(a % rank for a in axes)
     if node.axes(0) == 0:  # a scalar: here an array of one element
         return sym.reshape(made, shape=(1,) * rank)
-    for axis in places:
+    for axis in new_axes:
         made = sym.expand_dims(made, axis=axis)
     return made
 
@@ -115,7 +115,7 @@ def slice_(reader, node):
     if not len(begin) == len(end) == len(axes) == len(steps) or 0 in steps:
         node.refuse(f"starts {begin}, ends {end}, axes {axes}, steps {steps}")
     rank, lengths = node.axes(0), node.lengths(0)
-    told, found = {}, []
+    ranges, found = {}, []
     for axis, b, e, s in zip(axes, begin, end, steps):
         axis, length = axis % rank, lengths[axis % rank]
         if length is not None:
@@ -123,19 +123,19 @@ def slice_(reader, node):
             if not len(at):
                 node.refuse(f"nothing of axis {axis} is left, from {b} to {e} by {s}")
             first, last = at[0], at[-1] + (1 if s > 0 else -1)
-            told[axis] = (first, None if last < 0 else last, s)
+            ranges[axis] = (first, None if last < 0 else last, s)
         else:
-            told[axis] = (None if abs(b) >= _END else b, None if abs(e) >= _END else e, s)
+            ranges[axis] = (None if abs(b) >= _END else b, None if abs(e) >= _END else e, s)
         found.append(axis)
     if len(set(found)) != len(found):
         node.refuse(f"an axis twice in {axes}")
     made = node.symbol(0)
-    told = {a: v for a, v in told.items() if v[2] != 1 or v[0] != 0 or v[1] != lengths[a]}
-    if all(step == 1 and lengths[axis] is not None for axis, (_, _, step) in told.items()):
-        for axis, (b, e, _) in sorted(told.items()):
+    ranges = {a: v for a, v in ranges.items() if v[2] != 1 or v[0] != 0 or v[1] != lengths[a]}
+    if all(step == 1 and lengths[axis] is not None for axis, (_, _, step) in ranges.items()):
+        for axis, (b, e, _) in sorted(ranges.items()):
             made = sym.slice_axis(made, axis=axis, begin=b, end=e)
-        return made if told else sym.identity(made)
-    parts = [told.get(i, (None, None, None)) for i in range(rank)]
+        return made if ranges else sym.identity(made)
+    parts = [ranges.get(i, (None, None, None)) for i in range(rank)]
     return sym.slice(
         made,
         begin=tuple(p[0] for p in parts),
@@ -156,8 +156,8 @@ def pad(reader, node):
         node.known(2)
     if len(axes) != n or len({a % rank for a in axes}) != n:
         node.refuse(f"pads {pads} of the axes {axes}")
-    told = {a % rank: (pads[i], pads[n + i]) for i, a in enumerate(axes)}
-    pairs = [told.get(i, (0, 0)) for i in range(rank)]
+    pad_of_axis = {a % rank: (pads[i], pads[n + i]) for i, a in enumerate(axes)}
+    pairs = [pad_of_axis.get(i, (0, 0)) for i in range(rank)]
     data = node.symbol(0)
     flat = [v for pair in pairs for v in pair]
     plain = rank in (4, 5) and not any(flat[:4]) and min(flat) >= 0 and mode != "wrap"

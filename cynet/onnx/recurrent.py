@@ -58,8 +58,8 @@ def rnn(g, c):
             if d == 1
             else g.reshape(g.transpose(out, (0, 2, 1, 3)), (0, 0, d * h))
         )
-        for kept, end in zip(lasts, ends):
-            kept.append(end)
+        for finals, end in zip(lasts, ends):
+            finals.append(end)
     if not p.state_outputs:
         return [data]
     return [data, *(v[0] if len(v) == 1 else g.emit("Concat", v, axis=0) for v in lasts)]

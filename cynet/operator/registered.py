@@ -302,7 +302,7 @@ class Registered:
         copied.__dict__.update(attributes)
         return copied
 
-    def named_places(self, in_shapes: list[Shape], in_types: list[str]) -> Sequence[Any]:
+    def arrays_read_by_index(self, in_shapes: list[Shape], in_types: list[str]) -> Sequence[Any]:
         """Return the indices that arrays must represent; a dtype that cannot is refused.
 
         Parameters
@@ -321,7 +321,7 @@ class Registered:
         --------
         >>> from cynet.operator import get_operator
         >>> take = get_operator("take").prop()
-        >>> take.named_places([(5000, 2), (3,)], ["float32", "float16"])
+        >>> take.arrays_read_by_index([(5000, 2), (3,)], ["float32", "float16"])
         [('indices', 'float16', 5000)]
         """
         return ()
@@ -355,9 +355,9 @@ class Registered:
         >>> isinstance(relu.operator_on(mx.cpu(), [(2, 3)], ["float32"]), mx.operator.Operator)
         True
         """
-        places = self.named_places(in_shapes, in_types)
-        if places:
-            check_index_dtype(self, places)
+        read_by_index = self.arrays_read_by_index(in_shapes, in_types)
+        if read_by_index:
+            check_index_dtype(self, read_by_index)
         if any(0 in shape for shape in in_shapes):
             from .empty import on_empty
 

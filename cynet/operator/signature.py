@@ -258,13 +258,13 @@ def bind_positional(
     for given, value in zip(names, inputs):
         if value is not None and not is_array(value):
             raise wrong_input(name, f"argument '{given}'", value, wanted)
-    rest, places = args[first:], (*what.positional, *tail)
-    if len(rest) > len(places):
-        maximum = len(names) + len(places)
+    rest, param_names = args[first:], (*what.positional, *tail)
+    if len(rest) > len(param_names):
+        maximum = len(names) + len(param_names)
         raise ArgumentTypeError(
             f"operator {name} takes at most {maximum} positional arguments, got {len(args)}"
         )
-    return inputs, dict(zip(places, rest))
+    return inputs, dict(zip(param_names, rest))
 
 
 def too_many(where: str, entry: OpEntry, names: Sequence[str], count: int) -> str:

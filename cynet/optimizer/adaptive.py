@@ -432,8 +432,8 @@ class RMSProp(FusedOptimizer):
         return "rmspropalex" if len(state) == 3 else "rmsprop"
 
     def _rule_params(self, count):
-        bound = -1.0 if self.clip_weights is None else self.clip_weights
-        return self.gamma1, self.epsilon, bound, self.gamma2
+        clip = -1.0 if self.clip_weights is None else self.clip_weights
+        return self.gamma1, self.epsilon, clip, self.gamma2
 
 
 @register

@@ -383,10 +383,10 @@ class Optimizer(ShownOptimizer):
             for index, weight, grad, state in zip(indices, weights, grads, states):
                 update(index, weight, grad, state)
             return
-        for places in groups_by_dtype(weights, maximum):
+        for positions in groups_by_dtype(weights, maximum):
             update(
-                *(tuple([each[i] for i in places]) for each in (indices, weights, grads)),
-                [states[i] for i in places],
+                *(tuple([each[i] for i in positions]) for each in (indices, weights, grads)),
+                [states[i] for i in positions],
             )
 
     def has_own(self, *names: str) -> bool:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _ARRAYS = ("NDArray", "ndarray", "RowSparseNDArray", "CSRNDArray")
 _PARAMS_HEADER = struct.pack("<QQQ", 0x112, 0, 1)  # header of a .params file with one array
 _MAX_DEPTH = 8
-_KEPT_APART = {"LBSGD": "lbmult", "DCASGD": "weight_previous"}  # attributes with values
+_EXTRA_STATES = {"LBSGD": "lbmult", "DCASGD": "weight_previous"}  # attributes with values
 
 
 class _Record:
@@ -155,20 +155,20 @@ def _optimizer_of_record(record, known):
     name = type(record).__name__
     if getattr(record, "kind", None) != "optimizer":
         raise FormatError(f"expected an optimizer beside the states, got {shown(record)}")
-    said, klass = vars(record), OPTIMIZERS.get(name)
-    if said.get(_KEPT_APART.get(name)):
+    attributes, klass = vars(record), OPTIMIZERS.get(name)
+    if attributes.get(_EXTRA_STATES.get(name)):
         raise FormatError(
-            f"{name} of MXNet keeps {_KEPT_APART[name]} beside its states; train on"
+            f"{name} of MXNet keeps {_EXTRA_STATES[name]} beside its states; train on"
             " from the parameters alone"
         )
-    settings = {key: said.get(key, value) for key, value in settings_of(klass()).items()}
-    counts = said["_all_index_update_counts"]
-    schedule = said.get("lr_scheduler")
+    settings = {key: attributes.get(key, value) for key, value in settings_of(klass()).items()}
+    counts = attributes["_all_index_update_counts"]
+    schedule = attributes.get("lr_scheduler")
     if schedule is not None:
         if getattr(schedule, "kind", None) != "schedule":
             raise FormatError(f"expected a schedule, got {shown(schedule)}")
-        said_of_it = {key: value for key, value in vars(schedule).items() if key != "args"}
-        schedule = {"name": type(schedule).__name__, "settings": said_of_it}
+        schedule_settings = {key: value for key, value in vars(schedule).items() if key != "args"}
+        schedule = {"name": type(schedule).__name__, "settings": schedule_settings}
     return restore_optimizer(
         {
             "name": name,
@@ -177,9 +177,9 @@ def _optimizer_of_record(record, known):
                 [device, [[known[key], count] for key, count in of_it.items()]]
                 for device, of_it in counts.items()
             ],
-            "idx2name": list(map(list, said["idx2name"].items())),
-            "lr_mult": list(map(list, said["lr_mult"].items())),
-            "wd_mult": list(map(list, said["wd_mult"].items())),
+            "idx2name": list(map(list, attributes["idx2name"].items())),
+            "lr_mult": list(map(list, attributes["lr_mult"].items())),
+            "wd_mult": list(map(list, attributes["wd_mult"].items())),
             "lr_scheduler": schedule,
         }
     )

@@ -131,9 +131,9 @@ def groups_by_dtype(weights, maximum):
     of_dtype = {}
     for i, weight in enumerate(weights):
         of_dtype.setdefault(weight.dtype, []).append(i)
-    for places in of_dtype.values():
-        for start in range(0, len(places), maximum):
-            yield places[start : start + maximum]
+    for positions in of_dtype.values():
+        for start in range(0, len(positions), maximum):
+            yield positions[start : start + maximum]
 
 
 def factors(kind, given):

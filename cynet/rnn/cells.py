@@ -14,7 +14,7 @@ from .base import BaseRNNCell, RNNParams
 class _Gated(BaseRNNCell):
     """A cell with weights of the input and of the state for each gate."""
 
-    _states_kept = 1
+    _num_states = 1
 
     def __init__(self, num_hidden, prefix, params, i2h_bias=None):
         super().__init__(prefix=prefix, params=params)
@@ -29,7 +29,7 @@ class _Gated(BaseRNNCell):
     @property
     def state_info(self) -> list[dict[str, Any]]:
         """Shape and ``__layout__`` of each state."""
-        return [{"shape": (0, self._num_hidden), "__layout__": "NC"}] * self._states_kept
+        return [{"shape": (0, self._num_hidden), "__layout__": "NC"}] * self._num_states
 
     def _gate_products(self, inputs, state, name):
         """The layers of the input and of the state, for all gates."""
@@ -92,7 +92,7 @@ class LSTMCell(_Gated):
     ([(5, 2, 4)], 2)
     """
 
-    _states_kept = 2
+    _num_states = 2
 
     def __init__(
         self,

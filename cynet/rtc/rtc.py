@@ -427,11 +427,11 @@ def _match_signature(name, arguments, parameters):
             f"kernel {name}: the signature has {len(arguments)} arguments, the source "
             f"{len(parameters)}"
         )
-    for place, (said, found) in enumerate(zip(arguments, parameters), 1):
-        same = said.is_array == found.is_pointer and found.code in (said.code, "v")
+    for place, (declared, found) in enumerate(zip(arguments, parameters), 1):
+        same = declared.is_array == found.is_pointer and found.code in (declared.code, "v")
         if not same:
             raise KernelError(
-                f"kernel {name}: argument {place} is {shown(said.text)} in the signature and "
+                f"kernel {name}: argument {place} is {shown(declared.text)} in the signature and "
                 f"{shown(str(found))} in the source"
             )
 
@@ -439,11 +439,11 @@ def _match_signature(name, arguments, parameters):
 def _compare_sizes(name, arguments, sizes):
     """Compare sizes as far as a GPU's driver knows the arguments; `sizes` is None if it does
     not."""
-    said = tuple(8 if a.is_array else struct.calcsize("=" + a.code) for a in arguments)
-    if sizes is not None and said != sizes:
+    declared = tuple(8 if a.is_array else struct.calcsize("=" + a.code) for a in arguments)
+    if sizes is not None and declared != sizes:
         raise KernelError(
-            f"kernel {name}: the arguments of the signature have {list(said)} bytes, those of the "
-            f"source {list(sizes)}"
+            f"kernel {name}: the arguments of the signature have {list(declared)} bytes, those of "
+            f"the source {list(sizes)}"
         )
 
 

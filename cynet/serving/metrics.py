@@ -40,8 +40,8 @@ def text_of(stats: Iterable[tuple[str, str, dict[str, Any]]]) -> str:
 
 def _histogram_lines(stats):
     total = 0
-    for bound, count in zip((*BOUNDS, "+Inf"), stats["buckets"]):
+    for upper_bound, count in zip((*BOUNDS, "+Inf"), stats["buckets"]):
         total += count
-        yield "_bucket", f',le="{bound}"', total
+        yield "_bucket", f',le="{upper_bound}"', total
     yield "_sum", "", stats["seconds"]
     yield "_count", "", stats["requests"]

@@ -77,10 +77,10 @@ def foreach(
         made = {id(each.entries[0][0]) for each in outs}
         heads += [_own_node(each, scope, id(each.entries[0][0]) in made) for each in new]
     graph, stands = _cut_subgraph(heads, scope)
-    places = {id(node): i for i, node in enumerate(graph.variables)}
+    positions = {id(node): i for i, node in enumerate(graph.variables)}
     for what, variables in (("data", row_vars), ("state", state_vars)):
         for variable in variables:
-            if id(variable.entries[0][0]) not in places:
+            if id(variable.entries[0][0]) not in positions:
                 raise MismatchError(
                     f"foreach: body does not use the {what} '{variable.name}'; each row of data "
                     "and each state must reach an output or a new state"
@@ -88,9 +88,9 @@ def foreach(
     fed = {id(v.entries[0][0]) for v in (*row_vars, *state_vars)}
     rest = [node for node in graph.variables if id(node) not in fed]
     params = {
-        "in_state_locs": [places[id(v.entries[0][0])] for v in state_vars],
-        "in_data_locs": [places[id(v.entries[0][0])] for v in row_vars],
-        "remain_locs": [places[id(n)] for n in rest],
+        "in_state_locs": [positions[id(v.entries[0][0])] for v in state_vars],
+        "in_data_locs": [positions[id(v.entries[0][0])] for v in row_vars],
+        "remain_locs": [positions[id(n)] for n in rest],
     }
     entries = [each.entries[0] for each in (*rows, *states)] + [stands.get(n, (n, 0)) for n in rest]
     counts = {"num_outputs": len(heads), "num_out_data": len(outs)}
@@ -191,9 +191,9 @@ def while_loop(
             if k is not None:
                 own[k] = len(entries)
             entries.append(states[k].entries[0] if k is not None else outside.get(node, (node, 0)))
-    places = {id(node): i for i, node in enumerate(graphs[1].variables)}
+    positions = {id(node): i for i, node in enumerate(graphs[1].variables)}
     for k, node in enumerate(variables[1]):
-        if id(node) not in places:
+        if id(node) not in positions:
             raise ArgumentError(
                 f"while_loop: func does not use loop variable {k}; return it as it is, at least"
             )
@@ -201,7 +201,7 @@ def while_loop(
         "max_iterations": rounds,
         "cond_input_locs": locs[0],
         "func_input_locs": locs[1],
-        "func_var_locs": [places[id(node)] for node in variables[1]],
+        "func_var_locs": [positions[id(node)] for node in variables[1]],
     }
     counts = {"num_outputs": len(heads), "num_out_data": len(outs)}
     node = _subgraph_node("_while_loop", entries, graphs, **counts, **params)

@@ -17,7 +17,7 @@ _VERSION = 10901  # MXNet's version whose format is written
 # Since these files list all inputs of operators; hold the initializers of variables; mean by the
 # axis -1 of argmax the last one.
 _LISTS_INPUTS, _HAS_INITIALIZERS, _HAS_LAST_AXIS = 900, 904, 905
-_OF_PLACES = ("argmax", "argmin")
+_INDEX_OPERATORS = ("argmax", "argmin")
 _LINALG = "_linalg_"  # a single determinant's shape follows the switch
 MAX_NESTED = 64  # limit of nested subgraphs when reading
 
@@ -283,7 +283,7 @@ def _read_node(record, nodes, where, version, depth):
     edges = [] if record.get("inputs") is None else _require_list(record, "inputs", where)
     inputs = [_read_entry(edge, nodes, f"{where}: inputs") for edge in edges]
     params, attrs, suffixed = _sort_attributes(entry, given, loose, "param" in record)
-    if version < _HAS_LAST_AXIS and entry.name in _OF_PLACES and params.get("axis") == "-1":
+    if version < _HAS_LAST_AXIS and entry.name in _INDEX_OPERATORS and params.get("axis") == "-1":
         del params["axis"]  # the file means: over all axes
     try:
         if named is not None:

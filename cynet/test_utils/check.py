@@ -403,7 +403,7 @@ def check_numeric_gradient(
     }
     grads = {name: nd.array(value, ctx=ctx, dtype=value.dtype) for name, value in before.items()}
     executor = sym.bind(ctx, args=dict(args), args_grad=grads, grad_req=requests, aux_states=auxs)
-    kept = {name: value.asnumpy() for name, value in auxs.items()}
+    states = {name: value.asnumpy() for name, value in auxs.items()}
     executor.forward(is_train=True)
     output = executor.outputs[0]
     # projected, so that no entry's gradient can hide behind another's
@@ -413,7 +413,7 @@ def check_numeric_gradient(
 
     probe = _Projected(sym.bind(ctx, args=args, grad_req="null", aux_states=auxs), projection)
     location = {name: args[name].asnumpy() for name in checked}
-    numeric = numeric_grad(probe, location, kept, eps, use_forward_train, dtype)
+    numeric = numeric_grad(probe, location, states, eps, use_forward_train, dtype)
     for name in checked:
         wanted = numeric[name] + (before[name] if requests[name] == "add" else 0)
         assert_almost_equal(

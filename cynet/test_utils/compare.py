@@ -412,13 +412,13 @@ def assert_almost_equal(
         return
     with np.errstate(all="ignore"):
         excess = np.abs(a.astype(np.float64) - b) / (atol + rtol * np.abs(b.astype(np.float64)))
-    places = np.argwhere(wrong)
-    order = np.argsort([-np.nan_to_num(excess[tuple(place)], nan=np.inf) for place in places])
+    indices = np.argwhere(wrong)
+    order = np.argsort([-np.nan_to_num(excess[tuple(place)], nan=np.inf) for place in indices])
     lines = [
-        f"{names[0]} and {names[1]} differ in {len(places)} of {a.size} entries"
+        f"{names[0]} and {names[1]} differ in {len(indices)} of {a.size} entries"
         f" (rtol={rtol:g}, atol={atol:g}):"
     ]
-    for place in places[order[: mismatches[0]]]:
+    for place in indices[order[: mismatches[0]]]:
         at = tuple(int(i) for i in place)
         lines.append(
             f"  at {at}: {names[0]}={a[at]!r}, {names[1]}={b[at]!r},"

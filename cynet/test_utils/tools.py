@@ -129,14 +129,14 @@ def discard_stderr() -> Any:
     >>> with mx.test_utils.discard_stderr():
     ...     _ = os.write(2, b"not seen")
     """
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(kept, 2)
+        os.dup2(saved, 2)
         os.close(nowhere)
-        os.close(kept)
+        os.close(saved)
 
 
 @guarded

@@ -49,12 +49,12 @@ def build(folder: str) -> Path:
     CynetError
         There is no C++ compiler or no shared library of Python, or it does not compile.
     """
-    places = [str(sysconfig.get_config_var(key)) for key in ("LIBDIR", "LIBPL")]
+    folders = [str(sysconfig.get_config_var(key)) for key in ("LIBDIR", "LIBPL")]
     version = f"python{sysconfig.get_config_var('LDVERSION')}"
-    found = [each for each in places if os.path.exists(f"{each}/lib{version}.so")]
+    found = [each for each in folders if os.path.exists(f"{each}/lib{version}.so")]
     if not found:
         raise CynetError(
-            f"c_predict: there is no lib{version}.so in {' or '.join(places)}: the Python of"
+            f"c_predict: there is no lib{version}.so in {' or '.join(folders)}: the Python of"
             f" {sys.executable} is no shared library (Debian: apt-get install libpython3-dev;"
             " pyenv: PYTHON_CONFIGURE_OPTS=--enable-shared)"
         )

@@ -23,7 +23,7 @@ class _Uses(ast.NodeVisitor):
     """Follows names bound to modules of MXNet (or cynet) through one file."""
 
     def __init__(self, tree):
-        self.bound = {}  # name in the file -> object
+        self.names_in_file = {}  # name in the file -> object
         self.registered = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)}
         imports = (n for n in ast.walk(tree) if isinstance(n, (ast.Import, ast.ImportFrom)))
         self.registered.update(alias.name for node in imports for alias in node.names)
@@ -43,8 +43,8 @@ class _Uses(ast.NodeVisitor):
                 except ImportError as error:
                     self._add_finding(node, error)
                     continue
-                bound = module if alias.asname else importlib.import_module(root)
-                self.bound[alias.asname or root] = bound
+                names_in_file = module if alias.asname else importlib.import_module(root)
+                self.names_in_file[alias.asname or root] = names_in_file
 
     def visit_ImportFrom(self, node):
         if node.level or (node.module or "").partition(".")[0] not in _ROOTS:
@@ -58,7 +58,7 @@ class _Uses(ast.NodeVisitor):
             except (ImportError, AttributeError) as error:
                 self._add_finding(node, error)
             else:
-                self.bound[alias.asname or alias.name] = found
+                self.names_in_file[alias.asname or alias.name] = found
 
     def _import_star(self, node):
         try:
@@ -67,7 +67,7 @@ class _Uses(ast.NodeVisitor):
             self._add_finding(node, error)
             return
         public = getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")])
-        self.bound.update({name: getattr(module, name) for name in public})
+        self.names_in_file.update({name: getattr(module, name) for name in public})
 
     def visit_Try(self, node):
         """Names used under ``try`` may be missing where the error is caught."""
@@ -91,7 +91,7 @@ class _Uses(ast.NodeVisitor):
     def _resolve_object(self, node):
         """The object of a chain of attributes from a known name, or None."""
         if isinstance(node, ast.Name):
-            return self.bound.get(node.id)
+            return self.names_in_file.get(node.id)
         if not isinstance(node, ast.Attribute):
             self.visit(node)
             return None
@@ -129,7 +129,7 @@ class _Uses(ast.NodeVisitor):
         """A name that the file binds itself means no module any more."""
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-                self.bound.pop(each.id, None)
+                self.names_in_file.pop(each.id, None)
 
     def visit_Assign(self, node):
         self.visit(node.value)
@@ -137,19 +137,19 @@ class _Uses(ast.NodeVisitor):
         for target in node.targets:
             self._forget_name(target)
             if isinstance(target, ast.Name) and found is not None:
-                self.bound[target.id] = found  # nd = mx.nd
+                self.names_in_file[target.id] = found  # nd = mx.nd
 
     def visit_For(self, node):
         self._forget_name(node.target)
         self.generic_visit(node)
 
     def visit_FunctionDef(self, node):
-        kept = dict(self.bound)  # names inside of a function are local
+        outer = dict(self.names_in_file)  # names inside of a function are local
         for arg in ast.walk(node.args):
             if isinstance(arg, ast.arg):
-                self.bound.pop(arg.arg, None)
+                self.names_in_file.pop(arg.arg, None)
         self.generic_visit(node)
-        self.bound = kept
+        self.names_in_file = outer
 
     visit_AsyncFunctionDef = visit_FunctionDef
 

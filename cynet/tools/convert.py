@@ -30,11 +30,11 @@ _EXTENSIONS_READ = (".params", ".npz", ".safetensors")
 
 def check_extension(name: str) -> None:
     """Refuse a file name without a known extension of a format to write."""
-    ending = os.path.splitext(name)[1].lower()
-    if ending not in _EXTENSIONS_READ:
+    extension = os.path.splitext(name)[1].lower()
+    if extension not in _EXTENSIONS_READ:
         raise ArgumentError(
             f"{name}: the ending says what is written, {', '.join(_EXTENSIONS_READ)};"
-            f" {shown(ending)} is none of them"
+            f" {shown(extension)} is none of them"
         )
 
 

@@ -84,9 +84,9 @@ def write_lists(options):
             parts = {"": part}
         else:
             parts = {"_test": part[:tests], "_train": part[tests:trains], "_val": part[trains:]}
-        for ending, some in parts.items():
-            if some or not ending:
-                write_atomically(f"{name}{ending}.lst", "".join(some).encode())
+        for suffix, some in parts.items():
+            if some or not suffix:
+                write_atomically(f"{name}{suffix}.lst", "".join(some).encode())
     return len(lines)
 
 

@@ -182,9 +182,9 @@ class LayerHistogramCollector(CalibrationCollector):
         unsigned = low >= 0 and self.quantized_dtype in ("auto", "uint8")
         # a histogram of one side has all 255 steps: as many bins as a histogram of both sides has
         # steps
-        kept = min(2 * 255 + 1 if unsigned else 255, len(hist))
+        num_bins = min(2 * 255 + 1 if unsigned else 255, len(hist))
         threshold, _ = nd.contrib.calibrate_entropy(
-            nd.array(hist), nd.array(edges), num_quantized_bins=kept
+            nd.array(hist), nd.array(edges), num_quantized_bins=num_bins
         )
         limit = float(threshold.asscalar())
         return (0.0, limit) if low >= 0 else (-limit, limit)

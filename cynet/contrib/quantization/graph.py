@@ -103,9 +103,9 @@ class Quantizer:
         data, low, high = self._quantized_entry(node.inputs[0])
         inputs = [data, *variables, low, high]
         params = prop.int8_form.copied_params(node)
-        for key, bound in zip(("a_min", "a_max"), layer.bounds):
-            if bound is not None:
-                params[key] = bound
+        for key, limit in zip(("a_min", "a_max"), layer.bounds):
+            if limit is not None:
+                params[key] = limit
         if layer.residual is not None:
             inputs += self._quantized_entry(layer.residual)
             params["with_residual"] = True

@@ -132,15 +132,15 @@ def _layers_in_float(net, batches, excluded, operators, tolerance, logger):
         and node.op.name not in (operators or ())
     ]
 
-    def lost(kept):
+    def lost(float_layers):
         return _relative_error(
-            net.outputs(*net.quantized(excluded | kept, operators), batches), wanted
+            net.outputs(*net.quantized(excluded | float_layers, operators), batches), wanted
         )
 
-    kept: set[str] = set()
-    found = lost(kept)
+    float_layers: set[str] = set()
+    found = lost(float_layers)
     if found <= tolerance:
-        return kept, found
+        return float_layers, found
     alone = {name: lost({*all_of} - {name}) for name in all_of}
     worst = sorted(all_of, key=lambda name: -alone[name])
     for name in worst:
@@ -153,8 +153,8 @@ def _layers_in_float(net, batches, excluded, operators, tolerance, logger):
             high = middle
         else:
             low = middle
-    kept = set(worst[:high])
-    return kept, lost(kept)
+    float_layers = set(worst[:high])
+    return float_layers, lost(float_layers)
 
 
 @guarded
@@ -251,10 +251,12 @@ def quantize_net_v2(
         net.calibrate(batches, excluded, operators, LayerOutputCollector)
     if tolerance is not None:
         first = [dict(zip(names, _first_batch(calib_data)))]
-        kept, found = _layers_in_float(net, first, excluded, operators, tolerance, logger)
-        excluded |= kept
+        in_float, found = _layers_in_float(net, first, excluded, operators, tolerance, logger)
+        excluded |= in_float
         if logger is not None:
-            logger.info("float32: %s; outputs lose %.3g", ", ".join(sorted(kept)) or "none", found)
+            logger.info(
+                "float32: %s; outputs lose %.3g", ", ".join(sorted(in_float)) or "none", found
+            )
     made, args, aux = net.quantized(excluded, operators, logger)
     return block_of(made, {**args, **aux}, names, ctx)
 

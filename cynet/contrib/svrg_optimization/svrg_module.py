@@ -168,8 +168,8 @@ class SVRGModule(Module):
         if self._corrected:
             return
         self._corrected = True
-        kept = self._mod_aux._exec_group.grad_arrays
-        for grads, others, full in zip(self._exec_group.grad_arrays, kept, self._full_grads):
+        old_grads = self._mod_aux._exec_group.grad_arrays
+        for grads, others, full in zip(self._exec_group.grad_arrays, old_grads, self._full_grads):
             for grad, other, mean in zip(grads, others, full):
                 if grad is not None:
                     grad[:] = grad - other + mean

@@ -74,16 +74,16 @@ class HookedCall:
         return [found[i] for i in self._gradient_positions]
 
     def _checked(self, found, given):
-        told = f"a backward hook of {self.block.name}"
+        hook = f"a backward hook of {self.block.name}"
         given = [given] if isinstance(given, NDArray) else given
         if not isinstance(given, (list, tuple)) or len(given) != len(found):
             raise GradientError(
-                f"{told} returned {shown(given)}, expected None or a gradient for each of"
+                f"{hook} returned {shown(given)}, expected None or a gradient for each of"
                 f" {len(found)} input{'s' * (len(found) != 1)}"
             )
         pairs = enumerate(zip(found, given))
         return tuple(
-            None if old is None else check_replacement(old, new, f"{told}, for input {i}")
+            None if old is None else check_replacement(old, new, f"{hook}, for input {i}")
             for i, (old, new) in pairs
         )
 
@@ -106,8 +106,8 @@ class _Inputs(StepNode):
 class _Outputs(StepNode):
     """The output arrays of a Block."""
 
-    def __init__(self, call, inputs, outputs, places, count):
-        self._call, self._gradient_positions, self._count = call, places, count
+    def __init__(self, call, inputs, outputs, positions, count):
+        self._call, self._gradient_positions, self._count = call, positions, count
         self.attach(inputs, outputs)
 
     @property

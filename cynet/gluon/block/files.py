@@ -120,30 +120,30 @@ def check_names(params, arrays, filename, allow_missing, ignore_extra):
     """Refuse all names that do not match, in one error."""
     check_flag("load_parameters", "allow_missing", allow_missing)
     check_flag("load_parameters", "ignore_extra", ignore_extra)
-    told = []
+    problems = []
     loaded = {id(each) for name, each in params.items() if name in arrays}
     missing = [name for name, each in params.items() if id(each) not in loaded]
     if missing and not allow_missing:
         word = "is" if len(missing) == 1 else "are"
-        told.append(
+        problems.append(
             f"{_words(missing)} {word} missing in {filename}, which has {brief_list(arrays)};"
             " allow_missing=True leaves them"
         )
     extra = [name for name in arrays if name not in params]
     if extra and not ignore_extra:
-        told.append(
+        problems.append(
             f"{filename} has {brief_list(extra)}; expected parameters of the Block, which are"
             f" {brief_list(params)}; ignore_extra=True passes over them"
         )
     for name, array in arrays.items():
         each = params.get(name)
         if each is not None and merged_shape(each.shape, array.shape) is None:
-            told.append(
+            problems.append(
                 f"parameter '{name}' ('{each.name}') has shape {each.shape}, the saved one"
                 f" {array.shape}"
             )
-    if told:
-        raise MismatchError("\n".join(told))
+    if problems:
+        raise MismatchError("\n".join(problems))
 
 
 def _words(names):

@@ -54,8 +54,8 @@ class Graph(NamedTuple):
         Whether the Block looked at shapes, so that the graph is for these alone.
     params : dict of str to Parameter
         Those that came up.
-    kept : bool
-        Whether the Block kept a symbol as an attribute, which has what it had before again.
+    stored_symbols : bool
+        Whether the call stored symbols in attributes of the Block; their old values are back.
     """
 
     symbol: Symbol
@@ -64,7 +64,7 @@ class Graph(NamedTuple):
     constants: dict
     reads_shapes: bool
     params: dict
-    kept: bool = False
+    stored_symbols: bool = False
 
 
 def variable(param):
@@ -94,7 +94,7 @@ def trace_block(block, arrays, form):
     except Exception:
         put_back(before, Traced)
         raise
-    return graph._replace(kept=put_back(before, Traced))
+    return graph._replace(stored_symbols=put_back(before, Traced))
 
 
 def _trace(block, arrays, form):
@@ -198,11 +198,11 @@ class BoundGraph:
         # the plans of a graph that serves one signature go with it
         self.op = executor.CachedOp(symbol, not graph.reads_shapes, arenas)
         params = graph.params
-        places = {name: i for i, name in enumerate(graph.inputs)}
+        positions = {name: i for i, name in enumerate(graph.inputs)}
         self.sources = []  # source of each input: a position, a Parameter or a _Constant
         for name in self.op.inputs:
-            if name in places:
-                self.sources.append(places[name])
+            if name in positions:
+                self.sources.append(positions[name])
             elif name in params:
                 self.sources.append(params[name])
             else:

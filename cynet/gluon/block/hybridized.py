@@ -177,7 +177,7 @@ class Hybridized:
                 return None
             raise
         after = fingerprint(block)
-        if graph.kept or after != before:
+        if graph.stored_symbols or after != before:
             self._print = after
             if self._is_plain_forward() and self._restless():
                 return None

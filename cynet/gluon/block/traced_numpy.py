@@ -127,17 +127,17 @@ class TracedNumpy(Members, Traced):
             )
         if len(keys) > self.ndim:
             raise BoundsError(f"too many indices ({len(keys)}) for an array of {self.ndim} axes")
-        places = [_inside(keys[i], self.shape[i], i) for i in chosen]
+        indices = [_inside(keys[i], self.shape[i], i) for i in chosen]
         whole = [slice(None) if i in chosen else each for i, each in enumerate(keys)]
         out = self if all(each == slice(None) for each in whole) else self[tuple(whole)]
         if count == 1:
-            return shapes.take(out, places[0], axis=first, mode="clip")
-        places = shapes.stack(shapes.broadcast_arrays(*places))
+            return shapes.take(out, indices[0], axis=first, mode="clip")
+        indices = shapes.stack(shapes.broadcast_arrays(*indices))
         order = [*chosen, *(i for i in range(self.ndim) if i not in chosen)]
-        found = ops.gather_nd(out if first == 0 else shapes.transpose(out, order), places)
+        found = ops.gather_nd(out if first == 0 else shapes.transpose(out, order), indices)
         if first == 0:
             return found
-        wide = places.ndim - 1
+        wide = indices.ndim - 1
         back = [*range(wide, wide + first), *range(wide), *range(wide + first, found.ndim)]
         return shapes.transpose(found, back)
 
@@ -157,17 +157,17 @@ def _indices(key):
     return [key]
 
 
-def _inside(places, n, axis):
+def _inside(indices, n, axis):
     """Indices along an axis of length `n`, counted from its beginning."""
-    if isinstance(places, (NDArray, Symbol)):
-        places = array_of(places, "take").astype("int64")
-        return places + (places < 0).astype("int64") * n
-    places = np.asarray(places)
-    wrong = (places < -n) | (places >= n)
+    if isinstance(indices, (NDArray, Symbol)):
+        indices = array_of(indices, "take").astype("int64")
+        return indices + (indices < 0).astype("int64") * n
+    indices = np.asarray(indices)
+    wrong = (indices < -n) | (indices >= n)
     if wrong.any():
-        place = places[wrong].ravel()[0]
-        raise BoundsError(f"index {place} is out of bounds for axis {axis} of {n}")
-    return array_of(places % n if n else places, "take", "int64")
+        wrong_index = indices[wrong].ravel()[0]
+        raise BoundsError(f"index {wrong_index} is out of bounds for axis {axis} of {n}")
+    return array_of(indices % n if n else indices, "take", "int64")
 
 
 def _binary(name, turned):

@@ -189,14 +189,14 @@ class DataLoader(ReprMixin):
 
     def _repr_settings(self):
         if self._source is not None:
-            told = {"dataset": f"<stream {self._source.name}>"}
+            dataset = {"dataset": f"<stream {self._source.name}>"}
         else:
-            told = {
+            dataset = {
                 "dataset": f"<{type(self._dataset).__name__} of {len(self._dataset)}>",
                 "batches": len(self),
             }
         return {
-            **told,
+            **dataset,
             "batch_size": getattr(self._batch_sampler, "_batch_size", None),
             "num_workers": self._num_workers,
         }

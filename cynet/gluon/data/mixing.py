@@ -132,10 +132,10 @@ class _Mixing:
         raise UndefinedError(f"{type(self).__name__} defines no _mix_batch")
 
 
-def _take_rows(data, places):
+def _take_rows(data, rows):
     if isinstance(data, NDArray):
-        return nd.take(data, nd.array(places, ctx=data.context, dtype="int32"))
-    return data[places]
+        return nd.take(data, nd.array(rows, ctx=data.context, dtype="int32"))
+    return data[rows]
 
 
 class MixUp(_Mixing):

@@ -25,8 +25,8 @@ def causal_mask(F, scores, start=1):
     ones = F.ones_like(F.slice_axis(scores, axis=0, begin=0, end=1))
     # positions are counted in float32: bfloat16 is exact only up to 256
     column = F.cast(F.slice_axis(ones, axis=2, begin=0, end=1), dtype="float32")
-    places = F.contrib.arange_like(column, axis=1, start=start)
-    rows = F.SequenceMask(F.reshape(ones, shape=(-3, 0)), places, use_sequence_length=True, axis=1)
+    lengths = F.contrib.arange_like(column, axis=1, start=start)
+    rows = F.SequenceMask(F.reshape(ones, shape=(-3, 0)), lengths, use_sequence_length=True, axis=1)
     return F.expand_dims(rows, axis=0)
 
 

@@ -129,15 +129,15 @@ class ParameterArrays:
                 return arr_list[0]
             ctx = current_context()
         ctx = read_context(ctx)
-        places = self._ctx_map[ctx.device_typeid & 1]
-        place = places.get(ctx.device_id)
-        if place is None and len(places) == 1 and ctx.device_typeid & 1:
-            (only,) = places.values()
+        positions = self._ctx_map[ctx.device_typeid & 1]
+        position = positions.get(ctx.device_id)
+        if position is None and len(positions) == 1 and ctx.device_typeid & 1:
+            (only,) = positions.values()
             # the device id of pinned and shared memory is that of a GPU, or meaningless
             if ctx.device_type != "cpu" or self._ctx_list[only].device_type != "cpu":
-                place = only
-        if place is not None:
-            return arr_list[place]
+                position = only
+        if position is not None:
+            return arr_list[position]
         raise StateError(f"parameter '{self.name}' is not on {ctx}, but on {self._ctx_list}")
 
     def _refuse_uninitialized(self):

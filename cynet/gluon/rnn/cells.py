@@ -30,7 +30,7 @@ class _Gated(HybridRecurrentCell):
     """A cell with weights of the input and of the state for each gate."""
 
     _gates = 1
-    _states_kept = 1
+    _num_states = 1
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class _Gated(HybridRecurrentCell):
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shape and ``__layout__`` of each state."""
         info = {"shape": (batch_size, self._hidden_size), "__layout__": "NC"}
-        return [dict(info) for _ in range(self._states_kept)]
+        return [dict(info) for _ in range(self._num_states)]
 
     def _gate_projections(self, F, inputs, state, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
         """(step's prefix, product of the input, product of the state)."""
@@ -198,7 +198,7 @@ class LSTMCell(_Recurrent):
     """
 
     _gates = 4
-    _states_kept = 2
+    _num_states = 2
 
     def _alias(self):
         return "lstm"

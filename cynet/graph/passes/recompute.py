@@ -145,7 +145,7 @@ class _Mirror:
         """Repeat until TARGET or BUDGET is reached, or nothing more can be gained."""
         budget = BUDGET * sum(map(seconds, self.graph.steps))
         maximum, step, roots = find_peak(self.graph)
-        at_first, best, kept, failures = maximum, maximum, self._save_steps(), 0
+        at_first, best, saved, failures = maximum, maximum, self._save_steps(), 0
         while maximum > TARGET * at_first and failures < PATIENCE:
             spent = self._relieve_peak(step, roots, budget, ROUND * at_first)
             if spent is None:
@@ -154,8 +154,8 @@ class _Mirror:
             maximum, step, roots = find_peak(self.graph)
             failures += 1
             if maximum < best:
-                best, kept, failures = maximum, self._save_steps(), 0
-        self._restore_steps(kept)
+                best, saved, failures = maximum, self._save_steps(), 0
+        self._restore_steps(saved)
 
     def _relieve_peak(self, peak, roots, budget, enough):
         """Free at least `enough` bytes at the step `peak`; returns the seconds of recomputation,
@@ -314,7 +314,7 @@ class _Mirror:
     def _save_steps(self):
         return [(s, list(s.in_data), list(s.out_data)) for s in self.graph.steps]
 
-    def _restore_steps(self, kept):
-        for step, in_data, out_data in kept:
+    def _restore_steps(self, saved):
+        for step, in_data, out_data in saved:
             step.in_data, step.out_data = in_data, out_data
-        self.graph.steps[:] = [step for step, _, _ in kept]
+        self.graph.steps[:] = [step for step, _, _ in saved]

@@ -106,11 +106,11 @@ def stacks_rows_and_columns(stack, m, n, k):
         return 1, 1, 1
     stacks = _divisors(stack, 1, MAX_PARTS)[-1]
     maximum = MAX_PARTS // stacks
-    ways = [
+    partitions = [
         (sum(_imbalance(stacks * r * c, threads) for threads in THREADS), m // r + n // c, r, c)
         for r in _divisors(m, FEW_ROWS, maximum)
         for c in _divisors(n, FEW_COLUMNS, maximum, REGISTER)
         if r * c <= maximum
     ]
     # the most even partitions; among them the one with the squarest parts
-    return stacks, *min(ways)[2:]
+    return stacks, *min(partitions)[2:]

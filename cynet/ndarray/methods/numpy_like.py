@@ -332,8 +332,8 @@ class NumpyMethods:
         if not hasattr(k, "__index__"):
             raise ArgumentTypeError(f"{what}: k must be an int, got {shown(k)}")
         mask = getattr(np, what)(np.ones(self.shape[-2:], "float32"), int(k))
-        kept = self._with_values(mask).broadcast_to(self.shape)
-        return _call("where", kept, self, _call("zeros_like", self))
+        inside = self._with_values(mask).broadcast_to(self.shape)
+        return _call("where", inside, self, _call("zeros_like", self))
 
     @guarded
     def nonzero(self):
@@ -437,14 +437,14 @@ def _take_diagonals(x, letters):
     return x, letters
 
 
-def _sum_unused_letters(x, letters, kept):
+def _sum_unused_letters(x, letters, needed):
     """`x` without the letters that nobody needs any more."""
-    gone = tuple(i for i, c in enumerate(letters) if c not in kept)
+    gone = tuple(i for i, c in enumerate(letters) if c not in needed)
     if not gone:
         return x, letters
     if len(gone) == len(letters):
         return _call("sum", x), ""
-    return _call("sum", x, axis=gone), "".join(c for c in letters if c in kept)
+    return _call("sum", x, axis=gone), "".join(c for c in letters if c in needed)
 
 
 def _transpose_to_letters(x, letters, wanted, shape=None):
@@ -455,17 +455,17 @@ def _transpose_to_letters(x, letters, wanted, shape=None):
     return x if shape is None else x.reshape(shape)
 
 
-def _contract_pair(a, of_a, b, of_b, kept):
+def _contract_pair(a, of_a, b, of_b, needed):
     """The product of two operands, summed over the letters that neither the result nor another
     operand has."""
     sizes = {}
     for x, letters in ((a, of_a), (b, of_b)):
         for c, n in zip(letters, x.shape):
             sizes[c] = max(sizes.get(c, 1), n)
-    a, of_a = _sum_unused_letters(a, of_a, kept | {*of_b})
-    b, of_b = _sum_unused_letters(b, of_b, kept | {*of_a})
-    batch = [c for c in of_a if c in of_b and c in kept]
-    inner = [c for c in of_a if c in of_b and c not in kept]
+    a, of_a = _sum_unused_letters(a, of_a, needed | {*of_b})
+    b, of_b = _sum_unused_letters(b, of_b, needed | {*of_a})
+    batch = [c for c in of_a if c in of_b and c in needed]
+    inner = [c for c in of_a if c in of_b and c not in needed]
     rows = [c for c in of_a if c not in of_b]
     columns = [c for c in of_b if c not in of_a]
 
@@ -538,8 +538,8 @@ def einsum(subscripts: str, *operands: NDArray) -> NDArray:
     for step in path:
         taken = [parts.pop(i) for i in sorted(step, reverse=True)][::-1]
         while len(taken) > 1:
-            kept = {*output}.union(*(letters for _, letters in (*parts, *taken[2:])))
-            taken[:2] = [_contract_pair(*taken[0], *taken[1], kept)]
+            needed = {*output}.union(*(letters for _, letters in (*parts, *taken[2:])))
+            taken[:2] = [_contract_pair(*taken[0], *taken[1], needed)]
         parts.append(taken[0])
     x, letters = _sum_unused_letters(*parts[0], {*output})
     out = _transpose_to_letters(x, letters, output)

@@ -86,7 +86,7 @@ def _check(entry, given, names, params):
     if len(inputs) == len(prop.list_arguments()):
         shapes, types = [x.shape for x in inputs], [name_of(x.dtype) for x in inputs]
         _resolve.infer(prop, prop.list_arguments(), shapes, types)
-        check_index_dtype(prop, prop.named_places(shapes, types))
+        check_index_dtype(prop, prop.arrays_read_by_index(shapes, types))
     return prop, params
 
 
@@ -127,8 +127,8 @@ def _shares_values(result, array):
 
 
 def _by_name(entry, given, names, params):
-    places = given[: len(given) - len(names)]
-    return invoke(entry, tuple(places), {**params, **dict(zip(names, given[len(places) :]))})
+    inputs = given[: len(given) - len(names)]
+    return invoke(entry, tuple(inputs), {**params, **dict(zip(names, given[len(inputs) :]))})
 
 
 def _call_dense(entry, given, names, params):

@@ -5,7 +5,7 @@ import numpy as np
 from ...base.dtype import name_of
 from ...base.errors import ArgumentError
 from ...operator import get_operator
-from ...operator.checks.outside import told_outside
+from ...operator.checks.outside import report_outside
 from .._call import invoke
 from .._tape import stand_for
 from ..creation import zeros as dense_zeros
@@ -73,8 +73,8 @@ def to_dense(array):
         return empty_values(values, shape)
     if array.stype == "row_sparse":
         return scatter_rows(values, array._indices, shape[0])
-    places = np.stack([structure.rows_of(array._indptr), array._indices])
-    return call("scatter_nd", values, indices_array(places), shape=shape)
+    coordinates = np.stack([structure.rows_of(array._indptr), array._indices])
+    return call("scatter_nd", values, indices_array(coordinates), shape=shape)
 
 
 def from_dense(array, stype):
@@ -108,10 +108,10 @@ def picked_rows(matrix, rows):
     """The rows of a canonical csr matrix that have these numbers."""
     counts = np.diff(matrix._indptr)[rows]
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    places = np.arange(indptr[-1]) + np.repeat(matrix._indptr[rows] - indptr[:-1], counts)
-    values = take_rows(matrix._values_array, places)
+    positions = np.arange(indptr[-1]) + np.repeat(matrix._indptr[rows] - indptr[:-1], counts)
+    values = take_rows(matrix._values_array, positions)
     shape = (len(rows), matrix.shape[1])
-    return arrays.make_sparse("csr", shape, values, matrix._indices[places], indptr)
+    return arrays.make_sparse("csr", shape, values, matrix._indices[positions], indptr)
 
 
 def mask_elements(matrix, keep, indices=None, columns=None):
@@ -119,11 +119,11 @@ def mask_elements(matrix, keep, indices=None, columns=None):
     called `indices` instead, of `columns`."""
     indices = matrix._indices if indices is None else indices
     columns = matrix.shape[1] if columns is None else columns
-    places = np.flatnonzero(keep)
+    positions = np.flatnonzero(keep)
     before = np.concatenate([[0], np.cumsum(keep)]).astype(np.int64)
     shape = (matrix.shape[0], columns)
-    values = take_rows(matrix._values_array, places)
-    return arrays.make_sparse("csr", shape, values, indices[places], before[matrix._indptr])
+    values = take_rows(matrix._values_array, positions)
+    return arrays.make_sparse("csr", shape, values, indices[positions], before[matrix._indptr])
 
 
 def check_indices(prop, name, indices, n, tell=True, refuse=False):
@@ -132,7 +132,7 @@ def check_indices(prop, name, indices, n, tell=True, refuse=False):
     rows = indices.asnumpy()
     outside = rows[~((rows > -1) & (rows < n))]
     if outside.size and tell:
-        told_outside(prop, name, float(outside[0]), n, refuse=refuse)
+        report_outside(prop, name, float(outside[0]), n, refuse=refuse)
     return np.clip(rows.astype(np.int64), 0, n - 1)
 
 

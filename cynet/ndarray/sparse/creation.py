@@ -96,10 +96,10 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
             if shape is not None and tuple(shape) != tuple(arg1):
                 raise ShapeError(f"csr_matrix: shape {shape} and {arg1} are both given")
             return zeros("csr", arg1, ctx, dtype)
-        data, places = arg1
-        if not isinstance(places, (tuple, list)) or len(places) != 2:
+        data, coordinates = arg1
+        if not isinstance(coordinates, (tuple, list)) or len(coordinates) != 2:
             raise ArgumentTypeError("csr_matrix takes (data, (row, col)), (data, indices, indptr)")
-        return _csr_of_places(data, *places, shape, ctx, dtype)
+        return _csr_of_coordinates(data, *coordinates, shape, ctx, dtype)
     return _of_array("csr", arg1, shape, ctx, dtype)
 
 
@@ -119,7 +119,7 @@ def _csr_of_parts(data, indices, indptr, shape, ctx, dtype):
     return arrays.make_sparse("csr", shape, values, indices, indptr, False)
 
 
-def _csr_of_places(data, rows, columns, shape, ctx, dtype):
+def _csr_of_coordinates(data, rows, columns, shape, ctx, dtype):
     values = _values_of("csr_matrix", data, ctx, dtype)
     rows, columns = _int64_copy("row", rows), _int64_copy("col", columns)
     if not values.ndim == rows.ndim == columns.ndim == 1 or not (

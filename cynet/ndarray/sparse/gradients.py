@@ -176,12 +176,12 @@ class FormNode(SparseNode):
 
     def record(self, inputs, outputs):
         """Belong to the graph."""
-        self.places = list(self.needed())
-        read = [self.given[i] for i in self.places]
+        self.positions = list(self.needed())
+        read = [self.given[i] for i in self.positions]
         self.attach(inputs, outputs, [x if x.stype == "default" else x._values_array for x in read])
 
     def exchanged(self, i, array):
-        at = self.places[i]
+        at = self.positions[i]
         x = self.given[at]
         self.given[at] = array if x.stype == "default" else x._with_values(array)
 

@@ -34,9 +34,9 @@ class Sides:
         """The columns that occur, and the Sides of the matrix of these alone, for the matrix that
         these are the Sides of."""
         if self._compact is None:
-            columns, places = different(matrix._indices, self.columns)
+            columns, columns_of_elements = different(matrix._indices, self.columns)
             whole = len(columns) == self.columns
-            sides = self if whole else Sides(places, matrix._indptr, len(columns))
+            sides = self if whole else Sides(columns_of_elements, matrix._indptr, len(columns))
             self._compact = columns, sides
         return self._compact
 
@@ -104,8 +104,8 @@ def csr_rows(matrix, rhs, transpose):
         return csr_transposed_rows(convert.picked_rows(matrix, rhs._indices), rhs._values_array)
     if not len(rhs._indices):
         return convert.empty_values(rhs, (matrix.shape[0], *rhs.shape[1:]))
-    at, kept = structure.find_rows(rhs._indices, matrix._indices)
-    return csr_dense(convert.mask_elements(matrix, kept, at, len(rhs._indices)), rhs._values_array)
+    at, found = structure.find_rows(rhs._indices, matrix._indices)
+    return csr_dense(convert.mask_elements(matrix, found, at, len(rhs._indices)), rhs._values_array)
 
 
 def dense_csr(lhs, matrix, stype):

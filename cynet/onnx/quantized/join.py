@@ -235,13 +235,13 @@ class _Joined:
         while size != len(found):
             size = len(found)
             for key, node in list(found.items()):
-                told = all(
+                all_uint8 = all(
                     _is_operator(each, DEQUANTIZE) or id(each) in found for each in readers[key]
                 )
                 sources = node.inputs[:1] if key in self.pooled else node.inputs
                 if _is_operator(node, QUANTIZE):
                     sources = []
-                if key in shown or not told or any(id(s) not in found for s, _ in sources):
+                if key in shown or not all_uint8 or any(id(s) not in found for s, _ in sources):
                     del found[key]
         return set(found)
 
@@ -348,9 +348,9 @@ class _Joined:
             low, high = form.range()
             params |= {"out_type": form.dtype, "min_calib_range": low, "max_calib_range": high}
             shift = form.scale * form.zero
-        for key, bound in zip(("a_min", "a_max"), layer.bounds):
-            if bound is not None:
-                params[key] = bound + shift
+        for key, limit in zip(("a_min", "a_max"), layer.bounds):
+            if limit is not None:
+                params[key] = limit + shift
         variables = [
             self.reader.parameter(each, value).entries[0]
             for each, value in (

@@ -37,7 +37,7 @@ class Written(tuple[Any, ...]):
     """The dtype check for an array that an operator writes."""
 
 
-def check_index_dtype(prop: Any, places: Iterable[Read | Written]) -> None:
+def check_index_dtype(prop: Any, arrays: Iterable[Read | Written]) -> None:
     """Raise where a dtype cannot name all places of an axis.
 
     Parameters
@@ -51,7 +51,7 @@ def check_index_dtype(prop: Any, places: Iterable[Read | Written]) -> None:
     ArgumentError
         Naming operator, array, dtype and length.
     """
-    for each in places:
+    for each in arrays:
         name, dtype, n = each
         if isinstance(each, Read) and dtype not in FLOATS:
             continue

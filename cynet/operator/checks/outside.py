@@ -7,11 +7,11 @@ from typing import Any
 from ...base import config
 from ...base.errors import BoundsError, warn_user
 
-_MAX_TOLD = 100  # limit of remembered lengths, which may differ at each call
+_MAX_WARNED = 100  # limit of remembered lengths, which may differ at each call
 _warned_keys: set[tuple[Any, ...]] = set()
 
 
-def told_outside(
+def report_outside(
     prop: Any, name: str, index: float, n: float, beside: str = "", refuse: bool = False
 ) -> None:
     """Warn of an index that is clipped, once for each node and length, 100 at most; or refuse it.
@@ -39,7 +39,7 @@ def told_outside(
         return
     node = getattr(prop, "node_name", None)
     key = prop.op_name, node, n
-    if how != "error" and (key in _warned_keys or len(_warned_keys) >= _MAX_TOLD):
+    if how != "error" and (key in _warned_keys or len(_warned_keys) >= _MAX_WARNED):
         return  # quick return before the text is made
     where = f"operator {prop.op_name}" + (f" (node '{node}')" if node else "")
     index = int(index) if index == index and abs(index) < 2**63 else index

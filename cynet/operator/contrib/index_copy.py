@@ -68,7 +68,7 @@ class IndexCopyProperty(KernelProperty):
         kind = in_types[0] or in_types[2] or out_types[0]
         return [kind, in_types[1] or "int32", kind], [kind], []
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         return [Read(("index_vector", in_types[1], in_shapes[0][0]))]
 
     def kernel_params(self, in_shapes):

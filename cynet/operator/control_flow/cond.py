@@ -23,7 +23,7 @@ class CondProperty(ControlFlowProperty):
         return [1, self.num_outputs, self.num_outputs]
 
     def _infer_branches(self, what, merge, ins, outs):
-        given, outs, said = list(ins), list(outs), None
+        given, outs, predicate = list(ins), list(outs), None
         for number, (inputs, graph) in enumerate(zip(self.bindings(), self.subgraphs)):
             heads = outs if number else [None]
             found, heads = getattr(graph, what)([given[i] for i in inputs], heads)
@@ -32,12 +32,12 @@ class CondProperty(ControlFlowProperty):
             if number:
                 outs = [merge(old, new) for old, new in zip(outs, heads)]
             else:
-                said = heads[0]
-        return given, outs, said
+                predicate = heads[0]
+        return given, outs, predicate
 
     def infer_shapes_once(self, ins, outs):
-        given, outs, said = self._infer_branches("infer_shapes", merge_shapes, ins, outs)
-        check_predicate(self._operator_label(), said)
+        given, outs, predicate = self._infer_branches("infer_shapes", merge_shapes, ins, outs)
+        check_predicate(self._operator_label(), predicate)
         return given, outs
 
     def infer_types_once(self, ins, outs):

@@ -73,7 +73,7 @@ class WhileLoopProperty(ControlFlowProperty):
         for k, i in enumerate(self.state_inputs()):
             given[i] = merge(ins[i], states[k])
         condition, body = self.subgraphs
-        found, said = getattr(condition, what)([given[i] for i in self.cond_input_locs], [None])
+        found, outputs = getattr(condition, what)([given[i] for i in self.cond_input_locs], [None])
         for i, value in zip(self.cond_input_locs, found):
             given[i] = merge(given[i], value)
         heads = [*outs, *(given[i] for i in self.state_inputs())]
@@ -82,16 +82,16 @@ class WhileLoopProperty(ControlFlowProperty):
             given[i] = merge(given[i], value)
         for k, i in enumerate(self.state_inputs()):
             given[i] = merge(given[i], heads[n_out + k])
-        return given, heads, said[0]
+        return given, heads, outputs[0]
 
     def infer_shapes_once(self, ins, outs):
         n_out = self.num_out_data
         for shape in outs[:n_out]:
             merge_shapes((self.max_iterations,), shape and tuple(shape[:1]))
-        given, heads, said = self._infer_loop(
+        given, heads, predicate = self._infer_loop(
             "infer_shapes", merge_shapes, ins, outs[n_out:], map(row_of, outs[:n_out])
         )
-        check_predicate(self._operator_label(), said)
+        check_predicate(self._operator_label(), predicate)
         rows = [of_rows(row, self.max_iterations) for row in heads[:n_out]]
         return given, [*rows, *heads[n_out:]]
 

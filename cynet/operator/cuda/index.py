@@ -32,11 +32,11 @@ def indices(steps, array, dtype, count, n, mode, refusal, low=0, at=0, **options
     """
     index = steps.space(count * 8)
     steps += converted(count, C_TYPES[dtype], "long long", array, index, False, **options)
-    bound_indices(steps, index, count, n, mode, refusal, low, **options)
+    normalize_indices(steps, index, count, n, mode, refusal, low, **options)
     return index
 
 
-def bound_indices(steps, index, count, n, mode, refusal, low=0, **options):
+def normalize_indices(steps, index, count, n, mode, refusal, low=0, **options):
     """Bring int64 indices within [low, low + n); with `mode` "end" negative ones count from there,
     and others are refused."""
     wrong = NULL
@@ -71,13 +71,13 @@ def take(prop, shapes, types, forward, backward):
         outer, n, inner = 1, prop.input_dim, prop.output_dim
     dtype, kind, count = types[data], C_TYPES[types[data]], prod(shapes[index])
     sizes = outer, n, inner, count
-    asked = IN[index], types[index], count, n, mode, _bounds_message(prop, n)
-    where = indices(forward, *asked)
+    settings = IN[index], types[index], count, n, mode, _bounds_message(prop, n)
+    where = indices(forward, *settings)
     size = outer * count * inner
     forward += launch_each(size, "index", f"gather<{kind}>", IN[data], where, OUT[0], *sizes, ADD)
     backward += zeros(shapes[data], dtype, IN_GRAD[data])
     backward += zeros(shapes[index], types[index], IN_GRAD[index])
-    where = indices(backward, *asked, to=(data, 1))
+    where = indices(backward, *settings, to=(data, 1))
     arrays = OUT_GRAD[0], where, IN_GRAD[data]
     backward += launch_each(size, "index", f"scatter_add<{kind}>", *arrays, *sizes)
 
@@ -85,11 +85,11 @@ def take(prop, shapes, types, forward, backward):
 @launch_form(RetainProperty)
 def retain(prop, shapes, types, forward, backward):
     n, inner, count = shapes[0][0], prod(shapes[0][1:]), prod(shapes[1])
-    asked = IN[1], types[1], count, n, "raise", _bounds_message(prop, n)
+    settings = IN[1], types[1], count, n, "raise", _bounds_message(prop, n)
 
     def keep(steps, x, y):
         marks = steps.space(n)
-        where = indices(steps, *asked)
+        where = indices(steps, *settings)
         steps += launch_each(n, "fill", "zero_bytes", marks, n)
         steps += launch_each(count, "index", "mark_rows", where, marks, count)
         name = f"retain<{C_TYPES[types[0]]}>"
@@ -106,12 +106,12 @@ def pick(prop, shapes, types, forward, backward):
     mode = prop.mode if isinstance(prop, PickProperty) else "clip"
     outer, n, inner = prop.parts(shapes[0], axis_of(axis, len(shapes[0])))
     kind, count, sizes = C_TYPES[types[0]], outer * inner, (outer, n, inner)
-    asked = IN[1], types[1], count, n, mode, _bounds_message(prop, n)
-    where = indices(forward, *asked)
+    settings = IN[1], types[1], count, n, mode, _bounds_message(prop, n)
+    where = indices(forward, *settings)
     forward += launch_each(count, "index", f"pick<{kind}>", IN[0], where, OUT[0], *sizes, ADD)
     backward += zeros(shapes[0], types[0], IN_GRAD[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
-    where = indices(backward, *asked)
+    where = indices(backward, *settings)
     arrays = OUT_GRAD[0], where, IN_GRAD[0]
     backward += launch_each(count, "index", f"pick_grad<{kind}>", *arrays, *sizes)
 
@@ -138,7 +138,7 @@ def _flat_positions(steps, prop, shape, dtype, lengths):
     steps += converted(k * count, C_TYPES[dtype], "long long", IN[1], index, False)
     for a, n in enumerate(lengths):
         refusal = f"operator {prop.op_name}: index {{}} is out of bounds for axis {a} of length {n}"
-        bound_indices(steps, index.at(a * count * 8), count, n, "end", refusal)
+        normalize_indices(steps, index.at(a * count * 8), count, n, "end", refusal)
     flat = steps.space(count * 8)
     walk = Lengths(k, axis_list(lengths))
     steps += launch_each(count, "index", "flatten_index", index, flat, count, walk)

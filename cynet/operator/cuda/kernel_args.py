@@ -121,10 +121,10 @@ def axes(shape, reduced):
     return walk_of(*lists)
 
 
-def walk_of(kept, gone):
+def walk_of(outer, reduced):
     """The Axes of kept and reduced dimensions: (lengths, strides) each."""
-    sizes = [prod(lengths) for lengths, _ in (kept, gone)]
-    return Axes(*sizes, len(kept[0]), len(gone[0]), *map(axis_list, (*kept, *gone)))
+    sizes = [prod(lengths) for lengths, _ in (outer, reduced)]
+    return Axes(*sizes, len(outer[0]), len(reduced[0]), *map(axis_list, (*outer, *reduced)))
 
 
 def layout(shape, to, source, to_start=0, start=0):

@@ -85,10 +85,10 @@ def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
     """Launches of ``target (+)= the reduction of source`` over the Axes `walk`, with the reducer
     and C type of reduce.cu: a block for each output, a thread where neighbours are kept or little
     is reduced; in parts where few outputs are made of much."""
-    kept, reduced = walk.kept_size, walk.reduced_size
+    count, reduced = walk.kept_size, walk.reduced_size
     last = walk.kept_stride[walk.n_kept - 1] if walk.n_kept else 0
-    columns = (last == 1 and kept >= 32) or reduced <= 16
-    threads = kept if columns else kept * 256
+    columns = (last == 1 and count >= 32) or reduced <= 16
+    threads = count if columns else count * 256
     parts = max(
         1,
         min(
@@ -100,23 +100,23 @@ def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
     name = f"<cynet::{reducer}, {kind}>"
     to, space = (target.index, 1), NULL
     if parts > 1:
-        space = steps.space(kept * parts * 8)
+        space = steps.space(count * parts * 8)
     arguments = source, target, space, walk, divisor, ADD
     if columns:
-        launch = launch_each(kept, "reduce", f"reduce_columns{name}", *arguments, to=to)
+        launch = launch_each(count, "reduce", f"reduce_columns{name}", *arguments, to=to)
     else:
-        launch = launch_lines(kept, reduced // parts, "reduce", f"reduce{name}", *arguments, to=to)
+        launch = launch_lines(count, reduced // parts, "reduce", f"reduce{name}", *arguments, to=to)
     launch.grid = (launch.grid[0], parts, 1)
     steps += launch
     if parts > 1:
         steps += launch_lines(
-            kept,
+            count,
             32,
             "reduce",
             f"merge_parts{name}",
             space,
             target,
-            kept,
+            count,
             parts,
             divisor,
             ADD,
@@ -181,9 +181,9 @@ def constant(device, number, dtype, kind):
         with np.errstate(invalid="ignore"):
             value = value.astype("i8" if dtype == "int64" else "i4").astype(dtype)
     data = bytes_of_numbers(round_to_dtype(value, dtype), dtype_of(kind))
-    kept = device.__dict__.setdefault("constants", {})
-    if data not in kept:
-        if len(kept) >= _MAX_CACHED_NUMBERS:  # operators hold references to programs in use
-            kept.clear()
-        kept[data] = device.upload(data)
-    return kept[data]
+    constants = device.__dict__.setdefault("constants", {})
+    if data not in constants:
+        if len(constants) >= _MAX_CACHED_NUMBERS:  # operators hold references to programs in use
+            constants.clear()
+        constants[data] = device.upload(data)
+    return constants[data]

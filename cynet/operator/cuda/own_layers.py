@@ -56,16 +56,16 @@ def _normalize_lines(steps, prop, types, walk):
     """The outputs of `prop`, the second and third are mean and standard deviation: returns their
     dtypes."""
     kind, count = C_TYPES[types[0]], walk.outer * walk.inner
-    kept = prop.infer_type(types, [None] * len(prop.list_outputs()))[1][1:]
-    found = _line_moments(steps, types[0], walk, prop.eps, to=(0, 1 + len(kept)))
-    for i, (moment, out) in enumerate(zip(found, kept), 1):
+    moment_types = prop.infer_type(types, [None] * len(prop.list_outputs()))[1][1:]
+    found = _line_moments(steps, types[0], walk, prop.eps, to=(0, 1 + len(moment_types)))
+    for i, (moment, out) in enumerate(zip(found, moment_types), 1):
         if C_TYPES[out] == COMPUTED[kind]:
             steps += identity(count, out, moment, OUT[i])
         else:
             steps += converted(count, COMPUTED[kind], C_TYPES[out], moment, OUT[i])
     arrays = IN[0], *found, IN[1], IN[2], OUT[0]
     steps += launch_each(count * walk.n, NORM, f"normalize<{kind}>", *arrays, walk, ADD)
-    return kept
+    return moment_types
 
 
 def _normalized_back(steps, kind, walk, mean, std):
@@ -101,10 +101,10 @@ def _scales_of_rows(steps, kind, rows, n, mean, std):
 @launch_form(LayerNormProperty)
 def layer_norm(prop, shapes, types, forward, backward):
     walk, kind = Line(*split_at(shapes[0], prop.position(shapes[0])), 0), C_TYPES[types[0]]
-    kept = _normalize_lines(forward, prop, types, walk)
+    moment_types = _normalize_lines(forward, prop, types, walk)
     known = [
         backward.read(OUT[i], out, walk.outer * walk.inner, COMPUTED[kind], to=(0, 3))
-        for i, out in enumerate(kept, 1)
+        for i, out in enumerate(moment_types, 1)
     ]
     _normalized_back(backward, kind, walk, *known)
 
@@ -139,7 +139,7 @@ def declared_kernels(prop, shapes, types, forward, backward):
     params, kind = prop.kernel_params(shapes), C_TYPES[types[0]]
     if isinstance(prop.gpu, Lines):
         walk = Line(*(params.pop(name) for name in ("outer", "n", "inner")), 0)
-    places = prop.named(IN, OUT, OUT_GRAD, IN_GRAD)
+    arrays = prop.named(IN, OUT, OUT_GRAD, IN_GRAD)
     for steps, direction in ((forward, "forward"), (backward, "backward")):
         for kernel in prop.kernels_of(direction):
             if len(kernel.writes) > 1:
@@ -148,7 +148,7 @@ def declared_kernels(prop, shapes, types, forward, backward):
                     f"{', '.join(kernel.writes)}; on a GPU a declared kernel writes one of them"
                 )
             name = f"{kernel.name}<{kind}>"
-            tensors = [places[tensor] for tensor in (*kernel.reads, *kernel.writes)]
+            tensors = [arrays[tensor] for tensor in (*kernel.reads, *kernel.writes)]
             if isinstance(prop.gpu, Lines):
                 count, given = walk.outer * walk.inner, (*tensors, walk, *params.values(), ADD)
                 steps += launch_lines(count, walk.n, prop.gpu.source, name, *given)
@@ -156,7 +156,7 @@ def declared_kernels(prop, shapes, types, forward, backward):
                 n, names = prod(shapes[0]), kernels()[kernel.name][0]
                 given = [params[key] if key in params else getattr(prop, key) for key in names]
                 steps += launch_each(n, prop.gpu.source, name, *tensors, n, *given, ADD)
-    for array in map(places.get, prop.zeros):
+    for array in map(arrays.get, prop.zeros):
         backward += zeros(shapes[array.index], types[array.index], array)
 
 
@@ -244,21 +244,21 @@ def dropout(prop, shapes, types, forward, backward):
     shape, dtype = shapes[0], types[0]
     n, kind = prod(shape), C_TYPES[dtype]
     small = [1 if axis in prop.axes else m for axis, m in enumerate(shape)]
-    kept = prod(small)
+    count = prod(small)
     own = [0 if axis in prop.axes else s for axis, s in enumerate(strides_of(small))]
     lengths, (steps,) = collapse(shape, own)
     walk = Repeats(n, len(lengths), axis_list(lengths), axis_list(steps))
     scale = 1 / (1 - prop.p) if prop.p < 1 else 0.0
     always = prop.mode == "always"
     training = {} if always else {"when": ("training",)}
-    drawn = "dropout_mask", OUT[1], kept, float(prop.p), RANDOM
-    forward += launch_each(kept, "random", *drawn, to=(0, 0), **training)
+    drawn = "dropout_mask", OUT[1], count, float(prop.p), RANDOM
+    forward += launch_each(count, "random", *drawn, to=(0, 0), **training)
     name, last = f"masked<{kind}>", (walk, scale, ADD)
     forward += launch_each(n, "random", name, IN[0], OUT[1], OUT[0], *last, to=(0, 1), **training)
     backward += launch_each(n, "random", name, OUT_GRAD[0], OUT[1], IN_GRAD[0], *last, **training)
     if not always:
         predicting = {"when": ("predicting",)}
-        forward += fill_range(kept, "bool", OUT[1], 1.0, add=False, to=(0, 0), **predicting)
+        forward += fill_range(count, "bool", OUT[1], 1.0, add=False, to=(0, 0), **predicting)
         forward += identity(n, dtype, IN[0], OUT[0], **predicting)
         backward += identity(n, dtype, OUT_GRAD[0], IN_GRAD[0], **predicting)
 
@@ -286,9 +286,9 @@ def upsampling(prop, shapes, types, device):
         walk = layout(whole, large, small, begin)
         add = True if sums and i else ADD
         forward += launch_each(walk.n, "index", f"copy<{kind}>", IN[i], OUT[0], walk, add)
-        kept, (cached_steps,) = collapse((batch, count, h, w), [large[k] for k in (0, 1, 2, 4)])
+        outer, (cached_steps,) = collapse((batch, count, h, w), [large[k] for k in (0, 1, 2, 4)])
         gone, (gone_steps,) = collapse((by, by), [large[k] for k in (3, 5)])
-        walk = walk_of((kept, cached_steps), (gone, gone_steps))
+        walk = walk_of((outer, cached_steps), (gone, gone_steps))
         fold(backward, "sum", kind, OUT_GRAD[0].at(begin * BYTES[kind]), IN_GRAD[i], walk)
         first += 0 if sums else count
     return operator(device, forward, backward)

@@ -70,7 +70,7 @@ def pooling(prop, in_shapes, in_types, device):
         *[(INT * 3)(*pad3(values, 0)) for values in (pad, pad_after)],
     )
     n = prod(data[:2]) * prod(sizes)
-    forward, backward, places = Steps(), Steps(), NULL
+    forward, backward, positions = Steps(), Steps(), NULL
     forward += launch_each(n, "pooling", f"pool<{kind}>", IN[0], OUT[0], window, ADD)
     if prop.pool_type == "max":
         if prod(data[2:]) > _MAX_PLANE:
@@ -78,10 +78,10 @@ def pooling(prop, in_shapes, in_types, device):
                 f"operator {prop.op_name}: images of {data[2:]}; on a GPU they have at most "
                 f"{_MAX_PLANE} elements"
             )
-        places = backward.workspace(n, "int")
+        positions = backward.workspace(n, "int")
         backward += launch_each(
-            n, "pooling", f"pool_places<{kind}>", IN[0], places, window, to=(0, 1)
+            n, "pooling", f"pool_places<{kind}>", IN[0], positions, window, to=(0, 1)
         )
-    arrays = OUT_GRAD[0], IN[0], OUT[0], places, IN_GRAD[0]
+    arrays = OUT_GRAD[0], IN[0], OUT[0], positions, IN_GRAD[0]
     backward += launch_each(prod(data), "pooling", f"pool_grad<{kind}>", *arrays, window, ADD)
     return operator(device, forward, backward)

@@ -37,16 +37,16 @@ def reduce(prop, shapes, types, forward, backward):
     walk = axes(shape, reduced)
     divisor = float(walk.reduced_size) if prop.mean else 1.0
     fold(forward, prop.reduction, kind, IN[0], OUT[0], walk, divisor)
-    kept = broadcast_strides([1 if i in reduced else m for i, m in enumerate(shape)], shape)
+    small = broadcast_strides([1 if i in reduced else m for i, m in enumerate(shape)], shape)
     name, kind = compute_instance("broadcast_grad", prop.gradient, dtype, "broadcast")
     g = backward.read(OUT_GRAD[0], dtype, walk.kept_size, kind)
     if prop.reads:
         x = backward.read(IN[0], dtype, n, kind)
         y = backward.read(OUT[0], dtype, walk.kept_size, kind)
-        spread = space(shape, strides_of(shape), kept, kept)
+        spread = space(shape, strides_of(shape), small, small)
     else:  # both directions use one number
         x = y = constant(forward.device, 1 / divisor, dtype, kind)
-        spread = space(shape, *[(0,) * len(shape)] * 2, kept)
+        spread = space(shape, *[(0,) * len(shape)] * 2, small)
     launch = launch_each(n, "broadcast", name, g, x, y, TARGET, spread, ADD)
     backward.write(IN_GRAD[0], dtype, n, kind, launch)
 

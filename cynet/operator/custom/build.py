@@ -183,9 +183,9 @@ def compile_pyx(path: FileName, name: str | None = None, force: bool = False) ->
     if not (isinstance(name, str) and name.isidentifier()):
         raise ArgumentError(f"compile_pyx: expected an identifier as the name, got {shown(name)}")
     beside = sorted(p for p in path.parent.iterdir() if p.suffix in (".pxd", ".pxi", ".h"))
-    ending = sysconfig.get_config_var("EXT_SUFFIX")
+    extension = sysconfig.get_config_var("EXT_SUFFIX")
     with naming("write", config.cache_folder() / "pyx"):
-        library = cache.folder("pyx") / f"{name}-{_hash_inputs([path, *beside])}{ending}"
+        library = cache.folder("pyx") / f"{name}-{_hash_inputs([path, *beside])}{extension}"
     loaded = sys.modules.get(name)
     if loaded is not None and getattr(loaded, "__file__", None) == str(library):
         return loaded
@@ -275,8 +275,8 @@ def _explain_failure(path, output):
             "(Debian, Ubuntu: apt-get install g++) or name it in the variable CXX"
         )
     # Cython's own traceback is of no use
-    said = output.split("Traceback (most recent call last)")[0].strip()
-    return f"compile_pyx: {path} does not compile:\n{(said or output)[-6000:].strip()}"
+    messages = output.split("Traceback (most recent call last)")[0].strip()
+    return f"compile_pyx: {path} does not compile:\n{(messages or output)[-6000:].strip()}"
 
 
 def build_here():

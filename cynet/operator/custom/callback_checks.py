@@ -183,10 +183,10 @@ class Checker:
                 )
         return [(int(a), int(b)) for a, b in found]
 
-    def written(self, callback, given, kept):
+    def written(self, callback, given, arrays):
         """Refuse a list of arrays in which the user's code put others instead of writing into
         them; views of the same memory are fine."""
-        if len(given) == len(kept) and all(map(_same_memory, given, kept)):
+        if len(given) == len(arrays) and all(map(_same_memory, given, arrays)):
             return
         raise ArgumentError(
             f"{self.where}: {callback.name} changed its list of arrays; write into the arrays "

@@ -131,12 +131,12 @@ class SimpleProperty(OperatorProperty):
         if not all(map(is_known, in_shapes)):
             return in_shapes, out_shapes, []
         if isinstance(function, CFunction):
-            asked = Callback(function.shape, "shape function")
-            found = self.check.ask(asked, tuple(map(plain_shape, in_shapes)), self.c_env())
+            callback = Callback(function.shape, "shape function")
+            found = self.check.ask(callback, tuple(map(plain_shape, in_shapes)), self.c_env())
         else:
-            asked = Callback(function, "shape function")
-            found = self.check.ask(asked, *map(plain_shape, in_shapes), self.env())
-        shape = self.check.shape(asked, found, True, has_empty(in_shapes))
+            callback = Callback(function, "shape function")
+            found = self.check.ask(callback, *map(plain_shape, in_shapes), self.env())
+        shape = self.check.shape(callback, found, True, has_empty(in_shapes))
         return in_shapes, [merge_shapes(shape, *out_shapes)], []
 
     def forward_resource(self, in_shapes):

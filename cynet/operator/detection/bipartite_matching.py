@@ -36,7 +36,7 @@ class BipartiteMatchingProperty(KernelProperty):
     <NDArray 2 @cpu(0)>
     """
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         return [Written(("output", in_types[0], max(in_shapes[0][-2:])))]
 
     def infer_shape(self, in_shapes, out_shapes):

@@ -62,10 +62,10 @@ class BoxNmsProperty(KernelProperty):
         if len(shape) < 2:
             raise ShapeError(f"data has shape {shape}, expected (..., boxes, numbers of a box)")
         if shape[len(shape) - 1]:
-            self._check_places(shape[len(shape) - 1])
+            self._check_columns(shape[len(shape) - 1])
         return [shape], [shape, merge_shapes(shape[: len(shape) - 1], out_shapes[1])], []
 
-    def _check_places(self, width):
+    def _check_columns(self, width):
         """Return where score, class and box are in a row."""
         start, where = self.coord_start, f"operator {self.op_name}: parameter"
         if not 0 <= start <= width - 4:
@@ -97,29 +97,29 @@ class BoxNmsProperty(KernelProperty):
                 f"operator {self.op_name}: an image has {n} boxes, at most {2**31 - 1} can be "
                 "sorted"
             )
-        self._check_places(width)
+        self._check_columns(width)
         return super().create_operator(ctx, in_shapes, in_types)
 
     def rewritten(self, F, inputs, aux, training):
         data, record = inputs[0], aux[-1].asnumpy()
         width = data.shape[-1]
         record = record.reshape(-1, record.shape[-1])
-        places = (
+        positions = (
             np.where(record >= 0, record, 0) + np.arange(len(record))[:, None] * record.shape[1]
         )
-        index = F.array(places.reshape(-1), ctx=data.ctx, dtype="int64")
+        index = F.array(positions.reshape(-1), ctx=data.ctx, dtype="int64")
         out = F.take(data.reshape((-1, width)), index, axis=0)
         if self.topk != 0 and self.in_format != self.out_format:
             step = np.eye(width)  # matrix that converts a row's box format
             for low in (self.coord_start, self.coord_start + 1):
-                ways = (
+                matrix = (
                     [[0.5, -1], [0.5, 1]] if self.out_format == "center" else [[1, 1], [-0.5, 0.5]]
                 )
-                step[np.ix_((low, low + 2), (low, low + 2))] = ways
+                step[np.ix_((low, low + 2), (low, low + 2))] = matrix
             out = F.dot(out, F.array(step, ctx=data.ctx, dtype=data.dtype))
-        kept = F.array(record.reshape(-1, 1) >= 0, ctx=data.ctx, dtype=data.dtype)
+        valid = F.array(record.reshape(-1, 1) >= 0, ctx=data.ctx, dtype=data.dtype)
         # rows that are left free hold -1
-        return [(F.broadcast_mul(out + 1, kept) - 1).reshape(data.shape)]
+        return [(F.broadcast_mul(out + 1, valid) - 1).reshape(data.shape)]
 
     second_order = Rewritten(rewritten)
 

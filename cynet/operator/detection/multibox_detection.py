@@ -66,7 +66,7 @@ class MultiBoxDetectionProperty(KernelProperty):
         scores = unify_shapes("cls_prob", scores, (batch, 0, n))
         return [scores, codes, (1, n, 4)], [(batch, n, 6)], []
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         return [Written(("output", in_types[0], in_shapes[0][1]))]
 
     def create_operator(self, ctx, in_shapes, in_types):

@@ -98,7 +98,7 @@ class MultiBoxTargetProperty(KernelProperty):
         ]
         return [(1, n, 4), label, scores], outs, []
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         return [Written(("cls_target", in_types[1], in_shapes[2][1]))]
 
     def create_operator(self, ctx, in_shapes, in_types):

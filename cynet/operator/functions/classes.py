@@ -54,7 +54,7 @@ def register_unary(base: Any) -> None:
         )
 
 
-def register_binary(base: Any, kind: str, **said: Any) -> None:
+def register_binary(base: Any, kind: str, **attributes: Any) -> None:
     """Register an operator for each function of two elements that has one of this kind.
 
     Parameters
@@ -85,7 +85,7 @@ def register_binary(base: Any, kind: str, **said: Any) -> None:
             example=of_form(row, kind, form),
             in_sparse=_in_sparse(form, form.sparse is not None),
             **base.of_row(row, form),
-            **said,
+            **attributes,
         )
 
 
@@ -117,10 +117,10 @@ def _register(
     module: ModuleType,
     row: Unary | Binary | Reduction,
     operator: Unary | Form | Reduction,
-    **said: Any,
+    **attributes: Any,
 ) -> None:
-    said |= {"__doc__": operator.doc, "__module__": module.__name__, "function": row}
-    made = type(operator.name, (base,), said)
+    attributes |= {"__doc__": operator.doc, "__module__": module.__name__, "function": row}
+    made = type(operator.name, (base,), attributes)
     register_operator(operator.name, made, aliases=operator.aliases)
 
 

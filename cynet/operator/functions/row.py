@@ -47,11 +47,11 @@ READS = {"": ("out_grad",), "x": ("out_grad", "in_data"), "y": ("out_grad", "out
 class Row:
     """Base of rows: attributes by position, in the order of their declaration, or by name."""
 
-    def __init__(self, *values: Any, **said: Any) -> None:
+    def __init__(self, *values: Any, **attributes: Any) -> None:
         fields = self.__annotations__
-        self.__dict__.update(zip(fields, values), **said)
-        if not said.keys() <= fields.keys():
-            unknown = ", ".join(sorted(said.keys() - fields.keys()))
+        self.__dict__.update(zip(fields, values), **attributes)
+        if not attributes.keys() <= fields.keys():
+            unknown = ", ".join(sorted(attributes.keys() - fields.keys()))
             raise ArgumentTypeError(f"{type(self).__name__} {values[0]!r} has no field {unknown}")
 
 

@@ -96,7 +96,7 @@ class CTCLossProperty(KernelProperty):
 
     infer_type = type_of_first
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         steps, _, classes = in_shapes[0]
         maximum = {
             "label": classes,

@@ -49,8 +49,8 @@ def _ctc_loss(p, F, x, aux, training):
     steps, batch, classes = data.shape
     n = labels.classes.shape[1]
     logs = F.log_softmax(data, axis=2).reshape((-1,))
-    places = (np.arange(steps)[:, None, None] * batch + np.arange(batch)[:, None]) * classes
-    index = F.array((places + labels.classes).reshape(-1), ctx=data.ctx, dtype="int64")
+    offsets = (np.arange(steps)[:, None, None] * batch + np.arange(batch)[:, None]) * classes
+    index = F.array((offsets + labels.classes).reshape(-1), ctx=data.ctx, dtype="int64")
     chances = rows_of(F, F.take(logs, index, axis=0).reshape((steps, batch, n)))
     never = constant(F, np.full((batch, 2), _LOG_ZERO), data)
     bars = constant(F, np.where(labels.skips, 0, _LOG_ZERO), data)

@@ -96,9 +96,9 @@ class HawkesProperty(KernelProperty):
         return list(self.inputs_doc)
 
     def infer_shape(self, in_shapes, out_shapes):
-        def length(*places):
+        def length(*dimensions):
             found = None
-            for shape, axis, ndim in places:
+            for shape, axis, ndim in dimensions:
                 if shape is not None:
                     padded = [0] * ndim
                     if len(shape) == ndim:

@@ -132,7 +132,7 @@ class SoftmaxOutputProperty(KernelProperty):
     def infer_type(self, in_types, out_types):
         return types_beside_labels(in_types, out_types)
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         if in_shapes[0] == in_shapes[1]:
             return ()
         return [Read(("label", in_types[1], self.kernel_params(in_shapes)["n"]))]

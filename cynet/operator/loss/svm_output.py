@@ -64,7 +64,7 @@ class SVMOutputProperty(KernelProperty):
     def infer_type(self, in_types, out_types):
         return types_beside_labels(in_types, out_types)
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         return [Read(("label", in_types[1], prod(in_shapes[0][1:])))]
 
     def kernel_params(self, in_shapes):

@@ -2,7 +2,7 @@
 
 from .._base import register_operator
 from ..checks.index_dtype import Read
-from ..checks.outside import told_outside
+from ..checks.outside import report_outside
 from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Int
@@ -68,9 +68,9 @@ class EmbeddingProperty(KernelProperty):
         return [in_types[0] or weight, weight], [out_types[0] or weight], []
 
     def noticed(self, place, values):
-        told_outside(self, "data", *values, refuse=self.sparse_grad)
+        report_outside(self, "data", *values, refuse=self.sparse_grad)
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         return [Read(("data", in_types[0], self.input_dim))]
 
     def kernel_dtype(self, in_types):

@@ -53,8 +53,8 @@ class _WindowsProperty(KernelProperty):
 
     def columns_shape(self, image):
         """Shape of the columns of images (N, C, *size)."""
-        places = self.window_counts(image[2:])
-        return (image[0], image[1] * prod(self.kernel), prod(places) if all(places) else 0)
+        counts = self.window_counts(image[2:])
+        return (image[0], image[1] * prod(self.kernel), prod(counts) if all(counts) else 0)
 
     def image_shape(self, in_shapes):
         """Shape of the images."""
@@ -137,20 +137,20 @@ class Col2imProperty(_WindowsProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
-        places = prod(self.window_counts(self.output_size))
+        count = prod(self.window_counts(self.output_size))
         taps = prod(self.kernel)
         if data is None:
             return [None], [out], []
-        if len(data) != 3 or data[1] % taps or data[2] not in (0, places):
+        if len(data) != 3 or data[1] % taps or data[2] not in (0, count):
             raise ShapeError(
                 f"operator {self.op_name}: 'data' has shape {tuple(data)}, expected "
-                f"(N, C * {taps}, {places}) for kernel {self.kernel} and output_size "
+                f"(N, C * {taps}, {count}) for kernel {self.kernel} and output_size "
                 f"{self.output_size}"
             )
         out = merge_shapes((data[0], data[1] // taps, *self.output_size), out)
         if is_known(out):
             check_elements(out, f"the output of {self.op_name}")
-        return [(out[0], out[1] * taps, places)], [out], []
+        return [(out[0], out[1] * taps, count)], [out], []
 
     def image_shape(self, in_shapes):
         return self.output_shapes(in_shapes)[0]

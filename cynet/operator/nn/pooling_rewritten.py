@@ -13,12 +13,12 @@ def _window_positions(p, size):
     ndim = len(size)
     for axis, n in enumerate(size):
         n_out, kernel, stride, before, _ = p.geometry(axis, n)
-        places = np.arange(n_out)[:, None] * stride - before + np.arange(kernel)
+        positions = np.arange(n_out)[:, None] * stride - before + np.arange(kernel)
         shape = [1] * (2 * ndim)
-        shape[axis], shape[ndim + axis] = places.shape
-        places = places.reshape(shape)
-        flat = flat * n + np.clip(places, 0, n - 1)
-        inside = inside & (places >= 0) & (places < n)
+        shape[axis], shape[ndim + axis] = positions.shape
+        positions = positions.reshape(shape)
+        flat = flat * n + np.clip(positions, 0, n - 1)
+        inside = inside & (positions >= 0) & (positions < n)
     flat = np.where(inside, flat, np.prod(size))
     return flat.reshape(np.prod(flat.shape[:ndim]), -1)
 
@@ -66,12 +66,12 @@ def pooling_v1(p, F, x, aux, training):
     (made,) = p.output_shapes([x[0].shape])
     flat, inside = 0, True
     for axis, length in enumerate(data.shape[2:]):
-        places = np.arange(made[2 + axis])[:, None] * stride[axis] + np.arange(size[axis])
+        positions = np.arange(made[2 + axis])[:, None] * stride[axis] + np.arange(size[axis])
         shape = [1, 1, 1, 1]
-        shape[axis], shape[2 + axis] = places.shape
-        places = places.reshape(shape)
-        flat = flat * length + np.minimum(places, length - 1)
-        inside = inside & (places < length)
+        shape[axis], shape[2 + axis] = positions.shape
+        positions = positions.reshape(shape)
+        flat = flat * length + np.minimum(positions, length - 1)
+        inside = inside & (positions < length)
     pixels = data.shape[2] * data.shape[3]
     windows = np.where(inside, flat, pixels).reshape(made[2] * made[3], -1)
     lines = data.reshape((-1, pixels))

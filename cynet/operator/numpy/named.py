@@ -204,9 +204,9 @@ class NumpyFunction(OperatorProperty):
 
     def _known_out_types(self, in_types, out_types):
         """The known dtypes of outputs without shapes."""
-        asked, kind, count = self.given.get("dtype"), self.row.kind, len(out_types)
-        if asked is not None and kind != "bool":
-            return [name_of(asked)] * count
+        requested, kind, count = self.given.get("dtype"), self.row.kind, len(out_types)
+        if requested is not None and kind != "bool":
+            return [name_of(requested)] * count
         if kind in ("bool", "int64", "float32"):
             return [kind] * count
         read = {"first": in_types[:1], "second": in_types[1:], "number": in_types[1:]}

@@ -55,8 +55,8 @@ def delete_elements(called, x, p):
     if len(x) > 1:
         raise ArgumentError("_npi_delete: in a graph what is deleted is an int or a slice")
     a, axis = (x[0].reshape(-1), 0) if p.get("axis") is None else (x[0], p["axis"])
-    kept = onp.delete(onp.arange(a.shape[axis]), _insert_positions(p, a.shape[axis]))
-    return called("np.take")(a, kept, axis, mode="clip")
+    remaining = onp.delete(onp.arange(a.shape[axis]), _insert_positions(p, a.shape[axis]))
+    return called("np.take")(a, remaining, axis, mode="clip")
 
 
 def insert_elements(called, x, p):
@@ -65,7 +65,7 @@ def insert_elements(called, x, p):
     axis = axis % a.ndim
     n = a.shape[axis]
     where = onp.insert(onp.arange(n), _insert_positions(p, n), -1)
-    places = onp.flatnonzero(where == -1)
+    inserted = onp.flatnonzero(where == -1)
     if len(x) > 1:
         value = x[1]
         if p.get("int_ind") is not None:  # the first axis is the index's
@@ -73,11 +73,11 @@ def insert_elements(called, x, p):
             value = called("np.moveaxis")(value, 0, axis)
     else:
         value = called("np.full")((), p.get("val", 0.0))
-    shape = [*a.shape[:axis], len(places), *a.shape[axis + 1 :]]
+    shape = [*a.shape[:axis], len(inserted), *a.shape[axis + 1 :]]
     value = called("np.broadcast_to")(value.astype(a.dtype), tuple(shape))
     both = called("np.concatenate")([a, value], axis)
     order = where.copy()
-    order[places] = n + onp.arange(len(places))
+    order[inserted] = n + onp.arange(len(inserted))
     return called("np.take")(both, order, axis, mode="clip")
 
 
@@ -86,7 +86,7 @@ def inserted_by_array(called, x, p):
     raise ArgumentError("_npi_insert_tensor: in a graph places are an int or a slice")
 
 
-def diagonal_places(called, x, p):
+def diagonal_indices(called, x, p):
     """``np.diag_indices_from`` as one array."""
     return called("np.array")(onp.stack([onp.arange(x[0].shape[0])] * x[0].ndim), dtype="int64")
 
@@ -162,8 +162,8 @@ def padded(called, x, p):
             parts = [end] * before + [out] + [end] * after
             out = called("np.concatenate")(parts, axis)
             continue
-        places = onp.pad(onp.arange(n), (before, after), mode)
-        out = called("np.take")(out, places, axis, mode="clip")
+        indices = onp.pad(onp.arange(n), (before, after), mode)
+        out = called("np.take")(out, indices, axis, mode="clip")
     return out
 
 
@@ -199,12 +199,12 @@ def where_numbers(called, x, p):
 def call(called, x, p):
     """Any function, with arguments in words; for functions that MXNet has no name for."""
 
-    def meant(said):
-        if isinstance(said, dict):
-            if "array" in said:
-                return onp.array(said["array"], said["dtype"])
-            return x[said["input"]]
-        return type(said)(map(meant, said)) if isinstance(said, (list, tuple)) else said
+    def meant(value):
+        if isinstance(value, dict):
+            if "array" in value:
+                return onp.array(value["array"], value["dtype"])
+            return x[value["input"]]
+        return type(value)(map(meant, value)) if isinstance(value, (list, tuple)) else value
 
     args, kwargs = p["arguments"]
     kwargs = {key: meant(each) for key, each in kwargs.items()}

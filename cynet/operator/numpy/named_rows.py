@@ -122,7 +122,7 @@ _npi_boolean_mask_assign_scalar named.put_number data,mask - first
 _npi_boolean_mask_assign_tensor named.put_array data,mask,value - first
 _npi_choice named.choice input1?,input2? - int64
 _npi_delete named.delete_elements arr,obj? - first
-_npi_diag_indices_from named.diagonal_places a - int64
+_npi_diag_indices_from named.diagonal_indices a - int64
 _npi_dsplit named.split_2 a - same parts
 _npi_hsplit named.split_1 a - same parts
 _npi_ediff1d named.differences ary,first?,last? - same

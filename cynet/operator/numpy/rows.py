@@ -42,12 +42,12 @@ def _of_one(derivative):
     return of_one(of_floats)
 
 
-def _register(name, base, doc, second_order, **said):
+def _register(name, base, doc, second_order, **attributes):
     if callable(second_order):
         second_order = _rewritten_rule(second_order)
-    said |= {"__doc__": doc, "__module__": __name__, "second_order": second_order}
-    said["example"] = example_of(name, base is NumpyUnary)
-    register_operator(name, type(name, (base,), said))
+    attributes |= {"__doc__": doc, "__module__": __name__, "second_order": second_order}
+    attributes["example"] = example_of(name, base is NumpyUnary)
+    register_operator(name, type(name, (base,), attributes))
 
 
 def _array_rule(row, rule):

@@ -9,7 +9,7 @@ from ..nn.spatial_window import channels_first, is_last, pad3
 from ..precision import Precision
 from ..property import ResourceRequest
 from .int8_form import Int8Form
-from .shapes import INPUTS_DOC, OUTPUTS, KeptRange
+from .shapes import INPUTS_DOC, OUTPUTS, SameRangeProperty
 
 
 class QuantizedPoolingHooks(GraphHooks):
@@ -28,7 +28,7 @@ def _is_exact_enough(prop):
     return prop.pool_type == "max" or (prop.pool_type == "avg" and not prop.global_pool)
 
 
-class QuantizedPoolingProperty(KeptRange, PoolingProperty):
+class QuantizedPoolingProperty(SameRangeProperty, PoolingProperty):
     """Reduce every window over the spatial axes of a quantized array to its maximum or its mean,
     rounded to even. Parameters are those of Pooling; the range does not change."""
 
@@ -80,7 +80,7 @@ class QuantizedPoolingProperty(KeptRange, PoolingProperty):
         return [ResourceRequest.temp_space]
 
     def create_operator(self, ctx, in_shapes, in_types):
-        return KeptRange.create_operator(self, ctx, in_shapes, in_types)
+        return SameRangeProperty.create_operator(self, ctx, in_shapes, in_types)
 
 
 register_operator("_contrib_quantized_pooling", QuantizedPoolingProperty)

@@ -20,7 +20,7 @@ INPUTS_DOC = {
 }
 
 
-class KeptRange(KernelProperty):
+class SameRangeProperty(KernelProperty):
     """Base of operators whose output has the dtype and the range of `data`."""
 
     differentiable = False
@@ -42,7 +42,7 @@ class KeptRange(KernelProperty):
 _AT_LEAST = Kernel("quantized_at_least", ("data", "min_data", "max_data"), OUTPUTS, whole=True)
 
 
-class QuantizedFlattenProperty(KeptRange):
+class QuantizedFlattenProperty(SameRangeProperty):
     """Collapse all axes but the first of a quantized array: (N, d1, d2, ...) becomes
     (N, d1*d2*...)."""
 
@@ -65,7 +65,7 @@ class QuantizedFlattenProperty(KeptRange):
         return {"least": -128.0}
 
 
-class QuantizedActProperty(KeptRange):
+class QuantizedActProperty(SameRangeProperty):
     """The rectifier of a quantized array: ``max(data, 0)``. Its range does not change."""
 
     act_type = Enum(

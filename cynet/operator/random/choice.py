@@ -73,7 +73,7 @@ class MultinomialProperty(KernelProperty):
             )
         return [data], [self.dtype, data] if self.get_prob else [self.dtype], []
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         return [Written(("output", self.dtype, in_shapes[0][-1]))]
 
     @property

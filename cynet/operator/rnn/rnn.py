@@ -203,7 +203,7 @@ class RNNProperty(OperatorProperty):
         memory = "float32" if ins[0] in NARROW else ins[0]
         return [*ins, *[counted or ins[0]] * self.use_sequence_length], [*outs, memory], []
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         lengths = in_types[-1:] if self.use_sequence_length else ()
         return [Read(("sequence_length", kind, in_shapes[0][0] + 1)) for kind in lengths]
 

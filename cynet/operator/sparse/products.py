@@ -8,15 +8,15 @@ from ..storage_types import DENSE, Sparse
 
 def _of_dot(prop, stypes):
     lhs, rhs = stypes
-    asked, transposed = prop.forward_stype, prop.transpose_a
+    requested, transposed = prop.forward_stype, prop.transpose_a
     if prop.transpose_b:
         return DENSE
     if lhs == "csr":
-        gives = "row_sparse" if transposed else DENSE
+        result = "row_sparse" if transposed else DENSE
         if rhs == DENSE:
-            return gives if asked is None else asked if asked != "csr" else DENSE
-        return gives if rhs == "row_sparse" and asked in (None, gives) else DENSE
-    if (lhs, rhs) == (DENSE, "csr") and not transposed and asked in (None, "csr"):
+            return result if requested is None else requested if requested != "csr" else DENSE
+        return result if rhs == "row_sparse" and requested in (None, result) else DENSE
+    if (lhs, rhs) == (DENSE, "csr") and not transposed and requested in (None, "csr"):
         return "csr"
     return DENSE
 

@@ -20,16 +20,16 @@ def _sum_form(S, entry, prop, inputs, params):
     elif array.stype == "csr":
         ones = S.convert.empty_values(array._values_array, (array.shape[axes[0]], 1)) + 1
         total = S.product.csr_dense(array, ones, axes == (0,))
-        kept = [1 if k in axes else n for k, n in enumerate(array.shape)]
-        total = total.reshape(tuple(kept) if prop.keepdims else (total.shape[0],))
+        lengths = [1 if k in axes else n for k, n in enumerate(array.shape)]
+        total = total.reshape(tuple(lengths) if prop.keepdims else (total.shape[0],))
     elif axes[0] == 0 and array._values_array.size:
         total = S.convert.call("sum", array._values_array, axis=axes, keepdims=prop.keepdims)
     elif axes[0] != 0:
         total = S.convert.call("sum", array._values_array, axis=axes, keepdims=prop.keepdims)
         total = S.convert.scatter_rows(total, array._indices, array.shape[0])
     else:
-        kept = [1 if k in axes else n for k, n in enumerate(array.shape)]
-        shape = kept if prop.keepdims else [n for k, n in enumerate(kept) if k not in axes]
+        lengths = [1 if k in axes else n for k, n in enumerate(array.shape)]
+        shape = lengths if prop.keepdims else [n for k, n in enumerate(lengths) if k not in axes]
         total = S.convert.empty_values(array._values_array, tuple(shape))
     return total / math.prod(array.shape[k] for k in axes) if prop.mean else total
 

@@ -66,15 +66,15 @@ class RetainProperty(KernelProperty):
         kind = in_types[0] or out_types[0]
         return [kind, in_types[1] or "int64"], [kind], []
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         return [Read(("indices", in_types[1], in_shapes[0][0]))]
 
     def rewritten(self, F, inputs, aux, training):
         data, indices = inputs
         n = data.shape[0]
-        kept = F.sum(F.one_hot(F.reshape(indices, shape=(-1,)), depth=n), axis=0)
-        kept = F.reshape(kept, shape=(n, *(1 for _ in data.shape[1:])))
-        return [F.where(F.broadcast_like(kept, data), data, F.zeros_like(data))]
+        retained = F.sum(F.one_hot(F.reshape(indices, shape=(-1,)), depth=n), axis=0)
+        retained = F.reshape(retained, shape=(n, *(1 for _ in data.shape[1:])))
+        return [F.where(F.broadcast_like(retained, data), data, F.zeros_like(data))]
 
     second_order = Rewritten(rewritten)
 

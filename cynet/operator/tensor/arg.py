@@ -23,7 +23,7 @@ class ExtremeProperty(KernelProperty):
         kind = in_types[0] or out_types[0]
         return [kind], [WIDE.get(kind, kind)], []
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         found = WIDE.get(in_types[0], in_types[0])
         return [Written(("output", found, self.kernel_params(in_shapes)["n"]))]
 

@@ -57,16 +57,16 @@ class MomentsProperty(KernelProperty):
     def kernel_params(self, in_shapes):
         axes = axes_of(self.axes, len(in_shapes[0]))
         lengths = list(zip(in_shapes[0], contiguous(in_shapes[0]).strides))
-        kept = [each for i, each in enumerate(lengths) if i not in axes]
+        outer = [each for i, each in enumerate(lengths) if i not in axes]
         folded = [each for i, each in enumerate(lengths) if i in axes]
         return {
-            "n_kept": len(kept),
+            "n_kept": len(outer),
             "n_folded": len(folded),
-            "kept": [n for n, _ in kept],
-            "kept_strides": [stride for _, stride in kept],
+            "kept": [n for n, _ in outer],
+            "kept_strides": [stride for _, stride in outer],
             "folded": [n for n, _ in folded],
             "folded_strides": [stride for _, stride in folded],
-            "outputs": prod(n for n, _ in kept),
+            "outputs": prod(n for n, _ in outer),
             "each": prod(n for n, _ in folded),
         }
 

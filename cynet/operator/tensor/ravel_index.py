@@ -51,7 +51,7 @@ class RavelProperty(_IndexProperty):
     <NDArray 2 @cpu(0)>
     """
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         return [Written(("output", in_types[0], prod(self.shape)))]
 
     def infer_shape(self, in_shapes, out_shapes):
@@ -84,7 +84,7 @@ class UnravelProperty(_IndexProperty):
     <NDArray 2x2 @cpu(0)>
     """
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         return [Read(("data", in_types[0], prod(self.shape)))]
 
     def infer_shape(self, in_shapes, out_shapes):

@@ -54,7 +54,7 @@ class SequenceProperty(KernelProperty):
             ins.append(merge_shapes((shape[1 - self.axis],), in_shapes[1]))
         return ins, [merge_shapes(self.out_shape(shape), out_shapes[0])], []
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         maximum = in_shapes[0][self.axis] + 1
         return [Read(("sequence_length", kind, maximum)) for kind in in_types[1:]]
 

@@ -10,7 +10,7 @@ from math import prod
 from ...base.errors import ArgumentError, BoundsError, ShapeError
 from .._base import register_operator
 from ..checks.index_dtype import Read
-from ..checks.outside import told_outside
+from ..checks.outside import report_outside
 from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -44,11 +44,11 @@ class IndexedProperty(KernelProperty):
 
     def noticed(self, place, values):
         beside = "mode='clip' clips without a word" if "mode" in self.fields else ""
-        told_outside(self, self.list_arguments()[1], *values, beside)
+        report_outside(self, self.list_arguments()[1], *values, beside)
 
     infer_type = type_of_first
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         params, name = self.kernel_params(in_shapes), self.list_arguments()[1]
         maximum = max(params["lengths"]) if "lengths" in params else params["n"]
         return [Read((name, in_types[1], maximum))]
@@ -159,20 +159,20 @@ class PickProperty(IndexedProperty):
             return [None, index], [out_shapes[0]], []
         axis = axis_of(self.axis, len(data))
         without = data[:axis] + data[axis + 1 :] or self.no_axes
-        kept = (*data[:axis], 1, *data[axis + 1 :])
+        one = (*data[:axis], 1, *data[axis + 1 :])
         if index is None:
-            index = kept if self.keepdims else without
-        elif len(index) == len(kept) and (len(kept) > 1 or len(without) != 1):
-            if index == data != kept and all(data):
+            index = one if self.keepdims else without
+        elif len(index) == len(one) and (len(one) > 1 or len(without) != 1):
+            if index == data != one and all(data):
                 raise ShapeError(
                     f"index of shape {index} has a value for each element of data, expected one for"
                     f" each row, {without}; labels that are distributions, or one-hot, are what"
                     " losses take with sparse_label=False"
                 )
-            index = merge_shapes(index, kept)
+            index = merge_shapes(index, one)
         else:
             index = merge_shapes(index, without)
-        return [data, index], [merge_shapes(kept if self.keepdims else without, out_shapes[0])], []
+        return ([data, index], [merge_shapes(one if self.keepdims else without, out_shapes[0])], [])
 
     def kernel_params(self, in_shapes):
         data = in_shapes[0]
@@ -241,7 +241,7 @@ class OneHotProperty(KernelProperty):
     def kernel_dtype(self, in_types):
         return self.dtype
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         return [Read(("indices", in_types[0], self.depth))]
 
 
@@ -367,7 +367,7 @@ class FillElementProperty(KernelProperty):
             lhs = (rows[0], lhs[1])
         return [lhs, rows, rows], [lhs], []
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         return [Read(("rhs", in_types[2], in_shapes[0][1]))]
 
     def create_operator(self, ctx, in_shapes, in_types):

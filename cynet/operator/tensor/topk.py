@@ -20,9 +20,9 @@ from .axes import axis_of, lines_along
 def _sorted_rows(F, data, axis, order):
     """data along an axis, sorted by `order` (NumPy), which has as many axes."""
     shape = data.shape
-    places = np.indices(order.shape, dtype=np.int64)
-    places[axis] = order
-    flat = np.ravel_multi_index(places, shape)
+    coordinates = np.indices(order.shape, dtype=np.int64)
+    coordinates[axis] = order
+    flat = np.ravel_multi_index(coordinates, shape)
     index = F.array(flat.reshape(-1), ctx=data.ctx, dtype="int64")
     return F.take(data.reshape((-1,)), index, axis=0).reshape(order.shape)
 
@@ -90,7 +90,7 @@ class OrderProperty(KernelProperty):
         kind = in_types[0]
         return [kind], [self.index_type() if g == "indices" else kind for g in self.given()], []
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         if "indices" not in self.given():
             return ()
         shape, axis = self.flat(in_shapes[0])

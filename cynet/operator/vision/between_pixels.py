@@ -11,7 +11,7 @@ def read_between(F, data, y, x, holds=False):
     and points below 0 are zeros.
     """
     n, channels, *size = data.shape
-    places, parts, inside = [], [], True
+    corners, parts, inside = [], [], True
     for at, length in zip((y, x), size):
         if holds:
             values = at.asnumpy()
@@ -20,14 +20,14 @@ def read_between(F, data, y, x, holds=False):
         low = np.floor(at.asnumpy())
         near = np.clip(np.where(np.isfinite(low), low, -2), -2, length + 1)  # beyond: outside
         part = at - F.array(low, ctx=data.ctx, dtype=data.dtype)
-        places.append(near.astype(np.int64))
+        corners.append(near.astype(np.int64))
         parts.append((1 - part, part))
     planes = np.arange(n * channels).reshape(n, channels, 1) * (size[0] * size[1])
     rows = data.reshape((-1,))
     out = None
     for a in (0, 1):
         for b in (0, 1):
-            row, column = places[0] + a, places[1] + b
+            row, column = corners[0] + a, corners[1] + b
             there = inside & (row >= 0) & (row < size[0]) & (column >= 0) & (column < size[1])
             flat = np.where(there, row * size[1] + column, 0)[:, None] + planes
             index = F.array(flat.reshape(-1), ctx=data.ctx, dtype="int64")

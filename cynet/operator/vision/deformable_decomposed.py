@@ -13,9 +13,9 @@ def in_operators(p, F, x):
     taps, spread = p.kernel[0] * p.kernel[1], p.num_deformable_group
     each = channels // spread
     starts = []  # positions of the window's taps, (taps, *size)
-    for axis, places in enumerate(np.indices(p.kernel).reshape(2, taps, 1, 1)):
+    for axis, taps_of_axis in enumerate(np.indices(p.kernel).reshape(2, taps, 1, 1)):
         stride, dilate, pad = (values[axis] for values in p.window)
-        starts.append(np.indices(size)[axis] * stride - pad + places * dilate)
+        starts.append(np.indices(size)[axis] * stride - pad + taps_of_axis * dilate)
     columns = []
     for group in range(spread):
         shifts = F.slice_axis(offset, axis=1, begin=2 * taps * group, end=2 * taps * (group + 1))

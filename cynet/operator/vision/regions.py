@@ -41,7 +41,7 @@ class RegionsProperty(KernelProperty):
         """Channels of the data for an output with this many (0: unknown)."""
         return channels
 
-    def named_places(self, in_shapes, in_types):
+    def arrays_read_by_index(self, in_shapes, in_types):
         return [Read(("rois", in_types[1], in_shapes[0][0]))]
 
     def infer_shape(self, in_shapes, out_shapes):

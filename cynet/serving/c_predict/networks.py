@@ -89,8 +89,8 @@ class Network:
         """The network for inputs of other shapes, with the same parameters."""
         for name in shapes:
             self._refuse("MXPredReshape", name)
-        bound = self._executor.reshape_free(dict(shapes), {*self._inputs, *self._labels})
-        return Network(bound, self._inputs, self._labels)
+        executor = self._executor.reshape_free(dict(shapes), {*self._inputs, *self._labels})
+        return Network(executor, self._inputs, self._labels)
 
     def set_input(self, name: str, values: memoryview) -> None:
         """Write float32 numbers into an input."""

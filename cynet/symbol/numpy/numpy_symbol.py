@@ -96,18 +96,18 @@ class NumpySymbol(Symbol):
         keys = key if isinstance(key, tuple) else (key,)
         if keys and keys[-1] is Ellipsis:
             keys = keys[:-1]
-        begins, ends, steps, codes, new, kept = [], [], [], [], [], 0
+        begins, ends, steps, codes, new, source_axis = [], [], [], [], [], 0
         for each in keys:
             if each is None:
-                new.append(kept)
-                kept += 1
+                new.append(source_axis)
+                source_axis += 1
                 continue
             if isinstance(each, slice):
                 begins.append(each.start)
                 ends.append(each.stop)
                 steps.append(each.step)
                 codes.append(-2)
-                kept += 1
+                source_axis += 1
             elif hasattr(each, "__index__") and not isinstance(each, (bool, onp.bool_)):
                 place = each.__index__()
                 begins.append(place)

@@ -397,7 +397,7 @@ def test_keeps_weights_that_are_made_of_arrays(name, monkeypatch):
     net, count = MADE[name]
     shape = (3, 4, 9, 8) if name == "convolution" else (3, 16)
     got, want = pair(net(mx.sym.var("x")), "all", monkeypatch, shape=shape)
-    assert len(got._graph.saved_values()) == count
+    assert len(got._graph.cached_values()) == count
     for array in (None, *got.arg_dict):
         for executor in (got, want):
             if array is not None:
@@ -410,7 +410,7 @@ def test_keeps_weights_that_are_made_of_arrays(name, monkeypatch):
 def test_keeps_the_turned_weight_of_a_convolution_over_words(monkeypatch):
     net = convolution(mx.sym.var("x"), 6, (3, 40), name="c")
     got, want = pair(net, "all", monkeypatch, shape=(2, 1, 12, 40))
-    assert [v.name for v in got._graph.saved_values()] in (
+    assert [v.name for v in got._graph.cached_values()] in (
         ["c_weight_columns"],
         ["c_weight_columns_packed"],
     )
@@ -438,7 +438,7 @@ def test_packs_deconvolutions_of_few_pixels(shape, options, count, no_bias, monk
     net = mx.sym.Deconvolution(mx.sym.var("x"), name="d", no_bias=no_bias, **options)
     got, want = pair(relu(net), "all", monkeypatch, shape=shape)
     packs = cpu_capability() != "baseline"
-    assert len(got._graph.saved_values()) == count * packs
+    assert len(got._graph.cached_values()) == count * packs
     for value in (None, 0.5, -0.75):
         for executor in (got, want):
             if value is not None:
@@ -457,7 +457,7 @@ def test_packs_where_there_is_an_order_to_pack_for(monkeypatch):
     names = [step.prop.op_name for step in executor._graph.steps]
     packs = [i for i, name in enumerate(names) if name == "_pack_weight"]
     assert packs == [0, 1] and names.count("Convolution") == 2
-    kept = executor._graph.saved_values()
+    kept = executor._graph.cached_values()
     assert [v.name for v in kept] == ["direct_weight_packed", "winograd_weight_packed"]
     assert "MB kept between runs" in executor.debug_str()
 
@@ -469,4 +469,4 @@ def test_training_plans_keep_nothing(monkeypatch):
     shapes = {n: v.shape for n, v in bind(net).arg_dict.items()}
     aux = dict.fromkeys(net.list_auxiliary_states(), (32,))
     graph = lower(net.entries, mx.cpu(), {**shapes, **aux}, {}, {"dense_weight": "write"})
-    assert not graph.saved_values()
+    assert not graph.cached_values()

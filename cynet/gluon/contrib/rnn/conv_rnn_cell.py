@@ -73,7 +73,7 @@ class _ConvCell(HybridRecurrentCell):
 
     _axes = 0
     _gates = 1
-    _states_kept = 1
+    _num_states = 1
     _hint = ""
     _activated = ""  # text about the activation for the docstring
 
@@ -90,7 +90,7 @@ class _ConvCell(HybridRecurrentCell):
                 sizes=sizes,
                 axes=", ".join(map(str, sizes)),
                 spatial=", ".join(map(str, sizes[1:])),
-                states=cls._states_kept,
+                states=cls._num_states,
             )
 
     def __init__(
@@ -174,7 +174,7 @@ class _ConvCell(HybridRecurrentCell):
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shape and ``__layout__`` of each state."""
         info = {"shape": (batch_size, *self._state_shape), "__layout__": self._layout}
-        return [dict(info) for _ in range(self._states_kept)]
+        return [dict(info) for _ in range(self._num_states)]
 
     def _gate_convolutions(self, F, inputs, state, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
         """(step's prefix, convolution of the input, convolution of the state)."""
@@ -208,7 +208,7 @@ class _ConvRNNCell(_ConvCell):
 
 class _ConvLSTMCell(_ConvCell):
     _gates = 4
-    _states_kept = 2
+    _num_states = 2
     _hint = "conv_lstm"
     _activated = "the candidate cell and of the output"
 
@@ -240,8 +240,8 @@ class _ConvGRUCell(_ConvCell):
         update = F.Activation(F.elemwise_add(i2h_z, h2h_z), act_type="sigmoid", name=f"{step}z_act")
         total = F.elemwise_add(i2h, F.elemwise_mul(reset, h2h))
         new = self._get_activation(F, total, self._activation, name=f"{step}h_act")
-        fresh, kept = F.elemwise_mul(1.0 - update, new), F.elemwise_mul(update, before)
-        h = F.elemwise_add(fresh, kept, name=f"{step}out")
+        fresh, old = F.elemwise_mul(1.0 - update, new), F.elemwise_mul(update, before)
+        h = F.elemwise_add(fresh, old, name=f"{step}out")
         return h, [h]
 
 

@@ -114,8 +114,8 @@ class BERT(HybridBlock):
     def hybrid_forward(self, F: Any, tokens: Any, types: Any = None, mask: Any = None) -> Any:
         """The outputs of tokens (batch, length)."""
         row = F.slice_axis(F.cast(tokens, dtype="float32"), axis=0, begin=0, end=1)
-        places = self.place(F.contrib.arange_like(row, axis=1))
-        x = F.broadcast_add(self.word(tokens), F.expand_dims(places, axis=0))
+        positions = self.place(F.contrib.arange_like(row, axis=1))
+        x = F.broadcast_add(self.word(tokens), F.expand_dims(positions, axis=0))
         x = x + self.type(F.zeros_like(tokens) if types is None else types)
         x = self.dropout(self.norm(x))
         # (batch, length of the texts, of keys): all positions attend to the tokens

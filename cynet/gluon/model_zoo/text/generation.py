@@ -214,21 +214,21 @@ def _sample_sequences(net, rows, length, settings, stops):
     for _ in range(length):
         logs, past = _next_log_probs(net, given, past)
         token = _sample_tokens(logs, *settings)
-        kept = [j for j, each in enumerate(token) if int(each) not in stops]
-        for j in kept:
+        active = [j for j, each in enumerate(token) if int(each) not in stops]
+        for j in active:
             found[going[j]].append(int(token[j]))
-        if not kept:
+        if not active:
             break
-        if len(kept) < len(going):
-            past, going = _select_past(net, past, len(going), kept), [going[j] for j in kept]
-        given = token[kept][:, None]
+        if len(active) < len(going):
+            past, going = (_select_past(net, past, len(going), active), [going[j] for j in active])
+        given = token[active][:, None]
     return found
 
 
-def _select_past(net, past, count, kept):
+def _select_past(net, past, count, sequences):
     """Keys and values for some of `count` sequences; each sequence has one row for each head."""
     heads = past[0][0].shape[0] // count
-    rows = (np.array(kept)[:, None] * heads + np.arange(heads)).ravel()
+    rows = (np.array(sequences)[:, None] * heads + np.arange(heads)).ravel()
     index = ndarray.array(rows, past[0][0].context, "int32")
     return [tuple(ndarray.take(each, index) for each in pair) for pair in past]
 
@@ -243,21 +243,21 @@ def _beam_search(net, row, length, count, penalty, stops):
         logs, past = _next_log_probs(net, given, past)
         total = sums[:, None] + logs
         order = np.argsort(-total, axis=None, kind="stable")[: count * (1 + len(stops))]
-        kept = []
-        for place, at in enumerate(order):
+        candidates = []
+        for rank, at in enumerate(order):
             beam, token = divmod(int(at), total.shape[1])
             if token in stops:
-                if place < count:
+                if rank < count:
                     ended.append((total[beam, token] / step**penalty, texts[beam]))
             else:
-                kept.append((beam, token))
-        kept = kept[:count]
-        if len(ended) >= count or not kept:
+                candidates.append((beam, token))
+        candidates = candidates[:count]
+        if len(ended) >= count or not candidates:
             break
-        sums = np.array([total[each] for each in kept])
-        past = _select_past(net, past, len(texts), [beam for beam, _ in kept])
-        texts = [[*texts[beam], token] for beam, token in kept]
-        given = np.array([[token] for _, token in kept])
+        sums = np.array([total[each] for each in candidates])
+        past = _select_past(net, past, len(texts), [beam for beam, _ in candidates])
+        texts = [[*texts[beam], token] for beam, token in candidates]
+        given = np.array([[token] for _, token in candidates])
     else:
         ended += [(total / length**penalty, text) for total, text in zip(sums, texts)]
     return max(ended)[1]

@@ -159,9 +159,9 @@ class GPT2(HybridBlock):
         """Scores, and keys and values of each layer; `past` holds those of earlier tokens."""
         start = past[0][0].shape[1] if past else 0
         row = F.slice_axis(F.cast(tokens, dtype="float32"), axis=0, begin=0, end=1)
-        places = self.place(F.contrib.arange_like(row, axis=1, start=start))
+        positions = self.place(F.contrib.arange_like(row, axis=1, start=start))
         x = F.Embedding(tokens, weight, input_dim=self.vocab_size, output_dim=self._units)
-        x = self.dropout(F.broadcast_add(x, F.expand_dims(places, axis=0)))
+        x = self.dropout(F.broadcast_add(x, F.expand_dims(positions, axis=0)))
         present = []
         for i, layer in enumerate(self.layers):
             x, keys, values = layer(x, *(past[i] if past else ()))

@@ -16,12 +16,12 @@ MAX_DESCRIBED = 16  # descriptions that a property caches
 def _cached_desc(prop, in_shapes, in_types):
     """``prop.desc``, cached for several passes that read it for steps with the same property."""
     known = prop.__dict__.setdefault("_desc", {})
-    asked = *in_shapes, *in_types
-    desc = known.get(asked)
+    key = *in_shapes, *in_types
+    desc = known.get(key)
     if desc is None:
         if len(known) >= MAX_DESCRIBED:
             known.clear()
-        desc = known[asked] = prop.desc(in_shapes, in_types)
+        desc = known[key] = prop.desc(in_shapes, in_types)
     return desc
 
 
