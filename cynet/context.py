@@ -184,10 +184,7 @@ _backend = None  # the module of the backend for GPUs, or the CynetError that im
 def load_gpu_backend():
     """Load the backend for GPUs, unless one was registered for their memory already.
 
-    Raises
-    ------
-    CynetError
-        One sentence: what is missing here, and how to get it.
+    Raises CynetError: one sentence: what is missing here, and how to get it.
     """
     global _backend
     if _backend is None and _gpu_memory() is None:

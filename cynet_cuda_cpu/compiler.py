@@ -44,10 +44,7 @@ def host_compiler(what="CUDA kernels on mx.cpu() need"):
     """The command of the C++ compiler, a tuple of str: the setting CXX, g++, clang++ or c++.
     `what` needs it, for the message.
 
-    Raises
-    ------
-    KernelError
-        When there is none.
+    Raises KernelError when there is none.
     """
     wanted = config.get("CXX")
     if wanted:
@@ -181,31 +178,16 @@ def _cache_error(folder, error):
 def compile_object(text, user_text, title, options, checked, headers=()):
     """Compile `text` to a shared object; a second time it is found on disk.
 
-    Parameters
-    ----------
-    text : str
-        What the compiler reads. Lines of the user's are numbered in it by ``#line``, under the
-        file name `title`.
-    user_text : str
-        The user's source, to quote lines from.
-    title : str
-        What messages call the source.
-    options : sequence of str
-        Further options of the compiler.
-    checked : bool
-        Compile for the checking mode.
-    headers : sequence of str
-        Texts of what it includes beside the emulator's own and the system's.
+    text (str): What the compiler reads. Lines of the user's are numbered in it by ``#line``, under
+        the file name `title`.
+    user_text (str): The user's source, to quote lines from.
+    title (str): What messages call the source.
+    options (sequence of str): Further options of the compiler.
+    checked (bool): Compile for the checking mode.
+    headers (sequence of str): Texts of what it includes beside the emulator's own and the system's.
 
-    Returns
-    -------
-    Path
-        The object.
-
-    Raises
-    ------
-    KernelError
-        When there is no compiler or the source does not compile; the message quotes the line.
+    Returns Path: the object. Raises KernelError when there is no compiler or the source does not
+    compile; the message quotes the line.
     """
     flags = [*_compiler_flags(checked), *options]
     target = _object_path(text, flags, headers)

@@ -38,23 +38,16 @@ class Function(NamedTuple):
 class Source:
     """CUDA source taken apart.
 
-    Parameters
-    ----------
-    text : str
-        CUDA C++.
-    folders : sequence of Path
-        Where headers that it includes may lie; those found are read for functions that wait.
-    exports : sequence of str
-        Instances of templates that are launched; a function may be among their arguments.
+    text (str): CUDA C++.
+    folders (sequence of Path): Where headers that it includes may lie; those found are read for
+        functions that wait.
+    exports (sequence of str): Instances of templates that are launched; a function may be among
+        their arguments.
 
-    Attributes
-    ----------
-    kernels : dict
-        Name to `Function`, for each ``__global__`` function that is no template.
-    templates : set of str
-        Names of ``__global__`` function templates.
-    headers : list of str
-        Texts of the headers found in `folders`.
+    Attributes:
+    kernels (dict): Name to `Function`, for each ``__global__`` function that is no template.
+    templates (set of str): Names of ``__global__`` function templates.
+    headers (list of str): Texts of the headers found in `folders`.
     """
 
     def __init__(self, text, folders=(), exports=()):

@@ -31,10 +31,7 @@ def folder(kind: str) -> Path:
     It is under CYNET_HOME. Where others may write there, that right is taken away; where it belongs
     to another user, a folder that lasts as long as the process takes its place.
 
-    Raises
-    ------
-    OSError
-        When it cannot be made.
+    Raises OSError when it cannot be made.
     """
     place = config.cache_folder() / kind
     place.parent.mkdir(parents=True, exist_ok=True)

@@ -28,10 +28,7 @@ def usable_cores() -> int:
 def quota_of(root: "str | os.PathLike[str]") -> float:
     """The cores that control groups allow to this process; infinity without a limit.
 
-    Parameters
-    ----------
-    root : str or os.PathLike
-        The folder that has ``proc`` and ``sys``: ``/`` but in tests.
+    root: The folder that has ``proc`` and ``sys``: ``/`` but in tests.
     """
     least, groups = float("inf"), os.path.join(root, "sys/fs/cgroup")
     for line in _read_text(os.path.join(root, "proc/self/cgroup")).splitlines():

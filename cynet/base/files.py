@@ -144,17 +144,8 @@ class NewFile:
     several files that belong together, which are all written before the first one replaces its old
     file.
 
-    Parameters
-    ----------
-    path, private
-        See `replacing`.
-    buffering : int
-        Of the file, as ``open`` takes it.
-
-    Attributes
-    ----------
-    file : file object
-    name : str
+    path, private: See `replacing`.
+    buffering: Of the file, as ``open`` takes it.
 
     Examples
     --------
@@ -282,10 +273,7 @@ def sealed(chunks: Iterable[Any]) -> Iterator[Any]:
 def content_size(file: Any, size: int, name: object) -> int:
     """Return how many of the `size` bytes of an open file are its content; it is read to the end.
 
-    Raises
-    ------
-    FormatError
-        They are not what the checksum says. A file without one is as old as that.
+    Raises FormatError: they are not what the checksum says. A file without one is as old as that.
     """
     if size < SEAL:
         return size

@@ -160,10 +160,7 @@ def _is_own(klass):
 def checked_settings(klass, settings):
     """`settings`, as `settings_of` gave them of an object of `klass`, if each is of its kind.
 
-    Raises
-    ------
-    FormatError
-        Naming the setting, what was expected and what was found.
+    Raises FormatError: naming the setting, what was expected and what was found.
     """
     kinds = _declared_kinds(klass)
     if not isinstance(settings, dict):
@@ -218,10 +215,8 @@ def read_json(text, **settings):
 def saved_json(path, form, what):
     """The value of a JSON file with the form `form`, for a ``with`` that takes it apart.
 
-    Raises
-    ------
-    FormatError
-        The file has no such value, or what stands in the ``with`` failed on it: names the file.
+    Raises FormatError: the file has no such value, or what stands in the ``with`` failed on it:
+    names the file.
     """
     data = read_file(path)
     try:
@@ -236,18 +231,13 @@ def saved_json(path, form, what):
 def call_with(where, function, args, settings):
     """``function(*args, **settings)``, where someone outside has chosen the names of `settings`.
 
-    Parameters
-    ----------
-    where : str
-        What messages begin with.
-    function : function or class
-    args : sequence
-    settings : dict
+    where (str): What messages begin with.
+    function: function or class
+    args: sequence
+    settings: dict
 
-    Raises
-    ------
-    ArgumentTypeError
-        A name that is no str, or that `function` does not take; among them ``self``.
+    Raises ArgumentTypeError: a name that is no str, or that `function` does not take; among them
+    ``self``.
 
     Examples
     --------

@@ -97,12 +97,8 @@ class Face(ModuleType):
     """A module with MXNet's name and cynet's content; attributes set on it are set on cynet's
     module.
 
-    Parameters
-    ----------
-    name : str
-        MXNet's name, ``"mxnet.metric"``.
-    sources : sequence of module
-        cynet's modules, the first of which is the one that `name` means.
+    name (str): MXNet's name, ``"mxnet.metric"``.
+    sources (sequence of module): cynet's modules, the first of which is the one that `name` means.
     """
 
     def __init__(self, name, sources):

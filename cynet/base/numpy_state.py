@@ -34,10 +34,7 @@ def place_of_numpy():
 def set_numpy_state(saved):
     """Restore the state that `numpy_state` returned, with its kind of generator.
 
-    Raises
-    ------
-    TypeError, ValueError, KeyError, AttributeError
-        That is no such state.
+    Raises TypeError or ValueError or KeyError or AttributeError: that is no such state.
     """
     name, first, *others = saved
     if type(np.random.get_bit_generator()).__name__ != name:

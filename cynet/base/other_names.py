@@ -357,12 +357,8 @@ def refuse_keywords(where: str, given: Iterable[str], known: Iterable[str]) -> N
 def keyword_hint(name: str, known: Iterable[str]) -> str:
     """A hint for a keyword that a call does not take: the end of a sentence.
 
-    Parameters
-    ----------
-    name : str
-        The keyword.
-    known : iterable of str
-        Those that the call takes.
+    name: The keyword.
+    known: Those that the call takes.
 
     Examples
     --------

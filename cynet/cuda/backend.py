@@ -175,15 +175,12 @@ def _launch_limits(device_):
 class Kernel:
     """A kernel in a GPU's memory.
 
-    Attributes
-    ----------
-    address : int
-        What LaunchFn takes.
-    name : str
-    sizes : tuple of int, or None
-        Bytes of each argument; None where the driver is too old to tell (before CUDA 12.4).
-    threads_limit : int
-        Most threads of a block: what its registers and ``__launch_bounds__`` allow.
+    address (int): What LaunchFn takes.
+    name: str
+    sizes (tuple of int, or None): Bytes of each argument; None where the driver is too old to tell
+        (before CUDA 12.4).
+    threads_limit (int): Most threads of a block: what its registers and ``__launch_bounds__``
+        allow.
     """
 
     def __init__(self, gpu, name, address):

@@ -96,30 +96,16 @@ class Compiled:
 def compile_object(text, user_text, title, options, exports, architecture):
     """Compile CUDA C++ for a device; a second time it is found on disk.
 
-    Parameters
-    ----------
-    text : str
-        What nvcc reads; lines of the user's are numbered in it by ``#line``, under the name
+    text (str): What nvcc reads; lines of the user's are numbered in it by ``#line``, under the name
         `title`.
-    user_text : str
-        The user's source, to quote lines from.
-    title : str
-        What messages call the source.
-    options : tuple of str
-        Further options of nvcc.
-    exports : tuple of str
-        Instances of templates that are launched by name.
-    architecture : str
-        ``'sm_90'`` or the like.
+    user_text (str): The user's source, to quote lines from.
+    title (str): What messages call the source.
+    options (tuple of str): Further options of nvcc.
+    exports (tuple of str): Instances of templates that are launched by name.
+    architecture (str): ``'sm_90'`` or the like.
 
-    Returns
-    -------
-    Compiled
-
-    Raises
-    ------
-    KernelError
-        When there is no nvcc or the source does not compile; the message quotes the line.
+    Returns Compiled. Raises KernelError when there is no nvcc or the source does not compile; the
+    message quotes the line.
     """
     compiler = optional("pycuda.compiler", "mx.gpu()")
     flags = [*_FLAGS, *options]

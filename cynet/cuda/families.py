@@ -81,15 +81,8 @@ def _update_kernels():
 def kernel_instances(source):
     """Names of the kernels of ``cuda/kernels/SOURCE.cu``, the instances of its templates.
 
-    Returns
-    -------
-    list of str
-        What `EmulatedModule` takes as `exports`, and what nvcc is to instantiate.
-
-    Raises
-    ------
-    ValueError
-        When there is no such source.
+    Returns list of str: what `EmulatedModule` takes as `exports`, and what nvcc is to instantiate.
+    Raises ValueError when there is no such source.
     """
     if source in TEMPLATES:
         rows = TEMPLATES[source]

@@ -34,10 +34,8 @@ def three(name, what, value):
 def check_limits(name, grid, block, shared, threads_limit=None, limits=None):
     """Refuse a launch that no device accepts; returns (grid, block) as three ints each.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        The message names the kernel, what was asked for and the limit.
+    Raises ArgumentError or ArgumentTypeError: the message names the kernel, what was asked for and
+    the limit.
     """
     limits = limits or _UNKNOWN_LIMITS
     grid, block = three(name, "grid_dims", grid), three(name, "block_dims", block)

@@ -37,15 +37,11 @@ _KIND, _CATEGORY = trace.kinds["along"], "communication"  # records of requests 
 class Communication(threading.Thread):
     """Runs requests in an order that all ranks agree on.
 
-    Parameters
-    ----------
-    stall : float
-        Seconds without any progress, while this rank waits, after which it gives up.
+    stall (float): Seconds without any progress, while this rank waits, after which it gives up.
 
-    Attributes
-    ----------
-    parts : list of Communication
-        Those of groups of ranks that this one is in (groups.py): they talk in this one's thread.
+    Attributes:
+    parts (list of Communication): Those of groups of ranks that this one is in (groups.py): they
+        talk in this one's thread.
     """
 
     _begins = 0  # number of the first request
@@ -87,16 +83,10 @@ class Communication(threading.Thread):
     def hand_in(self, request, reads=(), writes=(), in_order=True):
         """Hand in a request; it runs when these arrays are free and all ranks have handed it in.
 
-        Parameters
-        ----------
-        in_order : bool
-            All ranks make it between the same others; else what it says of itself, it alone, is
-            how they know it.
+        in_order (bool): All ranks make it between the same others; else what it says of itself, it
+            alone, is how they know it.
 
-        Raises
-        ------
-        PeerError, MismatchError
-            When the ranks have failed before.
+        Raises PeerError or MismatchError when the ranks have failed before.
         """
         with self._lock:
             self.check()

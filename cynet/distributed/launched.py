@@ -35,15 +35,10 @@ def own_rank():
 def report_failure(rank, host, text, dead=(), is_own=True):
     """Report a failure to ``python -m cynet.launch``, if that runs on this machine.
 
-    Parameters
-    ----------
-    rank, host : int, str
-        Of this process.
-    text : str
-    dead : iterable of int
-        Ranks that are known to have died.
-    is_own : bool
-        This rank has failed, and not another one.
+    rank, host (int, str): Of this process.
+    text: str
+    dead (iterable of int): Ranks that are known to have died.
+    is_own (bool): This rank has failed, and not another one.
     """
     row = {"rank": rank, "host": host, "text": text, "dead": sorted(dead), "is_own": is_own}
     _write_job_file(f"{rank}.json", row)

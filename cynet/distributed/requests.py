@@ -12,21 +12,14 @@ SUMMED = ("float32", "float64", "int64", "int32", "uint8", "int8")  # dtypes of 
 class Request:
     """One collective operation.
 
-    Parameters
-    ----------
-    what : str
-        In words, equal on all ranks: ``"sum of 'w' (3, 4) float32"``. Ranks compare it.
-    priority : int
-        Of those that all ranks are ready for, higher ones begin first.
-    nbytes : int
-        How much it moves, about.
-    start : callable, list of callable, or None
-        ``start(comm)`` begins the operation and returns the library's request; several are parts of
-        it. None where it is enough that all ranks have come here.
-    finish : callable, optional
-        What is left to do on this rank afterwards.
-    keep : object
-        Memory that the operation uses.
+    what (str): In words, equal on all ranks: ``"sum of 'w' (3, 4) float32"``. Ranks compare it.
+    priority (int): Of those that all ranks are ready for, higher ones begin first.
+    nbytes (int): How much it moves, about.
+    start (callable, list of callable, or None): ``start(comm)`` begins the operation and returns
+        the library's request; several are parts of it. None where it is enough that all ranks have
+        come here.
+    finish (callable, optional): What is left to do on this rank afterwards.
+    keep (object): Memory that the operation uses.
     """
 
     __slots__ = (

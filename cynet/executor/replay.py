@@ -14,18 +14,12 @@ from ..symbol.node import topological_order, variable_nodes
 def replay(symbol, arrays, where):
     """The outputs of a Symbol.
 
-    Parameters
-    ----------
-    symbol : Symbol
-    arrays : dict of str to NDArray
-        By the variables' names.
-    where : str
-        What an error calls the run.
+    symbol: Symbol
+    arrays (dict of str to NDArray): By the variables' names.
+    where (str): What an error calls the run.
 
-    Raises
-    ------
-    GradientError
-        When an operator draws random numbers: they would not be those of the first time.
+    Raises GradientError when an operator draws random numbers: they would not be those of the first
+    time.
     """
     variables = variable_nodes(symbol.entries)[2]
     return _replay_graph(symbol.entries, {node: arrays[node.name] for node in variables}, where)

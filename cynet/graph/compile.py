@@ -36,31 +36,22 @@ def lower(
 ):
     """Run place, infer, build, gradient and the optional passes.
 
-    Parameters
-    ----------
-    heads : list of (Node, int)
-        What the symbol outputs (``symbol.entries``).
-    ctx : Context
-    shapes, dtypes : dict of str to tuple, str
-        What is known of arguments and auxiliary states; a length of 0 that an array has is `EMPTY`.
-    grad_req : dict of str to str
-        Of the arguments that have a gradient.
-    group2ctx : dict of str to Context, optional
-    names : container of str, optional
-        The optional passes that run; by default what CYNET_GRAPH_PASSES says.
-    predict : bool
-        The plan is for ``forward(is_train=False)``, at which some more passes help.
-    apart : bool
-        Every gradient that an operator gives to an input has memory of its own (`gradient`).
-    inferred : (dict, dict)
-        What `infer_shapes` and `infer_types` found from `shapes` and `dtypes`; None where they have
-        not been asked.
-    structure : Structure, optional
-        That of `heads`, where it is there already.
+    heads (list of (Node, int)): What the symbol outputs (``symbol.entries``).
+    ctx: Context
+    shapes, dtypes (dict of str to tuple, str): What is known of arguments and auxiliary states; a
+        length of 0 that an array has is `EMPTY`.
+    grad_req (dict of str to str): Of the arguments that have a gradient.
+    group2ctx: dict of str to Context, optional
+    names (container of str, optional): The optional passes that run; by default what
+        CYNET_GRAPH_PASSES says.
+    predict (bool): The plan is for ``forward(is_train=False)``, at which some more passes help.
+    apart (bool): Every gradient that an operator gives to an input has memory of its own
+        (`gradient`).
+    inferred ((dict, dict)): What `infer_shapes` and `infer_types` found from `shapes` and `dtypes`;
+        None where they have not been asked.
+    structure (Structure, optional): That of `heads`, where it is there already.
 
-    Returns
-    -------
-    Graph
+    Returns Graph.
     """
     names = pipeline.enabled() if names is None else names
     structure = structure or Structure(heads)
@@ -131,18 +122,12 @@ def _written_roots(graph):
 def memory_of(symbol, ctx, grad_req="write", **shapes):
     """The MemoryReport that an executor of `symbol` would have; nothing is allocated.
 
-    Parameters
-    ----------
-    symbol : Symbol
-    ctx : Context
-    grad_req : str
-        For all arguments.
-    **shapes
-        Of the inputs.
+    symbol: Symbol
+    ctx: Context
+    grad_req (str): For all arguments.
+    **shapes: Of the inputs.
 
-    Returns
-    -------
-    MemoryReport
+    Returns MemoryReport.
 
     Examples
     --------

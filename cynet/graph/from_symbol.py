@@ -21,19 +21,11 @@ def build(
 ) -> Graph:
     """The forward Graph of a Symbol.
 
-    Parameters
-    ----------
-    structure : Structure
-    shapes, dtypes : dict of (Node, int) to tuple, str
-        For every entry.
-    contexts : dict of Node to Context
+    shapes, dtypes: For every entry.
 
-    Returns
-    -------
-    Graph
-        With one step a node that is no variable. An output that is an argument, or that stands
-        twice among the heads, gets a value of its own and a copying step, so that every output has
-        memory of its own.
+    Returns Graph: with one step a node that is no variable. An output that is an argument, or that
+    stands twice among the heads, gets a value of its own and a copying step, so that every output
+    has memory of its own.
     """
     args: dict[str, Value] = {}
     auxs: dict[str, Value] = {}

@@ -26,21 +26,13 @@ REQUESTS = {"null": NULL, "write": WRITE, "add": ADD, "inplace": WRITE}
 def gradient(graph: Graph, grad_req: Mapping[str, str], apart: bool = False) -> Graph:
     """Append to `graph` the backward steps that compute the requested gradients.
 
-    Parameters
-    ----------
-    graph : Graph
-        Forward steps only.
-    grad_req : dict of str to str
-        Argument name to ``'null'``, ``'write'`` or ``'add'``.
-    apart : bool
-        For whoever looks at every step: each writes its own values, which are summed afterwards,
+    graph: Forward steps only.
+    grad_req: Argument name to ``'null'``, ``'write'`` or ``'add'``.
+    apart: For whoever looks at every step: each writes its own values, which are summed afterwards,
         and also the gradients of inputs that nobody asked for.
 
-    Returns
-    -------
-    Graph
-        The same graph; `grads` has a Value for every argument not ``'null'``, `heads` one for every
-        output whose gradient backward needs to be given.
+    Returns Graph: the same graph; `grads` has a Value for every argument not ``'null'``, `heads`
+    one for every output whose gradient backward needs to be given.
     """
     for name, req in grad_req.items():
         if req not in REQUESTS:

@@ -23,24 +23,17 @@ from ..symbol.node import topological_order
 class Structure:
     """The nodes of a graph in order, with their neighbors: the same for all shapes.
 
-    Attributes
-    ----------
-    heads : list of (Node, int)
-    order : list of Node
-    entries : list of (Node, int)
-    rows : list of tuple
-        Of each node: itself, its property, the entries of its arguments and auxiliary states, those
-        of its arguments, and those that it makes.
-    users : dict of entry to list of int
-        Positions in `order`.
-    kinds : list or None
-        Of each node a number that those have in common which compute the same of alike inputs;
-        None: nobody has asked (`find_kinds`).
-    calls : object
-        What an executor that runs call by call keeps here.
-    met : dict of bool to dict
-        Of executors without and with gradients: of the shapes and dtypes that they have met, how
-        often they were run call by call; None: they have a plan.
+    heads: list of (Node, int)
+    order: list of Node
+    entries: list of (Node, int)
+    rows (list of tuple): Of each node: itself, its property, the entries of its arguments and
+        auxiliary states, those of its arguments, and those that it makes.
+    users (dict of entry to list of int): Positions in `order`.
+    kinds (list or None): Of each node a number that those have in common which compute the same of
+        alike inputs; None: nobody has asked (`find_kinds`).
+    calls (object): What an executor that runs call by call keeps here.
+    met (dict of bool to dict): Of executors without and with gradients: of the shapes and dtypes
+        that they have met, how often they were run call by call; None: they have a plan.
     """
 
     def __init__(self, heads):
@@ -131,15 +124,10 @@ def infer_shapes(
 def infer_storage_types(structure, given):
     """The storage types of all entries of a graph.
 
-    Parameters
-    ----------
-    structure : Structure
-    given : dict of str to str
-        Variable to storage type, of those that are not dense.
+    structure: Structure
+    given (dict of str to str): Variable to storage type, of those that are not dense.
 
-    Returns
-    -------
-    dict of entry to str
+    Returns dict of entry to str.
     """
     found = {}
     for node, prop, _, inputs, made in structure.rows:

@@ -27,10 +27,7 @@ CONST, CACHED, SAVED = "const", "cached", "saved"
 class CachedGroup:
     """Steps that run together, and only when one of the arrays they depend on was written since.
 
-    Attributes
-    ----------
-    sources : list of Value
-        Arguments and auxiliary states; what is constant is left out.
+    sources: Arguments and auxiliary states; what is constant is left out.
     """
 
     def __init__(self, sources: Iterable[Value]) -> None:
@@ -54,23 +51,13 @@ def repeatable(step: Step) -> bool:
 class Graph:
     """Steps and the values that users see.
 
-    Attributes
-    ----------
-    steps : list of Step
-        Forward steps first; `n_forward` of them.
-    args, auxs, grads : dict of str to Value
-        By name; `grads` only those asked for.
-    outputs : list of Value
-    heads : list of Value or None
-        Gradients of the outputs that backward needs from outside, one an output.
-    constant_steps : list of Step
-        What is run once, before everything else; it makes the values of kind ``const``.
-    memory : MemoryReport or None
-        What the memory pass found.
-    saved : int
-        Bytes of the values of kind ``saved``.
-    asked : dict
-        What `ask` has found.
+    steps: Forward steps first; `n_forward` of them.
+    args, auxs, grads: By name; `grads` only those asked for.
+    heads: Gradients of the outputs that backward needs from outside, one an output.
+    constant_steps: What is run once, before everything else; it makes the values of kind ``const``.
+    memory: What the memory pass found.
+    saved: Bytes of the values of kind ``saved``.
+    asked: What `ask` has found.
     """
 
     def __init__(
@@ -100,14 +87,9 @@ class Graph:
     def ask(self, hook: str, step: Step, *more: Any) -> Any:
         """The answer of a hook for a step's property and inputs; computed once for equal steps.
 
-        Parameters
-        ----------
-        hook : str
-            Name of a method of GraphHooks that takes the property, shapes and dtypes.
-        step : Step
-            A forward step.
-        *more
-            Further arguments of the hook.
+        hook: Name of a method of GraphHooks that takes the property, shapes and dtypes.
+        step: A forward step.
+        *more: Further arguments of the hook.
         """
         prop = step.prop
         shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]

@@ -66,16 +66,10 @@ def nbytes(value: Value) -> int:
 def make_views(graph: Graph) -> Graph:
     """Let values with the same bytes as another value be views of it.
 
-    Parameters
-    ----------
-    graph : Graph
-        With its backward steps, if any.
+    graph: With its backward steps, if any.
 
-    Returns
-    -------
-    Graph
-        The same graph: steps that became views are gone. What steps touch that may run Python stays
-        apart, since they may run beside others.
+    Returns Graph: the same graph: steps that became views are gone. What steps touch that may run
+    Python stays apart, since they may run beside others.
     """
     fixed = {value for step in graph.steps if not step.prop.pure for value in step.touched()}
     _make_views(graph, _Lives(graph.steps), fixed)
@@ -91,23 +85,14 @@ def plan_memory(
 ) -> Graph:
     """Give every temporary of `graph` a root and an offset in the arena.
 
-    Parameters
-    ----------
-    graph : Graph
-        With its backward steps, if any.
-    inplace, share : bool
-        False switches in-place pairs, or sharing by liveness, off (for debugging).
-    keep : container of Step
-        Steps whose values must not share memory with others (Python operators, which may run beside
-        them).
-    saved : bool
-        What backward reads of forward becomes of kind ``saved``, with offsets in memory of its own,
-        ``graph.saved`` bytes: the graph runs forward several times before it runs back.
+    graph: With its backward steps, if any.
+    inplace, share: False switches in-place pairs, or sharing by liveness, off (for debugging).
+    keep: Steps whose values must not share memory with others (Python operators, which may run
+        beside them).
+    saved: What backward reads of forward becomes of kind ``saved``, with offsets in memory of its
+        own, ``graph.saved`` bytes: the graph runs forward several times before it runs back.
 
-    Returns
-    -------
-    Graph
-        The same graph: `memory` is a MemoryReport.
+    Returns Graph: the same graph: `memory` is a MemoryReport.
     """
     unplanned = sum(aligned(nbytes(v)) for v in _touched_values(graph.steps) if v.kind == TEMP)
     fixed = {v for step in keep for v in (*step.read(), *(w for _, w in step.written()))}
@@ -125,10 +110,8 @@ def plan_memory(
 def find_peak(graph: Graph) -> tuple[int, Step, dict[Value, Value]]:
     """Return the step at which most bytes will be alive, without changing the graph.
 
-    Returns
-    -------
-    (int, Step, dict)
-        The bytes, the step, and the root of each value that will live in another's memory.
+    Returns (int, Step, dict): the bytes, the step, and the root of each value that will live in
+    another's memory.
     """
     trial = Graph([copy.copy(step) for step in graph.steps], {}, {}, [])
     trial.n_forward = graph.n_forward

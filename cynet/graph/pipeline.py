@@ -162,21 +162,9 @@ def run(graph: Graph, stages: Container[str], names: Container[str], device: str
     """Run those passes of `stages` that are in `names`, and made for `device`, over `graph`, in the
     order of the table.
 
-    Parameters
-    ----------
-    graph : Graph
-    stages, names : container of str
-    device : str
-        The device type of the graph's context.
+    device: The device type of the graph's context.
 
-    Returns
-    -------
-    Graph
-
-    Raises
-    ------
-    CynetError
-        Under CYNET_GRAPH_VERIFY, when a pass leaves a graph that is not whole.
+    Raises CynetError: under CYNET_GRAPH_VERIFY, when a pass leaves a graph that is not whole.
     """
     checks = config.get("CYNET_GRAPH_VERIFY")
     device = "gpu" if device == "gpu" else "cpu"

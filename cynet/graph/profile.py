@@ -21,15 +21,9 @@ if TYPE_CHECKING:
 def step_times(plan: Any, steps: list[Step], run: Callable[[], object], n: int) -> list[Row]:
     """The result of :meth:`cynet.executor.Executor.profile`.
 
-    Parameters
-    ----------
-    plan : Plan
-    steps : list
-        Of the plan's graph.
-    run : callable
-        Runs the plan once.
-    n : int
-        How often it is called, at least 1; once more before, to warm up.
+    steps: Of the plan's graph.
+    run: Runs the plan once.
+    n: How often it is called, at least 1; once more before, to warm up.
     """
     n = to_index("profile: n", n)
     if n < 1:

@@ -20,16 +20,10 @@ if TYPE_CHECKING:
 def gradients_by_rows(graph: Graph, operators: dict[Step, Any]) -> dict[Step, Value]:
     """Gradients that one step writes: some rows, and zeros in all others.
 
-    Parameters
-    ----------
-    graph : Graph
-        After the memory pass.
-    operators : dict of Step to Operator
+    graph: After the memory pass.
 
-    Returns
-    -------
-    dict of Step to Value
-        Without those that another step writes or reads in the same run, or that are added to.
+    Returns dict of Step to Value: without those that another step writes or reads in the same run,
+    or that are added to.
     """
     found: dict[Value, Step] = {}
     for step in graph.steps:

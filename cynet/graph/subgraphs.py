@@ -40,16 +40,12 @@ class _Hooks(GraphHooks):
 class Body:
     """A graph that a step runs, behind all passes.
 
-    Attributes
-    ----------
-    graph : Graph
-        With its memory planned; values that backward reads of forward are of kind ``saved``.
-    variables : list of Value
-        What it reads, in the subgraph's order.
-    grads : list of Value or None
-        Of the variables.
-    feeds : list of (int, int)
-        What each variable is: a kind, and the number of the row, state, input or auxiliary state.
+    graph (Graph): With its memory planned; values that backward reads of forward are of kind
+        ``saved``.
+    variables (list of Value): What it reads, in the subgraph's order.
+    grads (list of Value or None): Of the variables.
+    feeds (list of (int, int)): What each variable is: a kind, and the number of the row, state,
+        input or auxiliary state.
     """
 
     def __init__(self, subgraph, shapes, types, requests, ctx, names, lower, feeds):
@@ -103,9 +99,7 @@ class _Memory:
 class RunsGraphs(OperatorProperty):
     """The property of a step that runs graphs.
 
-    Parameters
-    ----------
-    node : Node
+    node: Node
     """
 
     pure = False  # a subgraph may run Python and change states
@@ -316,14 +310,9 @@ def step_of(node: Any, inputs: list[Value], outputs: list[Value], ctx: Context) 
 def build_bodies(graph, names, lower):
     """Make the bodies of the steps that run graphs.
 
-    Parameters
-    ----------
-    graph : Graph
-        Behind the gradient pass.
-    names : frozenset of str
-        The optional passes that run.
-    lower : callable
-        From a symbol's heads to a Graph (``compile.lower``).
+    graph (Graph): Behind the gradient pass.
+    names (frozenset of str): The optional passes that run.
+    lower (callable): From a symbol's heads to a Graph (``compile.lower``).
     """
     back = {s.origin: s for s in graph.steps if s.direction == BACKWARD}
     for step in graph.steps:

@@ -38,10 +38,7 @@ def verify(graph: Graph, after: str) -> None:
     - Shapes and dtypes are those that the property infers.
     - Every output is computed.
 
-    Raises
-    ------
-    CynetError
-        Naming the step, the value and `after`.
+    Raises CynetError: naming the step, the value and `after`.
     """
     if not 0 <= graph.n_forward <= len(graph.steps):
         raise CynetError(f"{after} leaves {graph.n_forward} of {len(graph.steps)} steps forward")
@@ -122,17 +119,10 @@ def _check_backward(step: Step, after: str) -> None:
 def verify_memory(graph: Graph, apart: Container[Step] = ()) -> None:
     """Check a memory plan: no two values that live at one step share bytes.
 
-    Parameters
-    ----------
-    graph : Graph
-        Behind the memory pass.
-    apart : container of Step
-        Steps whose values share memory with no others.
+    graph: Behind the memory pass.
+    apart: Steps whose values share memory with no others.
 
-    Raises
-    ------
-    CynetError
-        Naming the two values.
+    Raises CynetError: naming the two values.
     """
     lives: dict[Value, tuple[int, int]] = {}
     for i, step in enumerate(graph.steps):

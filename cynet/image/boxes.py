@@ -12,10 +12,7 @@ def split_label(label):
     """(head, boxes) of a record's label. The head has its own length, the length of a box, and
     further numbers.
 
-    Raises
-    ------
-    FormatError
-        When its numbers do not say so.
+    Raises FormatError when its numbers do not say so.
     """
     raw = np.asarray(label, np.float32).ravel()
     if len(raw) < 2:

@@ -27,18 +27,11 @@ def content_of(buffer):
 def decoded(buffer, flag, name=None):
     """The pixels of a compressed image as OpenCV orders them: blue, green, red.
 
-    Parameters
-    ----------
-    buffer : bytes or numpy.ndarray of uint8
-    flag : int
-        OpenCV's: 1 colors, 0 grey, -1 as the file has it.
-    name : str, optional
-        Where it comes from, for the message.
+    buffer: bytes or numpy.ndarray of uint8
+    flag (int): OpenCV's: 1 colors, 0 grey, -1 as the file has it.
+    name (str, optional): Where it comes from, for the message.
 
-    Raises
-    ------
-    FormatError
-        When it is no image, or one that is too large for its bytes.
+    Raises FormatError when it is no image, or one that is too large for its bytes.
     """
     content, module = content_of(buffer), cv()
     if content:

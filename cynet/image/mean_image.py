@@ -18,12 +18,8 @@ def make_mean(kind, options):
     It is that of the pixels as they are before they are mirrored, scaled and normalized. With a
     scale or a mirror image MXNet's is of what comes behind those, which they then change again.
 
-    Parameters
-    ----------
-    kind : class
-        Of the iterator.
-    options : dict
-        What it was told, read.
+    kind (class): Of the iterator.
+    options (dict): What it was told, read.
     """
     path = options.get("mean_img")
     if not path or os.path.exists(path):

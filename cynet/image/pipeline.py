@@ -15,13 +15,10 @@ class Pipeline:
     At most `ahead` tasks are begun and not yet given. The first error of a task, in the order of
     its parts, is raised where the task would be given; the next call goes on behind it.
 
-    Parameters
-    ----------
-    tasks : iterator
-    parts : int
-        Into how many parts a task is cut.
-    fill : callable
-    threads, ahead : int
+    tasks: iterator
+    parts (int): Into how many parts a task is cut.
+    fill: callable
+    threads, ahead: int
     """
 
     def __init__(self, tasks, parts, fill, threads, ahead):

@@ -35,13 +35,9 @@ class Batch:
 class RecordBatches:
     """Batches of a file of records; threads may fill them at once.
 
-    Parameters
-    ----------
-    options : dict
-        Of ``READING``, ``AUGMENTING`` and, perhaps, ``NORMALIZING``.
-    shape : tuple of int
-        (channels, height, width).
-    dtype : numpy dtype
+    options (dict): Of ``READING``, ``AUGMENTING`` and, perhaps, ``NORMALIZING``.
+    shape (tuple of int): (channels, height, width).
+    dtype: numpy dtype
     """
 
     def __init__(self, options, shape, dtype):

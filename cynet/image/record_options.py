@@ -216,12 +216,8 @@ DETECTING = {
 def read_options(name, table, given):
     """Values of all options of a table, from the given ones.
 
-    Raises
-    ------
-    ArgumentTypeError
-        When there is no such option, or one that is required is missing.
-    ArgumentError
-        When a value is of no use; the message names the option.
+    Raises ArgumentTypeError when there is no such option, or one that is required is missing.
+    Raises ArgumentError when a value is of no use; the message names the option.
     """
     unknown = sorted(given.keys() - table.keys())
     if unknown:

@@ -15,10 +15,7 @@ def record_files(path):
     """The names of the files of records that a path says: one, several with ``;`` between, or those
     of a folder, in the order of their names.
 
-    Raises
-    ------
-    FormatError
-        When a folder has none.
+    Raises FormatError when a folder has none.
     """
     name = file_name(path, "a file of records").removeprefix("file://")
     parts = [name] if os.path.exists(name) else [each for each in name.split(";") if each]
@@ -38,16 +35,12 @@ def record_files(path):
 class RecordSource:
     """Images in files of records.
 
-    Parameters
-    ----------
-    path : str or path
-        See :func:`record_files`.
-    index : str or path, optional
-        The index of a single file; without one the headers are looked through first.
-    labels : dict, optional
-        Number of an image to its label, instead of the labels in the records.
-    skipped : callable, optional
-        Called with the error of each damaged record that is found without an index.
+    path (str or path): See :func:`record_files`.
+    index (str or path, optional): The index of a single file; without one the headers are looked
+        through first.
+    labels (dict, optional): Number of an image to its label, instead of the labels in the records.
+    skipped (callable, optional): Called with the error of each damaged record that is found without
+        an index.
     """
 
     def __init__(self, path, index=None, labels=None, skipped=None):
@@ -121,10 +114,8 @@ class RecordSource:
 class FileSource:
     """Images in files.
 
-    Parameters
-    ----------
-    entries : list of (label, path)
-    root : str or path, optional
+    entries: list of (label, path)
+    root: str or path, optional
     """
 
     def __init__(self, entries, root=None):
@@ -153,10 +144,7 @@ def read_list(path):
     """Dict of a list file: number of an image to (label, path), from lines of number, labels and
     path with tabs between.
 
-    Raises
-    ------
-    FormatError
-        When a line is none; the message names file and line.
+    Raises FormatError when a line is none; the message names file and line.
     """
     found = {}
     with open_for_reading(path) as file:

@@ -27,17 +27,11 @@ _MAX_COLUMNS = 1 << 31
 class RowsIter(MXDataIter):
     """Batches of rows of two arrays.
 
-    Parameters
-    ----------
-    data, label : numpy.ndarray or CSRNDArray
-        With as many rows.
-    batch_size : int
-    last : str
-        What becomes of a last batch that is not full: ``'round'`` fills it up from the beginning,
+    data, label: With as many rows.
+    last: What becomes of a last batch that is not full: ``'round'`` fills it up from the beginning,
         and the next epoch starts behind the rows that were used for it; ``'pad'`` fills it up;
         ``'discard'`` leaves it out.
-    names : (str, str)
-        Of data and labels.
+    names: Of data and labels.
     """
 
     def __init__(

@@ -25,16 +25,11 @@ def as_array(content):
 def write_training(path, form, meta, arrays, who):
     """Write a dict and named arrays with the random states of this moment, whole or not at all.
 
-    Parameters
-    ----------
-    path : str
-    form : str
-        What the file calls itself.
-    meta : dict
-        What JSON can hold.
-    arrays : dict of str to NDArray
-    who : str
-        The public function, for messages.
+    path: str
+    form (str): What the file calls itself.
+    meta (dict): What JSON can hold.
+    arrays: dict of str to NDArray
+    who (str): The public function, for messages.
     """
     write_atomically(
         path, sealed(_file_chunks({"form": form, "sealed": True, **meta}, arrays, who))
@@ -63,10 +58,7 @@ def _file_chunks(meta, arrays, who):
 def read_training(path, form):
     """(meta, arrays) of a file of `write_training`; `restore_random` takes the meta.
 
-    Raises
-    ------
-    FormatError
-        That is no such file, or it is damaged.
+    Raises FormatError: that is no such file, or it is damaged.
     """
     with opened_sealed(path) as (file, size, whole):
         arrays = load_from(file, f"{path}", 0, size)

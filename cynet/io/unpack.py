@@ -21,16 +21,12 @@ _CHUNK_BYTES = 1 << 20
 def read_unpacked(name):
     """The contents of a file, unpacked where its first bytes say that it is compressed.
 
+    Raises FormatError when compressed data are damaged or cut off. Raises FileError.
+
     Yields
     ------
     (file object, str or None)
         And what unpacks it: ``'gzip'``, ``'bzip2'``, ``'xz'`` or None.
-
-    Raises
-    ------
-    FormatError
-        When compressed data are damaged or cut off.
-    FileError
     """
     with open_for_reading(name) as file:
         first = file.peek(6)

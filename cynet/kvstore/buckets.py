@@ -39,13 +39,9 @@ class Entry:
 class Bucket:
     """Memory that several arrays are copied into, one behind another.
 
-    Parameters
-    ----------
-    verb : str
-        ``'sum'`` or ``'broadcast'``.
-    rows : list of (key, shape, dtype)
-        Of one dtype as they are summed.
-    priority : int
+    verb (str): ``'sum'`` or ``'broadcast'``.
+    rows (list of (key, shape, dtype)): Of one dtype as they are summed.
+    priority: int
     """
 
     def __init__(self, verb, rows, priority):
@@ -75,18 +71,12 @@ class Bucket:
 def make_buckets(verb, rows, priority, parts=_MIN_BUCKETS):
     """The buckets of some arrays, in their order.
 
-    Parameters
-    ----------
-    verb : str
-    rows : list of (key, shape, dtype)
-    priority : int
-        Of the first bucket; each further one has one less.
-    parts : int
-        Aim at so many buckets.
+    verb: str
+    rows: list of (key, shape, dtype)
+    priority (int): Of the first bucket; each further one has one less.
+    parts (int): Aim at so many buckets.
 
-    Returns
-    -------
-    list of Bucket
+    Returns list of Bucket.
     """
     sizes = [
         int(np.prod(shape)) * np.dtype(travels_as(verb, dtype)).itemsize for _, shape, dtype in rows
@@ -116,11 +106,8 @@ def make_buckets(verb, rows, priority, parts=_MIN_BUCKETS):
 def sum_request(bucket, source=None):
     """The request that sums a bucket over the ranks, in place.
 
-    Parameters
-    ----------
-    source : NDArray, optional
-        What is summed in the bucket's place: with ``source is not bucket.flat`` the sum is written
-        to the bucket and `source` stays.
+    source (NDArray, optional): What is summed in the bucket's place: with ``source is not
+        bucket.flat`` the sum is written to the bucket and `source` stays.
     """
     target = memory(bucket.flat)
     given = None if source is None else memory(source)

@@ -9,10 +9,7 @@ class TwoBit:
     """Each entry, plus the remainder of earlier pushes, becomes `threshold` if it is at least that,
     ``-threshold`` if it is at most that, else 0; the difference remains for the next push.
 
-    Parameters
-    ----------
-    threshold : float
-        Greater than 0.
+    threshold (float): Greater than 0.
     """
 
     def __init__(self, threshold):

@@ -21,13 +21,11 @@ def sum_of_rows(key, arrays, rank, size, add):
     Ranks first tell each other how many rows they have, then which, and then sum the values of all
     rows that one of them has.
 
-    Parameters
-    ----------
-    key : str or int
-    arrays : list of RowSparseNDArray
-    rank, size : int
-    add : callable
-        ``add(what, array)`` sums a dense array over the ranks; `what` is the same on all.
+    key: str or int
+    arrays: list of RowSparseNDArray
+    rank, size: int
+    add (callable): ``add(what, array)`` sums a dense array over the ranks; `what` is the same on
+        all.
     """
     own = functools.reduce(lambda a, b: a + b, arrays)
     values, (rows,) = own.parts()

@@ -25,20 +25,14 @@ _PASSED_PREFIXES = ("CYNET_", "MXNET_", "OMP_", "PYTHON")
 class Job(NamedTuple):
     """The job to be started.
 
-    Attributes
-    ----------
-    size : int
-        How many processes.
-    command : sequence of str
-        ``["train.py", "--lr", "0.1"]``, with or without ``python`` before it; or any program.
-    hostfile : str or None
-    slurm : bool
-        By `srun` instead of `mpiexec`.
-    env : sequence of (name, value)
-    threads : int or None
-        Of each process; None shares the cores of this machine out.
-    more : str
-        Further arguments of the launcher.
+    size (int): How many processes.
+    command (sequence of str): ``["train.py", "--lr", "0.1"]``, with or without ``python`` before
+        it; or any program.
+    hostfile: str or None
+    slurm (bool): By `srun` instead of `mpiexec`.
+    env: sequence of (name, value)
+    threads (int or None): Of each process; None shares the cores of this machine out.
+    more (str): Further arguments of the launcher.
     """
 
     size: int

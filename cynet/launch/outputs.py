@@ -15,12 +15,8 @@ _NOISE_LINE = b"NBC_Progress: an error "
 class Outputs:
     """Passes the lines of a launcher on.
 
-    Parameters
-    ----------
-    prefix : bool
-        Show the number of the rank: ``[1] line``.
-    folder : str or None
-        Where each rank's lines also go, to ``rank-1.log``.
+    prefix (bool): Show the number of the rank: ``[1] line``.
+    folder (str or None): Where each rank's lines also go, to ``rank-1.log``.
     """
 
     def __init__(self, prefix, folder):

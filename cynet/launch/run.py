@@ -27,18 +27,12 @@ _STOP_SECONDS = 5.0  # seconds that a job has after a signal
 class Running:
     """A job that runs.
 
-    Parameters
-    ----------
-    job : Job
-    outputs : Outputs
-    grace : float
-        Seconds from the first failure until what is left is killed.
-    attempt : int
-        How often it was begun before.
-    signals : list of int
-        Those that have come, to which others may be added at any time.
-    guard : Guard
-        Is told of it.
+    job: Job
+    outputs: Outputs
+    grace (float): Seconds from the first failure until what is left is killed.
+    attempt (int): How often it was begun before.
+    signals (list of int): Those that have come, to which others may be added at any time.
+    guard (Guard): Is told of it.
     """
 
     def __init__(self, job, outputs, grace, attempt, signals, guard):

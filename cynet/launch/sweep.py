@@ -15,16 +15,10 @@ def remove_files(since, memory="/dev/shm"):
     """Remove MPI's files in shared memory and the temporary folder of this machine: those of this
     user, from jobs that began at `since` (of ``time.time``) or later, and not in use by a process.
 
-    Parameters
-    ----------
-    since : float
-    memory : str
-        The folder of shared memory.
+    since: float
+    memory (str): The folder of shared memory.
 
-    Returns
-    -------
-    list of str
-        What was removed.
+    Returns list of str: what was removed.
     """
     left = [
         *_find_files(memory, _SHARED_MEMORY_PREFIXES, since),
@@ -101,10 +95,8 @@ def job_processes(folders):
 def end_processes(processes, seconds=3.0):
     """End processes: by SIGTERM, and after some seconds the remaining ones by SIGKILL.
 
-    Parameters
-    ----------
-    processes : dict of int to str
-        When each began, or None: another one of the same number is left alone.
+    processes (dict of int to str): When each began, or None: another one of the same number is left
+        alone.
     """
     left = [pid for pid, began in processes.items() if _is_alive(pid, began)]
     for number in (signal.SIGTERM, signal.SIGCONT):

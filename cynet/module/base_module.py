@@ -602,13 +602,10 @@ class BaseModule(ReprMixin, Interface):
 class _Training:
     """One call of ``fit``, whose module is bound and initialized.
 
-    Parameters
-    ----------
-    module : BaseModule
-    options : dict
-        The arguments of ``fit`` by name, its data as iterators and its metrics made.
-    ranks : Alone or Ranks
-    resumed : Resume, optional
+    module: BaseModule
+    options (dict): The arguments of ``fit`` by name, its data as iterators and its metrics made.
+    ranks: Alone or Ranks
+    resumed: Resume, optional
     """
 
     def __init__(self, module, options, ranks, resumed):

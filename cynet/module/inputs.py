@@ -201,9 +201,7 @@ def _check_names_match(data_names, data_shapes, name, throw):
 def _parse_data_desc(data_names, label_names, data_shapes, label_shapes):
     """DataDescs from descriptions or pairs (name, shape), checked against the names.
 
-    Returns
-    -------
-    (list of DataDesc, list of DataDesc or None)
+    Returns (list of DataDesc, list of DataDesc or None).
     """
     data_shapes = _data_descriptions("data_shapes", data_shapes)
     _check_names_match(data_names, data_shapes, "data", True)

@@ -36,15 +36,10 @@ def label_inputs(symbol):
 class ClassLimit(NamedTuple):
     """The number of classes that a label may name.
 
-    Attributes
-    ----------
-    label, output : str
-        Names of the label and of the output that it is compared with.
-    classes : int
-    shape : tuple of int
-        Of the output; a label of the same shape holds probabilities.
-    ignored : float or None
-        A label that does not count.
+    label, output (str): Names of the label and of the output that it is compared with.
+    classes: int
+    shape (tuple of int): Of the output; a label of the same shape holds probabilities.
+    ignored (float or None): A label that does not count.
     """
 
     label: str
@@ -78,11 +73,8 @@ class ClassLimit(NamedTuple):
 def class_limits(symbol, output_shapes):
     """The ClassLimit of each output of a classifying loss whose label is an argument.
 
-    Parameters
-    ----------
-    symbol : Symbol
-    output_shapes : list of (str, tuple)
-        Names and shapes of the outputs.
+    symbol: Symbol
+    output_shapes (list of (str, tuple)): Names and shapes of the outputs.
     """
     limits = []
     for (node, index), (output, shape) in zip(symbol.entries, output_shapes):
@@ -104,12 +96,9 @@ def label_check(limits, names, train_data):
 
     None, too, for an iterator over arrays, whose labels are all looked at here and now.
 
-    Parameters
-    ----------
-    limits : list of ClassLimit
-    names : list of str
-        Of a batch's labels.
-    train_data : DataIter
+    limits: list of ClassLimit
+    names (list of str): Of a batch's labels.
+    train_data: DataIter
     """
     if limits and isinstance(train_data, NDArrayIter):
         _check(limits, dict(train_data.label))

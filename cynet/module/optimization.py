@@ -34,23 +34,15 @@ class Optimization(ModuleShards):
     ) -> None:
         """Choose how ``update`` changes parameters.
 
-        Parameters
-        ----------
-        kvstore : str, KVStore or None
-            How several devices come to the same weights; one device needs none.
-        optimizer : str or Optimizer
-            A name gets ``rescale_grad=1/batch_size`` unless `optimizer_params` says otherwise.
-        optimizer_params : dict or pairs
-            For an optimizer given by name.
-        force_init : bool
-            Do it even if it has been done.
+        kvstore: How several devices come to the same weights; one device needs none.
+        optimizer: A name gets ``rescale_grad=1/batch_size`` unless `optimizer_params` says
+            otherwise.
+        optimizer_params: For an optimizer given by name.
+        force_init: Do it even if it has been done.
 
-        Raises
-        ------
-        CynetError
-            The module is not bound, or its parameters have no values yet.
-        ArgumentTypeError
-            `optimizer` is neither a name nor an Optimizer, or `optimizer_params` is not a dict.
+        Raises CynetError: the module is not bound, or its parameters have no values yet. Raises
+        ArgumentTypeError: `optimizer` is neither a name nor an Optimizer, or `optimizer_params` is
+        not a dict.
         """
         self._require_state("init_optimizer", "binded", "params_initialized")
         if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):

@@ -52,9 +52,7 @@ class Alone:
 class Ranks(Alone):
     """Several processes.
 
-    Parameters
-    ----------
-    store : DistKVStore
+    store: DistKVStore
     """
 
     def __init__(self, store):

@@ -238,15 +238,8 @@ def apply_settings(path, old, optimizer, now, wanted):
     wanted : Optimizer
         The one that was made for it.
 
-    Returns
-    -------
-    list of str
-        What has changed, in words.
-
-    Raises
-    ------
-    ArgumentError
-        Something else was asked for that cannot be changed: another optimizer, momentum, ...
+    Returns list of str: what has changed, in words. Raises ArgumentError: something else was asked
+    for that cannot be changed: another optimizer, momentum, ...
     """
     found = training_settings(optimizer, now["clip_global_norm"])
     old = found if old is None else old

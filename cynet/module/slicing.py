@@ -87,11 +87,8 @@ def _slice_batch(array, axis, part):
 def _merge_multi_context(outputs, major_axis):
     """For each output one array of the lists of all devices' arrays, on the first device.
 
-    Parameters
-    ----------
-    outputs : list of list of NDArray
-    major_axis : list of int
-        The batch axis of each; below 0 the first device's array is taken.
+    outputs: list of list of NDArray
+    major_axis (list of int): The batch axis of each; below 0 the first device's array is taken.
 
     Examples
     --------

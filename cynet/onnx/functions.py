@@ -13,11 +13,8 @@ from .importers import opset_of
 def body(reader, node):
     """The nodes that a node expands to.
 
-    Returns
-    -------
-    (list of NodeProto, int) or None
-        Nodes that read the node's inputs and make its outputs, and their opset; None where the node
-        is no function.
+    Returns (list of NodeProto, int) or None: Nodes that read the node's inputs and make its
+    outputs, and their opset; None where the node is no function.
     """
     if node.kind == "If" and node.domain in ("", "ai.onnx"):
         return _taken_branch(reader, node), node.opset

@@ -45,16 +45,11 @@ def exporter_of(prop):
 class Call:
     """One node of a symbol as an exporter sees it.
 
-    Attributes
-    ----------
-    op, name : str
-    prop : OperatorProperty
-        The parsed parameters are its attributes.
-    inputs : list of str
-        Names of values, arguments and then states.
-    shapes, out_shapes : list of tuple
-    dtypes : list of str
-        Of the inputs.
+    op, name: str
+    prop (OperatorProperty): The parsed parameters are its attributes.
+    inputs (list of str): Names of values, arguments and then states.
+    shapes, out_shapes: list of tuple
+    dtypes (list of str): Of the inputs.
     """
 
     def __init__(self, node, inputs, shapes, out_shapes, dtypes, out_dtypes):

@@ -239,12 +239,9 @@ class Node:
 class Reader:
     """Values of one graph while it is read: symbols, constants, shapes.
 
-    Attributes
-    ----------
-    params : dict of str to ndarray
-        What the symbols' variables hold.
-    integers : dict of (Symbol, Integers)
-        By the id of a node: weights in floats that are made of integers of 8 bits.
+    params (dict of str to ndarray): What the symbols' variables hold.
+    integers (dict of (Symbol, Integers)): By the id of a node: weights in floats that are made of
+        integers of 8 bits.
     """
 
     def __init__(self, library, model):

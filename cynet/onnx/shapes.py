@@ -59,16 +59,10 @@ class Shapes:
     def infer(self, node, constants):
         """Note the shapes of a node's outputs.
 
-        Parameters
-        ----------
-        node : Node
-        constants : dict of str to ndarray
-            Values that are known.
+        node: Node
+        constants (dict of str to ndarray): Values that are known.
 
-        Raises
-        ------
-        FormatError
-            The node gives a negative length.
+        Raises FormatError: the node gives a negative length.
         """
         helper = self._library.helper
         inputs, known = [], []

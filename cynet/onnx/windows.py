@@ -16,16 +16,11 @@ def lengths_of(node, i):
 def pads(node, spans, stride):
     """The padding before and behind each spatial axis.
 
-    Parameters
-    ----------
-    node : Node
-    spans : list of int
-        Length of a window, holes included.
-    stride : list of int
+    node: Node
+    spans (list of int): Length of a window, holes included.
+    stride: list of int
 
-    Returns
-    -------
-    before, behind : list of int
+    Returns before, behind : list of int.
     """
     n, auto = len(spans), node.choice("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
     found = list(node.get("pads", [0] * 2 * n))

@@ -27,10 +27,7 @@ def on_empty(
 ) -> Operator | None:
     """The Operator of `prop` if an input is empty; None if it is the ordinary one.
 
-    Raises
-    ------
-    ShapeError
-        When an output has elements that cannot be made of nothing.
+    Raises ShapeError when an output has elements that cannot be made of nothing.
     """
     if not prop.pure:  # a user's own code decides
         return None

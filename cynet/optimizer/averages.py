@@ -12,12 +12,9 @@ _MAX_WEIGHTS_PER_CALL = 64  # maximum of weights in one call of the operator
 class Averages:
     """Means of arrays by name, float32 (float64 of float64), where the arrays are.
 
-    Parameters
-    ----------
-    who : str
-        For messages.
-    decay : float, optional
-        The share that the mean keeps at each update; None: all that was seen counts the same.
+    who (str): For messages.
+    decay (float, optional): The share that the mean keeps at each update; None: all that was seen
+        counts the same.
     """
 
     def __init__(self, who, decay=None):

@@ -21,21 +21,11 @@ def check_real(what, value):
 def check_settings(klass, args, kwargs):
     """Refuse settings that the constructor of `klass` does not take.
 
-    Parameters
-    ----------
-    args, kwargs : tuple, dict
-        What it is made with.
+    args, kwargs (tuple, dict): What it is made with.
 
-    Returns
-    -------
-    dict
-        The same by name.
-
-    Raises
-    ------
-    ArgumentTypeError
-        Of a name that no ``__init__`` of the class has (with the near ones), and of anything but a
-        number where one of cynet's own classes takes a number.
+    Returns dict: the same by name. Raises ArgumentTypeError: of a name that no ``__init__`` of the
+    class has (with the near ones), and of anything but a number where one of cynet's own classes
+    takes a number.
     """
     known, numbers, order = _accepted_settings(klass)
     given = {**dict(zip(order, args)), **kwargs}
@@ -59,17 +49,11 @@ def check_settings(klass, args, kwargs):
 def warn_of_two_rates(name, rate, scheduler, given=True, schedule_counts=False):
     """Warn if the learning rates of an optimizer and its schedule differ, and say which one counts.
 
-    Parameters
-    ----------
-    name : str
-        The optimizer.
-    rate : float
-        Its learning_rate, that of the schedule from now on.
-    scheduler : callable
-    given : bool
-        Somebody chose `rate`; else it is the class's default.
-    schedule_counts : bool
-        The optimizer leaves the schedule its rate.
+    name (str): The optimizer.
+    rate (float): Its learning_rate, that of the schedule from now on.
+    scheduler: callable
+    given (bool): Somebody chose `rate`; else it is the class's default.
+    schedule_counts (bool): The optimizer leaves the schedule its rate.
     """
     own = getattr(scheduler, "base_lr", None)
     fixed = getattr(scheduler, "base_lr_orig", own if schedule_counts else None)

@@ -4,9 +4,7 @@
 class Snapshot:
     """States, counts and numbers of Updaters that share one optimizer.
 
-    Parameters
-    ----------
-    updaters : list of Updater
+    updaters: list of Updater
     """
 
     def __init__(self, updaters):

@@ -40,13 +40,9 @@ _GROUPS = ("_group_rates", "_group_decays")  # tables by name, of Trainers with 
 def pack(states, optimizer=None, pair=None):
     """The file of states (dict of key to None, NDArray or nested tuples), as chunks of bytes.
 
-    Parameters
-    ----------
-    states : dict
-    optimizer : Optimizer, optional
-        Whose settings and counts are kept, too.
-    pair : dict, optional
-        ``params`` and ``saved`` of the header.
+    states: dict
+    optimizer (Optimizer, optional): Whose settings and counts are kept, too.
+    pair (dict, optional): ``params`` and ``saved`` of the header.
     """
     arrays = []
 
@@ -77,16 +73,10 @@ def pack(states, optimizer=None, pair=None):
 def unpack(content, user=None):
     """(states, optimizer or None) from the bytes of :func:`pack`.
 
-    Parameters
-    ----------
-    content : bytes
-    user : Optimizer, optional
-        Whose states they become where the bytes hold no optimizer.
+    content: bytes
+    user (Optimizer, optional): Whose states they become where the bytes hold no optimizer.
 
-    Raises
-    ------
-    FormatError
-        When anything in the bytes does not fit together.
+    Raises FormatError when anything in the bytes does not fit together.
     """
     if not isinstance(content, (bytes, bytearray, memoryview)):
         raise ArgumentTypeError(f"optimizer states are bytes, got {type(content).__name__}")

@@ -70,9 +70,7 @@ class RecordFile:
     Threads may read at offsets at once: nothing that they share is changed. One that reads while
     another one closes the file gets its record, or a StateError.
 
-    Parameters
-    ----------
-    path : str or path
+    path: str or path
     """
 
     def __init__(self, path):
@@ -165,16 +163,10 @@ class RecordFile:
     def read(self, offset, ahead=_READ_AHEAD_BYTES):
         """(record, offset of the next one); (None, offset) at the end of the file.
 
-        Parameters
-        ----------
-        offset : int
-        ahead : int
-            How many bytes to read at once; 0 where the next record will be another one.
+        offset: int
+        ahead (int): How many bytes to read at once; 0 where the next record will be another one.
 
-        Raises
-        ------
-        FormatError
-            When there is no whole record at the offset.
+        Raises FormatError when there is no whole record at the offset.
         """
         pieces, behind = [], offset
         ahead = 0 if self._large else ahead
@@ -193,11 +185,7 @@ class RecordFile:
     def read_at(self, offset):
         """(record, offset of the next one) at an offset from an index.
 
-        Raises
-        ------
-        BoundsError
-            When the offset is past the end of the file.
-        FormatError
+        Raises BoundsError when the offset is past the end of the file. Raises FormatError.
         """
         found = self.read(offset, 0) if 0 <= offset <= self.size else (None, offset)
         if found[0] is None:
@@ -243,10 +231,7 @@ class RecordFile:
     def offsets(self, skip=None):
         """Return where each record begins, found by the headers alone.
 
-        Parameters
-        ----------
-        skip : callable, optional
-            Called with each FormatError; without it the first one is raised.
+        skip (callable, optional): Called with each FormatError; without it the first one is raised.
         """
         at = 0
         while True:

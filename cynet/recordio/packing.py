@@ -90,10 +90,7 @@ HEADER_SIZE = _HEADER.size
 def read_header(beginning, length):
     """The header of a record of `length` bytes, from its first bytes.
 
-    Raises
-    ------
-    FormatError
-        When the record is shorter than its header and its label.
+    Raises FormatError when the record is shorter than its header and its label.
     """
     if length < HEADER_SIZE:
         raise FormatError(

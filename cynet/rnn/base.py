@@ -19,16 +19,12 @@ if TYPE_CHECKING:
 def normalize_inputs(length, inputs, layout, merge, in_layout=None):
     """(sequence, its time axis): one symbol or a list of symbols, according to `merge`.
 
-    Parameters
-    ----------
-    length : int
-    inputs : Symbol or list of Symbol
-    layout : str
-        ``'NTC'`` or ``'TNC'``, of what is returned.
-    merge : bool or None
-        True: one symbol, False: a list of one for each step, None: as `inputs` is.
-    in_layout : str, optional
-        Of `inputs`; `layout` by default.
+    length: int
+    inputs: Symbol or list of Symbol
+    layout (str): ``'NTC'`` or ``'TNC'``, of what is returned.
+    merge (bool or None): True: one symbol, False: a list of one for each step, None: as `inputs`
+        is.
+    in_layout (str, optional): Of `inputs`; `layout` by default.
     """
     if not isinstance(inputs, (Symbol, list, tuple)):
         raise ArgumentTypeError(f"unroll: inputs must be symbols, got {shown(inputs)}")

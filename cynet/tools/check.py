@@ -157,20 +157,10 @@ class _Uses(ast.NodeVisitor):
 def check_file(path):
     """The names of MXNet or cynet in a file that are not here.
 
-    Parameters
-    ----------
-    path : str or Path
-        A Python file.
+    path (str or Path): A Python file.
 
-    Returns
-    -------
-    list of (int, str)
-        Line and sentence of each use, in the order of the lines.
-
-    Raises
-    ------
-    CynetError
-        The file cannot be parsed; the message has the line.
+    Returns list of (int, str): Line and sentence of each use, in the order of the lines. Raises
+    CynetError: the file cannot be parsed; the message has the line.
     """
     text = Path(path).read_bytes()
     try:

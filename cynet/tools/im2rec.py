@@ -164,10 +164,7 @@ def read_entries(path):
 def write_records(path, options):
     """The records and the index of a list file; how many images could not be read.
 
-    Raises
-    ------
-    FormatError
-        None of them could be read.
+    Raises FormatError: none of them could be read.
     """
     name, entries = os.path.splitext(path)[0], read_entries(path)
     failed = 0

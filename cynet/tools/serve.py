@@ -92,12 +92,7 @@ class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpF
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the command line.
-
-    Returns
-    -------
-    argparse.ArgumentParser
-    """
+    """The parser of the command line."""
     found = argparse.ArgumentParser(
         prog="python -m cynet.tools.serve", description=__doc__, formatter_class=_Help
     )
@@ -176,10 +171,7 @@ def parser() -> argparse.ArgumentParser:
 def application(args: argparse.Namespace) -> Application:
     """The application of a command line.
 
-    Parameters
-    ----------
-    args : argparse.Namespace
-        What `parser` read.
+    args: What `parser` read.
     """
     models = dict([(args.name, args.model), *args.also])
     if len(models) < 1 + len(args.also):
@@ -223,17 +215,11 @@ def application(args: argparse.Namespace) -> Application:
 def serve(app: Application, args: argparse.Namespace) -> int:
     """Listen until SIGTERM or SIGINT; then answer the requests under way, and return.
 
-    Parameters
-    ----------
-    app : Application
-        Or another WSGI application that has its `close` and `max_body`.
-    args : argparse.Namespace
-        What `parser` read.
+    app: Or another WSGI application that has its `close` and `max_body`.
+    args: What `parser` read.
 
-    Returns
-    -------
-    int
-        The exit status: 1 if something could not be answered within ``args.grace`` seconds.
+    Returns int: the exit status: 1 if something could not be answered within ``args.grace``
+    seconds.
     """
     server = Server(app, args.host, args.port, args.threads, args.connections, args.idle)
     begun: list[float] = []
@@ -259,15 +245,9 @@ def serve(app: Application, args: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
 
-    Parameters
-    ----------
-    argv : list of str, optional
-        Arguments; those of the process by default.
+    argv: Arguments; those of the process by default.
 
-    Returns
-    -------
-    int
-        The exit status.
+    Returns int: the exit status.
     """
     args = parser().parse_args(argv)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")

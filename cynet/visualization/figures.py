@@ -9,10 +9,7 @@ _FIGURE_WIDTH, _FIGURE_HEIGHT = 4.5, 3.2  # size of one picture in inches
 def new_figure(purpose, count=1):
     """A Figure of `count` pictures side by side, and their Axes.
 
-    Parameters
-    ----------
-    purpose : str
-        Who draws, for the error where matplotlib is missing.
+    purpose (str): Who draws, for the error where matplotlib is missing.
     """
     figure = optional("matplotlib.figure", purpose).Figure(
         figsize=(_FIGURE_WIDTH * count, _FIGURE_HEIGHT), layout="constrained"

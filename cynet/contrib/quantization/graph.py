@@ -167,13 +167,9 @@ def _is_layer(prop):
 def apply_calibration(heads, limits, dtype="auto"):
     """The outputs of a Quantizer's graph with the limits of a calibration.
 
-    Parameters
-    ----------
-    heads : list of entries
-    limits : dict
-        Output of the float graph to the least and largest value that it is to have.
-    dtype : str
-        ``'int8'``, ``'uint8'`` or ``'auto'``.
+    heads: list of entries
+    limits (dict): Output of the float graph to the least and largest value that it is to have.
+    dtype (str): ``'int8'``, ``'uint8'`` or ``'auto'``.
     """
     nodes = topological_order(heads)
     wanted = {}  # id of an int8 layer -> its limits, where its output is read in 8 bits

@@ -22,18 +22,11 @@ def is_layer(node):
 class Layer:
     """A layer of the float graph: the nodes that form it.
 
-    Attributes
-    ----------
-    node : Node
-        The convolution or FullyConnected.
-    norm : Node or None
-        The BatchNorm that is folded into it.
-    residual : entry or None
-        What is added behind it.
-    bounds : (float or None, float or None)
-        The least and largest value of its output.
-    end : Node
-        The last of its nodes, whose output 0 is the layer's.
+    node (Node): The convolution or FullyConnected.
+    norm (Node or None): The BatchNorm that is folded into it.
+    residual (entry or None): What is added behind it.
+    bounds ((float or None, float or None)): The least and largest value of its output.
+    end (Node): The last of its nodes, whose output 0 is the layer's.
     """
 
     def __init__(self, node):
@@ -104,15 +97,10 @@ class Uses:
 def find_layers(nodes, heads, params, excluded):
     """The layers to be quantized, in a dict by the id of their ends.
 
-    Parameters
-    ----------
-    nodes : list of Node
-        In topological order.
-    heads : list of entries
-    params : dict
-        Name of a parameter or state to its array.
-    excluded : callable
-        Whether a node is to stay as it is.
+    nodes (list of Node): In topological order.
+    heads: list of entries
+    params (dict): Name of a parameter or state to its array.
+    excluded (callable): Whether a node is to stay as it is.
     """
     uses, taken, found = Uses(nodes, heads), set(), {}
     place = {id(node): i for i, node in enumerate(nodes)}

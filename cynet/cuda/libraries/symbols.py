@@ -15,16 +15,9 @@ _SYMBOLS = 2  # SHT_SYMTAB
 def kernel_symbols(image):
     """The kernels of a 64-bit little-endian ELF image.
 
-    Returns
-    -------
-    dict
-        Name as in the source (``axpy``, ``scale<float>``, without the types of arguments, no
-        space but between words and after commas) to the symbol that the driver looks up.
-
-    Raises
-    ------
-    KernelError
-        When it is no such image.
+    Returns dict: name as in the source (``axpy``, ``scale<float>``, without the types of arguments,
+    no space but between words and after commas) to the symbol that the driver looks up. Raises
+    KernelError when it is no such image.
     """
     if image[:6] != b"\x7fELF\x02\x01":
         raise KernelError(f"expected a 64-bit ELF image of the compiler, got {image[:6]!r}")

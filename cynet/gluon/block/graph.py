@@ -177,14 +177,10 @@ class _Constant:
 class BoundGraph:
     """A Graph with the CachedOp that runs it, and the sources of the CachedOp's inputs.
 
-    Parameters
-    ----------
-    block : HybridBlock
-    graph : Graph
-    arenas : dict
-        Idle arenas of the CachedOps of all graphs of the Block.
-    arrays : list of NDArray
-        Of the first call.
+    block: HybridBlock
+    graph: Graph
+    arenas (dict): Idle arenas of the CachedOps of all graphs of the Block.
+    arrays (list of NDArray): Of the first call.
     """
 
     def __init__(self, block, graph, arenas, arrays):
@@ -282,18 +278,12 @@ class BoundGraph:
 class HookedGraph:
     """A graph with the outputs of all its operators, and the hook to call with them.
 
-    Parameters
-    ----------
-    symbol : Symbol
-    callback : callable
-        ``callback(name, operator, array)``.
-    monitor_all : bool
-        Tell of the inputs, too.
+    symbol: Symbol
+    callback (callable): ``callback(name, operator, array)``.
+    monitor_all (bool): Tell of the inputs, too.
 
-    Attributes
-    ----------
-    symbol : Symbol
-        All outputs of all operators, then those of the graph.
+    Attributes:
+    symbol (Symbol): All outputs of all operators, then those of the graph.
     """
 
     def __init__(self, symbol, callback, monitor_all):

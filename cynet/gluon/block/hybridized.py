@@ -31,11 +31,8 @@ class Hybridized:
     where the Block looked at shapes, for each of those. It is traced anew when the Block, or one
     inside, was changed.
 
-    Parameters
-    ----------
-    block : HybridBlock
-    graph : Graph, optional
-        The only one, of a SymbolBlock.
+    block: HybridBlock
+    graph (Graph, optional): The only one, of a SymbolBlock.
     """
 
     def __init__(self, block, graph=None):

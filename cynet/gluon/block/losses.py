@@ -26,16 +26,10 @@ def without_labels(symbol, given):
     """The symbol with the output of each loss in place of the loss, for losses whose label is not
     `given`.
 
-    Parameters
-    ----------
-    symbol : Symbol
-    given : iterable of str
-        Names of variables that have values, whatever reads them.
+    symbol: Symbol
+    given (iterable of str): Names of variables that have values, whatever reads them.
 
-    Returns
-    -------
-    Symbol
-        `symbol` itself where every label is given.
+    Returns Symbol: `symbol` itself where every label is given.
     """
     heads, _ = copy_graph(symbol.entries)
     read = _read_by_outputs(heads) | set(given)

@@ -24,13 +24,9 @@ class BlockScope:
     def create(prefix, params, hint):
         """(prefix, ParameterDict) of a new Block.
 
-        Parameters
-        ----------
-        prefix : str or None
-            As the user gave it; None makes one up from `hint` and a number.
-        params : ParameterDict or None
-            Whose parameters the Block shares.
-        hint : str
+        prefix (str or None): As the user gave it; None makes one up from `hint` and a number.
+        params (ParameterDict or None): Whose parameters the Block shares.
+        hint: str
         """
         scope = getattr(_current, "value", None)
         outer = "" if scope is None else scope._block.prefix

@@ -64,9 +64,7 @@ def _take_apart(value, arrays, where):
 def refuse_mixture(args, name):
     """Raise where arrays of mx.nd and of mx.np are given together, in nested lists too.
 
-    Raises
-    ------
-    ArgumentTypeError
+    Raises ArgumentTypeError.
     """
     faces = {}
     _add_faces(args, faces)

@@ -31,16 +31,11 @@ class UntraceableError(NotImplementedForSymbol):
 class Trace:
     """The state of one trace: shapes and dtypes of its variables, arrays that became constants.
 
-    Parameters
-    ----------
-    shapes : dict of str to tuple
-        Of variables.
-    types : dict of str to dtype
-    params : sequence of Parameter
-    context : Context, optional
-        Of the call that is traced.
-    kind : type, optional
-        Class of the symbols, `Traced` or a subclass.
+    shapes (dict of str to tuple): Of variables.
+    types: dict of str to dtype
+    params: sequence of Parameter
+    context (Context, optional): Of the call that is traced.
+    kind (type, optional): Class of the symbols, `Traced` or a subclass.
     """
 
     def __init__(self, shapes, types, params=(), context=None, kind=None):
@@ -378,10 +373,8 @@ def _called(operator, *args, **kwargs):
 def call_binary(row, lhs, rhs):
     """A function of two operands, at least one of them a symbol; None if there is none.
 
-    Parameters
-    ----------
-    row : faces.Binary
-    lhs, rhs : Traced, NDArray or number
+    row: faces.Binary
+    lhs, rhs: Traced, NDArray or number
     """
     if not isinstance(lhs, Symbol) and not isinstance(rhs, Symbol):
         return None

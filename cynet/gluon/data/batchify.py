@@ -26,10 +26,7 @@ __all__ = ["AsList", "Group", "Pad", "Stack", "default_batchify_fn", "default_mp
 def host_array(values):
     """An NDArray of a NumPy array's dtype over its memory, or of a copy where that cannot be.
 
-    Raises
-    ------
-    ArgumentTypeError
-        No NDArray has the dtype of `values`.
+    Raises ArgumentTypeError: no NDArray has the dtype of `values`.
     """
     _check_dtype(values)
     if values.size and values.flags.writeable and values.flags.c_contiguous and values.base is None:

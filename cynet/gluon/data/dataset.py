@@ -322,12 +322,8 @@ class _First:
 class _DownloadedDataset(Dataset):
     """Samples and labels in memory, as `_get_data` of a subclass reads them.
 
-    Parameters
-    ----------
-    root : str
-        Folder of its files.
-    transform : callable or None
-        A function of a sample and its label.
+    root (str): Folder of its files.
+    transform (callable or None): A function of a sample and its label.
     """
 
     def __init__(self, root, transform):

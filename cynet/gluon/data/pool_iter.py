@@ -47,24 +47,13 @@ def _thread_worker_fn(samples: Any, batchify_fn: Callable[[list[Any]], Any], dat
 class _MultiWorkerIter:
     """Batches that a pool of workers makes ahead, in order.
 
-    Parameters
-    ----------
-    worker_pool : multiprocessing.Pool, or a ThreadPool
-    batchify_fn : callable
-    batch_sampler : Sampler
-        Gives lists of indices.
-    pin_memory : bool
-    pin_device_id : int
-    worker_fn : callable
-        ``worker_fn(indices, batchify_fn, dataset)`` gives a batch; without a `dataset` pickled.
-    prefetch : int
-        Batches that are begun at once.
-    dataset : Dataset, optional
-        Of threads.
-    data_loader : DataLoader, optional
-        Kept alive as long as this iterator.
-    timeout : float
-        Seconds.
+    batch_sampler: Gives lists of indices.
+    worker_fn: ``worker_fn(indices, batchify_fn, dataset)`` gives a batch; without a `dataset`
+        pickled.
+    prefetch: Batches that are begun at once.
+    dataset: Of threads.
+    data_loader: Kept alive as long as this iterator.
+    timeout: Seconds.
     """
 
     def __init__(

@@ -18,16 +18,10 @@ if TYPE_CHECKING:
 def share(graph: Graph) -> Graph:
     """Let the users of a step that repeats an earlier one read the earlier one's outputs.
 
-    Parameters
-    ----------
-    graph : Graph
-        Forward steps only.
+    graph: Forward steps only.
 
-    Returns
-    -------
-    Graph
-        The same graph, without the repeated steps. An output of the graph keeps its step: it has
-        memory of its own to fill.
+    Returns Graph: the same graph, without the repeated steps. An output of the graph keeps its
+    step: it has memory of its own to fill.
     """
     first: dict[Any, Step] = {}
     same: dict[Value, Value] = {}

@@ -18,17 +18,11 @@ LARGEST = 1 << 20  # bytes of a constant: a larger one is cheaper to compute aga
 def fold(graph: Graph) -> Graph:
     """Move the steps whose result is always the same from the plan to ``graph.constant_steps``.
 
-    Parameters
-    ----------
-    graph : Graph
-        Forward steps only.
+    graph: Forward steps only.
 
-    Returns
-    -------
-    Graph
-        The same graph. What the moved steps make is of kind ``const``.
-        Not moved are operators with random numbers, states or Python, outputs of the graph, and
-        what makes more than `LARGEST` bytes for the others to read.
+    Returns Graph: the same graph. What the moved steps make is of kind ``const``. Not moved are
+    operators with random numbers, states or Python, outputs of the graph, and what makes more than
+    `LARGEST` bytes for the others to read.
     """
     made: set[Value] = set()
     constant: dict[Step, None] = {}

@@ -38,16 +38,10 @@ SPARE = 1 << 18  # bytes by which chains may raise the peak: a fraction of a sec
 def chain(graph):
     """Join elementwise steps of `graph`.
 
-    Parameters
-    ----------
-    graph : Graph
-        With its backward steps, if any.
+    graph (Graph): With its backward steps, if any.
 
-    Returns
-    -------
-    Graph
-        The same graph with fewer steps. Chains that would make the peak of memory higher, by more
-        than SPARE, are left apart.
+    Returns Graph: the same graph with fewer steps. Chains that would make the peak of memory
+    higher, by more than SPARE, are left apart.
     """
     copies = computed_by_readers(graph)
     touching = _touching(graph.steps)

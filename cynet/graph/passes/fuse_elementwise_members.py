@@ -85,20 +85,13 @@ class Group:
 class Member:
     """A step as the pass sees it.
 
-    Attributes
-    ----------
-    step : Step
-    loops : list of (Loop, bool)
-        Over Values; whether the loop adds to its target.
-    rows : dict of Value to Rows
-        Operands of the loops that repeat.
-    moves : list of Move
-    joins : bool
-        False: no loops and no pieces, or such that cannot be in a chain.
-    group : Group
-        Of this member, and of what joins it.
-    dense : set of roots
-        Whole arrays it touches.
+    step: Step
+    loops (list of (Loop, bool)): Over Values; whether the loop adds to its target.
+    rows (dict of Value to Rows): Operands of the loops that repeat.
+    moves: list of Move
+    joins (bool): False: no loops and no pieces, or such that cannot be in a chain.
+    group (Group): Of this member, and of what joins it.
+    dense (set of roots): Whole arrays it touches.
     """
 
     def __init__(self, step):

@@ -21,17 +21,11 @@ COPIES = {("unary", "identity"), ("unary_grad", "one"), ("binary_grad", "grad_on
 def step_of(members, touching):
     """One step for all `members`.
 
-    Parameters
-    ----------
-    members : list of Member
-        In the order of their steps, all of one group.
-    touching : dict
-        Root to the set of steps that touch it.
+    members (list of Member): In the order of their steps, all of one group.
+    touching (dict): Root to the set of steps that touch it.
 
-    Returns
-    -------
-    Step or None
-        None where nothing is computed, or where it would take too many registers or arrays.
+    Returns Step or None: None where nothing is computed, or where it would take too many registers
+    or arrays.
     """
     if not any(member.loops for member in members):
         return None

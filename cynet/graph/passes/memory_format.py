@@ -26,15 +26,9 @@ class _ColumnsAsChannels(get_operator("_channels_last").prop):
 def layout(graph):
     """Give the values of `graph` their memory order.
 
-    Parameters
-    ----------
-    graph : Graph
-        Forward steps only.
+    graph (Graph): Forward steps only.
 
-    Returns
-    -------
-    Graph
-        The same graph; steps have the properties of the order they work in.
+    Returns Graph: the same graph; steps have the properties of the order they work in.
     """
     return _Layout(graph).run()
 

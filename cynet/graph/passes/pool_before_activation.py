@@ -21,15 +21,9 @@ _MONOTONIC_ACTIVATIONS = frozenset(("relu", "sigmoid", "softrelu", "softsign", "
 def commute(graph: Graph) -> Graph:
     """Exchange each activation and the max pooling behind it in `graph`.
 
-    Parameters
-    ----------
-    graph : Graph
-        Forward steps only.
+    graph: Forward steps only.
 
-    Returns
-    -------
-    Graph
-        The same graph.
+    Returns Graph: the same graph.
     """
     readers, writer = graph.neighbours()
     gone: set[Step] = set()

@@ -35,15 +35,10 @@ ARRAYS = (ARG, AUX, CONST)
 def pack(graph: Graph) -> Graph:
     """Give the steps of `graph` packed weights.
 
-    Parameters
-    ----------
-    graph : Graph
-        Forward steps only, after the layout and fuse passes.
+    graph: Forward steps only, after the layout and fuse passes.
 
-    Returns
-    -------
-    Graph
-        The same graph. A weight that a kept step makes, for this reader alone, is no longer kept.
+    Returns Graph: the same graph. A weight that a kept step makes, for this reader alone, is no
+    longer kept.
     """
     readers, writer = graph.neighbours()
     moved = graph.moved_states()

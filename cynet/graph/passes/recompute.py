@@ -37,15 +37,9 @@ ROUND = 0.04  # share of the bytes to free at one step before the peak is search
 def mirror(graph):
     """Let backward recompute values that would otherwise wait for it in memory.
 
-    Parameters
-    ----------
-    graph : Graph
-        With its backward steps.
+    graph (Graph): With its backward steps.
 
-    Returns
-    -------
-    Graph
-        The same graph; repeated steps stand among the backward steps.
+    Returns Graph: the same graph; repeated steps stand among the backward steps.
     """
     if len(graph.steps) == graph.n_forward:
         return graph

@@ -62,14 +62,9 @@ def slices_and_cuts(data, weight, out):
 
     Two threads decide which ways are too slow, more threads which of the others is taken.
 
-    Parameters
-    ----------
-    data, weight, out : tuple of int
-        Shapes, as a Convolution takes them.
+    data, weight, out (tuple of int): Shapes, as a Convolution takes them.
 
-    Returns
-    -------
-    (int, int)
+    Returns (int, int).
     """
     if prod(weight) * out[0] * prod(out[2:]) < SHARED_CONVOLUTION:
         return 1, 1
@@ -98,9 +93,7 @@ def _divisors(n, least, maximum, multiple=1):
 def stacks_rows_and_columns(stack, m, n, k):
     """Return how many parts the stack, the rows and the columns of products (m, k) (k, n) have.
 
-    Returns
-    -------
-    (int, int, int)
+    Returns (int, int, int).
     """
     if stack * m * n * k < SHARED_MATMUL:
         return 1, 1, 1

@@ -166,10 +166,7 @@ def all_rows(array):
     """The dense array that a row_sparse one with all rows consists of, to be changed in place;
     dense ones, tuples of arrays and None as they are.
 
-    Raises
-    ------
-    ArgumentError
-        A row is missing, so that there is no memory for its new values.
+    Raises ArgumentError: a row is missing, so that there is no memory for its new values.
     """
     if isinstance(array, (tuple, list)):
         return tuple(map(all_rows, array))

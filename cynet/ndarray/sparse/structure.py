@@ -92,10 +92,7 @@ def _check_safe(indices, indptr, shape):
 def sorted_csr(indices, indptr, shape, nnz):
     """Indices that rise in each row, and the order of the values for them: None where it stays.
 
-    Raises
-    ------
-    ArgumentError
-        When it is no structure of a csr matrix, or an element is there twice.
+    Raises ArgumentError when it is no structure of a csr matrix, or an element is there twice.
     """
     _check_ends(indices, indptr, shape, nnz)
     _check_safe(indices, indptr, shape)

@@ -72,15 +72,10 @@ class Form(NamedTuple):
 def join(found, reader):
     """The Symbol that computes the same by int8 layers, where it can.
 
-    Parameters
-    ----------
-    found : Symbol
-    reader : Reader
-        With the parameters, to which those of the layers come.
+    found: Symbol
+    reader (Reader): With the parameters, to which those of the layers come.
 
-    Returns
-    -------
-    Symbol
+    Returns Symbol.
     """
     if not any(_is_operator(node, DEQUANTIZE) for node in topological_order(found.entries)):
         return found

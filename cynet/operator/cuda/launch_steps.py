@@ -90,25 +90,18 @@ class Check(NamedTuple):
 class Launch:
     """One launch of a kernel.
 
-    Parameters
-    ----------
-    source, instance : str
-        Which kernel: of ``cuda/kernels/SOURCE.cu``, as `families.instances` lists it.
-    arguments : sequence
-        What it takes (above).
-    grid, block : tuple of 3 ints
-    shared : int
-        Bytes of dynamic shared memory.
-    to : (int, int), optional
-        The first array, and how many, whose requests the launch serves: it runs unless all of them
-        are null, and ``ADD`` is that of the first. By default the first OUT (IN_GRAD in backward)
-        among the arguments; ``(0, 0)`` for a launch that always runs.
-    when : tuple of str
-        ``'write'``, ``'add'``: only for that request; ``'training'``, ``'predicting'``.
-    sized : bool
-        The grid follows from the size of OUT[0] in the call.
-    dtype : str, optional
-        Only where OUT[0] has that dtype in the call.
+    source, instance (str): Which kernel: of ``cuda/kernels/SOURCE.cu``, as `families.instances`
+        lists it.
+    arguments (sequence): What it takes (above).
+    grid, block: tuple of 3 ints
+    shared (int): Bytes of dynamic shared memory.
+    to ((int, int), optional): The first array, and how many, whose requests the launch serves: it
+        runs unless all of them are null, and ``ADD`` is that of the first. By default the first OUT
+        (IN_GRAD in backward) among the arguments; ``(0, 0)`` for a launch that always runs.
+    when (tuple of str): ``'write'``, ``'add'``: only for that request; ``'training'``,
+        ``'predicting'``.
+    sized (bool): The grid follows from the size of OUT[0] in the call.
+    dtype (str, optional): Only where OUT[0] has that dtype in the call.
     """
 
     def __init__(

@@ -26,18 +26,12 @@ _CPU_CONTEXT = Context("cpu")
 def register_form(*classes, checks=True):
     """Register the builder of these operators' GPU form.
 
-    Parameters
-    ----------
-    classes : type
-        Properties of operators; a class that is no operator itself stands for all that derive from
-        it and have no form of their own. Or the class of `gpu` of declarations.
-    checks : bool
-        Make the operator for the CPU first, so that dtypes and parameters are refused alike.
+    classes (type): Properties of operators; a class that is no operator itself stands for all that
+        derive from it and have no form of their own. Or the class of `gpu` of declarations.
+    checks (bool): Make the operator for the CPU first, so that dtypes and parameters are refused
+        alike.
 
-    Raises
-    ------
-    ArgumentError
-        When a class has a form already.
+    Raises ArgumentError when a class has a form already.
     """
 
     def register(builder):
@@ -76,10 +70,7 @@ def build(
 ) -> Operator:
     """The Operator that computes `prop` on the Device `on`.
 
-    Raises
-    ------
-    ArgumentError
-        The operator has no form for GPUs.
+    Raises ArgumentError: the operator has no form for GPUs.
     """
     form = form_of(prop)
     if form is None:

@@ -40,10 +40,7 @@ def callback(owner, method):
 class Checker:
     """Asks one object or class of a user.
 
-    Parameters
-    ----------
-    where : str
-        What messages call it: ``"custom operator 'softmax'"``.
+    where (str): What messages call it: ``"custom operator 'softmax'"``.
     """
 
     def __init__(self, where):

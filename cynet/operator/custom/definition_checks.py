@@ -31,12 +31,9 @@ def register_property(name, cls):
 
     Under a name that a user registered before, nodes made from now on are of the new class.
 
-    Raises
-    ------
-    ArgumentError
-        The name of a built-in operator, names that appear twice, dependencies and in-place pairs on
-        arrays that do not exist, in-place pairs of different sizes; as far as it can be asked with
-        every parameter at its default. The rest is refused when a node is made.
+    Raises ArgumentError: the name of a built-in operator, names that appear twice, dependencies and
+    in-place pairs on arrays that do not exist, in-place pairs of different sizes; as far as it can
+    be asked with every parameter at its default. The rest is refused when a node is made.
     """
     refuse_builtin(name)
     body = {

@@ -80,12 +80,7 @@ class MobileNet(Network):
 class LinearBottleneck(HybridBlock):
     """Wide inside and narrow outside, without an activation at the narrow ends.
 
-    Parameters
-    ----------
-    in_channels, channels : int
-    t : int
-        How many times as wide it is inside.
-    stride : int
+    t: How many times as wide it is inside.
     """
 
     def __init__(self, in_channels: int, channels: int, t: int, stride: int, **kwargs: Any) -> None:
