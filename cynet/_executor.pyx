@@ -30,6 +30,7 @@ from .graph.row_gradients import gradients_by_rows
 from .graph.accesses import meet, touched
 
 live_plans = live_counter()
+
 # Positions in Tables.keep.
 cdef enum:
     LABELS = 0

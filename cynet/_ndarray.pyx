@@ -27,6 +27,7 @@ from .base.dtype import BFLOAT16, SCALAR_TYPES
 from .base.errors import (
     ArgumentError, ArgumentTypeError, HostMemoryError, OperatorError, OutOfMemoryError, ShapeError,
     SizeError, shown)
+
 # No array has more elements: that many doubles are counted in 63 bits with some to spare.
 MAX_ELEMENTS = 1 << 56
 cdef double _MOST = MAX_ELEMENTS

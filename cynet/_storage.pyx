@@ -9,6 +9,7 @@ from .storage.pools cimport (
     KEEPS_MEMORY, LARGE, LEAST_KEPT, Lock, MIDDLE, Node, PATIENCE, SOON, TYPES, cynet_at_fork,
     cynet_host_alloc, cynet_host_free, cynet_host_memory, cynet_limit_block, cynet_log2, cynet_page
 )
+
 from .base import config
 from .context import Context, load_gpu_backend
 from .base.errors import ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, shown

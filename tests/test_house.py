@@ -35,13 +35,11 @@ FLOORS = {
     "launch serving __main__ numpy_dispatch_protocol numpy_op_signature _numpy_op_doc",
 }
 FLOOR_OF = {name: floor for floor, names in FLOORS.items() for name in names.split()}
-MAX_LONG_FILES = {"the package": 5, "tests": 7}  # of more than 600 lines
 FUNCTION = re.compile(r"^( *)(?:async def|def|cdef|cpdef)\b(?! class).*?(\w+)\(")
 # Functions of more than 80 lines, and why they stay whole.
 LONG_FUNCTIONS = {
     "executor/bind.py:simple_bind": "MXNet's 15 arguments; an argument's arrays are made alike",
     "onnx/export.py:export_model": "MXNet's arguments, each checked before a node is written",
-    "autograd/_walk.pyx:backward_call": "an operator of the walk; its cases share 20 C variables",
     "ndarray/_call.pyx:invoke": "the hot path of a call: a further function would cost 30 ns",
     "optimizer/_joined.pyx:__init__": "it takes over the fields of the updates that it joins",
 }
@@ -200,14 +198,14 @@ def test_programs_leave_no_files_at_the_top():
 
 
 def test_files_are_short():
-    """Above 600 lines a file is likely to hold two concepts; what is above 1,000 is split."""
+    """Above 600 lines a file is likely to hold two concepts: few do. Above 1,000 it is split, and
+    none ends at 600, as one does that was cut to fit."""
     paths = files(*PACKAGES, "tests", "examples", "benchmarks", ".ci")
     lengths = {str(path): (ROOT / path).read_text().count("\n") for path in paths}
     assert not {path: lines for path, lines in lengths.items() if lines > 1000}
+    assert not {path: lines for path, lines in lengths.items() if lines == 600}
     long = {path: lines for path, lines in lengths.items() if lines > 600}
-    tests = [path for path in long if path.startswith("tests")]
-    counts = {"the package": len(long) - len(tests), "tests": len(tests)}
-    assert all(counts[part] <= most for part, most in MAX_LONG_FILES.items()), long
+    assert len(long) <= len(lengths) / 100, long
     assert (ROOT / "setup.py").read_text().count("\n") <= 180
 
 

@@ -26,6 +26,7 @@ from .._typedefs cimport RunContext, kGPU
 
 from ..base.errors import OperatorError, describe_error, of_user, wrap_error
 
+
 cdef extern from "Python.h":
     bint PyErr_Occurred() noexcept
 

@@ -17,6 +17,7 @@ from cynet_cuda_cpu import EmulatedModule, compiler
 from cynet_cuda_cpu.source import Source
 
 INT = ctypes.c_int
+
 WRONG = """
 __global__ void past(const float *x, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,6 +1,7 @@
 """More programs as courses have them: lessons.py's form, other functions of mx.np and mx.npx.
 
-``python tests/numpy/courses.py`` in an environment of MXNet 1.9.1 writes courses.npz.
+``python tests/numpy/courses.py`` in an environment of MXNet 1.9.1 writes courses.npz, the values
+that the test compares with.
 """
 
 import math

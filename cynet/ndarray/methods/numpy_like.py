@@ -65,7 +65,7 @@ class NumpyMethods:
 
     @guarded
     def item(self, *index):
-        """The one element, or that at an index, as a number of Python.
+        """The element of an array of one, or the one at an index, as a number of Python.
 
         Parameters
         ----------
@@ -577,11 +577,9 @@ def matmul(a: NDArray, b: NDArray) -> NDArray:
     left, right = a.shape, b.shape
     if not left or not right:
         raise ShapeError(f"@: expected arrays of one axis or more, got {left} and {right}")
-    if left[-1] != right[-2 if len(right) > 1 else 0]:
-        raise ShapeError(
-            f"@: shapes {left} and {right} do not fit: {left[-1]} columns, "
-            f"{right[-2 if len(right) > 1 else 0]} rows"
-        )
+    columns, rows = left[-1], right[-2 if len(right) > 1 else 0]
+    if columns != rows:
+        raise ShapeError(f"@: shapes {left} and {right} do not fit: {columns} columns, {rows} rows")
     if len(left) <= 2 and len(right) <= 2:
         return _call("dot", a, b)
     if len(right) == 1:
