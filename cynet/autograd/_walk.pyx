@@ -52,7 +52,7 @@ cdef class Walk:
     cdef dict wanted
     cdef set begun        # leaves whose gradient was written
     cdef list order       # nodes; each comes after its inputs
-    cdef list late        # (entry, gradient) of steps, delivered after the order's nodes
+    cdef list late        # (entry or array, gradient): delivered after the node's function
     cdef vector[PyObject*] pointers
     cdef vector[int] requests
 
@@ -308,9 +308,7 @@ cdef class Walk:
         cdef int i = 0
         if isinstance(node, StepNode) and (<object>node).direct and not self.create:
             (<object>node).go_back(self, node.grads)
-            for entry, grad in self.late:
-                self.deliver(entry, grad, False)
-            del self.late[:]
+            self._deliver_late()
             return
         for grad in node.pull(node.grads, self.create):
             if grad is not None and self.wants(node.inputs[i]):
@@ -337,15 +335,14 @@ cdef class Walk:
 
     # --- calls ------------------------------------------------------------------------------------
     cdef int backward_call(self, CallNode node) except -1:
+        # Push the operator of a call: with its outputs' gradients, for those of its inputs.
         cdef Call call = node.call
         cdef Backward info = node.info
-        cdef int n_in = call.n_in, n_out = call.n_out, n_aux = call.n_aux
-        cdef int i, takers = 0, asked = 0
+        cdef int n_in = call.n_in, n_out = call.n_out, i
         cdef bint flows = not info.takes_grad
-        cdef bint is_shared
-        cdef NDArrayBase array, grad
+        cdef NDArrayBase array
         cdef Gradients arrays
-        cdef list held = [], late = None
+        cdef list held = []
         cdef State* state = node.state if node.state != NULL else call.state
         if not info.differentiable:
             return 0
@@ -353,55 +350,7 @@ cdef class Walk:
             flows = flows or (info.reads[i] and node.grads[i] is not None)
         if not flows and not info.moves_states:
             return 0
-        self.pointers.assign(2 * (n_in + n_out) + n_aux, NULL)
-        self.requests.assign(n_in, kNullOp)
-        arrays.out_grad = self.pointers.data()
-        arrays.in_data = arrays.out_grad + n_out
-        arrays.out_data = arrays.in_data + n_in
-        arrays.in_grad = arrays.out_data + n_out
-        arrays.aux = arrays.in_grad + n_in
-        arrays.req = self.requests.data()
-        if info.view or info.passes:  # the output's gradient may be the inputs' gradient itself
-            for i in range(n_in):
-                if self._passes_to(node.inputs[i]):
-                    takers += 1
-        for i in range(n_in):
-            entry = node.inputs[i]
-            if not (flows and info.flows[i] and self.wants(entry)):
-                if not info.honours_req:
-                    array = blank(&call.arrays[i], call.face)
-                    held.append(array)
-                    arrays.in_grad[i], arrays.req[i] = <PyObject*>array, kWriteTo
-                    asked += 1
-                continue
-            if takers and self._passes_to(entry):
-                grad = in_shape(node.grads[0], &call.arrays[i])
-                is_shared = takers > 1 or node.shared_grads & 1 or grad is not node.grads[0]
-                self.deliver(entry, grad, is_shared)
-                continue
-            if self.takes_rows(entry):
-                grad = of_sparse().rows_of(call.prop, node.arrays[:n_in], node.grads[0], i)
-                if grad is not None:
-                    self.deliver(entry, grad, False)
-                    continue
-            asked += 1
-            arrays.req[i] = kWriteTo
-            if not info.honours_req or self.takes_rows(entry) or self._given_before(node, i, entry):
-                array = blank(&call.arrays[i], call.face)
-                late = [] if late is None else late
-                late.append((entry, array))
-            else:
-                array = self.target(entry, &call.arrays[i], &arrays.req[i])
-                if self._is_kept(node, array):  # a gradient that is an input of the graph, too
-                    grad = blank(&call.arrays[i], call.face)
-                    if arrays.req[i] == kAddTo:
-                        copy_values(grad, array)
-                    late = [] if late is None else late
-                    late.append((array, grad))
-                    array = grad
-            held.append(array)
-            arrays.in_grad[i] = <PyObject*>array
-        if asked == 0 and flows:
+        if self._set_input_gradients(node, flows, &arrays, held) == 0 and flows:
             return 0
         for i in range(n_in):
             if node.arrays[i] is not None:
@@ -415,7 +364,7 @@ cdef class Walk:
                     array = filled(&call.outs[i], 0, call.face)
                     held.append(array)
                 arrays.out_grad[i] = <PyObject*>array
-        for i in range(n_aux):
+        for i in range(call.n_aux):
             arrays.aux[i] = <PyObject*>node.aux[i]
         if call.python:
             owner = (<object>state.op).memory_owner or []
@@ -424,12 +373,75 @@ cdef class Walk:
         if state == NULL:  # a view of an operator with a state: views have none
             raise GradientError(f"operator {call.entry.name} has nothing to go back with")
         push_backward(call, state, &info.resources, node.is_train, &arrays, node)
-        if late is not None:
-            for entry, array in late:
-                if isinstance(entry, NDArrayBase):
-                    copy_values(entry, array)
-                else:
-                    self.deliver(entry, array, False)
+        return self._deliver_late()
+
+    cdef int _set_input_gradients(
+            self, CallNode node, bint flows, Gradients* arrays, list held) except -1:
+        # Set where the operator writes the gradients of its inputs, and how; the count of those
+        # that it computes. `held` gets the arrays, `late` those that are delivered afterwards.
+        cdef Call call = node.call
+        cdef Backward info = node.info
+        cdef int n_in = call.n_in, i, takers = 0, computed = 0
+        cdef bint is_shared
+        cdef NDArrayBase array, grad
+        self.pointers.assign(2 * (n_in + call.n_out) + call.n_aux, NULL)
+        self.requests.assign(n_in, kNullOp)
+        arrays.out_grad = self.pointers.data()
+        arrays.in_data = arrays.out_grad + call.n_out
+        arrays.out_data = arrays.in_data + n_in
+        arrays.in_grad = arrays.out_data + call.n_out
+        arrays.aux = arrays.in_grad + n_in
+        arrays.req = self.requests.data()
+        if info.view or info.passes:  # the output's gradient may be the inputs' gradient itself
+            for i in range(n_in):
+                if self._passes_to(node.inputs[i]):
+                    takers += 1
+        for i in range(n_in):
+            entry = node.inputs[i]
+            if not (flows and info.flows[i] and self.wants(entry)):
+                if not info.honours_req:
+                    array = blank(&call.arrays[i], call.face)
+                    held.append(array)
+                    arrays.in_grad[i], arrays.req[i] = <PyObject*>array, kWriteTo
+                    computed += 1
+                continue
+            if takers and self._passes_to(entry):
+                grad = in_shape(node.grads[0], &call.arrays[i])
+                is_shared = takers > 1 or node.shared_grads & 1 or grad is not node.grads[0]
+                self.deliver(entry, grad, is_shared)
+                continue
+            if self.takes_rows(entry):
+                grad = of_sparse().rows_of(call.prop, node.arrays[:n_in], node.grads[0], i)
+                if grad is not None:
+                    self.deliver(entry, grad, False)
+                    continue
+            computed += 1
+            arrays.req[i] = kWriteTo
+            if not info.honours_req or self.takes_rows(entry) or self._given_before(node, i, entry):
+                array = blank(&call.arrays[i], call.face)
+                self.late.append((entry, array))
+            else:
+                array = self.target(entry, &call.arrays[i], &arrays.req[i])
+                if self._is_kept(node, array):  # a gradient that is an input of the graph, too
+                    grad = blank(&call.arrays[i], call.face)
+                    if arrays.req[i] == kAddTo:
+                        copy_values(grad, array)
+                    self.late.append((array, grad))
+                    array = grad
+            held.append(array)
+            arrays.in_grad[i] = <PyObject*>array
+        return computed
+
+    cdef int _deliver_late(self) except -1:
+        # Deliver what was written to arrays of its own: to an entry, or into another array.
+        if not self.late:
+            return 0
+        late, self.late = self.late, []
+        for entry, array in late:
+            if isinstance(entry, NDArrayBase):
+                copy_values(entry, array)
+            else:
+                self.deliver(entry, array, False)
         return 0
 
     cdef bint _passes_to(self, object entry) except -1:
