@@ -13,6 +13,8 @@ section 3.1):
   the largest value first, each at the lowest place that is free while it lives (Pisarchyk and Lee,
   "Efficient Memory Management for Deep Neural Net Inference", 2020, section 5). Where that leaves
   holes, other orders are tried too.
+
+The value whose memory others share, as views or in place, is their root.
 """
 
 from __future__ import annotations

@@ -742,7 +742,7 @@ class Module(Optimization, BaseModule):
 
     # --- batches of other shapes ---
 
-    _plans_apart = True  # False: its cached plans belong to a bucket
+    _plans_apart = True  # cached plans count one by one; False: a bucket has them, as a whole
 
     def _fit_shapes(self, data_batch):
         """Reshape the module's inputs to the batch."""

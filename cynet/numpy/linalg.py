@@ -143,7 +143,7 @@ def eigvalsh(a, UPLO="L"):
 
 def solve(a, b):
     """The solutions x of ``a x = b``; `b` is a vector or has right sides as columns."""
-    a, b = shapes.common_dtype([_floats(a, "linalg.solve"), _floats(b, "linalg.solve")], "solve")
+    a, b = shapes.in_common_dtype([_floats(a, "linalg.solve"), _floats(b, "linalg.solve")], "solve")
     if b.ndim == 1:
         return shapes.squeeze(ops._linalg_solve(a, shapes.expand_dims(b, 1)), 1)
     return ops._linalg_solve(a, b)

@@ -109,7 +109,7 @@ def ranks(a, v, right):
     """The number of elements of `a`, in any order, that are below each of `v`; with `right` not
     above it."""
     shape, v = v.shape, shapes.ravel(v)
-    a, v = shapes.common_dtype([a, v], "searchsorted")
+    a, v = shapes.in_common_dtype([a, v], "searchsorted")
     count = v.shape[0]
     both = argsort(argsort(shapes.concatenate([a, v] if right else [v, a])))
     among = both[a.shape[0] :] if right else both[:count]
@@ -200,7 +200,7 @@ def choose(a, choices, out=None, mode="raise"):
         raise ArgumentTypeError(f"mx.np.choose: numbers of arrays are ints, got {a.dtype}")
     if isinstance(choices, NDArray) or is_traced(choices):
         choices = list(choices)
-    arrays = shapes.common_dtype([array_of(e, "choose") for e in choices], "choose")
+    arrays = shapes.in_common_dtype([array_of(e, "choose") for e in choices], "choose")
     if mode not in ("raise", "wrap", "clip"):
         raise ArgumentTypeError(
             f"mx.np.choose: mode is 'raise', 'wrap' or 'clip', got {shown(mode)}"

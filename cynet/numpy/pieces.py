@@ -181,7 +181,7 @@ def heaviside(x1, x2, out=None):
     if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
         return onp.heaviside(x1, x2)
     operands = [e if isinstance(e, NUMBERS) else array_of(e, "heaviside") for e in (x1, x2)]
-    kind = shapes.common_dtype([e for e in operands if not isinstance(e, NUMBERS)], "")[0].dtype
+    kind = shapes.in_common_dtype([e for e in operands if not isinstance(e, NUMBERS)], "")[0].dtype
     kind = kind if onp.dtype(kind).kind == "f" else "float32"
     x1, x2 = (
         array_of(e, "heaviside", kind) if isinstance(e, NUMBERS) else e.astype(kind)
@@ -261,7 +261,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
         raise ShapeError(f"mx.np.apply_along_axis: shape {arr.shape} has no vector along {axis}")
     rows = shapes.reshape_view(shapes.moveaxis(arr, axis, -1), (math.prod(rest), arr.shape[axis]))
     found = [_result_array(func1d(rows[i], *args, **kwargs)) for i in range(rows.shape[0])]
-    found = shapes.stack(shapes.common_dtype(found, "apply_along_axis"))
+    found = shapes.stack(shapes.in_common_dtype(found, "apply_along_axis"))
     inner = found.shape[1:]
     found = shapes.reshape_view(found, (*rest, *inner))
     own = tuple(range(len(rest), len(rest) + len(inner)))

@@ -25,7 +25,7 @@ def polyval(p, x):
     x = array_of(
         x, "polyval", "int64" if type(x) is int and onp.dtype(p.dtype).kind != "f" else None
     )
-    (p, x) = shapes.common_dtype([p, x], "polyval")
+    (p, x) = shapes.in_common_dtype([p, x], "polyval")
     found = x * 0
     for i in range(p.shape[0]):
         found = found * x + p[i]
@@ -84,7 +84,7 @@ def polydiv(u, v):
     """
     u, v = (_check_vector(each, "polydiv") for each in (u, v))
     u, v = (e if onp.dtype(e.dtype).kind == "f" else e.astype("float32") for e in (u, v))
-    u, v = shapes.common_dtype([u, v], "polydiv")
+    u, v = shapes.in_common_dtype([u, v], "polydiv")
     refuse_traced("polydiv", "the length of the remainder", u, v)
     count = u.shape[0] - v.shape[0] + 1
     if count < 1:
@@ -198,7 +198,7 @@ def convolve(a, v, mode="full"):
         raise ArgumentError("mx.np.convolve: an array is empty")
     if mode not in ("full", "same", "valid"):
         raise ArgumentError(f"mx.np.convolve: mode is 'full', 'same' or 'valid', got {shown(mode)}")
-    a, v = shapes.common_dtype([a, v] if a.shape[0] >= v.shape[0] else [v, a], "convolve")
+    a, v = shapes.in_common_dtype([a, v] if a.shape[0] >= v.shape[0] else [v, a], "convolve")
     n, m = a.shape[0], v.shape[0]
     kind = onp.dtype(a.dtype)
     around = zeros((m - 1,), a.dtype)

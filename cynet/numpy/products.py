@@ -10,11 +10,11 @@ from ._call import NUMBERS, array_of, finished, ops
 from .reductions import any as any_of
 from .reductions import axes_of
 from .reductions import sum as sum_of
-from .shapes import broadcast_to, common_dtype, expand_dims, reshape_view, transpose
+from .shapes import broadcast_to, expand_dims, in_common_dtype, reshape_view, transpose
 
 
-def _common_dtype_pair(a, b, where):
-    return common_dtype([array_of(a, where), array_of(b, where)], where)
+def _in_common_dtype(a, b, where):
+    return in_common_dtype([array_of(a, where), array_of(b, where)], where)
 
 
 def _matmul_arrays(a, b):
@@ -42,7 +42,7 @@ def _matmul_arrays(a, b):
 
 def matmul(a, b, out=None):
     """The product of matrices in the last two axes; leading axes broadcast."""
-    a, b = _common_dtype_pair(a, b, "matmul")
+    a, b = _in_common_dtype(a, b, "matmul")
     if a.ndim == 0 or b.ndim == 0:
         raise ShapeError("mx.np.matmul takes arrays of one axis at least, use multiply")
     left, right = a.ndim == 1, b.ndim == 1
@@ -61,7 +61,7 @@ def dot(a, b, out=None):
     """The sum of products over the last axis of `a` and the last but one of `b`."""
     if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
         return finished(a * b, out)
-    a, b = _common_dtype_pair(a, b, "dot")
+    a, b = _in_common_dtype(a, b, "dot")
     if a.ndim == 0 or b.ndim == 0:
         return finished(a * b, out)
     if a.ndim <= 2 and b.ndim <= 2:
@@ -71,13 +71,13 @@ def dot(a, b, out=None):
 
 def vdot(a, b):
     """The sum of the products of all elements."""
-    a, b = _common_dtype_pair(a, b, "vdot")
+    a, b = _in_common_dtype(a, b, "vdot")
     return matmul(reshape_view(a, (a.size,)), reshape_view(b, (b.size,)))
 
 
 def inner(a, b):
     """The sum of products over the last axes."""
-    a, b = _common_dtype_pair(a, b, "inner")
+    a, b = _in_common_dtype(a, b, "inner")
     if a.ndim == 0 or b.ndim == 0:
         return a * b
     return tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
@@ -85,13 +85,13 @@ def inner(a, b):
 
 def outer(a, b):
     """All products of an element of `a` with one of `b`."""
-    a, b = _common_dtype_pair(a, b, "outer")
+    a, b = _in_common_dtype(a, b, "outer")
     return reshape_view(a, (a.size, 1)) * reshape_view(b, (1, b.size))
 
 
 def tensordot(a, b, axes=2):
     """The sum of products over pairs of axes."""
-    a, b = _common_dtype_pair(a, b, "tensordot")
+    a, b = _in_common_dtype(a, b, "tensordot")
     if isinstance(axes, int):
         left, right = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
     else:
@@ -118,7 +118,7 @@ def _transpose_if_needed(array, order):
 
 def kron(a, b):
     """Kronecker's product: blocks of `b`, each multiplied with an element of `a`."""
-    a, b = _common_dtype_pair(a, b, "kron")
+    a, b = _in_common_dtype(a, b, "kron")
     n = a.ndim if a.ndim > b.ndim else b.ndim
     a = reshape_view(a, (1,) * (n - a.ndim) + a.shape)
     b = reshape_view(b, (1,) * (n - b.ndim) + b.shape)
@@ -129,7 +129,7 @@ def kron(a, b):
 
 def cross(a, b, axis=-1):
     """The cross product of vectors of three elements."""
-    a, b = _common_dtype_pair(a, b, "cross")
+    a, b = _in_common_dtype(a, b, "cross")
     from .shapes import moveaxis, stack
 
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
@@ -172,7 +172,7 @@ def einsum(subscripts, *operands, out=None, optimize=False):
     """Einstein's notation: ``einsum("ij,jk->ik", a, b)``, sums of products by letters."""
     if not isinstance(subscripts, str):
         raise ArgumentTypeError(f"mx.np.einsum: subscripts is a str, got {shown(subscripts)}")
-    arrays = common_dtype([array_of(each, "einsum") for each in operands], "einsum")
+    arrays = in_common_dtype([array_of(each, "einsum") for each in operands], "einsum")
     if len(arrays) == 2 and arrays[0].shape == arrays[1].shape:
         way = _of_alike(subscripts, arrays[0].ndim)
         if way is not None and onp.dtype(arrays[0].dtype).kind == "f":

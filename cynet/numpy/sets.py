@@ -91,7 +91,7 @@ def in1d(ar1, ar2, assume_unique=False, invert=False):
 
 def _ravel_pair(ar1, ar2, name):
     ar1, ar2 = (shapes.ravel(array_of(each, name)) for each in (ar1, ar2))
-    return shapes.common_dtype([ar1, ar2], name)
+    return shapes.in_common_dtype([ar1, ar2], name)
 
 
 def union1d(ar1, ar2):

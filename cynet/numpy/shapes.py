@@ -166,7 +166,7 @@ def broadcast_arrays(*args):
     return [each if each.shape == shape else broadcast_to(each, shape) for each in arrays]
 
 
-def common_dtype(arrays, where):
+def in_common_dtype(arrays, where):
     """The arrays in the dtype that holds all."""
     kinds = [each.dtype for each in arrays]
     if all(each is kinds[0] for each in kinds):
@@ -183,7 +183,7 @@ def _array_list(arrays, where):
         arrays = list(arrays)
     if not isinstance(arrays, (list, tuple)) or not arrays:
         raise ArgumentTypeError(f"mx.np.{where} takes a list of arrays, got {shown(arrays)}")
-    return common_dtype([array_of(each, where) for each in arrays], where)
+    return in_common_dtype([array_of(each, where) for each in arrays], where)
 
 
 def _are_stackable(arrays, axis, more):
@@ -507,6 +507,6 @@ __all__ = [
     name
     for name, value in list(vars().items())
     if getattr(value, "__module__", "") == __name__
-    and name not in ("common_dtype", "reshape_view")
+    and name not in ("in_common_dtype", "reshape_view")
     and not name.startswith("_")
 ]

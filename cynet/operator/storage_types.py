@@ -78,11 +78,11 @@ def on_values(stays: Callable[[Any], bool] | None = None) -> Sparse:
 
 def makes_sparse(prop: Registered | type[Registered]) -> bool:
     """Return whether an operator gives a sparse array for dense ones."""
-    rule = sparse_of(prop)
+    rule = sparse_rule_of(prop)
     return rule is not None and rule.makes is not None and rule.makes(prop)
 
 
-def sparse_of(prop: Registered | type[Registered]) -> Sparse | None:
+def sparse_rule_of(prop: Registered | type[Registered]) -> Sparse | None:
     """The rule of a property or its class, or None; a user's parameter may have the same name."""
     rule = prop.sparse
     return rule if isinstance(rule, Sparse) else None
@@ -90,5 +90,5 @@ def sparse_of(prop: Registered | type[Registered]) -> Sparse | None:
 
 def output_type(prop: Registered, stypes: Sequence[str]) -> str:
     """The storage type of the outputs for these of the inputs."""
-    rule = sparse_of(prop)
+    rule = sparse_rule_of(prop)
     return DENSE if rule is None else rule.gives(prop, stypes)

@@ -80,7 +80,7 @@ class FusedOptimizer(Optimizer):
         if (
             isinstance(index, (list, tuple))
             and not self.has_own("update")
-            and self._can_join(weight)
+            and self._can_fuse_updates(weight)
         ):
             arrays = list(weight), list(grad), list(state)
             own = self._steps_are_own()
@@ -96,7 +96,7 @@ class FusedOptimizer(Optimizer):
         states: Sequence[State],
     ) -> None:
         """Change several weights; push one function for all of them and return."""
-        if self._steps_are_own() or not self._can_join(weights):
+        if self._steps_are_own() or not self._can_fuse_updates(weights):
             super().update_all(indices, weights, grads, states)
         else:
             arrays = list(weights), list(grads), list(states)
@@ -107,7 +107,7 @@ class FusedOptimizer(Optimizer):
         plain = type(self).update_all is FusedOptimizer.update_all and not self._steps_are_own()
         if among_sparse(grads) or among_sparse(weights):
             return None
-        if not (plain and indices and self._can_join(weights)):
+        if not (plain and indices and self._can_fuse_updates(weights)):
             return None
         arrays = list(weights), list(grads), list(states)
         return self._prepare_step(list(indices), *arrays, self.multi_precision)
@@ -116,7 +116,7 @@ class FusedOptimizer(Optimizer):
         """Return whether a user has defined one of the methods that a joined step leaves out."""
         return bool(self._of_user or self._on_object)
 
-    def _can_join(self, weights):
+    def _can_fuse_updates(self, weights):
         """Return whether a step of these weights is one function."""
         if self._norm is not None and weights and weights[0].context.device_type == "gpu":
             return False

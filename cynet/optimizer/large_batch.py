@@ -106,13 +106,13 @@ class LAMB(FusedOptimizer):
         factors = self.epsilon * second, second / first
         return self.beta1, self.beta2, *factors, *bounds
 
-    def _can_join(self, weights):
+    def _can_fuse_updates(self, weights):
         # states of 16 bits give another step, once rounded, than that whose norm was taken
         rounds = not self.multi_precision and any(is_narrow(weight.dtype) for weight in weights)
-        return not rounds and super()._can_join(weights)
+        return not rounds and super()._can_fuse_updates(weights)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        if self._can_join([weight]):
+        if self._can_fuse_updates([weight]):
             super().update(index, weight, grad, state)
             return
         lr, wd, step = self._step(index)
@@ -230,7 +230,7 @@ class LARS(FusedOptimizer):
         return *step, [(*shared, self._has_trust(index)) for index in indices]
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        if self._can_join([weight]):
+        if self._can_fuse_updates([weight]):
             super().update(index, weight, grad, state)
             return
         lr, wd, _ = self._step(index)
@@ -328,8 +328,8 @@ class LBSGD(FusedOptimizer):
     def _norm(self):
         return "lbsgd" if self.warmup_strategy == "lars" else None
 
-    def _can_join(self, weights):
-        return self.batch_scale == 1 and super()._can_join(weights)
+    def _can_fuse_updates(self, weights):
+        return self.batch_scale == 1 and super()._can_fuse_updates(weights)
 
     def _update_rule(self, state):
         return "sgd" if state[0] is None else "sgd_mom"
@@ -362,7 +362,7 @@ class LBSGD(FusedOptimizer):
         return nd.clip(nd.sqrt(length / (slope + wd * length + 1e-18)), 0.01, 100.0)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        if self._can_join([weight]):
+        if self._can_fuse_updates([weight]):
             super().update(index, weight, grad, state)
             return
         (lr,), (wd,), *_ = self._count_step([index], False)

@@ -22,7 +22,7 @@ CASES = {
 def test_weights(name, joined, monkeypatch):
     if not joined:
         for kind in (mx.optimizer.LAMB, mx.optimizer.LARS, mx.optimizer.LBSGD):
-            monkeypatch.setattr(kind, "_can_join", lambda self, weights: False)
+            monkeypatch.setattr(kind, "_can_fuse_updates", lambda self, weights: False)
     found = given.run(mx, *CASES[name])
     np.testing.assert_allclose(found, WANTED[name], rtol=2e-5, atol=2e-6)
 

@@ -10,7 +10,7 @@ from ...base.guard import guarded
 from ...symbol import Symbol
 from ..block import Block, HybridBlock
 from ..errors import MismatchError
-from .begin_state import makes_arrays, of_thread
+from .begin_state import in_thread_array_class, makes_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,7 +172,7 @@ class RecurrentCell(Block):
                 settings.pop("__layout__", None)  # arrays have neither names nor attributes
             else:
                 settings["name"] = f"{self._prefix}begin_state_{self._init_counter}"
-            states.append(of_thread(func(**settings)))
+            states.append(in_thread_array_class(func(**settings)))
         return states
 
     def _initial_states(self, F, begin_state, inputs, batch_size):

@@ -15,7 +15,7 @@ from ...operator.paragraphs import with_paragraphs
 from ...symbol import Symbol
 from ..block import HybridBlock
 from ..errors import MismatchError
-from .begin_state import makes_arrays, of_thread
+from .begin_state import in_thread_array_class, makes_arrays
 from .cells import GRUCell, LSTMCell, LSTMPCell, RNNCell
 from .modifiers import DropoutCell
 from .stacks import BidirectionalCell, HybridSequentialRNNCell
@@ -204,7 +204,7 @@ class _RNNLayer(HybridBlock):
                 settings.pop("__layout__", None)
             else:
                 settings["name"] = f"{self.prefix}h0_{i}"
-            states.append(of_thread(func(**settings)))
+            states.append(in_thread_array_class(func(**settings)))
         return states
 
     def _cell_maker(self):

@@ -106,7 +106,8 @@ cdef int64_t _count_partial_sums(const ConvShape* shape) noexcept nogil:
 
 cdef void _im2col(const ConvShape* shape, const floating* x, int64_t first, int64_t last,
                   floating* cols) noexcept nogil:
-    """cols[(c, k), p - first] = x[c, where p looks through k], zero outside; one group."""
+    """The columns of one group: cols[(c, k), p - first] is the element of channel c that tap k of
+    the kernel meets for output p, zero in the padding."""
     cdef int64_t c, kd, kh, kw, row, w0, w1, lo, hi, w, d, h, start, step = shape.stride[2]
     cdef int64_t ow = shape.out_size[2], iw = shape.in_size[2]
     cdef const floating* line

@@ -39,8 +39,8 @@ inline void write_windows(const float (*window)[LANES], int64_t step, int64_t ta
 // Transforms the taps of a phase, for a filter block and a channel, to PxP positions u[i * down + j
 // * across].
 template <int P, int K>
-inline void weights_in(const float (*window)[LANES], const Taps<K>& from, float* u, int64_t down,
-                       int64_t across) {
+inline void transform_weights(const float (*window)[LANES], const Taps<K>& from, float* u,
+                              int64_t down, int64_t across) {
   Vec t[P][K], x[P], g[K];
 #pragma GCC unroll 5
   for (int k = 0; k < K; ++k) {
@@ -181,8 +181,8 @@ inline void weights_all(const Image& from, const Image& to, const Weights& w, in
       for (int64_t phase = 0; phase < phases; ++phase) {
         const int64_t block = b + (apart ? 0 : phase * blocks);
         const int64_t channel = c + (apart ? phase * channels : 0);
-        weights_in<P, K>(window, Taps<K>(w.kernel, phases > 1 ? 2 : 1, phase, w.turn),
-                         u + plan.weights(block, channel), plan.u_down, plan.u_across);
+        transform_weights<P, K>(window, Taps<K>(w.kernel, phases > 1 ? 2 : 1, phase, w.turn),
+                                u + plan.weights(block, channel), plan.u_down, plan.u_across);
       }
     }
   });

@@ -77,8 +77,8 @@ struct Tiles {
   ~Tiles() { _tile_release(); }
 };
 
-// Sums of R by C tiles over `chunks`, to 32 x 32 floats. After each four products comes work(): the
-// tiles take 64 cycles for them, in which the processor can do other things.
+// The product of R x C tiles, summed over `chunks` of the inner axis, to 32 x 32 floats. After each
+// four tile products comes work(): they take 64 cycles, in which the processor can do other things.
 template <int R, int C, class Work>
 inline void sum_tiles(const float* a, const float* b, int64_t chunks, float* sums,
                       const Work& work) {

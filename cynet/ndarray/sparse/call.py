@@ -9,7 +9,7 @@ from ...base import config
 from ...base.dtype import name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, warn_user
 from ...operator.checks.index_dtype import check_index_dtype
-from ...operator.storage_types import sparse_of
+from ...operator.storage_types import sparse_rule_of
 from .. import _resolve, sparse
 from .._call import invoke
 from .._tape import get_state, set_state, wants_gradient
@@ -49,7 +49,7 @@ def sparse_call(entry, given, names, params, out):
     updated = lazy_update(entry, given, names, params, out)
     if updated is not None:
         return updated
-    rule = sparse_of(entry.prop)
+    rule = sparse_rule_of(entry.prop)
     makes = rule is not None and rule.makes is not None
     if makes or any(_is_sparse(array) for array in given):
         result = _sparse_form(entry, given, names, params)
@@ -91,7 +91,7 @@ def _check(entry, given, names, params):
 
 
 def _sparse_form(entry, given, names, params):
-    rule = sparse_of(entry.prop)
+    rule = sparse_rule_of(entry.prop)
     if rule is None or rule.form is None:
         return None
     key = _key_of(entry, given, names, params)
@@ -134,7 +134,7 @@ def _by_name(entry, given, names, params):
 def _call_dense(entry, given, names, params):
     """The dense operator on dense copies."""
     stypes = tuple(array.stype for array in given)
-    rule = sparse_of(entry.prop)
+    rule = sparse_rule_of(entry.prop)
     if rule is None or not rule.needs_dense:
         cells = sum(math.prod(array.shape) for array in given if _is_sparse(array))
         nbytes = sum(

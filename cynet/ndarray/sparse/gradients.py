@@ -10,7 +10,7 @@ from ..._core.put_rows import put_rows
 from ..._core.sparse_kind import dense_of
 from ...base.dtype import name_of
 from ...base.errors import GradientError, ShapeError
-from ...operator.storage_types import sparse_of
+from ...operator.storage_types import sparse_rule_of
 from .. import sparse
 from .._call import invoke
 from .._tape import StepNode, begin_scope, get_state, resume_scope, set_state, wants_gradient
@@ -118,7 +118,7 @@ def embedding_rows(prop, inputs, grad):
 def rows_of(prop, inputs, grad, i):
     """The gradient of input `i` of an operator on dense arrays as a row_sparse array; None where
     there is no better way than through the dense one."""
-    rule = sparse_of(prop)
+    rule = sparse_rule_of(prop)
     if grad is None or rule is None or rule.gradient_rows is None:
         return None
     return rule.gradient_rows(sparse, prop, inputs, grad, i)

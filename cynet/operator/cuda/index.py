@@ -18,7 +18,7 @@ from ..tensor.take import (
     TakeProperty,
 )
 from ..tensor.where_clip import ClipProperty, HardSigmoidProperty, WhereProperty
-from .kernel_args import C_TYPES, INT, LONG, axis_list
+from .kernel_args import C_TYPES, INT, LONG, c_int64_array
 from .launch_program import converted, fill_range, launch_form, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Check, launch_each
 
@@ -140,7 +140,7 @@ def _flat_positions(steps, prop, shape, dtype, lengths):
         refusal = f"operator {prop.op_name}: index {{}} is out of bounds for axis {a} of length {n}"
         normalize_indices(steps, index.at(a * count * 8), count, n, "end", refusal)
     flat = steps.space(count * 8)
-    walk = Lengths(k, axis_list(lengths))
+    walk = Lengths(k, c_int64_array(lengths))
     steps += launch_each(count, "index", "flatten_index", index, flat, count, walk)
     return flat, count
 

@@ -87,7 +87,7 @@ def collapse(shape, *strides):
     return tuple(lengths), [tuple(s[k] for s in steps) for k in range(len(strides))]
 
 
-def axis_list(values, maximum=8):
+def c_int64_array(values, maximum=8):
     """Lengths or strides as a C array."""
     if len(values) > maximum:
         raise ArgumentError(f"more than {maximum} separate axes: {tuple(values)}")
@@ -109,7 +109,9 @@ def space(shape, a, b, g=None):
     """The Space of an output of `shape`; strides of a, b and, in gradients, g (like the output)."""
     n = prod(shape)
     shape, (a, b, g) = collapse(shape, a, b, strides_of(shape) if g is None else g)
-    return Space(n, len(shape), axis_list(shape), axis_list(a), axis_list(b), axis_list(g))
+    return Space(
+        n, len(shape), c_int64_array(shape), c_int64_array(a), c_int64_array(b), c_int64_array(g)
+    )
 
 
 def axes(shape, reduced):
@@ -124,14 +126,14 @@ def axes(shape, reduced):
 def walk_of(outer, reduced):
     """The Axes of kept and reduced dimensions: (lengths, strides) each."""
     sizes = [prod(lengths) for lengths, _ in (outer, reduced)]
-    return Axes(*sizes, len(outer[0]), len(reduced[0]), *map(axis_list, (*outer, *reduced)))
+    return Axes(*sizes, len(outer[0]), len(reduced[0]), *map(c_int64_array, (*outer, *reduced)))
 
 
 def layout(shape, to, source, to_start=0, start=0):
     """The Layout of ``dst[to_start + i . to] = src[start + i . source]`` for all i of `shape`."""
     n = prod(shape)
     shape, (to, source) = collapse(shape, to, source)
-    lists = [axis_list(values, 16) for values in (shape, to, source)]
+    lists = [c_int64_array(values, 16) for values in (shape, to, source)]
     return Layout(n, to_start, start, len(shape), *lists)
 
 

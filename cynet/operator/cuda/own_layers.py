@@ -16,7 +16,17 @@ from ..nn.leaky_relu import LeakyReLUProperty, slopes_of
 from ..nn.lrn import LRNProperty
 from ..nn.upsampling import UpSamplingProperty
 from ..tensor.axes import split_at
-from .kernel_args import BYTES, C_TYPES, INT, LONG, axis_list, collapse, layout, strides_of, walk_of
+from .kernel_args import (
+    BYTES,
+    C_TYPES,
+    INT,
+    LONG,
+    c_int64_array,
+    collapse,
+    layout,
+    strides_of,
+    walk_of,
+)
 from .launch_program import (
     Steps,
     constant,
@@ -247,7 +257,7 @@ def dropout(prop, shapes, types, forward, backward):
     count = prod(small)
     own = [0 if axis in prop.axes else s for axis, s in enumerate(strides_of(small))]
     lengths, (steps,) = collapse(shape, own)
-    walk = Repeats(n, len(lengths), axis_list(lengths), axis_list(steps))
+    walk = Repeats(n, len(lengths), c_int64_array(lengths), c_int64_array(steps))
     scale = 1 / (1 - prop.p) if prop.p < 1 else 0.0
     always = prop.mode == "always"
     training = {} if always else {"when": ("training",)}

@@ -16,7 +16,7 @@ from ..tensor.pad import PadProperty
 from ..tensor.reshape import ReshapeLikeProperty, SameBytesProperty
 from ..tensor.strided_moves import StridedCopyOperator, contiguous, sliced
 from ..tensor.transpose import MoveProperty
-from .kernel_args import C_TYPES, INT, LONG, axes, axis_list, layout
+from .kernel_args import C_TYPES, INT, LONG, axes, c_int64_array, layout
 from .launch_program import Steps, constant, fold, launch_form, operator, zeros
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, launch_each
 from .registry import register_form
@@ -80,7 +80,7 @@ def pad_form(prop, shape, dtype, device):
     """The form of Pad whose borders are elements of the array."""
     params = prop.kernel_params([shape])
     kind, lengths = C_TYPES[dtype], params["dst"]
-    lists = [axis_list(params[name]) for name in ("dst", "src", "before")]
+    lists = [c_int64_array(params[name]) for name in ("dst", "src", "before")]
     walk = Borders(prod(lengths), len(shape), params["reflect"], *lists)
     forward, backward = Steps(), Steps()
     forward += launch_each(walk.n, "index", f"borders<{kind}>", IN[0], OUT[0], walk, ADD)
