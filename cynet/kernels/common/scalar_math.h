@@ -16,6 +16,13 @@ namespace math {
 // loop over it into vector instructions. Selections are comparisons that are false for NaN, which
 // so passes through. The double functions are the C library's.
 
+// A polynomial of x by Horner's scheme; the coefficient of the highest power comes first.
+template <typename T, typename... Others>
+CYNET_XINLINE T horner(T x, T first, Others... others) {
+  ((first = first * x + others), ...);
+  return first;
+}
+
 // ----- exponentials
 // Polynomials: Moshier's Cephes library, expf.c.
 
@@ -112,9 +119,7 @@ CYNET_XINLINE double cosh(double x) { return ::cosh(x); }
 // Cephes sinhf.c near 0.
 CYNET_XINLINE float sinh(float x) {
   const float a = std::fabs(x), z = x * x;
-  float p = 2.03721912945e-4f;
-  p = p * z + 8.33028376239e-3f;
-  p = p * z + 1.66667160211e-1f;
+  float p = horner(z, 2.03721912945e-4f, 8.33028376239e-3f, 1.66667160211e-1f);
   p = p * z * x + x;
   const float e = exp_scaled(a, -1);
   return std::copysign(a < 1.0f ? std::fabs(p) : e - 0.25f / e, x);
@@ -129,15 +134,9 @@ const int32_t root_half_bits = 0x3f3504f3;  // sqrt(1/2)
 // 0.693359375 n is the high part. Cephes logf.c.
 CYNET_XINLINE float log_rest(float f, float n) {
   const float z = f * f;
-  float p = 7.0376836292e-2f;
-  p = p * f - 1.1514610310e-1f;
-  p = p * f + 1.1676998740e-1f;
-  p = p * f - 1.2420140846e-1f;
-  p = p * f + 1.4249322787e-1f;
-  p = p * f - 1.6668057665e-1f;
-  p = p * f + 2.0000714765e-1f;
-  p = p * f - 2.4999993993e-1f;
-  p = p * f + 3.3333331174e-1f;
+  float p = horner(f, 7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f,
+                   1.4249322787e-1f, -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f,
+                   3.3333331174e-1f);
   p = p * f * z;
   return p - n * 2.12194440e-4f - 0.5f * z;
 }
@@ -201,12 +200,7 @@ CYNET_XINLINE double log1p(double x) { return ::log1p(x); }
 CYNET_XINLINE double log2_wide(float x) {
   float n;
   const double f = log_reduce(x, &n), s = f / (f + 2.0), z = s * s;
-  double p = 1.0 / 13;
-  p = p * z + 1.0 / 11;
-  p = p * z + 1.0 / 9;
-  p = p * z + 1.0 / 7;
-  p = p * z + 1.0 / 5;
-  p = p * z + 1.0 / 3;
+  const double p = horner(z, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3);
   return (p * z * s + s) * 2.8853900817779268 + n;
 }
 
@@ -214,15 +208,8 @@ CYNET_XINLINE double log2_wide(float x) {
 CYNET_XINLINE double exp2_wide(double x) {
   const double shift = 6755399441055744.0, t = x + shift;  // 1.5 * 2^52
   const double r = (x - (t - shift)) * 0.69314718055994531;
-  double p = 1.0 / 40320;
-  p = p * r + 1.0 / 5040;
-  p = p * r + 1.0 / 720;
-  p = p * r + 1.0 / 120;
-  p = p * r + 1.0 / 24;
-  p = p * r + 1.0 / 6;
-  p = p * r + 0.5;
-  p = p * r + 1.0;
-  p = p * r + 1.0;
+  const double p =
+      horner(r, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0);
   return p * bit_cast<double>((bit_cast<int64_t>(t) << 52) + 0x3ff0000000000000LL);
 }
 
@@ -265,17 +252,13 @@ CYNET_XINLINE float circular_reduce(float x, int32_t* quarter) {
 
 CYNET_XINLINE float sin_near(float r) {
   const float z = r * r;
-  float p = -1.9515295891e-4f;
-  p = p * z + 8.3321608736e-3f;
-  p = p * z - 1.6666654611e-1f;
+  const float p = horner(z, -1.9515295891e-4f, 8.3321608736e-3f, -1.6666654611e-1f);
   return p * z * r + r;
 }
 
 CYNET_XINLINE float cos_near(float r) {
   const float z = r * r;
-  float p = 2.443315711809948e-5f;
-  p = p * z - 1.388731625493765e-3f;
-  p = p * z + 4.166664568298827e-2f;
+  const float p = horner(z, 2.443315711809948e-5f, -1.388731625493765e-3f, 4.166664568298827e-2f);
   return (p * z - 0.5f) * z + 1.0f;
 }
 
@@ -300,12 +283,8 @@ CYNET_XINLINE float cos_suited(float x) {
 CYNET_XINLINE float tan_suited(float x) {
   int32_t quarter;
   const float r = circular_reduce(x, &quarter), z = r * r;
-  float p = 9.38540185543e-3f;
-  p = p * z + 3.11992232697e-3f;
-  p = p * z + 2.44301354525e-2f;
-  p = p * z + 5.34112807005e-2f;
-  p = p * z + 1.33387994085e-1f;
-  p = p * z + 3.33331568548e-1f;
+  const float p = horner(z, 9.38540185543e-3f, 3.11992232697e-3f, 2.44301354525e-2f,
+                         5.34112807005e-2f, 1.33387994085e-1f, 3.33331568548e-1f);
   const float t = p * z * r + r;
   return x == 0.0f ? x : (quarter & 1 ? -1.0f / t : t);
 }
@@ -386,10 +365,8 @@ CYNET_XINLINE float arctan(float x) {
   const float top = far ? -1.0f : (middle ? a - 1.0f : a);
   const float bottom = far ? a : (middle ? a + 1.0f : 1.0f);
   const float r = top / bottom, z = r * r;
-  float p = 8.05374449538e-2f;
-  p = p * z - 1.38776856032e-1f;
-  p = p * z + 1.99777106478e-1f;
-  p = p * z - 3.33329491539e-1f;
+  const float p =
+      horner(z, 8.05374449538e-2f, -1.38776856032e-1f, 1.99777106478e-1f, -3.33329491539e-1f);
   const float start = far ? 1.5707963267948966f : (middle ? 0.7853981633974483f : 0.0f);
   const float y = start + (p * z * r + r);
   return std::copysign(y, x);
@@ -398,11 +375,8 @@ CYNET_XINLINE double arctan(double x) { return ::atan(x); }
 
 // Arc sine of a within [0, 1/2]: Cephes asinf.c.
 CYNET_XINLINE float arcsin_near(float a, float z) {
-  float p = 4.2163199048e-2f;
-  p = p * z + 2.4181311049e-2f;
-  p = p * z + 4.5470025998e-2f;
-  p = p * z + 7.4953002686e-2f;
-  p = p * z + 1.6666752422e-1f;
+  const float p = horner(z, 4.2163199048e-2f, 2.4181311049e-2f, 4.5470025998e-2f, 7.4953002686e-2f,
+                         1.6666752422e-1f);
   return p * z * a + a;
 }
 
