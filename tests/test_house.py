@@ -425,8 +425,8 @@ def test_paths_of_the_makefile_exist():
 NAMES_MAY_STAND = ("onnx", "operator/cuda", "operator/families.py")
 # What is called with the name of an operator to register or compute it: that tells nothing of it.
 CALLS = (
-    r"\b(register_operator|get_operator|operator_first|OPERATORS\.get|function_of"
-    r"|_?call|_operator|_apply|_subgraph_node)\($"
+    r"\b((register_operator|get_operator|operator_first|OPERATORS\.get|function_of"
+    r"|_?call|_operator|_apply|_subgraph_node)\(|operator=)$"
 )
 
 
@@ -450,6 +450,8 @@ def quoted(path):
             passed.update(ast.walk(node.value))
         if isinstance(node, ast.Call) and re.search(CALLS, ast.unparse(node.func) + "("):
             passed.update(node.args[:1])
+        if isinstance(node, ast.ClassDef):  # its operator
+            passed.update(each.value for each in node.keywords if each.arg == "operator")
         if isinstance(node, ast.JoinedStr):  # a part of a text is no name
             passed.update(node.values)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "Algorithm":  # its own name

@@ -143,7 +143,9 @@ class Registered:
             self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
         ) -> Operator: ...
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(
+        cls, operator: str | None = None, aliases: Sequence[str] = (), **kwargs: Any
+    ) -> None:
         super().__init_subclass__(**kwargs)
         cls._declared = {k: each for k, each in vars(cls).items() if isinstance(each, Field)}
         fields: dict[str, Field] = {}
@@ -159,6 +161,10 @@ class Registered:
         fields = {name: fields[name] for name in (*first, *fields)}
         if fields != cls.fields or list(fields) != list(cls.fields):
             cls.fields = fields
+        if operator is not None:
+            from ._base import register_operator  # imports this module itself
+
+            register_operator(operator, cls, aliases)
 
     def __init__(self, **kwargs: Any) -> None:
         where = self._operator_label()

@@ -187,7 +187,7 @@ def for_python(path, line, running=None):
 
 def registered(text):
     """Names of the operators that a file registers, where they stand in it."""
-    calls = " ".join(re.findall(r"register_operator\([^)]*\)", text))
+    calls = " ".join(re.findall(r"(?:register_operator|class \w+)\([^)]*\)", text))
     return set(re.findall(r'"(\w+)"', calls))
 
 

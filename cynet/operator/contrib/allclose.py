@@ -1,14 +1,13 @@
 """allclose: 1 where all elements of two arrays agree within tolerances, else 0."""
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float
 from ..property import merge_shapes
 
 
-class AllCloseProperty(KernelProperty):
+class AllCloseProperty(KernelProperty, operator="_contrib_allclose"):
     """1 if ``|a - b| <= atol + rtol |b|`` for all elements, else 0: an array of one uint8."""
 
     differentiable = False
@@ -37,6 +36,3 @@ class AllCloseProperty(KernelProperty):
 
     def kernel_params(self, in_shapes):
         return {"relative": self.rtol, "absolute": self.atol, "equal_nan": self.equal_nan}
-
-
-register_operator("_contrib_allclose", AllCloseProperty)

@@ -5,7 +5,6 @@ out[..., h[i]] = sum over i of s[i] * data[..., i]; data (..., in_dim), h and s 
 """
 
 from ...base.errors import BoundsError, ShapeError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Int
@@ -14,7 +13,7 @@ from ..property import merge_shapes
 from ..second_order import Linear
 
 
-class CountSketchProperty(KernelProperty):
+class CountSketchProperty(KernelProperty, operator="_contrib_count_sketch"):
     """Count sketches: each number of a line is added, with a sign, to one of `out_dim` sums.
 
     No gradient flows to `h` and `s`.
@@ -68,6 +67,3 @@ class CountSketchProperty(KernelProperty):
         return BoundsError(
             f"operator {self.op_name}: number {place} of 'h' is not in [0, {self.out_dim})"
         )
-
-
-register_operator("_contrib_count_sketch", CountSketchProperty)

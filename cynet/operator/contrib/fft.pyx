@@ -15,7 +15,6 @@ from ...kernels.parallel cimport parallel_ranges, threads_for
 from .._base cimport Operator, OpContext
 
 from ...base.errors import OutOfMemoryError, ShapeError
-from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Int
@@ -24,7 +23,7 @@ from ..property import OperatorProperty, ResourceRequest, merge_shapes
 from ..second_order import Linear
 
 
-class FftProperty(OperatorProperty):
+class FftProperty(OperatorProperty, operator="_contrib_fft"):
     """Fourier transforms along the last axis: (..., d) real gives (..., 2 d).
 
     Real and imaginary parts stand in turn.
@@ -66,7 +65,7 @@ class FftProperty(OperatorProperty):
         return FftOperator(n // 2 if self.back else n, self.back)
 
 
-class IfftProperty(FftProperty):
+class IfftProperty(FftProperty, operator="_contrib_ifft"):
     """Inverse Fourier transforms along the last axis, unscaled: (..., 2 d) gives (..., d).
 
     Only real parts are given; ``ifft(fft(x))`` is x times d.
@@ -165,7 +164,3 @@ cdef void _transform_range(void* arg, int64_t begin, int64_t end) noexcept nogil
         else:
             fourier_lines[double](s.table[0], s.back, <const double*>s.x, <double*>s.y, first,
                                   last, space, s.add)
-
-
-register_operator("_contrib_fft", FftProperty)
-register_operator("_contrib_ifft", IfftProperty)

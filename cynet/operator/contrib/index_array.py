@@ -1,7 +1,6 @@
 """index_array: the index of each element of an array, along all axes or some."""
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..checks.shapes import EMPTY, check_elements
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -10,7 +9,7 @@ from ..property import is_known, merge_shapes
 from ..tensor.axes import axis_of
 
 
-class IndexArrayProperty(KernelProperty):
+class IndexArrayProperty(KernelProperty, operator="_contrib_index_array"):
     """The place of each element of `data`: int64, of data's shape with one axis more.
 
     The last axis holds the place along each of `axes`, by default along all.
@@ -57,6 +56,3 @@ class IndexArrayProperty(KernelProperty):
         if len(asked) > 64:
             raise ArgumentError(f"operator {self.op_name}: at most 64 axes, got {len(asked)}")
         return {"ndim": len(shape), "shape": shape, "n_asked": len(asked), "asked": asked}
-
-
-register_operator("_contrib_index_array", IndexArrayProperty)

@@ -1,7 +1,6 @@
 """index_copy: old_tensor with the rows `index_vector` replaced by those of new_tensor."""
 
 from ...base.errors import BoundsError, ShapeError
-from .._base import register_operator
 from ..checks.index_dtype import Read
 from ..kernel_property import Kernel, KernelProperty
 from ..property import merge_shapes
@@ -10,7 +9,7 @@ from ..tensor.axes import lines_along
 from ..tensor.take import MODES
 
 
-class IndexCopyProperty(KernelProperty):
+class IndexCopyProperty(KernelProperty, operator="_contrib_index_copy"):
     """`old_tensor` with rows replaced: ``out[index_vector[i]] = new_tensor[i]``.
 
     Of equal indices the last one counts, and the gradient of each is that of its row. An index that
@@ -80,6 +79,3 @@ class IndexCopyProperty(KernelProperty):
             f"operator _contrib_index_copy: expected rows of 'old_tensor', which has "
             f"{n}, in 'index_vector', got {index}"
         )
-
-
-register_operator("_contrib_index_copy", IndexCopyProperty)

@@ -1,7 +1,6 @@
 """quadratic: a x^2 + b x + c; div_sqrt_dim: x / sqrt(last length); gradientmultiplier: x, whose
 gradient is multiplied."""
 
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float
@@ -25,7 +24,7 @@ class _PolynomialProperty(KernelProperty):
     floats = ()
 
 
-class QuadraticProperty(_PolynomialProperty):
+class QuadraticProperty(_PolynomialProperty, operator="_contrib_quadratic"):
     """``a * data ** 2 + b * data + c``, element by element."""
 
     a = Float(0.0, doc="Factor of the square.")
@@ -52,7 +51,7 @@ class QuadraticProperty(_PolynomialProperty):
     second_order = Formula(gradients)
 
 
-class DivSqrtDimProperty(_PolynomialProperty):
+class DivSqrtDimProperty(_PolynomialProperty, operator="_contrib_div_sqrt_dim"):
     """``data / sqrt(d)`` with d the length of the last axis: attention's scale."""
 
     graph = PolynomialHooks()
@@ -68,7 +67,7 @@ class DivSqrtDimProperty(_PolynomialProperty):
         return {"a": 0.0, "b": scale, "c": 0.0, "p": 0.0, "q": scale}
 
 
-class GradientMultiplierProperty(_PolynomialProperty):
+class GradientMultiplierProperty(_PolynomialProperty, operator="_contrib_gradientmultiplier"):
     """The input itself; its gradient is multiplied by `scalar` (negative: gradient reversal)."""
 
     scalar = Double(1.0, doc="Factor of the gradient.")
@@ -89,8 +88,3 @@ class GradientMultiplierProperty(_PolynomialProperty):
 
     def kernel_params(self, in_shapes):
         return {"a": 0.0, "b": 1.0, "c": 0.0, "p": 0.0, "q": self.scalar}
-
-
-register_operator("_contrib_quadratic", QuadraticProperty)
-register_operator("_contrib_div_sqrt_dim", DivSqrtDimProperty)
-register_operator("_contrib_gradientmultiplier", GradientMultiplierProperty)

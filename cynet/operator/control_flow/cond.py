@@ -1,13 +1,12 @@
 """`_cond`: one of two bodies, by a condition: ``then_func() if pred else else_func()``."""
 
-from .._base import register_operator
 from ..parameters import Shape
 from ..property import merge_shapes
 from .subgraphs import ControlFlowProperty, merge_types
 from .while_loop import check_predicate
 
 
-class CondProperty(ControlFlowProperty):
+class CondProperty(ControlFlowProperty, operator="_cond"):
     """Runs one of two graphs, which a third graph chooses by one number."""
 
     cond_input_locs = Shape(doc="Which inputs the condition reads.")
@@ -42,6 +41,3 @@ class CondProperty(ControlFlowProperty):
 
     def infer_types_once(self, ins, outs):
         return self._infer_branches("infer_types", merge_types, ins, outs)[:2]
-
-
-register_operator("_cond", CondProperty)

@@ -7,13 +7,12 @@ Inputs are data, states, then what the body reads besides. Data of one axis have
 """
 
 from ...base.errors import FormatError
-from .._base import register_operator
 from ..parameters import Int, Shape
 from ..property import merge_shapes
 from .subgraphs import ControlFlowProperty, merge_types, of_rows, row_of
 
 
-class ForeachProperty(ControlFlowProperty):
+class ForeachProperty(ControlFlowProperty, operator="_foreach"):
     """Runs a graph on each row of some arrays, and hands states from run to run."""
 
     num_out_data = Int(low=0, doc="How many outputs are stacked; the others are the last states.")
@@ -102,6 +101,3 @@ class ForeachProperty(ControlFlowProperty):
         for k, i in enumerate(self.state_inputs()):
             given[i] = merge(given[i], heads[self.num_out_data + k])
         return given, heads
-
-
-register_operator("_foreach", ForeachProperty)

@@ -6,13 +6,12 @@ Outputs have `max_iterations` rows; those of runs that were not made are zeros.
 """
 
 from ...base.errors import FormatError, ShapeError
-from .._base import register_operator
 from ..parameters import Int, Shape
 from ..property import is_known, merge_shapes
 from .subgraphs import ControlFlowProperty, merge_types, of_rows, row_of
 
 
-class WhileLoopProperty(ControlFlowProperty):
+class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
     """Runs a graph on loop variables as long as another graph of them holds."""
 
     num_out_data = Int(low=0, doc="How many outputs are stacked; the others are the last states.")
@@ -104,6 +103,3 @@ def check_predicate(where, shape):
     """Refuse a condition of several elements."""
     if is_known(shape) and any(n != 1 for n in shape):
         raise ShapeError(f"{where}: the condition must be one number, its shape is {tuple(shape)}")
-
-
-register_operator("_while_loop", WhileLoopProperty)

@@ -5,7 +5,6 @@ there is none.
 """
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..checks.index_dtype import Written
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -13,7 +12,7 @@ from ..parameters import Bool, Float, Int
 from ..property import merge_shapes
 
 
-class BipartiteMatchingProperty(KernelProperty):
+class BipartiteMatchingProperty(KernelProperty, operator="_contrib_bipartite_matching"):
     """Pairs of a row and a column, the pair of the best score first, each row and column once."""
 
     differentiable = False
@@ -51,6 +50,3 @@ class BipartiteMatchingProperty(KernelProperty):
             [merge_shapes((*lead, n), out_shapes[0]), merge_shapes((*lead, m), out_shapes[1])],
             [],
         )
-
-
-register_operator("_contrib_bipartite_matching", BipartiteMatchingProperty)

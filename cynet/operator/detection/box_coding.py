@@ -5,7 +5,6 @@ with (x, y) the middle of a box, (w, h) its size and a its anchor's.
 """
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -13,7 +12,7 @@ from ..parameters import Enum, Float
 from .box_iou import FORMATS
 
 
-class BoxEncodeProperty(KernelProperty):
+class BoxEncodeProperty(KernelProperty, operator="_contrib_box_encode"):
     """The regression targets of anchors for the boxes that they are matched with, and their
     mask."""
 
@@ -71,7 +70,7 @@ class BoxEncodeProperty(KernelProperty):
         )
 
 
-class BoxDecodeProperty(KernelProperty):
+class BoxDecodeProperty(KernelProperty, operator="_contrib_box_decode"):
     """The corners of boxes decoded from codes relative to anchors."""
 
     differentiable = False
@@ -105,7 +104,3 @@ class BoxDecodeProperty(KernelProperty):
     def kernel_params(self, in_shapes):
         stds = self.std0, self.std1, self.std2, self.std3
         return {"stds": stds, "center": self.format == "center"}
-
-
-register_operator("_contrib_box_encode", BoxEncodeProperty)
-register_operator("_contrib_box_decode", BoxDecodeProperty)

@@ -5,7 +5,6 @@ union, 0 where a box has no area.
 """
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..checks.shapes import check_elements
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -16,7 +15,7 @@ from ..property import is_known, merge_shapes
 FORMATS = ("center", "corner")  # middle and size; left, top, right, bottom
 
 
-class BoxIouProperty(KernelProperty):
+class BoxIouProperty(KernelProperty, operator="_contrib_box_iou"):
     """Overlap (intersection over union) of every box of `lhs` with every box of `rhs`."""
 
     differentiable = False
@@ -53,6 +52,3 @@ class BoxIouProperty(KernelProperty):
 
     def kernel_params(self, in_shapes):
         return {"center": self.format == "center"}
-
-
-register_operator("_contrib_box_iou", BoxIouProperty)

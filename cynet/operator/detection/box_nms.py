@@ -8,7 +8,6 @@ by more than overlap_thresh. Rows that are left free hold -1.
 import numpy as np
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Float, Int
@@ -18,7 +17,9 @@ from ..second_order import Rewritten
 from .box_iou import FORMATS
 
 
-class BoxNmsProperty(KernelProperty):
+class BoxNmsProperty(
+    KernelProperty, operator="_contrib_box_nms", aliases=("_contrib_box_non_maximum_suppression",)
+):
     """Boxes sorted by score, without boxes that overlap a better one (non-maximum suppression).
 
     The gradient of a row that is kept goes to the row of `data` that it was.
@@ -122,8 +123,3 @@ class BoxNmsProperty(KernelProperty):
         return [(F.broadcast_mul(out + 1, valid) - 1).reshape(data.shape)]
 
     second_order = Rewritten(rewritten)
-
-
-register_operator(
-    "_contrib_box_nms", BoxNmsProperty, aliases=("_contrib_box_non_maximum_suppression",)
-)

@@ -5,7 +5,6 @@ right, bottom), (N, A, 6), the best score first; class -1 where there is none.
 """
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..checks.dtypes import require_floats
 from ..checks.index_dtype import Written
 from ..checks.shapes import unify_shapes
@@ -15,7 +14,7 @@ from ..precision import FLOAT32, WIDEST, Precision
 from .multibox_target import check_variances
 
 
-class MultiBoxDetectionProperty(KernelProperty):
+class MultiBoxDetectionProperty(KernelProperty, operator="_contrib_MultiBoxDetection"):
     """The box of each anchor whose best class is not the background, without boxes that overlap a
     better one (non-maximum suppression)."""
 
@@ -77,6 +76,3 @@ class MultiBoxDetectionProperty(KernelProperty):
                 f"{2**31 - 1}"
             )
         return super().create_operator(ctx, in_shapes, in_types)
-
-
-register_operator("_contrib_MultiBoxDetection", MultiBoxDetectionProperty)

@@ -5,7 +5,6 @@ and height, around the middle of each place.
 """
 
 from ...base.errors import ArgumentError, ShapeError, shown
-from .._base import register_operator
 from ..checks.dtypes import require_floats
 from ..checks.shapes import check_elements, unify_shapes
 from ..graph_hooks import GraphHooks
@@ -16,7 +15,7 @@ from ..precision import FLOAT32, WIDEST, Precision
 MOST = 4096  # sizes, and ratios
 
 
-class MultiBoxPriorProperty(KernelProperty):
+class MultiBoxPriorProperty(KernelProperty, operator="_contrib_MultiBoxPrior"):
     """Anchors around each place of a feature map: one for every size, with the first ratio, and one
     for every further ratio, with the first size."""
 
@@ -86,6 +85,3 @@ class MultiBoxPriorProperty(KernelProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         require_floats(self, ["data"], in_types, ("float32",))
         return super().create_operator(ctx, in_shapes, in_types)
-
-
-register_operator("_contrib_MultiBoxPrior", MultiBoxPriorProperty)

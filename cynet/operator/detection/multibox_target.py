@@ -6,7 +6,6 @@ those that are none, cls_pred (N, classes, A) give loc_target and loc_mask (N, 4
 """
 
 from ...base.errors import ArgumentError, ShapeError, shown
-from .._base import register_operator
 from ..checks.dtypes import require_floats
 from ..checks.index_dtype import Written
 from ..checks.shapes import unify_shapes
@@ -24,7 +23,7 @@ def check_variances(prop):
         )
 
 
-class MultiBoxTargetProperty(KernelProperty):
+class MultiBoxTargetProperty(KernelProperty, operator="_contrib_MultiBoxTarget"):
     """Matches anchors with the boxes of labels: each box gets the anchor with the largest overlap,
     and all anchors with enough overlap. The other anchors are background, or only the hardest of
     them.
@@ -116,6 +115,3 @@ class MultiBoxTargetProperty(KernelProperty):
             f"operator {self.op_name}: row {row} of image {image} in label has the class -1 but is "
             "no padding: its box must be -1, too"
         )
-
-
-register_operator("_contrib_MultiBoxTarget", MultiBoxTargetProperty)

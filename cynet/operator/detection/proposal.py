@@ -8,7 +8,6 @@ left, top, right, bottom) in pixels. Proposal takes one image.
 from math import floor, sqrt
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..checks.dtypes import require_floats
 from ..checks.shapes import check_elements, unify_shapes
 from ..kernel_property import Kernel, KernelProperty
@@ -37,7 +36,7 @@ def base_anchors(stride, ratios, scales):
     return out
 
 
-class ProposalProperty(KernelProperty):
+class ProposalProperty(KernelProperty, operator="_contrib_Proposal"):
     """Regions of an image from the scores and deltas of anchors, sorted by score, without regions
     that overlap a better one; too few are repeated from the first on.
     """
@@ -137,7 +136,7 @@ class ProposalProperty(KernelProperty):
         )
 
 
-class MultiProposalProperty(ProposalProperty):
+class MultiProposalProperty(ProposalProperty, operator="_contrib_MultiProposal"):
     """Regions of each image of a batch: see Proposal."""
 
     images = 0
@@ -150,7 +149,3 @@ class MultiProposalProperty(ProposalProperty):
     >>> rois.shape  # image, corners
     (5, 5)
     """
-
-
-register_operator("_contrib_Proposal", ProposalProperty)
-register_operator("_contrib_MultiProposal", MultiProposalProperty)

@@ -6,7 +6,6 @@ channels. Integers are truncated, and those of uint8 kept from 0 to 255.
 """
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..kernel_property import Kernel
 from ..parameters import Float, FloatTuple
 from ..property import merge_shapes
@@ -43,7 +42,7 @@ class FactorProperty(ColorProperty):
             )
 
 
-class RandomBrightnessProperty(FactorProperty):
+class RandomBrightnessProperty(FactorProperty, operator="_image_random_brightness"):
     """Pixels times a factor."""
 
     kind = 0
@@ -55,7 +54,7 @@ class RandomBrightnessProperty(FactorProperty):
     """
 
 
-class RandomContrastProperty(FactorProperty):
+class RandomContrastProperty(FactorProperty, operator="_image_random_contrast"):
     """Pixels times a factor, plus the image's mean gray times 1 - factor."""
 
     kind = 1
@@ -67,7 +66,7 @@ class RandomContrastProperty(FactorProperty):
     """
 
 
-class RandomSaturationProperty(FactorProperty):
+class RandomSaturationProperty(FactorProperty, operator="_image_random_saturation"):
     """Pixels times a factor, plus their own gray times 1 - factor."""
 
     kind = 2
@@ -79,7 +78,7 @@ class RandomSaturationProperty(FactorProperty):
     """
 
 
-class RandomHueProperty(FactorProperty):
+class RandomHueProperty(FactorProperty, operator="_image_random_hue"):
     """Colors turned by a part of the circle of hues: 1 is once around."""
 
     kind = 3
@@ -91,7 +90,7 @@ class RandomHueProperty(FactorProperty):
     """
 
 
-class RandomColorJitterProperty(ColorProperty):
+class RandomColorJitterProperty(ColorProperty, operator="_image_random_color_jitter"):
     """Changes of brightness, contrast, saturation and hue, in an order that is drawn.
 
     Factors are drawn from 1 - b to 1 + b of each strength b, the turn of hues from -b to b; what is
@@ -112,7 +111,7 @@ class RandomColorJitterProperty(ColorProperty):
     """
 
 
-class RandomLightingProperty(ColorProperty):
+class RandomLightingProperty(ColorProperty, operator="_image_random_lighting"):
     """Noise along the principal components of ImageNet's colors: one light for an image."""
 
     alpha_std = Float(0.05, doc="Standard deviation of the parts of the components.", low=0)
@@ -125,7 +124,7 @@ class RandomLightingProperty(ColorProperty):
     """
 
 
-class AdjustLightingProperty(ColorProperty):
+class AdjustLightingProperty(ColorProperty, operator="_image_adjust_lighting"):
     """The principal components of ImageNet's colors, in given parts, added to an image."""
 
     alpha = FloatTuple(doc="Parts of the three components.")
@@ -143,12 +142,3 @@ class AdjustLightingProperty(ColorProperty):
             raise ArgumentError(
                 f"operator {self.op_name}: parameter 'alpha' takes three numbers, got {self.alpha}"
             )
-
-
-register_operator("_image_random_brightness", RandomBrightnessProperty)
-register_operator("_image_random_contrast", RandomContrastProperty)
-register_operator("_image_random_saturation", RandomSaturationProperty)
-register_operator("_image_random_hue", RandomHueProperty)
-register_operator("_image_random_color_jitter", RandomColorJitterProperty)
-register_operator("_image_random_lighting", RandomLightingProperty)
-register_operator("_image_adjust_lighting", AdjustLightingProperty)

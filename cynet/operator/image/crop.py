@@ -1,14 +1,13 @@
 """_image_crop: a part of images (H, W, C) or (N, H, W, C)."""
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..parameters import Int
 from ..second_order import Linear
 from ..tensor.slicing import SlicedProperty, slice_ranges
 from .layout import check_image
 
 
-class ImageCropProperty(SlicedProperty):
+class ImageCropProperty(SlicedProperty, operator="_image_crop"):
     """The part of an image, or of each image of a batch, that begins at (x, y)."""
 
     x = Int(doc="First column.", low=0)
@@ -42,6 +41,3 @@ class ImageCropProperty(SlicedProperty):
         begin[row], end[row] = self.y, self.y + self.height
         begin[column], end[column] = self.x, self.x + self.width
         return slice_ranges(shape, tuple(begin), tuple(end), (), self.op_name)
-
-
-register_operator("_image_crop", ImageCropProperty)

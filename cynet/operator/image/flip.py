@@ -1,6 +1,5 @@
 """Mirror images: _image_flip_*, and _image_random_flip_*, which mirror every second one."""
 
-from .._base import register_operator
 from ..kernel_property import Kernel
 from ..property import merge_shapes
 from ..second_order import Linear, Rewritten
@@ -8,7 +7,7 @@ from ..tensor.transpose import ReversedProperty
 from .layout import PixelsProperty, check_image, sizes_of
 
 
-class FlipLeftRightProperty(ReversedProperty):
+class FlipLeftRightProperty(ReversedProperty, operator="_image_flip_left_right"):
     """The image, or each of a batch, mirrored left to right."""
 
     inputs_doc = PixelsProperty.inputs_doc
@@ -29,7 +28,7 @@ class FlipLeftRightProperty(ReversedProperty):
         return super().infer_shape(in_shapes, out_shapes)
 
 
-class FlipTopBottomProperty(FlipLeftRightProperty):
+class FlipTopBottomProperty(FlipLeftRightProperty, operator="_image_flip_top_bottom"):
     """The image, or each of a batch, mirrored top to bottom."""
 
     second_order = Linear()
@@ -45,7 +44,7 @@ class FlipTopBottomProperty(FlipLeftRightProperty):
         return (ndim - 3,)
 
 
-class RandomFlipLeftRightProperty(PixelsProperty):
+class RandomFlipLeftRightProperty(PixelsProperty, operator="_image_random_flip_left_right"):
     """The image mirrored left to right, or unchanged, each with probability 1/2; in a batch each
     image independently."""
 
@@ -83,7 +82,9 @@ class RandomFlipLeftRightProperty(PixelsProperty):
     second_order = Rewritten(rewritten)
 
 
-class RandomFlipTopBottomProperty(RandomFlipLeftRightProperty):
+class RandomFlipTopBottomProperty(
+    RandomFlipLeftRightProperty, operator="_image_random_flip_top_bottom"
+):
     """The image mirrored top to bottom, or unchanged, each with probability 1/2; in a batch each
     image independently."""
 
@@ -95,9 +96,3 @@ class RandomFlipTopBottomProperty(RandomFlipLeftRightProperty):
     >>> bool((y == x).min() or (y == flipped).min())
     True
     """
-
-
-register_operator("_image_flip_left_right", FlipLeftRightProperty)
-register_operator("_image_flip_top_bottom", FlipTopBottomProperty)
-register_operator("_image_random_flip_left_right", RandomFlipLeftRightProperty)
-register_operator("_image_random_flip_top_bottom", RandomFlipTopBottomProperty)

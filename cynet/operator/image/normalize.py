@@ -1,7 +1,6 @@
 """_image_normalize: (data - mean) / std of each channel of (C, H, W) or (N, C, H, W)."""
 
 from ...base.errors import ArgumentError, shown
-from .._base import register_operator
 from ..kernel_property import Kernel
 from ..parameters import FloatTuple
 from ..property import merge_shapes
@@ -9,7 +8,7 @@ from ..second_order import Linear
 from .layout import PixelsProperty, check_image
 
 
-class NormalizeProperty(PixelsProperty):
+class NormalizeProperty(PixelsProperty, operator="_image_normalize"):
     """``(data - mean) / std`` of each channel."""
 
     mean = FloatTuple((0.0,), doc="One number, or one for each channel.")
@@ -41,6 +40,3 @@ class NormalizeProperty(PixelsProperty):
                         f"each of {int(shape[axis])} channels, got {shown(values)}"
                     )
         return [shape], [shape], []
-
-
-register_operator("_image_normalize", NormalizeProperty)

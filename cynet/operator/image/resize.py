@@ -4,14 +4,14 @@ import numpy as np
 
 from ...base.errors import ArgumentError, shown
 from ...base.opencv import INTERPOLATIONS, LARGEST_SIDE, resize_image, short_size
-from .._base import Operator, register_operator
+from .._base import Operator
 from ..checks.shapes import check_elements, unify_shapes
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, OpReq
 from .layout import check_image, check_pixels
 
 
-class ResizeProperty(OperatorProperty):
+class ResizeProperty(OperatorProperty, operator="_image_resize"):
     """The image, or each of a batch, in another size."""
 
     differentiable = False
@@ -79,6 +79,3 @@ class ResizeOperator(Operator):
                 target += made
             else:
                 target[...] = made
-
-
-register_operator("_image_resize", ResizeProperty)

@@ -1,13 +1,12 @@
 """_image_to_tensor: pixels (H, W, C) or (N, H, W, C) as floats (C, H, W) or (N, C, H, W) / 255."""
 
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel
 from ..second_order import Linear
 from .layout import PixelsProperty, check_image
 
 
-class ToTensorProperty(PixelsProperty):
+class ToTensorProperty(PixelsProperty, operator="_image_to_tensor"):
     """Images as float32 with the channels first, divided by 255: from 0 to 1 for uint8."""
 
     forward = Kernel("image_to_tensor")
@@ -34,6 +33,3 @@ class ToTensorProperty(PixelsProperty):
 
     def infer_type(self, in_types, out_types):
         return in_types, ["float32"], []
-
-
-register_operator("_image_to_tensor", ToTensorProperty)

@@ -3,7 +3,6 @@
 solve: A X = B; svd: A = U diag(L) V; eig: A V = V diag(L).
 """
 
-from .._base import register_operator
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Formula
@@ -11,7 +10,7 @@ from . import formulas
 from .stack import StackProperty, matrices, refuse_shape, square
 
 
-class SolveProperty(StackProperty):
+class SolveProperty(StackProperty, operator="_linalg_solve", aliases=("linalg_solve",)):
     """Solutions X of ``A X = B``, of B's shape.
 
     A singular matrix is an error, which tells its number in the stack.
@@ -58,7 +57,7 @@ class SolveProperty(StackProperty):
         return [*out_grad, in_data[0], *out_data]
 
 
-class SvdProperty(StackProperty):
+class SvdProperty(StackProperty, operator="_linalg_svd", aliases=("linalg_svd",)):
     """Singular value decompositions ``A = U diag(L) V``: the outputs are U, L and V.
 
     With k the lesser of m and n, U is (..., m, k) with orthonormal columns, L is (..., k),
@@ -90,7 +89,7 @@ class SvdProperty(StackProperty):
         return [shape], [merge_shapes(*pair) for pair in zip(made, out_shapes)], []
 
 
-class EigProperty(StackProperty):
+class EigProperty(StackProperty, operator="_linalg_eig", aliases=("linalg_eig",)):
     """Eigenvalues L and eigenvectors V of square matrices: ``A V = V diag(L)``, outputs L and V.
 
     The columns of V have the length 1, and in each the entry of largest size is positive. The
@@ -118,8 +117,3 @@ class EigProperty(StackProperty):
             return [None], list(out_shapes), []
         shape = square(self, "A", shape)
         return [shape], [merge_shapes(shape[:-1], out_shapes[0]), shape], []
-
-
-register_operator("_linalg_solve", SolveProperty, aliases=("linalg_solve",))
-register_operator("_linalg_svd", SvdProperty, aliases=("linalg_svd",))
-register_operator("_linalg_eig", EigProperty, aliases=("linalg_eig",))

@@ -4,7 +4,6 @@ potrf: A = L L'; potri: (L L')^-1; gelqf: A = L Q; syevd: A = U' diag(L) U; inve
 sumlogdiag. Gradients of symmetric inputs are symmetric.
 """
 
-from .._base import register_operator
 from ..parameters import Bool
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
@@ -13,7 +12,7 @@ from . import formulas
 from .stack import StackProperty, matrices, refuse_shape, square
 
 
-class PotrfProperty(StackProperty):
+class PotrfProperty(StackProperty, operator="_linalg_potrf", aliases=("linalg_potrf",)):
     """Cholesky factors: lower triangular L with ``A = L L'`` of symmetric positive definite A.
 
     Only the lower triangle of A is read; with ``lower=False`` only the upper one, and the factor is
@@ -37,7 +36,7 @@ class PotrfProperty(StackProperty):
     """
 
 
-class PotriProperty(StackProperty):
+class PotriProperty(StackProperty, operator="_linalg_potri", aliases=("linalg_potri",)):
     """Inverses ``(L L')^-1`` from Cholesky factors L; only the lower triangle is read.
 
     With ``lower=False`` they are ``(U' U)^-1`` from upper factors U.
@@ -58,7 +57,7 @@ class PotriProperty(StackProperty):
     """
 
 
-class InverseProperty(StackProperty):
+class InverseProperty(StackProperty, operator="_linalg_inverse", aliases=("linalg_inverse",)):
     """Inverses of square matrices.
 
     A singular matrix is an error, which tells its number in the stack.
@@ -78,7 +77,7 @@ class InverseProperty(StackProperty):
     """
 
 
-class GelqfProperty(StackProperty):
+class GelqfProperty(StackProperty, operator="_linalg_gelqf", aliases=("linalg_gelqf",)):
     """LQ factorizations ``A = L Q``: the outputs are Q and L.
 
     The rows of Q, of A's shape (..., m, n), are orthonormal; L, (..., m, m), is lower triangular.
@@ -110,7 +109,7 @@ class GelqfProperty(StackProperty):
         return [shape], [shape, merge_shapes((*leading, m, m), out_shapes[1])], []
 
 
-class SyevdProperty(StackProperty):
+class SyevdProperty(StackProperty, operator="_linalg_syevd", aliases=("linalg_syevd",)):
     """Eigenvectors and eigenvalues of symmetric matrices: ``A = U' diag(L) U``, outputs U and L.
 
     The rows of U are orthonormal eigenvectors, in each the entry of largest size is positive; L is
@@ -158,7 +157,7 @@ class _NumberProperty(StackProperty):
         return [shape], [out] * len(out_shapes), []
 
 
-class DetProperty(_NumberProperty):
+class DetProperty(_NumberProperty, operator="_linalg_det", aliases=("linalg_det",)):
     """Determinants of square matrices; for one matrix an array of one number.
 
     The gradient is that of the cofactors, also where a matrix is singular.
@@ -176,7 +175,7 @@ class DetProperty(_NumberProperty):
     """
 
 
-class SlogdetProperty(_NumberProperty):
+class SlogdetProperty(_NumberProperty, operator="_linalg_slogdet", aliases=("linalg_slogdet",)):
     """Signs of determinants, and logarithms of their sizes: two outputs.
 
     Of a singular matrix they are 0 and -inf, and its gradient is zero. No gradient flows from the
@@ -194,7 +193,9 @@ class SlogdetProperty(_NumberProperty):
     """
 
 
-class SumLogDiagProperty(_NumberProperty):
+class SumLogDiagProperty(
+    _NumberProperty, operator="_linalg_sumlogdiag", aliases=("linalg_sumlogdiag",)
+):
     """Sums of the logarithms of the diagonals; NaN where an entry is negative."""
 
     second_order = Formula(formulas.sumlogdiag)
@@ -206,13 +207,3 @@ class SumLogDiagProperty(_NumberProperty):
     [2.9957323]
     <NDArray 1 @cpu(0)>
     """
-
-
-register_operator("_linalg_potrf", PotrfProperty, aliases=("linalg_potrf",))
-register_operator("_linalg_potri", PotriProperty, aliases=("linalg_potri",))
-register_operator("_linalg_inverse", InverseProperty, aliases=("linalg_inverse",))
-register_operator("_linalg_gelqf", GelqfProperty, aliases=("linalg_gelqf",))
-register_operator("_linalg_syevd", SyevdProperty, aliases=("linalg_syevd",))
-register_operator("_linalg_det", DetProperty, aliases=("linalg_det",))
-register_operator("_linalg_slogdet", SlogdetProperty, aliases=("linalg_slogdet",))
-register_operator("_linalg_sumlogdiag", SumLogDiagProperty, aliases=("linalg_sumlogdiag",))

@@ -17,7 +17,6 @@ from math import prod
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError, ShapeError
 from ...kernels.gemm.blas import check_sizes
-from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, Int
@@ -96,7 +95,7 @@ class _ProductsProperty(OperatorProperty):
                             out[axis], out[last], k)
 
 
-class Gemm2Property(_ProductsProperty):
+class Gemm2Property(_ProductsProperty, operator="_linalg_gemm2", aliases=("linalg_gemm2",)):
     """Matrix products: ``alpha op(A) op(B)``; op optionally transposes."""
 
     axis = Int(-2, doc=_AXIS)
@@ -113,7 +112,7 @@ class Gemm2Property(_ProductsProperty):
     """
 
 
-class GemmProperty(_ProductsProperty):
+class GemmProperty(_ProductsProperty, operator="_linalg_gemm", aliases=("linalg_gemm",)):
     """Products of matrices, with a sum: ``alpha op(A) op(B) + beta C``."""
 
     inputs_doc = {**_ProductsProperty.inputs_doc, "C": "What is added, of the output's shape."}
@@ -251,7 +250,3 @@ cdef void _multiply_range(void* arg, int64_t begin, int64_t end) noexcept nogil:
             gemm[double](p.trans_a, p.trans_b, p.m, p.n, p.k, p.alpha, <const double*>a,
                          a_cols * p.inner, <const double*>b, b_cols * p.inner, p.beta, <double*>c,
                          p.n * p.inner)
-
-
-register_operator("_linalg_gemm", GemmProperty, aliases=("linalg_gemm",))
-register_operator("_linalg_gemm2", Gemm2Property, aliases=("linalg_gemm2",))

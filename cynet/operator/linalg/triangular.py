@@ -7,7 +7,6 @@ extracttrian, maketrian.
 from math import isqrt
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
 from ..parameters import Bool, Double, Int
 from ..precision import FLOAT32, Precision
@@ -54,7 +53,7 @@ class _TriangularProperty(StackProperty):
         return leading, m, n
 
 
-class TrmmProperty(_TriangularProperty):
+class TrmmProperty(_TriangularProperty, operator="_linalg_trmm", aliases=("linalg_trmm",)):
     """Products of triangular matrices: ``alpha op(A) B``, with `rightside` ``alpha B op(A)``."""
 
     second_order = Formula(formulas.trmm)
@@ -70,7 +69,7 @@ class TrmmProperty(_TriangularProperty):
     """
 
 
-class TrsmProperty(_TriangularProperty):
+class TrsmProperty(_TriangularProperty, operator="_linalg_trsm", aliases=("linalg_trsm",)):
     """Solves triangular equations: the output X has ``op(A) X = alpha B``.
 
     With `rightside` it has ``X op(A) = alpha B``. Where an entry of the diagonal is 0 the output
@@ -92,7 +91,7 @@ class TrsmProperty(_TriangularProperty):
         return [*out_grad, in_data[0], *out_data]
 
 
-class SyrkProperty(StackProperty):
+class SyrkProperty(StackProperty, operator="_linalg_syrk", aliases=("linalg_syrk",)):
     """Gram matrices ``alpha A A'``, with `transpose` ``alpha A' A``."""
 
     transpose = Bool(False, doc="Multiply from the other side.")
@@ -122,7 +121,9 @@ class SyrkProperty(StackProperty):
         return [shape], [out], []
 
 
-class ExtractTrianProperty(StackProperty):
+class ExtractTrianProperty(
+    StackProperty, operator="_linalg_extracttrian", aliases=("linalg_extracttrian",)
+):
     """One triangle of each square matrix as a vector.
 
     A lower triangle is read row by row, an upper one column by column.
@@ -155,7 +156,7 @@ class ExtractTrianProperty(StackProperty):
         return [shape], [merge_shapes(out, out_shapes[0])], []
 
 
-class MakeTrianProperty(StackProperty):
+class MakeTrianProperty(StackProperty, operator="_linalg_maketrian", aliases=("linalg_maketrian",)):
     """Square matrices with one triangle from a vector, as `extracttrian` gives it, else zeros."""
 
     inputs_doc = {"A": "Vectors of n (n + 1) / 2 entries in the last axis."}
@@ -200,7 +201,9 @@ class _DiagonalProperty(OperatorProperty):
         return ["A"]
 
 
-class ExtractDiagProperty(_DiagonalProperty):
+class ExtractDiagProperty(
+    _DiagonalProperty, operator="_linalg_extractdiag", aliases=("linalg_extractdiag",)
+):
     """A diagonal of each square matrix as a vector."""
 
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
@@ -231,7 +234,9 @@ class ExtractDiagProperty(_DiagonalProperty):
         return StridedCopyOperator(in_types[0], [StridedPart(view, out)], uncovered=(0,))
 
 
-class MakeDiagProperty(_DiagonalProperty):
+class MakeDiagProperty(
+    _DiagonalProperty, operator="_linalg_makediag", aliases=("linalg_makediag",)
+):
     """Square matrices with a diagonal from a vector, zeros elsewhere."""
 
     inputs_doc = {"A": "Vectors in the last axis."}
@@ -277,12 +282,3 @@ def _diagonal_view(shape, offset, diagonal_shape):
     strides = contiguous(shape).strides
     start = offset if offset > 0 else -offset * strides[-2]
     return View(tuple(diagonal_shape), (*strides[:-2], strides[-2] + 1), start)
-
-
-register_operator("_linalg_trmm", TrmmProperty, aliases=("linalg_trmm",))
-register_operator("_linalg_trsm", TrsmProperty, aliases=("linalg_trsm",))
-register_operator("_linalg_syrk", SyrkProperty, aliases=("linalg_syrk",))
-register_operator("_linalg_extracttrian", ExtractTrianProperty, aliases=("linalg_extracttrian",))
-register_operator("_linalg_maketrian", MakeTrianProperty, aliases=("linalg_maketrian",))
-register_operator("_linalg_extractdiag", ExtractDiagProperty, aliases=("linalg_extractdiag",))
-register_operator("_linalg_makediag", MakeDiagProperty, aliases=("linalg_makediag",))

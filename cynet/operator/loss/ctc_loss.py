@@ -4,7 +4,6 @@ data (T, N, C), label (N, L), data_lengths (N,), label_lengths (N,).
 """
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..checks.index_dtype import Read
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
@@ -14,7 +13,11 @@ from ..precision import FLOAT32, Precision
 from ..property import type_of_first
 
 
-class CTCLossProperty(KernelProperty):
+class CTCLossProperty(
+    KernelProperty,
+    operator="CTCLoss",
+    aliases=("ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss"),
+):
     """Connectionist temporal classification (Graves et al., 2006).
 
     ``out[n] = - log p(label[n] | softmax(data[:, n]))``, where the probability of a label sequence
@@ -126,8 +129,3 @@ class CTCLossProperty(KernelProperty):
             f"{where} label[{place}, {i}] is {value}, expected {low} to {low + classes - 2} (class "
             f"{blank} is the blank)"
         )
-
-
-register_operator(
-    "CTCLoss", CTCLossProperty, aliases=("ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss")
-)

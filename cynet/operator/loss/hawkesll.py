@@ -8,7 +8,6 @@ https://arxiv.org/abs/1507.02822.
 import numpy as np
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
@@ -47,7 +46,7 @@ def _differentiable_form(p, F, x, aux, training):
     return [likelihood, last]
 
 
-class HawkesProperty(KernelProperty):
+class HawkesProperty(KernelProperty, operator="_contrib_hawkesll"):
     """Log likelihood of marked Hawkes processes with exponential decay, and states at the end.
 
     For N samples of at most T events of K kinds: `lda` (N, K) background rates, `alpha` (K,) and
@@ -141,6 +140,3 @@ class HawkesProperty(KernelProperty):
             f"operator _contrib_hawkesll: sample {place} has a valid_length beyond 0 to {steps} or "
             f"marks beyond 0 to {marks - 1}"
         )
-
-
-register_operator("_contrib_hawkesll", HawkesProperty)

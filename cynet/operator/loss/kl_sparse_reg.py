@@ -6,7 +6,6 @@ in_grad = out_grad + penalty * ((1 - t) / (1 - r) - t / r).
 """
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..checks.dtypes import NARROW
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -17,7 +16,7 @@ from ..second_order import Refused
 from ..tensor.axes import lines_along
 
 
-class KlSparseRegProperty(KernelProperty):
+class KlSparseRegProperty(KernelProperty, operator="IdentityAttachKLSparseReg"):
     """The input itself; backward adds the gradient of a divergence from sparse activations.
 
     The running mean of each unit's activation (second axis of data) is kept in `moving_avg`, which
@@ -68,6 +67,3 @@ class KlSparseRegProperty(KernelProperty):
             "penalty": self.penalty,
             "momentum": self.momentum,
         }
-
-
-register_operator("IdentityAttachKLSparseReg", KlSparseRegProperty)

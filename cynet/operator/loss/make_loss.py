@@ -3,7 +3,6 @@ follows."""
 
 from math import prod
 
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float
@@ -12,7 +11,7 @@ from ..second_order import Refused
 from ..storage_types import on_values
 
 
-class BlockGradProperty(KernelProperty):
+class BlockGradProperty(KernelProperty, operator="BlockGrad", aliases=("stop_gradient",)):
     """The input unchanged; no gradient flows back through it."""
 
     inputs_doc = {"data": "Input of any shape."}
@@ -37,7 +36,7 @@ class BlockGradProperty(KernelProperty):
     """
 
 
-class PlainLossProperty(KernelProperty):
+class PlainLossProperty(KernelProperty, operator="make_loss"):
     """Makes data a loss: out is data, and its gradient is 1 everywhere."""
 
     inputs_doc = {"data": "Input of any shape."}
@@ -67,7 +66,7 @@ class PlainLossProperty(KernelProperty):
         return {"scale": 1.0, "valid": False, "threshold": 0.0}
 
 
-class MakeLossProperty(KernelProperty):
+class MakeLossProperty(KernelProperty, operator="MakeLoss"):
     """Makes data a loss: out is data, and its gradient is `grad_scale`, normalized.
 
     With ``normalization='batch'`` the gradient is divided, as in MXNet, by the number of rows: the
@@ -112,8 +111,3 @@ class MakeLossProperty(KernelProperty):
             "valid": self.normalization == "valid",
             "threshold": self.valid_thresh,
         }
-
-
-register_operator("BlockGrad", BlockGradProperty, aliases=("stop_gradient",))
-register_operator("make_loss", PlainLossProperty)
-register_operator("MakeLoss", MakeLossProperty)

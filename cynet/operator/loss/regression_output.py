@@ -6,7 +6,6 @@ sign for the absolute error, with m numbers in each label.
 
 from math import prod
 
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -56,7 +55,7 @@ class RegressionOutputProperty(KernelProperty):
         return {"scale": self.grad_scale / prod(in_shapes[1][1:]), "absolute": self.absolute}
 
 
-class LinearRegressionOutputProperty(RegressionOutputProperty):
+class LinearRegressionOutputProperty(RegressionOutputProperty, operator="LinearRegressionOutput"):
     """Output of a regression with squared error: ``out = data``, gradient ``out - label``.
 
     The gradient is multiplied by `grad_scale` and divided by the number of elements of one label;
@@ -82,7 +81,9 @@ class LinearRegressionOutputProperty(RegressionOutputProperty):
     """
 
 
-class LogisticRegressionOutputProperty(RegressionOutputProperty):
+class LogisticRegressionOutputProperty(
+    RegressionOutputProperty, operator="LogisticRegressionOutput"
+):
     """Output of a logistic regression: ``out = sigmoid(data)``, gradient ``out - label``.
 
     The gradient is multiplied by `grad_scale` and divided by the number of elements of one label;
@@ -112,7 +113,7 @@ class LogisticRegressionOutputProperty(RegressionOutputProperty):
         return F.sigmoid(data, name=name)
 
 
-class MAERegressionOutputProperty(RegressionOutputProperty):
+class MAERegressionOutputProperty(RegressionOutputProperty, operator="MAERegressionOutput"):
     """Output of a regression with absolute error: ``out = data``, gradient ``sign(out - label)``.
 
     The gradient is multiplied by `grad_scale` and divided by the number of elements of one label;
@@ -137,8 +138,3 @@ class MAERegressionOutputProperty(RegressionOutputProperty):
      [-1.]]
     <NDArray 2x1 @cpu(0)>
     """
-
-
-register_operator("LinearRegressionOutput", LinearRegressionOutputProperty)
-register_operator("LogisticRegressionOutput", LogisticRegressionOutputProperty)
-register_operator("MAERegressionOutput", MAERegressionOutputProperty)

@@ -1,7 +1,6 @@
 """softmax_cross_entropy: out (1,) = - sum_n log softmax(data[n])[label[n]], data (N, C)."""
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..checks.index_dtype import Read, types_beside_labels
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
@@ -11,7 +10,7 @@ from ..precision import FLOAT32, Precision
 from ..second_order import Rewritten
 
 
-class SoftmaxCrossEntropyProperty(KernelProperty):
+class SoftmaxCrossEntropyProperty(KernelProperty, operator="softmax_cross_entropy"):
     """Sum of the cross-entropies of softmax(data) with the labels' classes.
 
     ``out = - sum_n log(softmax(data[n])[label[n]])``, of shape (1,). A label outside the classes
@@ -56,6 +55,3 @@ class SoftmaxCrossEntropyProperty(KernelProperty):
         return [-F.sum(chosen).reshape((1,))]
 
     second_order = Rewritten(rewritten)
-
-
-register_operator("softmax_cross_entropy", SoftmaxCrossEntropyProperty)

@@ -3,7 +3,6 @@
 from math import prod
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..checks.index_dtype import Read, types_beside_labels
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -16,7 +15,7 @@ from ..second_order import Refused
 _NORMALIZATION = {"null": 0, "batch": 1, "valid": 2}
 
 
-class SoftmaxOutputProperty(KernelProperty):
+class SoftmaxOutputProperty(KernelProperty, operator="SoftmaxOutput", aliases=("Softmax",)):
     """Softmax with the gradient of the cross-entropy with `label`.
 
     Forward gives ``out = softmax(data)``, over all axes but the first; along axis 1 with
@@ -156,6 +155,3 @@ class SoftmaxOutputProperty(KernelProperty):
 
     def work(self, in_shapes):
         return softmax_work(in_shapes[0], self.kernel_params(in_shapes))
-
-
-register_operator("SoftmaxOutput", SoftmaxOutputProperty, aliases=("Softmax",))

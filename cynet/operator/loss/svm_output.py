@@ -3,7 +3,6 @@
 from math import prod
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..checks.index_dtype import Read, types_beside_labels
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
@@ -14,7 +13,7 @@ from ..property import merge_shapes
 from ..second_order import Refused
 
 
-class SVMOutputProperty(KernelProperty):
+class SVMOutputProperty(KernelProperty, operator="SVMOutput"):
     """Output of a support vector machine: ``out = data``; backward gives a hinge loss's gradient.
 
     With t = 1 for the class of the label and -1 for the others, the loss of a score x is
@@ -74,6 +73,3 @@ class SVMOutputProperty(KernelProperty):
             "regularization": self.regularization_coefficient,
             "linear": self.use_linear,
         }
-
-
-register_operator("SVMOutput", SVMOutputProperty)

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .._base import register_operator
 from .._elementwise import LoopsOperator
 from ..checks.dtypes import FLOATS, require_float_cpu
 from ..functions.row import READS
@@ -46,7 +45,7 @@ class ActivationHooks(UnaryHooks):
         return prop.act_type
 
 
-class ActivationProperty(UnaryProperty):
+class ActivationProperty(UnaryProperty, operator="Activation"):
     """Elementwise nonlinearity, by `act_type`.
 
     - relu: ``max(x, 0)``
@@ -86,6 +85,3 @@ class ActivationProperty(UnaryProperty):
         return [lambda: g[0] * derivative(F, x[0], y[0])]
 
     second_order = Formula(gradients)
-
-
-register_operator("Activation", ActivationProperty)

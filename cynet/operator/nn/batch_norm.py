@@ -5,7 +5,6 @@ statistics (C,).
 """
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..checks.dtypes import NARROW
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import RESIDUAL, GraphHooks
@@ -38,7 +37,7 @@ class BatchNormHooks(GraphHooks):
         return made, [0]
 
 
-class BatchNormProperty(KernelProperty):
+class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNorm_v1",)):
     """Normalize each channel to mean 0 and variance 1 over all other axes, then scale and shift it.
 
     ``out = (data - mean) / sqrt(var + eps) * gamma + beta``. In training, mean and var are the
@@ -203,6 +202,3 @@ class ChannelsLastBatchNorm(BatchNormProperty):
 
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
         return [(out_grad[0], i) for i in (in_grad[0], *in_grad[3:])]
-
-
-register_operator("BatchNorm", BatchNormProperty, aliases=("BatchNorm_v1",))

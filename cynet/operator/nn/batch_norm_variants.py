@@ -1,7 +1,6 @@
 """BatchNorm variants: followed by relu, and with statistics over several devices."""
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..parameters import Bool, Float, Int, Str
 from ..precision import FLOAT32, Precision
 from ..second_order import Rewritten
@@ -23,7 +22,7 @@ class BatchNormWithReLUHooks(BatchNormHooks):
         return found and (found[0].changed(relu=True), found[1])
 
 
-class BatchNormWithReLUProperty(BatchNormProperty):
+class BatchNormWithReLUProperty(BatchNormProperty, operator="_contrib_BatchNormWithReLU"):
     """BatchNorm, and relu of its output.
 
     ``out = max((data - mean) / sqrt(var + eps) * gamma + beta, 0)``; statistics, parameters and
@@ -51,7 +50,7 @@ class BatchNormWithReLUProperty(BatchNormProperty):
     second_order = Rewritten(rewritten)
 
 
-class SyncBatchNormProperty(BatchNormProperty):
+class SyncBatchNormProperty(BatchNormProperty, operator="_contrib_SyncBatchNorm"):
     """BatchNorm with the statistics of the whole batch, over all devices.
 
     On one device (``ndev=1``) that is BatchNorm, but `output_mean_var` gives the variance itself.
@@ -87,7 +86,3 @@ class SyncBatchNormProperty(BatchNormProperty):
                 f"operator {self.op_name}: parameter 'ndev' takes 1, got {self.ndev}: statistics "
                 "over several devices are not provided"
             )
-
-
-register_operator("_contrib_BatchNormWithReLU", BatchNormWithReLUProperty)
-register_operator("_contrib_SyncBatchNorm", SyncBatchNormProperty)

@@ -1,7 +1,6 @@
 """Crop: a window of images, with a given size or that of other images."""
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes, type_of_first
@@ -16,7 +15,7 @@ class CropHooks(GraphHooks):
         return prop.changed(channels_last=True), [0]
 
 
-class CropProperty(OperatorProperty):
+class CropProperty(OperatorProperty, operator="Crop"):
     """The window of images (N, C, H, W) that starts at `offset`, or that lies in their middle.
 
     With one input it is `h_w` large; with two, as large as images of the second, whose values and
@@ -97,6 +96,3 @@ class CropProperty(OperatorProperty):
         return StridedCopyOperator(
             in_types[0], [StridedPart(source, contiguous(source.shape))], uncovered=(0,)
         )
-
-
-register_operator("Crop", CropProperty)

@@ -1,7 +1,6 @@
 """Dropout: out = data * mask / (1 - p), mask random ones and zeros; out has data's shape."""
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Float, Shape
@@ -14,7 +13,7 @@ class DropoutHooks(GraphHooks):
         return prop.mode == "always"
 
 
-class DropoutProperty(KernelProperty):
+class DropoutProperty(KernelProperty, operator="Dropout"):
     """Set each element to 0 with probability `p`, and divide the others by ``1 - p``.
 
     Done in training only, unless ``mode='always'``; otherwise out is data. Along `axes` all
@@ -79,6 +78,3 @@ class DropoutProperty(KernelProperty):
                 step *= shape[axis]
         found = {"always": self.mode == "always", "repeats": bool(self.axes)}
         return {**found, "stride": stride}
-
-
-register_operator("Dropout", DropoutProperty)

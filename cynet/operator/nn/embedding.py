@@ -1,6 +1,5 @@
 """Embedding: out[..., :] = weight[data[...]]; weight (input_dim, output_dim)."""
 
-from .._base import register_operator
 from ..checks.index_dtype import Read
 from ..checks.outside import report_outside
 from ..checks.shapes import unify_shapes
@@ -18,7 +17,7 @@ class EmbeddingHooks(IndexedHooks):
         return super().one_pass(prop, in_shapes[::-1])
 
 
-class EmbeddingProperty(KernelProperty):
+class EmbeddingProperty(KernelProperty, operator="Embedding"):
     """Rows of `weight` by index: ``out[..., :] = weight[data[...]]``.
 
     Indices are truncated to integers; one below 0 counts as 0 and one beyond the last as the last,
@@ -75,6 +74,3 @@ class EmbeddingProperty(KernelProperty):
 
     def kernel_dtype(self, in_types):
         return in_types[1]
-
-
-register_operator("Embedding", EmbeddingProperty)

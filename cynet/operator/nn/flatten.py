@@ -2,13 +2,12 @@
 
 from math import prod
 
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..second_order import Linear
 from ..tensor.unary import UnaryHooks, UnaryProperty
 
 
-class FlattenProperty(UnaryProperty):
+class FlattenProperty(UnaryProperty, operator="Flatten", aliases=("flatten",)):
     """Collapse all axes but the first: (N, d1, d2, ...) becomes (N, d1*d2*...)."""
 
     inputs_doc = {"data": "Input, at least 1-d."}
@@ -27,6 +26,3 @@ class FlattenProperty(UnaryProperty):
             out = unify_shapes("output", out, (data[0], prod(data[1:])))
             data = (out[0], *data[1:])
         return [data], [out], []
-
-
-register_operator("Flatten", FlattenProperty, aliases=("flatten",))

@@ -6,7 +6,6 @@ data and out (N, C, ...); gamma and beta (G,); mean and std (N, G).
 from math import prod
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import KernelProperty
@@ -18,7 +17,7 @@ from .instance_norm import InstanceNormProperty
 from .normalization_composed import normalize_axes, scale_shift
 
 
-class GroupNormProperty(KernelProperty):
+class GroupNormProperty(KernelProperty, operator="GroupNorm"):
     """Normalize each group of channels of each sample, then scale and shift it.
 
     The C channels are cut into `num_groups` groups of neighbors; ``out = (data - mean) / sqrt(var
@@ -71,6 +70,3 @@ class GroupNormProperty(KernelProperty):
         return [out.reshape(data.shape)]
 
     second_order = Rewritten(rewritten)
-
-
-register_operator("GroupNorm", GroupNormProperty)

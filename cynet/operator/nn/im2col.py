@@ -7,7 +7,6 @@ is the other.
 from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..checks.shapes import check_elements
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -74,7 +73,7 @@ class _WindowsProperty(KernelProperty):
         }
 
 
-class Im2colProperty(_WindowsProperty):
+class Im2colProperty(_WindowsProperty, operator="im2col"):
     """Windows that slide over images, each a column: (N, C, *size) gives (N, C * prod(kernel), L).
 
     L is the number of places of a window; beside the image are zeros.
@@ -105,7 +104,7 @@ class Im2colProperty(_WindowsProperty):
         return [(out[0], *data[1:])], [out], []
 
 
-class Col2imProperty(_WindowsProperty):
+class Col2imProperty(_WindowsProperty, operator="col2im"):
     """Columns summed into images, where windows overlap: the gradient of im2col.
 
     (N, C * prod(kernel), L) gives (N, C, *output_size).
@@ -154,7 +153,3 @@ class Col2imProperty(_WindowsProperty):
 
     def image_shape(self, in_shapes):
         return self.output_shapes(in_shapes)[0]
-
-
-register_operator("im2col", Im2colProperty)
-register_operator("col2im", Col2imProperty)

@@ -6,7 +6,6 @@ data and out (N, C, ...), mean and var of each (n, c); gamma and beta (C,).
 from math import prod
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -27,7 +26,7 @@ class InstanceNormHooks(GraphHooks):
         return ChannelsLastInstanceNorm(**prop.params()), [0]
 
 
-class InstanceNormProperty(KernelProperty):
+class InstanceNormProperty(KernelProperty, operator="InstanceNorm"):
     """Normalize each channel of each sample over its positions, then scale and shift it.
 
     ``out = (data - mean) / sqrt(var + eps) * gamma + beta`` with mean and variance over the axes
@@ -93,6 +92,3 @@ class ChannelsLastInstanceNorm(InstanceNormProperty):
 
     def kernel_params(self, in_shapes):
         return super().kernel_params(in_shapes) | {"relu": self.relu}
-
-
-register_operator("InstanceNorm", InstanceNormProperty)

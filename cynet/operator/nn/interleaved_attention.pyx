@@ -20,7 +20,6 @@ from .._base cimport Operator, OpContext
 
 from ...base.errors import ShapeError
 from ...kernels.gemm.blas import check_sizes
-from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
 from ..graph_hooks import GraphHooks
 from ..parameters import Int
@@ -107,7 +106,7 @@ class InterleavedProperty(OperatorProperty):
         return AttentionOperator(self, data[1], dim, queries, keys, in_types[0] == "float32")
 
 
-class SelfAttentionQK(InterleavedProperty):
+class SelfAttentionQK(InterleavedProperty, operator="_contrib_interleaved_matmul_selfatt_qk"):
     """Products of queries and keys of each head, over the root of their length.
 
     `queries_keys_values` (length, batch, heads * 3 * dim) has for each head queries, keys and
@@ -128,7 +127,9 @@ class SelfAttentionQK(InterleavedProperty):
         return (3,)
 
 
-class SelfAttentionValues(InterleavedProperty):
+class SelfAttentionValues(
+    InterleavedProperty, operator="_contrib_interleaved_matmul_selfatt_valatt"
+):
     """Products of attention (batch * heads, length, length) and the values of each head: (length,
     batch, heads * dim)."""
 
@@ -151,7 +152,7 @@ class SelfAttentionValues(InterleavedProperty):
         return (3,)
 
 
-class CrossAttentionQK(InterleavedProperty):
+class CrossAttentionQK(InterleavedProperty, operator="_contrib_interleaved_matmul_encdec_qk"):
     """Products of queries (query length, batch, heads * dim) and the keys of each head, over the
     root of their length: (batch * heads, query length, key length)."""
 
@@ -174,7 +175,9 @@ class CrossAttentionQK(InterleavedProperty):
         return (1, 2)
 
 
-class CrossAttentionValues(InterleavedProperty):
+class CrossAttentionValues(
+    InterleavedProperty, operator="_contrib_interleaved_matmul_encdec_valatt"
+):
     """Products of attention (batch * heads, query length, key length) and the values of each head:
     (query length, batch, heads * dim)."""
 
@@ -325,9 +328,3 @@ cdef void multiply_of(const Products* s, int64_t begin, int64_t end, const float
         gemm(s.trans_a, s.trans_b, s.m, s.n, s.k, <floating>s.alpha,
              a + i * s.a.step + s.a.first, s.a.row, b + i * s.b.step + s.b.first, s.b.row,
              <floating>(1 if s.add else 0), c + i * s.c.step + s.c.first, s.c.row)
-
-
-register_operator("_contrib_interleaved_matmul_selfatt_qk", SelfAttentionQK)
-register_operator("_contrib_interleaved_matmul_selfatt_valatt", SelfAttentionValues)
-register_operator("_contrib_interleaved_matmul_encdec_qk", CrossAttentionQK)
-register_operator("_contrib_interleaved_matmul_encdec_valatt", CrossAttentionValues)

@@ -3,7 +3,6 @@
 from math import prod
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty, Lines
 from ..parameters import Enum, Float
@@ -12,7 +11,7 @@ from ..property import merge_shapes
 from ..second_order import Rewritten
 
 
-class L2NormalizationProperty(KernelProperty):
+class L2NormalizationProperty(KernelProperty, operator="L2Normalization"):
     """Divide by the Euclidean norm: ``out = data / sqrt(sum(data ** 2) + eps)``.
 
     The sum goes over a whole sample ('instance'), over the channels at each position ('channel'),
@@ -70,6 +69,3 @@ class L2NormalizationProperty(KernelProperty):
         return [F.broadcast_mul(data, F.rsqrt(total + self.eps))]
 
     second_order = Rewritten(rewritten)
-
-
-register_operator("L2Normalization", L2NormalizationProperty)

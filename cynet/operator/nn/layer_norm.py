@@ -4,7 +4,6 @@ data, out (..., C, ...) with C along `axis`; gamma, beta (C,); mean and std are 
 there.
 """
 
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -16,7 +15,7 @@ from ..tensor.axes import data_axis, lines_along
 from .normalization_composed import normalize_axes, scale_shift
 
 
-class LayerNormProperty(KernelProperty):
+class LayerNormProperty(KernelProperty, operator="LayerNorm"):
     """Normalize along `axis` to mean 0 and variance 1, then scale and shift its entries.
 
     ``out = (data - mean) / sqrt(var + eps) * gamma + beta``.
@@ -76,6 +75,3 @@ class LayerNormProperty(KernelProperty):
         return [scale_shift(F, normalize_axes(F, data, (axis,), self.eps), gamma, beta, axis)]
 
     second_order = Rewritten(rewritten)
-
-
-register_operator("LayerNorm", LayerNormProperty)

@@ -3,7 +3,6 @@
 from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float
@@ -48,7 +47,7 @@ def slopes_of(data, gamma):
     return prod(gamma), prod(data[last + 1 :])
 
 
-class LeakyReLUProperty(KernelProperty):
+class LeakyReLUProperty(KernelProperty, operator="LeakyReLU"):
     """Rectifier with a slope for negative x, by `act_type`.
 
     - leaky: ``x if x > 0 else slope * x``
@@ -190,6 +189,3 @@ class LeakyReLUProperty(KernelProperty):
         return [F.where(data > 0, data, data * slope)]
 
     second_order = Rewritten(rewritten)
-
-
-register_operator("LeakyReLU", LeakyReLUProperty)

@@ -3,7 +3,6 @@
 from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float, Int
@@ -19,7 +18,7 @@ class LRNHooks(GraphHooks):
         return (ChannelsLastLRN(**prop.params()), [0]) if in_types[0] == "float32" else None
 
 
-class LRNProperty(KernelProperty):
+class LRNProperty(KernelProperty, operator="LRN"):
     """Local response normalization across channels.
 
     ``out[n, c] = data[n, c] * (knorm + alpha / nsize * sum_k data[n, k] ** 2) ** -beta`` with k
@@ -92,6 +91,3 @@ class ChannelsLastLRN(LRNProperty):
     """Local response normalization of channels-last data."""
 
     op_name, last = "LRN", True
-
-
-register_operator("LRN", LRNProperty)

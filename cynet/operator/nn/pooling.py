@@ -7,7 +7,6 @@ stride) for 'same', which pads by itself. With a layout such as NHWC channels ar
 from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -43,7 +42,7 @@ class PoolingHooks(GraphHooks):
         return ChannelsLastPooling(**prop.params()), [0]
 
 
-class PoolingProperty(KernelProperty):
+class PoolingProperty(KernelProperty, operator="Pooling"):
     """Reduce every window over the spatial axes of (N, C, *size) to one number, by `pool_type`.
 
     ``size' = floor((size + 2 * pad - kernel) / stride) + 1`` with ``pooling_convention='valid'``,
@@ -215,6 +214,3 @@ class ChannelsLastPooling(PoolingProperty):
     """Pooling on channels-last data."""
 
     op_name, last = "Pooling", True
-
-
-register_operator("Pooling", PoolingProperty)

@@ -7,7 +7,6 @@ down ('valid') or up ('full').
 from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -16,7 +15,7 @@ from ..second_order import Linear, Rewritten
 from .spatial_window import check_window, window_span
 
 
-class PoolingV1Property(KernelProperty):
+class PoolingV1Property(KernelProperty, operator="Pooling_v1"):
     """Reduce every window over the planes of (N, C, H, W), padded with zeros, to one number.
 
     It is there for old networks; they differ from `Pooling` in that ``'max'`` takes the zeros of
@@ -106,6 +105,3 @@ class PoolingV1Property(KernelProperty):
         from .pooling_rewritten import pooling_v1  # imported late: few take gradients of gradients
 
         return Rewritten(pooling_v1)
-
-
-register_operator("Pooling_v1", PoolingV1Property)

@@ -3,7 +3,6 @@
 from math import prod
 
 from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -26,7 +25,7 @@ def softmax_work(shape, params):
     return prod(shape) + LINE_COST * params["outer"] * params["inner"]
 
 
-class SoftmaxProperty(OutDType, KernelProperty):
+class SoftmaxProperty(OutDType, KernelProperty, operator="softmax"):
     """Softmax along `axis`: ``out = exp(data / temperature) / sum(exp(data / temperature))``.
 
     With `use_length` a second input says how many of the first entries along `axis` take part; the
@@ -136,7 +135,7 @@ class SoftmaxProperty(OutDType, KernelProperty):
     second_order = Formula(in_data_dtype(gradients))
 
 
-class LogSoftmaxProperty(SoftmaxProperty):
+class LogSoftmaxProperty(SoftmaxProperty, operator="log_softmax"):
     """Logarithm of the softmax along `axis`, computed without losing small numbers."""
 
     log_of = True
@@ -164,7 +163,7 @@ class LogSoftmaxProperty(SoftmaxProperty):
     second_order = Formula(in_data_dtype(gradients))
 
 
-class SoftminProperty(SoftmaxProperty):
+class SoftminProperty(SoftmaxProperty, operator="softmin"):
     """Softmax of ``-data`` along `axis`: the smallest entry gets the most."""
 
     sign = -1.0
@@ -179,7 +178,7 @@ class SoftminProperty(SoftmaxProperty):
     """
 
 
-class SoftmaxActivationProperty(KernelProperty):
+class SoftmaxActivationProperty(KernelProperty, operator="SoftmaxActivation"):
     """Softmax along the last axis ('instance') or along axis 1 ('channel')."""
 
     mode = Enum(("channel", "instance"), "instance", doc="Which entries sum to 1.")
@@ -225,9 +224,3 @@ class SoftmaxActivationProperty(KernelProperty):
         return [gradient]
 
     second_order = Formula(gradients)
-
-
-register_operator("softmax", SoftmaxProperty)
-register_operator("log_softmax", LogSoftmaxProperty)
-register_operator("softmin", SoftminProperty)
-register_operator("SoftmaxActivation", SoftmaxActivationProperty)

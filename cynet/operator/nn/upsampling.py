@@ -1,7 +1,6 @@
 """UpSampling: data (N, C, H, W) enlarged to out (N, C, s H, s W), nearest or bilinear."""
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
@@ -24,7 +23,7 @@ class UpSamplingHooks(GraphHooks):
         return prop.changed(channels_last=True), list(range(len(in_shapes)))
 
 
-class UpSamplingProperty(KernelProperty):
+class UpSamplingProperty(KernelProperty, operator="UpSampling"):
     """Enlarge planes by `scale`: repeat elements ('nearest') or deconvolve ('bilinear').
 
     Nearest takes several inputs whose planes all become as large as those of the first times scale;
@@ -152,6 +151,3 @@ class UpSamplingProperty(KernelProperty):
     def second_order(self):
         """The one of a deconvolution for 'bilinear'."""
         return Linear({0: (1,), 1: (0,)}) if self.sample_type == "bilinear" else Linear()
-
-
-register_operator("UpSampling", UpSamplingProperty)

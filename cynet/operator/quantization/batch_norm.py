@@ -1,7 +1,6 @@
 """quantized_batch_norm: BatchNorm of a quantized array, for prediction."""
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float, Int
@@ -13,7 +12,9 @@ from .shapes import OUTPUTS
 _PER_CHANNEL_INPUTS = ("gamma", "beta", "moving_mean", "moving_var")
 
 
-class QuantizedBatchNormProperty(Refusing, KernelProperty):
+class QuantizedBatchNormProperty(
+    Refusing, KernelProperty, operator="_contrib_quantized_batch_norm"
+):
     """BatchNorm of a quantized array by the moving statistics; int8, within the given range.
 
     ``out = (data - moving_mean) / sqrt(moving_var + eps) * gamma + beta``, rounded to even, in
@@ -96,6 +97,3 @@ class QuantizedBatchNormProperty(Refusing, KernelProperty):
             "low": self.min_calib_range,
             "high": self.max_calib_range,
         }
-
-
-register_operator("_contrib_quantized_batch_norm", QuantizedBatchNormProperty)

@@ -1,6 +1,5 @@
 """quantized_elemwise_add, quantized_elemwise_mul: two quantized arrays of one shape."""
 
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -76,7 +75,7 @@ class _TwoArrays(Refusing, KernelProperty):
         }
 
 
-class QuantizedElemwiseAddProperty(_TwoArrays):
+class QuantizedElemwiseAddProperty(_TwoArrays, operator="_contrib_quantized_elemwise_add"):
     """The sum of two quantized arrays.
 
     With a range for it integers of 8 bits, uint8 where both arrays are; else integers of 32 bits,
@@ -93,7 +92,7 @@ class QuantizedElemwiseAddProperty(_TwoArrays):
     """
 
 
-class QuantizedElemwiseMulProperty(_TwoArrays):
+class QuantizedElemwiseMulProperty(_TwoArrays, operator="_contrib_quantized_elemwise_mul"):
     """The product of two quantized arrays.
 
     With a range for it int8; floats, and no range, with `enable_float_output`; else the products
@@ -108,7 +107,3 @@ class QuantizedElemwiseMulProperty(_TwoArrays):
     [ 4096 16129]
     <NDArray 2 @cpu(0)>
     """
-
-
-register_operator("_contrib_quantized_elemwise_add", QuantizedElemwiseAddProperty)
-register_operator("_contrib_quantized_elemwise_mul", QuantizedElemwiseMulProperty)

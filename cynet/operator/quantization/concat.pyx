@@ -16,7 +16,6 @@ from .._base cimport Operator, OpContext
 
 from math import nan, prod
 
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..parameters import MAX_ARRAYS, Int
@@ -38,7 +37,7 @@ class QuantizedConcatHooks(GraphHooks):
         return prop.changed(channels_last=True), list(range(prop.num_args))
 
 
-class QuantizedConcatProperty(ConcatProperty):
+class QuantizedConcatProperty(ConcatProperty, operator="_contrib_quantized_concat"):
     """Quantized arrays joined along an existing axis.
 
     The range of the output is that from the least to the largest value of all; it is uint8 where
@@ -153,6 +152,3 @@ cdef inline void _write_value(float value, int req, TBlob* to) noexcept nogil:
     if req == kNullOp:
         return
     (<float*>to.data)[0] = value + ((<float*>to.data)[0] if req == kAddTo else 0)
-
-
-register_operator("_contrib_quantized_concat", QuantizedConcatProperty)

@@ -6,7 +6,6 @@ An array of int8 with a range (low, high) holds steps of ``r / 127``, one of uin
 `dequantize` count 127.5 and 255.5, as MXNet 1.9.1 does. Results are rounded to even.
 """
 
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -60,7 +59,7 @@ _COPY = Kernel("quantized_copy", ("data",), tuple(_OUTPUT_TRIPLE), whole=True)
 _STEP_LIMITS = {"uint8": (0.0, 255.5), "int8": (-127.5, 127.5)}  # ranges in which a step is 1
 
 
-class QuantizeProperty(_Conversion):
+class QuantizeProperty(_Conversion, operator="_contrib_quantize"):
     """Floats to integers of 8 bits: ``round(data * 255 / r)``, or 127 for int8, clipped to their
     limits; `r` is the larger of ``|min_range|`` and ``|max_range|``.
 
@@ -88,7 +87,7 @@ class QuantizeProperty(_Conversion):
         return ["float32"] * 3, [self.out_type, "float32", "float32"], []
 
 
-class QuantizeV2Property(_Conversion):
+class QuantizeV2Property(_Conversion, operator="_contrib_quantize_v2"):
     """Floats to integers of 8 bits, with a given range or that of `data`.
 
     ``round(data * 127.5 / r)`` for int8 and 255.5 for uint8, limited to what these can hold; `r` is
@@ -139,7 +138,7 @@ class QuantizeV2Property(_Conversion):
         return super(QuantizeV2Property, copied).create_operator(ctx, in_shapes, in_types)
 
 
-class QuantizeAsymProperty(_Conversion):
+class QuantizeAsymProperty(_Conversion, operator="_contrib_quantize_asym"):
     """Floats as uint8, 0 for the least value of a range and 255 for the largest.
 
     ``floor(data * scale + shift + 0.5)``, limited to 0 and 255, where ``scale = 255 / (high -
@@ -175,7 +174,7 @@ class QuantizeAsymProperty(_Conversion):
         return ["float32"], ["uint8", "float32", "float32"], []
 
 
-class RequantizeProperty(_Conversion):
+class RequantizeProperty(_Conversion, operator="_contrib_requantize"):
     """Integers of 32 bits to 8 bits, with a given range or that of `data`.
 
     The limits of int32 stand for the larger of ``|min_range|`` and ``|max_range|``. The output is
@@ -214,7 +213,7 @@ class RequantizeProperty(_Conversion):
         return ["int32", "float32", "float32"], types, []
 
 
-class DequantizeProperty(_Conversion):
+class DequantizeProperty(_Conversion, operator="_contrib_dequantize"):
     """Integers of 8 bits as floats: ``data * r / 127.5``, or 255.5 for uint8, where `r` is the
     larger of ``|min_range|`` and ``|max_range|``."""
 
@@ -240,10 +239,3 @@ class DequantizeProperty(_Conversion):
 
     def kernel_params(self, in_shapes):
         return {}
-
-
-register_operator("_contrib_quantize", QuantizeProperty)
-register_operator("_contrib_quantize_v2", QuantizeV2Property)
-register_operator("_contrib_quantize_asym", QuantizeAsymProperty)
-register_operator("_contrib_requantize", RequantizeProperty)
-register_operator("_contrib_dequantize", DequantizeProperty)

@@ -1,6 +1,5 @@
 """quantized_embedding: rows of a quantized weight by index."""
 
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Int
@@ -10,7 +9,7 @@ from .shapes import OUTPUTS
 INDICES = ("float32", "float64", "int32", "int64", "uint8", "int8")
 
 
-class QuantizedEmbeddingProperty(Refusing, KernelProperty):
+class QuantizedEmbeddingProperty(Refusing, KernelProperty, operator="_contrib_quantized_embedding"):
     """Rows of a quantized `weight` by index, with its range.
 
     Indices are truncated to integers; one below 0 counts as 0 and one beyond the last as the
@@ -69,6 +68,3 @@ class QuantizedEmbeddingProperty(Refusing, KernelProperty):
 
     def work(self, in_shapes):
         return in_shapes[1][1] * max(1, len(in_shapes[0]))
-
-
-register_operator("_contrib_quantized_embedding", QuantizedEmbeddingProperty)

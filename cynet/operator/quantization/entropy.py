@@ -1,7 +1,6 @@
 """calibrate_entropy: the threshold at which a histogram of values is best cut off for 8 bits."""
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Int
@@ -10,7 +9,7 @@ from .ranges import ONE, Refusing
 _OUTPUTS = ("threshold", "divergence")
 
 
-class CalibrateEntropyProperty(Refusing, KernelProperty):
+class CalibrateEntropyProperty(Refusing, KernelProperty, operator="_contrib_calibrate_entropy"):
     """The threshold that loses least of a distribution when values beyond it are cut off.
 
     `hist` counts values in bins around 0. For every threshold that leaves at least
@@ -52,6 +51,3 @@ class CalibrateEntropyProperty(Refusing, KernelProperty):
 
     def work(self, in_shapes):
         return in_shapes[0][0] ** 2
-
-
-register_operator("_contrib_calibrate_entropy", CalibrateEntropyProperty)

@@ -9,7 +9,6 @@ from math import inf, prod
 
 from ...base.errors import ArgumentError
 from ...kernels.conv.onednn_int8 import int8_by_onednn, int8_convolution
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import LayerHooks, Traits
 from ..nn.convolution.convolution import ConvolutionProperty
@@ -191,7 +190,7 @@ class _Raw(_Int8Layer):
         return {}
 
 
-class QuantizedConvProperty(_Raw, ConvolutionProperty):
+class QuantizedConvProperty(_Raw, ConvolutionProperty, operator="_contrib_quantized_conv"):
     """Convolution of a quantized array by a quantized weight: sums of 32 bits, exact.
 
     The range of the output is what the limits of int32 stand for. The bias is brought to the steps
@@ -220,7 +219,9 @@ class QuantizedConvProperty(_Raw, ConvolutionProperty):
     """
 
 
-class QuantizedFullyConnectedProperty(_Raw, FullyConnectedProperty):
+class QuantizedFullyConnectedProperty(
+    _Raw, FullyConnectedProperty, operator="_contrib_quantized_fully_connected"
+):
     """Linear map of a quantized array by a quantized weight: sums of 32 bits, exact.
 
     The range of the output is what the limits of int32 stand for. The bias is brought to the steps
@@ -341,7 +342,7 @@ _MIN_FIELD = Float(None, doc="The least value that integers of 8 bits stand for.
 _MAX_FIELD = Float(None, doc="The largest value that integers of 8 bits stand for.")
 
 
-class Int8ConvolutionProperty(_Fused, ConvolutionProperty):
+class Int8ConvolutionProperty(_Fused, ConvolutionProperty, operator="_int8_convolution"):
     """A layer of a quantized network: convolution, bias, a term that is added, bounds.
 
     ``out = clip(sum * data_step * scale[f] + bias[f] + residual, a_min, a_max)`` of exact sums of
@@ -374,7 +375,7 @@ class Int8ConvolutionProperty(_Fused, ConvolutionProperty):
     """
 
 
-class Int8FullyConnectedProperty(_Fused, FullyConnectedProperty):
+class Int8FullyConnectedProperty(_Fused, FullyConnectedProperty, operator="_int8_fully_connected"):
     """A layer of a quantized network: linear map, bias, a term that is added, bounds.
 
     ``out = clip(sum * data_step * scale[f] + bias[f] + residual, a_min, a_max)`` of exact sums of
@@ -398,9 +399,3 @@ class Int8FullyConnectedProperty(_Fused, FullyConnectedProperty):
     [[4.4980392]]
     <NDArray 1x1 @cpu(0)>
     """
-
-
-register_operator("_contrib_quantized_conv", QuantizedConvProperty)
-register_operator("_contrib_quantized_fully_connected", QuantizedFullyConnectedProperty)
-register_operator("_int8_convolution", Int8ConvolutionProperty)
-register_operator("_int8_fully_connected", Int8FullyConnectedProperty)

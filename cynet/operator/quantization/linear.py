@@ -2,7 +2,6 @@
 scale and zero point are parameters."""
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..elementwise_loop import Loop
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float, Int
@@ -50,7 +49,7 @@ class _Linear(Refusing, KernelProperty):
                 )
 
 
-class QuantizeLinearProperty(_Linear):
+class QuantizeLinearProperty(_Linear, operator="_quantize_linear"):
     """Floats to integers of 8 bits: ``round(data / scale) + zero_point``, rounded to even, clipped
     to their limits. NaN is refused."""
 
@@ -74,7 +73,7 @@ class QuantizeLinearProperty(_Linear):
         return ["float32"], [self.out_type], []
 
 
-class DequantizeLinearProperty(_Linear):
+class DequantizeLinearProperty(_Linear, operator="_dequantize_linear"):
     """Integers of 8 bits as floats: ``(data - zero_point) * scale``."""
 
     scale, zero_point = _SCALE_FIELD, _ZERO_FIELD
@@ -93,7 +92,3 @@ class DequantizeLinearProperty(_Linear):
         require_bytes(self, in_types[0])
         self.check_zero(in_types[0])
         return [in_types[0]], ["float32"], []
-
-
-register_operator("_quantize_linear", QuantizeLinearProperty)
-register_operator("_dequantize_linear", DequantizeLinearProperty)

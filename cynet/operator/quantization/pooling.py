@@ -1,7 +1,6 @@
 """quantized_pooling: the maximum or the mean of every window of a quantized array."""
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel
 from ..nn.pooling import PoolingProperty
@@ -28,7 +27,9 @@ def _is_exact_enough(prop):
     return prop.pool_type == "max" or (prop.pool_type == "avg" and not prop.global_pool)
 
 
-class QuantizedPoolingProperty(SameRangeProperty, PoolingProperty):
+class QuantizedPoolingProperty(
+    SameRangeProperty, PoolingProperty, operator="_contrib_quantized_pooling"
+):
     """Reduce every window over the spatial axes of a quantized array to its maximum or its mean,
     rounded to even. Parameters are those of Pooling; the range does not change."""
 
@@ -81,6 +82,3 @@ class QuantizedPoolingProperty(SameRangeProperty, PoolingProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         return SameRangeProperty.create_operator(self, ctx, in_shapes, in_types)
-
-
-register_operator("_contrib_quantized_pooling", QuantizedPoolingProperty)

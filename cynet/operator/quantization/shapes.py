@@ -2,7 +2,6 @@
 
 from math import prod
 
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..nn.flatten import FlattenProperty
@@ -42,7 +41,7 @@ class SameRangeProperty(KernelProperty):
 _AT_LEAST = Kernel("quantized_at_least", ("data", "min_data", "max_data"), OUTPUTS, whole=True)
 
 
-class QuantizedFlattenProperty(SameRangeProperty):
+class QuantizedFlattenProperty(SameRangeProperty, operator="_contrib_quantized_flatten"):
     """Collapse all axes but the first of a quantized array: (N, d1, d2, ...) becomes
     (N, d1*d2*...)."""
 
@@ -65,7 +64,7 @@ class QuantizedFlattenProperty(SameRangeProperty):
         return {"least": -128.0}
 
 
-class QuantizedActProperty(SameRangeProperty):
+class QuantizedActProperty(SameRangeProperty, operator="_contrib_quantized_act"):
     """The rectifier of a quantized array: ``max(data, 0)``. Its range does not change."""
 
     act_type = Enum(
@@ -92,7 +91,3 @@ class QuantizedActProperty(SameRangeProperty):
 
     def kernel_params(self, in_shapes):
         return {"least": 0.0}
-
-
-register_operator("_contrib_quantized_flatten", QuantizedFlattenProperty)
-register_operator("_contrib_quantized_act", QuantizedActProperty)

@@ -9,7 +9,6 @@ Shuffle: rows of data (n, ...) in random order.
 """
 
 from ...base.errors import ArgumentError, shown
-from .._base import register_operator
 from ..checks.index_dtype import Written
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Shape
@@ -21,7 +20,9 @@ _FLOATS = ("bfloat16", "float16", "float32", "float64")
 _INDEX_TYPES = ("float16", "float32", "float64", "int32", "int64", "uint8")
 
 
-class MultinomialProperty(KernelProperty):
+class MultinomialProperty(
+    KernelProperty, operator="_sample_multinomial", aliases=("sample_multinomial",)
+):
     """Indices drawn with the probabilities in each row of `data`.
 
     Rows need not add up to 1: each is divided by its sum. The output has the leading axes of `data`
@@ -95,7 +96,7 @@ class MultinomialProperty(KernelProperty):
         )
 
 
-class ShuffleProperty(KernelProperty):
+class ShuffleProperty(KernelProperty, operator="_shuffle", aliases=("shuffle",)):
     """The rows of `data` (its first axis) in random order."""
 
     differentiable = False
@@ -109,7 +110,3 @@ class ShuffleProperty(KernelProperty):
     [1. 2. 3.]
     <NDArray 3 @cpu(0)>
     """
-
-
-register_operator("_sample_multinomial", MultinomialProperty, aliases=("sample_multinomial",))
-register_operator("_shuffle", ShuffleProperty, aliases=("shuffle",))

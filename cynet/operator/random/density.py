@@ -56,7 +56,9 @@ class DensityProperty(KernelProperty):
         return [sample, *[parameter] * len(self.parameters)], [sample], []
 
 
-class DirichletDensityProperty(DensityProperty):
+class DirichletDensityProperty(
+    DensityProperty, operator="_random_pdf_dirichlet", aliases=("random_pdf_dirichlet",)
+):
     """Densities of samples under Dirichlet distributions, whose `alpha` is in the last axis."""
 
     kernel = "dirichlet"
@@ -268,6 +270,3 @@ def _register(row, law):
 
 for _law, _row in enumerate(ROWS):
     _register(_row, _law)
-register_operator(
-    "_random_pdf_dirichlet", DirichletDensityProperty, aliases=("random_pdf_dirichlet",)
-)

@@ -335,7 +335,7 @@ def _make_property(name, title, base, row, own, aliases=()):
     register_operator(name, prop, (*public, *aliases))
 
 
-class RandintProperty(_Scalar):
+class RandintProperty(_Scalar, operator="_random_randint", aliases=("random_randint",)):
     """An array of integers, each of [low, high) equally likely."""
 
     low = Int(doc="Lower end, included.", low=-(2**63), high=2**63 - 1)
@@ -379,4 +379,3 @@ class RandintProperty(_Scalar):
 
 for _row in DISTRIBUTIONS:
     _register(_row)
-register_operator("_random_randint", RandintProperty, aliases=("random_randint",))

@@ -1,13 +1,12 @@
 """_sample_unique_zipfian: rows of different numbers, small ones more likely."""
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Int, Shape
 from ..property import merge_shapes
 
 
-class UniqueZipfianProperty(KernelProperty):
+class UniqueZipfianProperty(KernelProperty, operator="_sample_unique_zipfian"):
     """Rows of different numbers below `range_max`, x with probability about 1 / (x + 1).
 
     Two outputs, int64: the numbers (rows, count), and how many draws each row took until it had as
@@ -51,6 +50,3 @@ class UniqueZipfianProperty(KernelProperty):
 
     def kernel_dtype(self, in_types):
         return "int64"
-
-
-register_operator("_sample_unique_zipfian", UniqueZipfianProperty)

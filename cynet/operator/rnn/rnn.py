@@ -2,7 +2,6 @@
 
 from ...base.errors import ArgumentError, ShapeError
 from ...kernels.gemm.blas import check_sizes
-from .._base import register_operator
 from ..checks.dtypes import NARROW, require_float_cpu
 from ..checks.index_dtype import Read
 from ..graph_hooks import GraphHooks
@@ -13,7 +12,7 @@ from .layers import LayersOperator
 from .layout import GATES, parameters, reserved_layout
 
 
-class RNNProperty(OperatorProperty):
+class RNNProperty(OperatorProperty, operator="RNN"):
     """Recurrent layers, of one direction or two, over sequences (steps, batch, input size).
 
     Each step takes the state h of the step before and gives the next (W are weights of the input
@@ -225,6 +224,3 @@ class RNNProperty(OperatorProperty):
             f"operator {self.op_name}", steps * batch, size, GATES[self.mode] * self.state_size
         )
         return LayersOperator(self, in_shapes[0], in_types[0])
-
-
-register_operator("RNN", RNNProperty)

@@ -1,6 +1,5 @@
 """cast_storage: the same values in another storage type."""
 
-from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum
 from ..second_order import Rewritten
@@ -23,7 +22,7 @@ def _is_sparse(prop):
     return prop.stype != DENSE
 
 
-class CastStorageProperty(KernelProperty):
+class CastStorageProperty(KernelProperty, operator="cast_storage"):
     """The input in another storage type; unchanged if all arrays are dense."""
 
     inputs_doc = {"data": "Input of any shape, of two axes for 'csr'."}
@@ -42,6 +41,3 @@ class CastStorageProperty(KernelProperty):
         return [F.identity(inputs[0])]
 
     second_order = Rewritten(rewritten)
-
-
-register_operator("cast_storage", CastStorageProperty)

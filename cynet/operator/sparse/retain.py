@@ -3,7 +3,6 @@
 import numpy as np
 
 from ...base.errors import BoundsError, ShapeError
-from .._base import register_operator
 from ..checks.index_dtype import Read
 from ..kernel_property import Kernel, KernelProperty
 from ..property import merge_shapes
@@ -31,7 +30,7 @@ def _gradient_node(S, entry, prop, params, inputs):
     return S.gradients.RetainNode(entry, params, inputs)
 
 
-class RetainProperty(KernelProperty):
+class RetainProperty(KernelProperty, operator="_sparse_retain"):
     """The rows of `data` whose numbers are among `indices`; the others are 0.
 
     A number may come several times; one that is no row is an error.
@@ -84,6 +83,3 @@ class RetainProperty(KernelProperty):
             f"operator {self.op_name}: expected rows of 'data', which has {n}, in "
             f"'indices', got {index}"
         )
-
-
-register_operator("_sparse_retain", RetainProperty)

@@ -1,6 +1,5 @@
 """add_n: the sum of any number of arrays of one shape."""
 
-from .._base import register_operator
 from .._elementwise import LoopsOperator
 from ..elementwise_loop import Loop
 from ..graph_hooks import GraphHooks, Traits
@@ -29,7 +28,7 @@ class AddNHooks(GraphHooks):
         return [Loop("unary", "identity", (out_grad[0],), each) for each in in_grad]
 
 
-class AddNProperty(OperatorProperty):
+class AddNProperty(OperatorProperty, operator="add_n", aliases=("ElementWiseSum",)):
     """Sum of any number of arrays of one shape: ``output = data[0] + data[1] + ...``."""
 
     graph = AddNHooks(elementwise=True, passes_gradient=True)
@@ -52,6 +51,3 @@ class AddNProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         return LoopsOperator(self, in_types[0])
-
-
-register_operator("add_n", AddNProperty, aliases=("ElementWiseSum",))

@@ -5,7 +5,6 @@ places; the first of equal elements wins, and NaN is the extreme of any row that
 """
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..checks.index_dtype import WIDE, Written
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int
@@ -51,7 +50,7 @@ class ArgProperty(ExtremeProperty):
         return lines_along(in_shapes[0], self.axis)
 
 
-class ArgmaxProperty(ArgProperty):
+class ArgmaxProperty(ArgProperty, operator="argmax"):
     """Index of the largest element along an axis."""
 
     forward = Kernel("argmax")
@@ -64,7 +63,7 @@ class ArgmaxProperty(ArgProperty):
     """
 
 
-class ArgminProperty(ArgProperty):
+class ArgminProperty(ArgProperty, operator="argmin"):
     """Index of the smallest element along an axis."""
 
     forward = Kernel("argmin")
@@ -77,7 +76,7 @@ class ArgminProperty(ArgProperty):
     """
 
 
-class ArgmaxChannelProperty(ExtremeProperty):
+class ArgmaxChannelProperty(ExtremeProperty, operator="argmax_channel"):
     """Index of the largest element of each row of a matrix."""
 
     inputs_doc = {"data": "Matrix of shape (rows, channels)."}
@@ -100,8 +99,3 @@ class ArgmaxChannelProperty(ExtremeProperty):
 
     def kernel_params(self, in_shapes):
         return lines_along(in_shapes[0], 1)
-
-
-register_operator("argmax", ArgmaxProperty)
-register_operator("argmin", ArgminProperty)
-register_operator("argmax_channel", ArgmaxChannelProperty)

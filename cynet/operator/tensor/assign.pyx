@@ -9,7 +9,6 @@ from ...kernels.movement.strided cimport (
 from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag
-from .._base import register_operator
 from ..parameters import Double, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
 from ..second_order import Linear
@@ -33,7 +32,7 @@ class AssignProperty(OperatorProperty):
         return [(in_data[0], out_data[0])]
 
 
-class SliceAssignProperty(AssignProperty):
+class SliceAssignProperty(AssignProperty, operator="_slice_assign", aliases=("_crop_assign",)):
     """The left input with a part replaced by the right one, which has the part's shape."""
 
     inputs_doc = {"lhs": "The array.", "rhs": "New values of the part."}
@@ -57,7 +56,9 @@ class SliceAssignProperty(AssignProperty):
         return AssignOperator(in_types[0], in_shapes[0], self.ranges(in_shapes[0]), None)
 
 
-class SliceAssignScalarProperty(AssignProperty):
+class SliceAssignScalarProperty(
+    AssignProperty, operator="_slice_assign_scalar", aliases=("_crop_assign_scalar",)
+):
     """The input with a part filled with a number."""
 
     parameter_order = ("scalar",)
@@ -156,8 +157,3 @@ cdef int _strided_space(StridedSpace* space, shape, dst, src) except -1:
         space.shape[i], space.dst_stride[i], space.src_stride[i] = shape[i], dst[i], src[i]
     simplify_space(space)
     return 0
-
-
-register_operator("_slice_assign", SliceAssignProperty, aliases=("_crop_assign",))
-register_operator("_slice_assign_scalar", SliceAssignScalarProperty,
-                  aliases=("_crop_assign_scalar",))

@@ -5,7 +5,6 @@ a side. Comparisons give 1 and 0 in the inputs' dtype. Integer division truncate
 0.
 """
 
-from .._base import register_operator
 from .._elementwise import LoopsOperator
 from ..elementwise_loop import SIMPLE, Loop, binary_gradients
 from ..functions.classes import register_binary
@@ -60,7 +59,7 @@ class BinaryProperty(OperatorProperty):
         return LoopsOperator(self, in_types[0])
 
 
-class GradAddProperty(BinaryProperty):
+class GradAddProperty(BinaryProperty, operator="_grad_add"):
     """Sum of two gradients of one array."""
 
     functor, gradients = "plus", Gradient("grad_one", "grad_one", False)
@@ -75,4 +74,3 @@ class GradAddProperty(BinaryProperty):
 
 
 register_binary(BinaryProperty, "same")
-register_operator("_grad_add", GradAddProperty)

@@ -3,7 +3,6 @@
 Real to integer truncates; the gradient is cast back.
 """
 
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import MAX_ARRAYS, Bool, DType, Int
@@ -13,7 +12,7 @@ from ..second_order import Linear
 from ..storage_types import on_values
 
 
-class CastProperty(KernelProperty):
+class CastProperty(KernelProperty, operator="Cast", aliases=("cast",)):
     """The input in another dtype."""
 
     inputs_doc = {"data": "The input, any shape and dtype."}
@@ -38,7 +37,7 @@ class CastProperty(KernelProperty):
 FLOATING = ("bfloat16", "float16", "float32")
 
 
-class AmpCastProperty(CastProperty):
+class AmpCastProperty(CastProperty, operator="amp_cast"):
     """The input in another dtype if it is bfloat16, float16 or float32, else unchanged; inserted by
     automatic mixed precision."""
 
@@ -57,7 +56,7 @@ class AmpCastProperty(CastProperty):
         return in_types, [self.dtype if kind in FLOATING else kind], []
 
 
-class AmpMulticastProperty(KernelProperty):
+class AmpMulticastProperty(KernelProperty, operator="amp_multicast"):
     """Inputs of bfloat16, float16 and float32 in one dtype, the wider that is there; others as they
     are. bfloat16 and float16 beside each other become float32."""
 
@@ -107,8 +106,3 @@ class AmpMulticastProperty(KernelProperty):
         """A copying kernel for each gradient."""
         pairs = zip(self.list_arguments(), self.list_outputs())
         return tuple(Kernel("cast", (f"d_{out}",), (f"d_{name}",)) for name, out in pairs)
-
-
-register_operator("Cast", CastProperty, aliases=("cast",))
-register_operator("amp_cast", AmpCastProperty)
-register_operator("amp_multicast", AmpMulticastProperty)

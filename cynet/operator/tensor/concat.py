@@ -3,7 +3,6 @@
 import itertools
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks, Traits
 from ..parameters import MAX_ARRAYS, Bool, Int, Shape
 from ..precision import EITHER, WIDEST, Precision
@@ -56,7 +55,7 @@ class ConcatHooks(GraphHooks):
         return pieces
 
 
-class ConcatProperty(JoinProperty):
+class ConcatProperty(JoinProperty, operator="Concat", aliases=("concat", "_rnn_param_concat")):
     """The inputs joined along an existing axis; their other lengths must agree."""
 
     graph = ConcatHooks(takes_empty=True)
@@ -123,7 +122,7 @@ class StackHooks(GraphHooks):
         return pieces
 
 
-class StackProperty(JoinProperty):
+class StackProperty(JoinProperty, operator="stack"):
     """The inputs, all of one shape, joined along a new axis."""
 
     graph = StackHooks()
@@ -171,7 +170,7 @@ class SliceChannelHooks(GraphHooks):
         return pieces
 
 
-class SliceChannelProperty(MoveProperty):
+class SliceChannelProperty(MoveProperty, operator="SliceChannel", aliases=("split",)):
     """The input parted into equal pieces along an axis, one output each."""
 
     graph = SliceChannelHooks()
@@ -242,7 +241,7 @@ class SplitV2Hooks(GraphHooks):
         return pieces
 
 
-class SplitV2Property(MoveProperty):
+class SplitV2Property(MoveProperty, operator="_split_v2"):
     """The input parted along an axis at given indices, or into equal sections."""
 
     graph = SplitV2Hooks()
@@ -301,9 +300,3 @@ class SplitV2Property(MoveProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         return StridedCopyOperator(in_types[0], self.graph.pieces(self, in_shapes))
-
-
-register_operator("Concat", ConcatProperty, aliases=("concat", "_rnn_param_concat"))
-register_operator("stack", StackProperty)
-register_operator("SliceChannel", SliceChannelProperty, aliases=("split",))
-register_operator("_split_v2", SplitV2Property)

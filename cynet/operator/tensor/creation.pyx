@@ -15,7 +15,6 @@ import math
 
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, DType, Int, Shape, Str
 from ..checks.shapes import known_shape, declared_shape
@@ -101,7 +100,7 @@ cdef void _put(int dtype, const Kernel* add, int req, int source, const void* va
         run_cast(source, dtype, values, to, n)
 
 
-class ZerosProperty(CreationProperty):
+class ZerosProperty(CreationProperty, operator="_zeros"):
     """An array of zeros."""
 
     parameter_order = ("shape",)
@@ -117,7 +116,7 @@ class ZerosProperty(CreationProperty):
         return (0.0,)
 
 
-class OnesProperty(CreationProperty):
+class OnesProperty(CreationProperty, operator="_ones"):
     """An array of ones."""
 
     parameter_order = ("shape",)
@@ -133,7 +132,7 @@ class OnesProperty(CreationProperty):
         return (1.0,)
 
 
-class FullProperty(CreationProperty):
+class FullProperty(CreationProperty, operator="_full"):
     """An array filled with one value."""
 
     parameter_order = ("shape",)
@@ -150,7 +149,7 @@ class FullProperty(CreationProperty):
         return (self.value,)
 
 
-class ZerosWithoutDtypeProperty(OperatorProperty):
+class ZerosWithoutDtypeProperty(OperatorProperty, operator="_zeros_without_dtype"):
     """An array of zeros whose dtype is inferred from its use."""
 
     shape = Shape((), doc="Shape of the output.", low=-1)
@@ -187,7 +186,7 @@ cdef class ZeroBytesOperator(Operator):
         return 0
 
 
-class ArangeProperty(CreationProperty):
+class ArangeProperty(CreationProperty, operator="_arange"):
     """Values from `start` up to `stop`, without it, by `step`; each `repeat` times."""
 
     parameter_order = ("start", "stop", "step", "repeat", "infer_range")
@@ -226,7 +225,7 @@ class ArangeProperty(CreationProperty):
         return self.bounds()[0], self.step, self.repeat
 
 
-class LinspaceProperty(CreationProperty):
+class LinspaceProperty(CreationProperty, operator="_linspace"):
     """Evenly spaced values from `start` to `stop`."""
 
     parameter_order = ("start", "stop", "step", "repeat", "infer_range")
@@ -253,7 +252,7 @@ class LinspaceProperty(CreationProperty):
         return self.start, (stop - self.start) / gaps if gaps else 0.0
 
 
-class EyeProperty(CreationProperty):
+class EyeProperty(CreationProperty, operator="_eye"):
     """A matrix with ones on a diagonal and zeros elsewhere."""
 
     parameter_order = ("N", "M", "k")
@@ -299,7 +298,7 @@ cdef class EyeOperator(Operator):
         return 0
 
 
-class ArangeLikeProperty(OperatorProperty):
+class ArangeLikeProperty(OperatorProperty, operator="_contrib_arange_like"):
     """Values from `start` by `step`, as many as the input or one of its axes has elements."""
 
     inputs_doc = {"data": "The array whose lengths are taken."}
@@ -331,7 +330,7 @@ class ArangeLikeProperty(OperatorProperty):
         return ProgressionOperator(in_types[0], self.start, self.step, self.repeat)
 
 
-class ShapeArrayProperty(OperatorProperty):
+class ShapeArrayProperty(OperatorProperty, operator="shape_array"):
     """The shape of the input, as an array of int64."""
 
     inputs_doc = {"data": "The input, any shape."}
@@ -361,7 +360,7 @@ class ShapeArrayProperty(OperatorProperty):
         return ConstantOperator(self.values(in_shapes[0]))
 
 
-class SizeArrayProperty(ShapeArrayProperty):
+class SizeArrayProperty(ShapeArrayProperty, operator="size_array"):
     """The number of elements of the input, as an array of one int64."""
 
     methods = ("size_array",)
@@ -391,15 +390,3 @@ cdef class ConstantOperator(Operator):
                      TBlob* aux_states) except -1 nogil:
         _put(kInt64, &self.add, req[0], kInt64, self.values, out_data[0].data, out_data[0].size)
         return 0
-
-
-register_operator("_zeros", ZerosProperty)
-register_operator("_ones", OnesProperty)
-register_operator("_full", FullProperty)
-register_operator("_zeros_without_dtype", ZerosWithoutDtypeProperty)
-register_operator("_arange", ArangeProperty)
-register_operator("_linspace", LinspaceProperty)
-register_operator("_eye", EyeProperty)
-register_operator("_contrib_arange_like", ArangeLikeProperty)
-register_operator("shape_array", ShapeArrayProperty)
-register_operator("size_array", SizeArrayProperty)

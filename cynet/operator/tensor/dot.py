@@ -4,7 +4,6 @@ from math import prod
 
 from ...base.errors import ShapeError
 from ...kernels.conv import onednn
-from .._base import register_operator
 from ..checks.dtypes import NARROW
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum
@@ -69,7 +68,7 @@ class ProductProperty(OperatorProperty):
         return ProductOperator(self, in_types[0], *self.sizes(*in_shapes))
 
 
-class DotProperty(ProductProperty):
+class DotProperty(ProductProperty, operator="dot"):
     """Product of the last axis of lhs with the first axis of rhs.
 
     Of two vectors it is the inner product, of two matrices the matrix product. With ``transpose_a``
@@ -124,7 +123,7 @@ class DotProperty(ProductProperty):
         return 1, prod(rows), prod(columns), left
 
 
-class BatchDotProperty(ProductProperty):
+class BatchDotProperty(ProductProperty, operator="batch_dot"):
     """Matrix products of two stacks: ``output[i] = lhs[i] rhs[i]`` over all leading axes."""
 
     second_order = Linear({0: (1,), 1: (0,)})
@@ -174,7 +173,3 @@ class BatchDotProperty(ProductProperty):
         m, k = lhs[:-3:-1] if self.transpose_a else lhs[-2:]
         n = rhs[-2] if self.transpose_b else rhs[-1]
         return prod(lhs[:-2]), m, n, k
-
-
-register_operator("dot", DotProperty)
-register_operator("batch_dot", BatchDotProperty)

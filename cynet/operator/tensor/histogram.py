@@ -1,7 +1,6 @@
 """_histogram: counts of numbers in intervals, and the intervals' edges."""
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import FloatTuple, IntOrNone
@@ -11,7 +10,7 @@ INF = float("inf")
 _INTEGERS = ("uint8", "int8", "int32", "int64")
 
 
-class HistogramProperty(KernelProperty):
+class HistogramProperty(KernelProperty, operator="_histogram"):
     """The number of elements of `data` in each interval, int64 counts; and the edges.
 
     The intervals are `bin_cnt` ones of one width over `range`, or those between the numbers of
@@ -101,6 +100,3 @@ class HistogramProperty(KernelProperty):
             f"operator _histogram: 'bins' must not fall; edge {place} is below the one before it, "
             "or NaN"
         )
-
-
-register_operator("_histogram", HistogramProperty)

@@ -7,7 +7,6 @@ the product of rows i_1, ..., i_n, element by element.
 from math import prod
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..checks.shapes import check_elements
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -19,7 +18,7 @@ from ..second_order import Rewritten
 MAX_FACTORS = 64  # the limit in kernels/contrib/khatri_rao.cc
 
 
-class KhatriRaoProperty(KernelProperty):
+class KhatriRaoProperty(KernelProperty, operator="khatri_rao"):
     """Khatri-Rao product: Kronecker products of the matrices' columns, one beside the other."""
 
     key_var_num_args = "num_args"
@@ -81,6 +80,3 @@ class KhatriRaoProperty(KernelProperty):
         return [out]
 
     second_order = Rewritten(rewritten)
-
-
-register_operator("khatri_rao", KhatriRaoProperty)

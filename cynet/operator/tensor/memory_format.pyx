@@ -16,7 +16,6 @@ from .._base cimport Operator, OpContext
 from math import prod
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..parameters import Bool
 from ..property import OperatorProperty
 from ..second_order import Linear
@@ -25,7 +24,7 @@ from ..second_order import Linear
 PERMUTED = ("float32", "int8", "uint8", "int32")  # dtypes that arrays in that order may have
 
 
-class ChannelsLastProperty(OperatorProperty):
+class ChannelsLastProperty(OperatorProperty, operator="_channels_last"):
     """The data in channels-last memory order, or, with ``to_last=False``, back in row-major order;
     the shape is (N, C, ...) in both; float32, or integers of 8 or 32 bits. Inserted by the layout
     pass."""
@@ -77,6 +76,3 @@ cdef class ChannelsLastOperator(Operator):
                       TBlob* aux_states) except -1 nogil:
         self._move(&out_grad[0], &in_grad[0], req[0], not self.to_last)
         return 0
-
-
-register_operator("_channels_last", ChannelsLastProperty)

@@ -3,7 +3,6 @@
 from math import prod
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Shape
 from ..precision import FLOAT32, Precision
@@ -13,7 +12,7 @@ from .axes import axes_of
 from .strided_moves import contiguous
 
 
-class MomentsProperty(KernelProperty):
+class MomentsProperty(KernelProperty, operator="moments"):
     """Mean and variance over `axes`: two outputs, each as of `mean`."""
 
     inputs_doc = {"data": "The input, any shape."}
@@ -77,6 +76,3 @@ class MomentsProperty(KernelProperty):
         return [F.mean(x, axis=self.axes, keepdims=self.keepdims) for x in (data, apart)]
 
     second_order = Rewritten(rewritten)
-
-
-register_operator("moments", MomentsProperty)

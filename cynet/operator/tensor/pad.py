@@ -2,7 +2,6 @@
 one."""
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -23,7 +22,7 @@ class PadHooks(GraphHooks):
         return prop.changed(last=True), [0]
 
 
-class PadProperty(MoveProperty, KernelProperty):
+class PadProperty(MoveProperty, KernelProperty, operator="Pad", aliases=("pad",)):
     """The input with borders around all axes but the first two."""
 
     graph = PadHooks(takes_empty=True)
@@ -101,7 +100,7 @@ class PadProperty(MoveProperty, KernelProperty):
         }
 
 
-class DiagProperty(MoveProperty):
+class DiagProperty(MoveProperty, operator="diag"):
     """A diagonal of an array of two or more axes, as its last axis; or a matrix with the input on
     one."""
 
@@ -163,7 +162,3 @@ class DiagProperty(MoveProperty):
         return StridedCopyOperator(
             in_types[0], [StridedPart(source, contiguous(source.shape))], uncovered=(0,)
         )
-
-
-register_operator("Pad", PadProperty, aliases=("pad",))
-register_operator("diag", DiagProperty)

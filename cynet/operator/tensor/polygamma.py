@@ -3,7 +3,6 @@
 MXNet 1.9.1 has no such operator; gradients of `gamma`, `gammaln` and of densities are made of it.
 """
 
-from .._base import register_operator
 from .._elementwise import LoopsOperator
 from ..elementwise_loop import Loop
 from ..graph_hooks import GraphHooks
@@ -25,7 +24,7 @@ class PolygammaHooks(GraphHooks):
         return [Loop("binary_grad", "polygamma_grad", reads, in_grad[0])]
 
 
-class PolygammaProperty(OperatorProperty):
+class PolygammaProperty(OperatorProperty, operator="_polygamma"):
     """Derivative of order `n` of the digamma function: ``d^(n + 1) log gamma(x) / dx^(n + 1)``."""
 
     inputs_doc = {"data": "The input, any shape."}
@@ -47,6 +46,3 @@ class PolygammaProperty(OperatorProperty):
         return [lambda: g[0] * F._internal._polygamma(x[0], n=self.n + 1)]
 
     second_order = Formula(gradients)
-
-
-register_operator("_polygamma", PolygammaProperty)

@@ -3,7 +3,6 @@
 from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..checks.index_dtype import Read, Written
 from ..checks.shapes import check_elements
 from ..kernel_property import Kernel, KernelProperty
@@ -37,7 +36,7 @@ class _IndexProperty(KernelProperty):
         return {"ndim": len(self.shape), "shape": self.shape}
 
 
-class RavelProperty(_IndexProperty):
+class RavelProperty(_IndexProperty, operator="_ravel_multi_index", aliases=("ravel_multi_index",)):
     """Row-major places from places along axes: (ndim, ...) gives (...).
 
     ``output[j] = data[0][j] * shape[1] + data[1][j]`` for two axes, and so on.
@@ -69,7 +68,7 @@ class RavelProperty(_IndexProperty):
         return [(len(self.shape), *(out if len(data) > 1 else ()))], [out], []
 
 
-class UnravelProperty(_IndexProperty):
+class UnravelProperty(_IndexProperty, operator="_unravel_index", aliases=("unravel_index",)):
     """Places along axes from row-major places: (...) gives (ndim, ...).
 
     What is beyond `shape` is left to the first axis.
@@ -102,7 +101,3 @@ class UnravelProperty(_IndexProperty):
         if is_known(out):
             check_elements(out, f"the output of {self.op_name}")
         return [data], [out], []
-
-
-register_operator("_ravel_multi_index", RavelProperty, aliases=("ravel_multi_index",))
-register_operator("_unravel_index", UnravelProperty, aliases=("unravel_index",))

@@ -15,7 +15,6 @@ from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..functions.classes import register_reductions
 from ..functions.derivatives import of_reduction
 from ..graph_hooks import GraphHooks
@@ -163,7 +162,7 @@ def _norm_gradients(p, F, g, x, y):
     return of_reduction(of_sizes if p.ord == 1 else of_squares).gradients(p, F, g, x, y)
 
 
-class NormProperty(OutDType, ReduceProperty):
+class NormProperty(OutDType, ReduceProperty, operator="norm"):
     """Norm over axes: ord 1 sums absolute values, ord 2 is the root of the sum of squares."""
 
     parameter_order = ("ord", "axis", "out_dtype", "keepdims")
@@ -202,4 +201,3 @@ class NormProperty(OutDType, ReduceProperty):
 
 
 register_reductions(ReduceProperty)
-register_operator("norm", NormProperty)

@@ -1,7 +1,6 @@
 """Operators that give the same bytes another shape: Reshape, expand_dims, squeeze, reshape_like."""
 
 from ...base.errors import ArgumentError, ShapeError, UndefinedError
-from .._base import register_operator
 from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
@@ -155,7 +154,7 @@ def _split_length(length, first, second, codes, where):
     return first, second
 
 
-class ReshapeProperty(SameBytesProperty):
+class ReshapeProperty(SameBytesProperty, operator="Reshape", aliases=("reshape",)):
     """The input under another shape.
 
     `shape` may hold codes: 0 keeps the dimension, -1 infers one from the others, -2 keeps all that
@@ -198,7 +197,7 @@ class ReshapeProperty(SameBytesProperty):
         raise ArgumentError("Reshape: parameter 'shape' is missing")
 
 
-class ExpandDimsProperty(SameBytesProperty):
+class ExpandDimsProperty(SameBytesProperty, operator="expand_dims"):
     """The input with an axis of length 1 inserted."""
 
     axis = Int(doc="Position of the new axis in the output; negative: from its end.")
@@ -221,7 +220,7 @@ class ExpandDimsProperty(SameBytesProperty):
         return shape[:axis] + shape[axis + 1 :] or self.no_axes
 
 
-class SqueezeProperty(SameBytesProperty):
+class SqueezeProperty(SameBytesProperty, operator="squeeze"):
     """The input without axes of length 1."""
 
     axis = Shape(None, doc="Axis or axes to drop; None drops all of length 1.")
@@ -249,7 +248,7 @@ class LikeProperty(CopyProperty):
     infer_type = type_of_first
 
 
-class ReshapeLikeProperty(LikeProperty):
+class ReshapeLikeProperty(LikeProperty, operator="reshape_like"):
     """The left input with the shape of the right one, or with a range of its axes replaced."""
 
     inputs_doc = {"lhs": "The array that is reshaped.", "rhs": "The array whose shape is taken."}
@@ -280,7 +279,7 @@ class ReshapeLikeProperty(LikeProperty):
         return [lhs, rhs], [merge_shapes(out, out_shapes[0])], []
 
 
-class IdentityLikeProperty(LikeProperty):
+class IdentityLikeProperty(LikeProperty, operator="_identity_with_attr_like_rhs"):
     """The first input itself; the second one has its shape, and no gradient."""
 
     graph = GraphHooks(shape_only=(1,), bfloat16_loops=True)
@@ -299,10 +298,3 @@ def _check_range(begin, end, ndim):
     if not 0 <= begin <= end <= ndim:
         raise ArgumentError(f"reshape_like: axes {begin} to {end} do not fit {ndim} axes")
     return begin, end
-
-
-register_operator("Reshape", ReshapeProperty, aliases=("reshape",))
-register_operator("expand_dims", ExpandDimsProperty)
-register_operator("squeeze", SqueezeProperty)
-register_operator("reshape_like", ReshapeLikeProperty)
-register_operator("_identity_with_attr_like_rhs", IdentityLikeProperty)

@@ -4,7 +4,6 @@ from math import prod
 
 from ...base.dtype import FLAGS
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..out_dtype import OutDType
 from ..parameters import DType, Int
@@ -13,7 +12,7 @@ from ..second_order import Linear
 from .axes import lines_along
 
 
-class CumSumProperty(OutDType, KernelProperty):
+class CumSumProperty(OutDType, KernelProperty, operator="_np_cumsum", aliases=("cumsum",)):
     """Running sums along an axis, or of the flattened array."""
 
     inputs_doc = {"a": "The input, any shape."}
@@ -58,6 +57,3 @@ class CumSumProperty(OutDType, KernelProperty):
 
     def kernel_params(self, in_shapes):
         return lines_along(in_shapes[0], self.axis)
-
-
-register_operator("_np_cumsum", CumSumProperty, aliases=("cumsum",))

@@ -7,7 +7,6 @@ Data is (time, batch, ...), or (batch, time, ...) with ``axis=1``; `sequence_len
 from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..checks.index_dtype import Read
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int
@@ -72,7 +71,7 @@ class SequenceProperty(KernelProperty):
         )
 
 
-class SequenceMaskProperty(SequenceProperty):
+class SequenceMaskProperty(SequenceProperty, operator="SequenceMask"):
     """Sequences whose elements beyond their lengths are replaced by `value`; lengths are clipped to
     the axis."""
 
@@ -92,7 +91,7 @@ class SequenceMaskProperty(SequenceProperty):
     """
 
 
-class SequenceLastProperty(SequenceProperty):
+class SequenceLastProperty(SequenceProperty, operator="SequenceLast"):
     """The last element of each sequence."""
 
     axis = Int(0, doc="The axis of time, 0 or 1.")
@@ -112,7 +111,7 @@ class SequenceLastProperty(SequenceProperty):
         return (shape[1 - self.axis], *shape[2:])
 
 
-class SequenceReverseProperty(SequenceProperty):
+class SequenceReverseProperty(SequenceProperty, operator="SequenceReverse"):
     """Sequences reversed within their lengths, at most the axis' length; elements beyond stay."""
 
     axis = Int(0, doc="The axis of time; 0 alone.", low=0, high=0)
@@ -128,8 +127,3 @@ class SequenceReverseProperty(SequenceProperty):
      [4. 1.]]
     <NDArray 3x2 @cpu(0)>
     """
-
-
-register_operator("SequenceMask", SequenceMaskProperty)
-register_operator("SequenceLast", SequenceLastProperty)
-register_operator("SequenceReverse", SequenceReverseProperty)

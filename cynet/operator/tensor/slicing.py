@@ -1,7 +1,6 @@
 """Operators that take a part of an array: slice, slice_axis, slice_like."""
 
 from ...base.errors import ArgumentError, ShapeError, UndefinedError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks, Traits
 from ..parameters import Int, IntOrNone, Shape
 from ..property import merge_shapes, type_of_first
@@ -84,7 +83,7 @@ class SlicedProperty(MoveProperty):
         )
 
 
-class SliceProperty(SlicedProperty):
+class SliceProperty(SlicedProperty, operator="slice", aliases=("crop",)):
     """A part of the input, as ``data[begin[0]:end[0]:step[0], ...]`` of Python gives it."""
 
     begin = Shape(doc="First index of each axis; None for the outermost.", allow_none=True)
@@ -111,7 +110,7 @@ class SliceProperty(SlicedProperty):
         return slice_ranges(shape, self.begin, self.end, self.step)
 
 
-class SliceAxisProperty(SlicedProperty):
+class SliceAxisProperty(SlicedProperty, operator="slice_axis"):
     """The part from `begin` up to `end` of one axis."""
 
     axis = Int(doc="The axis to slice along.")
@@ -142,7 +141,7 @@ class SliceAxisProperty(SlicedProperty):
         return slice_ranges(shape, (*before, begin), (*before, end), (), "slice_axis")
 
 
-class SliceLikeProperty(SlicedProperty):
+class SliceLikeProperty(SlicedProperty, operator="slice_like"):
     """The leading part of the input that has the other input's lengths along some axes."""
 
     graph = SlicedHooks(shape_only=(1,))
@@ -187,8 +186,3 @@ class SliceLikeProperty(SlicedProperty):
         return StridedCopyOperator(
             in_types[0], [StridedPart(source, contiguous(counts))], uncovered=(0,)
         )
-
-
-register_operator("slice", SliceProperty, aliases=("crop",))
-register_operator("slice_axis", SliceAxisProperty)
-register_operator("slice_like", SliceLikeProperty)

@@ -8,7 +8,6 @@ brought into bounds by `mode`, or refused.
 from math import prod
 
 from ...base.errors import ArgumentError, BoundsError, ShapeError
-from .._base import register_operator
 from ..checks.index_dtype import Read
 from ..checks.outside import report_outside
 from ..checks.shapes import EMPTY
@@ -77,7 +76,7 @@ class IndexedProperty(KernelProperty):
         return {"outer": outer, "n": n, "inner": inner, "mode": number}
 
 
-class TakeProperty(IndexedProperty):
+class TakeProperty(IndexedProperty, operator="take"):
     """Slices of an array along an axis, by index.
 
     The output has the shape of `a` with the axis replaced by the shape of `indices`.
@@ -126,7 +125,7 @@ class TakeProperty(IndexedProperty):
         return self._index_params(data, axis_of(self.axis, len(data)), self.mode)
 
 
-class PickProperty(IndexedProperty):
+class PickProperty(IndexedProperty, operator="pick", aliases=("choose_element_0index",)):
     """One element of each row along an axis, by index."""
 
     graph = IndexedHooks(takes_empty=True)
@@ -179,7 +178,7 @@ class PickProperty(IndexedProperty):
         return self._index_params(data, axis_of(self.axis, len(data)), self.mode)
 
 
-class BatchTakeProperty(IndexedProperty):
+class BatchTakeProperty(IndexedProperty, operator="batch_take"):
     """One element of each row of a matrix, by index."""
 
     graph = IndexedHooks(takes_empty=True)
@@ -207,7 +206,7 @@ class BatchTakeProperty(IndexedProperty):
         return self._index_params(in_shapes[0], len(in_shapes[0]) - 1, "clip")
 
 
-class OneHotProperty(KernelProperty):
+class OneHotProperty(KernelProperty, operator="one_hot"):
     """A row of `depth` values for each index: `on_value` at the index, `off_value` elsewhere."""
 
     inputs_doc = {"indices": "The indices; any shape and dtype."}
@@ -245,7 +244,7 @@ class OneHotProperty(KernelProperty):
         return [Read(("indices", in_types[0], self.depth))]
 
 
-class GatherNDProperty(IndexedProperty):
+class GatherNDProperty(IndexedProperty, operator="gather_nd"):
     """Elements or blocks of an array at index tuples.
 
     ``indices`` of shape (k, ...) names the first k axes of data, negative ones count from the end;
@@ -284,7 +283,7 @@ class GatherNDProperty(IndexedProperty):
         return {"lengths": data[:k], "inner": prod(data[k:])}
 
 
-class ScatterNDProperty(IndexedProperty):
+class ScatterNDProperty(IndexedProperty, operator="scatter_nd"):
     """An array of zeros with values placed at index tuples; negative ones count from the end, and
     among equal ones the last one wins."""
 
@@ -322,7 +321,7 @@ class ScatterNDProperty(IndexedProperty):
         return {"lengths": self.shape[:k], "inner": prod(self.shape[k:])}
 
 
-class ScatterAddNDProperty(ScatterNDProperty):
+class ScatterAddNDProperty(ScatterNDProperty, operator="_backward_gather_nd"):
     """An array of zeros with values added at index tuples, repeated ones several times; negative
     ones count from the end."""
 
@@ -334,7 +333,7 @@ class ScatterAddNDProperty(ScatterNDProperty):
     """
 
 
-class FillElementProperty(KernelProperty):
+class FillElementProperty(KernelProperty, operator="fill_element_0index"):
     """`lhs` with one element of each row replaced: ``out[i, rhs[i]] = mhs[i]``.
 
     A row whose index is not one of its columns stays as it is.
@@ -374,13 +373,3 @@ class FillElementProperty(KernelProperty):
         if in_types[0] == "bool":
             raise ArgumentError(f"operator {self.op_name} does not take arrays of bool")
         return super().create_operator(ctx, in_shapes, in_types)
-
-
-register_operator("take", TakeProperty)
-register_operator("pick", PickProperty, aliases=("choose_element_0index",))
-register_operator("batch_take", BatchTakeProperty)
-register_operator("one_hot", OneHotProperty)
-register_operator("gather_nd", GatherNDProperty)
-register_operator("scatter_nd", ScatterNDProperty)
-register_operator("_backward_gather_nd", ScatterAddNDProperty)
-register_operator("fill_element_0index", FillElementProperty)

@@ -4,7 +4,6 @@ Their gradient is the sum over the repetitions.
 """
 
 from ...base.errors import ArgumentError, ShapeError, UndefinedError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Int, Shape
 from ..property import merge_shapes, type_of_first
@@ -26,7 +25,7 @@ def repeating(dtype, lengths):
     return StridedCopyOperator(dtype, [StridedPart(View(shape, strides), contiguous(shape))])
 
 
-class TileProperty(MoveProperty):
+class TileProperty(MoveProperty, operator="tile"):
     """The whole input repeated `reps` times along each axis."""
 
     reps = Shape(doc="Repetitions of each axis, aligned at the last.", low=1)
@@ -58,7 +57,7 @@ class TileProperty(MoveProperty):
         return repeating(in_types[0], lengths)
 
 
-class RepeatProperty(MoveProperty):
+class RepeatProperty(MoveProperty, operator="repeat"):
     """Each element repeated along an axis, or of the flattened input."""
 
     repeats = Int(doc="How often each element is repeated.", low=1)
@@ -116,7 +115,7 @@ class SpreadProperty(MoveProperty):
         return repeating(in_types[0], lengths)
 
 
-class BroadcastToProperty(SpreadProperty):
+class BroadcastToProperty(SpreadProperty, operator="broadcast_to"):
     """The input with axes of length 1 repeated up to `shape`."""
 
     shape = Shape((), doc="The output's shape; 0 keeps the input's length.")
@@ -147,7 +146,7 @@ def _fit_like(shape, wanted):
     return tuple(n if w or n > 1 else 0 for n, w in zip(out, wanted))
 
 
-class BroadcastAxisProperty(SpreadProperty):
+class BroadcastAxisProperty(SpreadProperty, operator="broadcast_axis", aliases=("broadcast_axes",)):
     """The input with some axes of length 1 repeated."""
 
     axis = Shape((), doc="Axis or axes of length 1.")
@@ -178,7 +177,7 @@ class BroadcastAxisProperty(SpreadProperty):
         return tuple(out)
 
 
-class BroadcastLikeProperty(SpreadProperty):
+class BroadcastLikeProperty(SpreadProperty, operator="broadcast_like"):
     """The left input with axes of length 1 repeated up to the right input's lengths."""
 
     graph = GraphHooks(shape_only=(1,), bfloat16_loops=True)
@@ -213,10 +212,3 @@ class BroadcastLikeProperty(SpreadProperty):
         for a, b in zip(self.lhs_axes, self.rhs_axes):
             wanted[axis_of(a, len(lhs), "lhs_axes")] = rhs[axis_of(b, len(rhs), "rhs_axes")]
         return _fit_like(lhs, tuple(wanted))
-
-
-register_operator("tile", TileProperty)
-register_operator("repeat", RepeatProperty)
-register_operator("broadcast_to", BroadcastToProperty)
-register_operator("broadcast_axis", BroadcastAxisProperty, aliases=("broadcast_axes",))
-register_operator("broadcast_like", BroadcastLikeProperty)

@@ -7,7 +7,6 @@ of any size are exact.
 import numpy as np
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..checks.index_dtype import Written
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Enum, Int, IntOrNone
@@ -105,7 +104,7 @@ class OrderProperty(KernelProperty):
         return {**lines, "k": self.count(lines["n"]), "ascending": self.ascending()}
 
 
-class TopKProperty(OrderProperty):
+class TopKProperty(OrderProperty, operator="topk"):
     """The k largest (or smallest) elements along an axis: their positions, their values, or a
     mask."""
 
@@ -169,7 +168,7 @@ class TopKProperty(OrderProperty):
     second_order = Rewritten(rewritten)
 
 
-class SortProperty(OrderProperty):
+class SortProperty(OrderProperty, operator="sort"):
     """The elements sorted along an axis."""
 
     is_ascend = Bool(True, doc="Sort from the smallest value.")
@@ -197,7 +196,7 @@ class SortProperty(OrderProperty):
     second_order = Rewritten(rewritten)
 
 
-class ArgsortProperty(OrderProperty):
+class ArgsortProperty(OrderProperty, operator="argsort"):
     """The positions that sort the elements along an axis."""
 
     is_ascend = Bool(True, doc="Sort from the smallest value.")
@@ -218,8 +217,3 @@ class ArgsortProperty(OrderProperty):
 
     def index_type(self):
         return self.dtype
-
-
-register_operator("topk", TopKProperty)
-register_operator("sort", SortProperty)
-register_operator("argsort", ArgsortProperty)

@@ -1,7 +1,6 @@
 """Operators that reorder axes: transpose, SwapAxis, depth_to_space, space_to_depth, reverse."""
 
 from ...base.errors import ArgumentError, ShapeError, UndefinedError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..parameters import Int, Shape
 from ..property import OperatorProperty, merge_shapes
@@ -50,7 +49,7 @@ class PermuteProperty(MoveProperty):
         return StridedCopyOperator(in_types[0], [StridedPart(source, contiguous(source.shape))])
 
 
-class TransposeProperty(PermuteProperty):
+class TransposeProperty(PermuteProperty, operator="transpose"):
     """The input with its axes reordered: reversed, or in the order `axes`."""
 
     axes = Shape((), doc="Axis of the input for each axis of the output; () reverses them.")
@@ -77,7 +76,7 @@ class TransposeProperty(PermuteProperty):
         return self.axes
 
 
-class SwapAxisProperty(PermuteProperty):
+class SwapAxisProperty(PermuteProperty, operator="SwapAxis", aliases=("swapaxes",)):
     """The input with two axes exchanged."""
 
     dim1 = Int(0, doc="The one axis.")
@@ -119,7 +118,7 @@ class ReversedProperty(MoveProperty):
         )
 
 
-class ReverseProperty(ReversedProperty):
+class ReverseProperty(ReversedProperty, operator="reverse", aliases=("flip",)):
     """The input with the order along some axes reversed."""
 
     axis = Shape(doc="Axis or axes to reverse.")
@@ -151,7 +150,7 @@ class BlocksProperty(MoveProperty):
             )
 
 
-class DepthToSpaceProperty(BlocksProperty):
+class DepthToSpaceProperty(BlocksProperty, operator="depth_to_space"):
     """Channels rearranged into blocks: (n, c, h, w) becomes (n, c / b ** 2, h * b, w * b)."""
 
     second_order = Linear()
@@ -182,7 +181,7 @@ class DepthToSpaceProperty(BlocksProperty):
         return StridedCopyOperator(in_types[0], [StridedPart(source, contiguous(source.shape))])
 
 
-class SpaceToDepthProperty(BlocksProperty):
+class SpaceToDepthProperty(BlocksProperty, operator="space_to_depth"):
     """Blocks rearranged into channels: (n, c, h, w) becomes (n, c * b ** 2, h / b, w / b)."""
 
     second_order = Linear()
@@ -209,10 +208,3 @@ class SpaceToDepthProperty(BlocksProperty):
         b = self.block_size
         source = permute_view(contiguous((n, c, h // b, b, w // b, b)), (0, 3, 5, 1, 2, 4))
         return StridedCopyOperator(in_types[0], [StridedPart(source, contiguous(source.shape))])
-
-
-register_operator("transpose", TransposeProperty)
-register_operator("SwapAxis", SwapAxisProperty, aliases=("swapaxes",))
-register_operator("reverse", ReverseProperty, aliases=("flip",))
-register_operator("depth_to_space", DepthToSpaceProperty)
-register_operator("space_to_depth", SpaceToDepthProperty)

@@ -1,7 +1,6 @@
 """Operators that choose by value: clip, hard_sigmoid and where."""
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..checks.dtypes import GPU_FLOATS
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -13,7 +12,7 @@ from ..sparse.elementwise import NEEDS_DENSE
 from ..storage_types import on_values
 
 
-class ClipProperty(KernelProperty):
+class ClipProperty(KernelProperty, operator="clip"):
     """Each element limited to [a_min, a_max].
 
     The gradient passes where ``a_min <= data <= a_max``.
@@ -43,7 +42,7 @@ class ClipProperty(KernelProperty):
         return {"low": self.a_min, "high": self.a_max}
 
 
-class HardSigmoidProperty(KernelProperty):
+class HardSigmoidProperty(KernelProperty, operator="hard_sigmoid"):
     """``output = alpha * data + beta``, limited to [0, 1]."""
 
     inputs_doc = {"data": "The input, any shape."}
@@ -66,7 +65,7 @@ class HardSigmoidProperty(KernelProperty):
         return {"slope": self.alpha, "shift": self.beta}
 
 
-class WhereProperty(KernelProperty):
+class WhereProperty(KernelProperty, operator="where"):
     """Elements of x where the condition is nonzero, of y elsewhere.
 
     A condition of one axis may also choose whole rows: its length is that of x's first axis.
@@ -112,8 +111,3 @@ class WhereProperty(KernelProperty):
 
     def kernel_dtype(self, in_types):
         return in_types[1]
-
-
-register_operator("clip", ClipProperty)
-register_operator("hard_sigmoid", HardSigmoidProperty)
-register_operator("where", WhereProperty)

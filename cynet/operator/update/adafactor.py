@@ -8,7 +8,6 @@ a matrix (all axes but the first are one) the means of rows and of columns alone
 
 from math import prod
 
-from .._base import register_operator
 from ..checks.dtypes import CPU_FLOATS, NARROW
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -44,7 +43,7 @@ class AdafactorBase(KernelProperty):
         return ins, outs, ["float32" if dtype in NARROW else dtype for dtype in aux]
 
 
-class AdafactorProperty(AdafactorBase):
+class AdafactorProperty(AdafactorBase, operator="_adafactor_update"):
     """A step of Adafactor for a weight of two axes or more, with the means of squares of gradients
     of rows and of columns."""
 
@@ -75,7 +74,7 @@ class AdafactorProperty(AdafactorBase):
         return [shape] * 2, [shape], [(shape[0], 1), (1, prod(shape[1:]))]
 
 
-class AdafactorVectorProperty(AdafactorBase):
+class AdafactorVectorProperty(AdafactorBase, operator="_adafactor_vector_update"):
     """A step of Adafactor for a weight whose mean squares of gradients are all kept."""
 
     forward = Kernel(
@@ -95,7 +94,3 @@ class AdafactorVectorProperty(AdafactorBase):
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(*in_shapes, *out_shapes)
         return [shape] * 2, [shape], [shape]
-
-
-register_operator("_adafactor_update", AdafactorProperty)
-register_operator("_adafactor_vector_update", AdafactorVectorProperty)

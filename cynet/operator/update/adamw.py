@@ -37,7 +37,7 @@ class AdamWBase(ManyWeights):
         return [(eta, wd, 1.0, self.clip_gradient, *own, lr) for lr, wd, eta in self.steps()]
 
 
-class AdamWProperty(AdamWBase):
+class AdamWProperty(AdamWBase, operator="_adamw_update"):
     """Adam with weight decay apart from the gradient: ``mean = beta1 * mean + (1 - beta1) * g``,
     ``var = beta2 * var + (1 - beta2) * g ** 2``, ``output = weight - eta * (lr * mean / (sqrt(var)
     + epsilon) + wd * weight)`` with ``g = rescale_grad * grad``, clipped.
@@ -78,7 +78,7 @@ class AdamWProperty(AdamWBase):
         return [(self.lr, self.wd, self.eta)]
 
 
-class MultiAdamWProperty(AdamWBase):
+class MultiAdamWProperty(AdamWBase, operator="_multi_adamw_update"):
     """`_adamw_update` of several weights, with one `rescale_grad`, the last input."""
 
     parameter_order = ("lrs", "beta1", "beta2", "epsilon", "wds", "etas")
@@ -99,7 +99,6 @@ class MultiAdamWProperty(AdamWBase):
     """
 
 
-register_operator("_adamw_update", AdamWProperty)
 _EXAMPLE = """
     >>> weight = mx.nd.array([1, 2], dtype="float16")
     >>> grad = mx.nd.array([0.5, -0.5], dtype="float16")
@@ -114,7 +113,6 @@ _EXAMPLE = """
     <NDArray 2 @cpu(0)>
     """
 register_operator("_mp_adamw_update", with_masters(AdamWProperty, "MPAdamWProperty", _EXAMPLE))
-register_operator("_multi_adamw_update", MultiAdamWProperty)
 _EXAMPLE = """
     >>> w, v = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
     >>> gw, gv = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")

@@ -5,14 +5,13 @@ with the gradient ``g`` scaled and clipped. weight and grad are (n, ...), histor
 """
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..checks.dtypes import GPU_FLOATS, require_floats
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float
 from ..property import merge_shapes
 
 
-class GroupAdaGradProperty(KernelProperty):
+class GroupAdaGradProperty(KernelProperty, operator="_contrib_group_adagrad_update"):
     """AdaGrad with one number for each row: ``history += mean(g ** 2)`` over a row, ``output =
     weight - lr * g / sqrt(history + epsilon)`` with ``g = rescale_grad * grad``, clipped."""
 
@@ -54,6 +53,3 @@ class GroupAdaGradProperty(KernelProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         require_floats(self, self.list_arguments(), in_types, GPU_FLOATS)
         return super().create_operator(ctx, in_shapes, in_types)
-
-
-register_operator("_contrib_group_adagrad_update", GroupAdaGradProperty)

@@ -76,7 +76,7 @@ class Moments(OperatorProperty):
                 self.epsilon * second, second / first if first else inf)
 
 
-class LambPhase1Property(Moments):
+class LambPhase1Property(Moments, operator="lamb_update_phase1"):
     """The first phase of LAMB: Adam's step with weight decay, ``mean' / (sqrt(var') + epsilon) + wd
     * weight``."""
 
@@ -118,7 +118,7 @@ class LambPhase1Property(Moments):
         return LambPhase1Operator(self, in_types[0])
 
 
-class MPLambPhase1Property(LambPhase1Property):
+class MPLambPhase1Property(LambPhase1Property, operator="mp_lamb_update_phase1"):
     """The first phase of LAMB for float16 weights, computed on `weight32`, their float32 masters;
     the step is float32."""
 
@@ -167,7 +167,7 @@ cdef int fill(UpdateParams* params, tuple numbers) except -1:
     return 0
 
 
-class LambPhase2Property(OperatorProperty):
+class LambPhase2Property(OperatorProperty, operator="lamb_update_phase2"):
     """The second phase of LAMB: ``output = weight - lr * r1 / r2 * g`` for the step ``g`` that the
     first gave and the norms ``r1`` of the weight and ``r2`` of the step."""
 
@@ -220,7 +220,7 @@ class LambPhase2Property(OperatorProperty):
         return LambPhase2Operator(self, in_types[0])
 
 
-class MPLambPhase2Property(LambPhase2Property):
+class MPLambPhase2Property(LambPhase2Property, operator="mp_lamb_update_phase2"):
     """The second phase of LAMB for float16 weights, computed on `weight32`, their float32 masters,
     which move, too."""
 
@@ -273,7 +273,7 @@ cdef void move(UpdateLoop loop, double lr, const void* weight, const void* step,
     run_update(loop, &params, &arrays, n)
 
 
-class MultiLambProperty(Moments, ManyWeights):
+class MultiLambProperty(Moments, ManyWeights, operator="_multi_lamb_update"):
     """LAMB of several weights: both phases for each, with the norms that they need."""
 
     parameter_order = ("learning_rates", "beta1", "beta2", "epsilon", "wds", "rescale_grad",
@@ -360,11 +360,6 @@ cdef class MultiLambOperator(Operator):
         return 0
 
 
-register_operator("lamb_update_phase1", LambPhase1Property)
-register_operator("lamb_update_phase2", LambPhase2Property)
-register_operator("mp_lamb_update_phase1", MPLambPhase1Property)
-register_operator("mp_lamb_update_phase2", MPLambPhase2Property)
-register_operator("_multi_lamb_update", MultiLambProperty)
 _EXAMPLE = """
     >>> w, v = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
     >>> gw, gv = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")

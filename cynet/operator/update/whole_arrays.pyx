@@ -14,7 +14,6 @@ from ..._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp
 from ...kernels.reduce.whole cimport all_finite, sum_squares
 from .._base cimport Operator, OpContext
 
-from .._base import register_operator
 from ..checks.dtypes import GPU_FLOATS, require_floats
 from ..graph_hooks import GraphHooks
 from ..parameters import MAX_ARRAYS, Bool, Float, Int
@@ -43,7 +42,7 @@ class ArraysProperty(OperatorProperty):
         return self.operator()
 
 
-class AllFiniteProperty(OperatorProperty):
+class AllFiniteProperty(OperatorProperty, operator="all_finite"):
     """1 where all elements are finite, else 0: an array (1,) of float32."""
 
     init_output = Bool(True, doc="False: what `out` holds stays where all elements are finite.")
@@ -74,7 +73,7 @@ class AllFiniteProperty(OperatorProperty):
         return FiniteOperator(self.init_output)
 
 
-class MultiAllFiniteProperty(ArraysProperty):
+class MultiAllFiniteProperty(ArraysProperty, operator="multi_all_finite"):
     """1 where all elements of all inputs are finite, else 0: an array (1,) of float32."""
 
     init_output = Bool(True, doc="False: what `out` holds stays where all elements are finite.")
@@ -122,7 +121,7 @@ cdef class FiniteOperator(Operator):
         return 0
 
 
-class MultiSumSquaresProperty(ArraysProperty):
+class MultiSumSquaresProperty(ArraysProperty, operator="multi_sum_sq"):
     """The sum of squares of each input: an array of float32, one element an input."""
 
     graph = GraphHooks(takes_empty=True)
@@ -155,7 +154,7 @@ cdef class SumSquaresOperator(Operator):
         return 0
 
 
-class MultiLARSProperty(OperatorProperty):
+class MultiLARSProperty(OperatorProperty, operator="multi_lars"):
     """Learning rates proportional to the weights' norms over those of the gradients."""
 
     eta = Float(doc="Factor of that proportion.")
@@ -208,7 +207,7 @@ cdef class LARSOperator(Operator):
         return 0
 
 
-class ResetArraysProperty(OperatorProperty):
+class ResetArraysProperty(OperatorProperty, operator="reset_arrays"):
     """All arrays become zeros; nothing comes out."""
 
     key_var_num_args = "num_arrays"
@@ -249,10 +248,3 @@ cdef class ResetOperator(Operator):
         for i in range(ctx.n_aux):
             memset(aux_states[i].data, 0, aux_states[i].size * dtype_size(aux_states[i].dtype))
         return 0
-
-
-register_operator("all_finite", AllFiniteProperty)
-register_operator("multi_all_finite", MultiAllFiniteProperty)
-register_operator("multi_sum_sq", MultiSumSquaresProperty)
-register_operator("multi_lars", MultiLARSProperty)
-register_operator("reset_arrays", ResetArraysProperty)

@@ -4,7 +4,6 @@ Row i of H' covers rows ``i * H // H'`` to ``ceil((i + 1) * H / H')``, and colum
 """
 
 from ...base.errors import ArgumentError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Shape
@@ -12,7 +11,7 @@ from ..second_order import Linear
 from .planes import unify_planes
 
 
-class AdaptiveAvgPooling2DProperty(KernelProperty):
+class AdaptiveAvgPooling2DProperty(KernelProperty, operator="_contrib_AdaptiveAvgPooling2D"):
     """Pool the planes of (N, C, H, W) to output_size by means, whatever their size.
 
     Output row i is the mean of the rows from ``floor(i * H / H')`` to ``ceil((i + 1) * H / H')``,
@@ -47,6 +46,3 @@ class AdaptiveAvgPooling2DProperty(KernelProperty):
         data = unify_planes("data", in_shapes[0], (0, 0, 0, 0))
         out = unify_planes("output", out_shapes[0], (*data[:2], *sizes))
         return [unify_planes("data", data, (*out[:2], 0, 0))], [out], []
-
-
-register_operator("_contrib_AdaptiveAvgPooling2D", AdaptiveAvgPooling2DProperty)

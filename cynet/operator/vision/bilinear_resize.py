@@ -1,7 +1,6 @@
 """BilinearResize2D: the planes of data (N, C, H, W) at another size, by bilinear interpolation."""
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Float, Int
@@ -17,7 +16,7 @@ _ROUNDED = {
 }
 
 
-class BilinearResize2DProperty(KernelProperty):
+class BilinearResize2DProperty(KernelProperty, operator="_contrib_BilinearResize2D"):
     """Resize the planes of (N, C, H, W) by bilinear interpolation.
 
     ``mode='size'``: to (height, width), or, where both scales are given, to H and W times them,
@@ -108,6 +107,3 @@ class BilinearResize2DProperty(KernelProperty):
                 f"to {MAX_PIXELS}"
             )
         return int(size)
-
-
-register_operator("_contrib_BilinearResize2D", BilinearResize2DProperty)

@@ -5,7 +5,6 @@ A point x, y in [-1, 1] lies at pixel ``((x + 1) (W - 1) / 2, (y + 1) (H - 1) / 
 the bilinear interpolation of the four pixels around it, those outside being zeros.
 """
 
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool
@@ -14,7 +13,7 @@ from .between_pixels import read_between
 from .planes import unify_planes
 
 
-class BilinearSamplerProperty(KernelProperty):
+class BilinearSamplerProperty(KernelProperty, operator="BilinearSampler"):
     """Read data at the points of a grid, by bilinear interpolation.
 
     Points have x and y (the two channels of grid) in [-1, 1], which the outer pixels' centers span;
@@ -54,6 +53,3 @@ class BilinearSamplerProperty(KernelProperty):
         return [out.reshape((*data.shape[:2], *grid.shape[2:]))]
 
     second_order = Rewritten(rewritten)
-
-
-register_operator("BilinearSampler", BilinearSamplerProperty)

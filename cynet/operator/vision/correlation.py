@@ -6,7 +6,6 @@ over the patch and all channels of ``data1 * data2``, or of ``|data1 - data2|`` 
 """
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int
@@ -17,7 +16,7 @@ from .planes import unify_planes
 LARGEST = 1 << 30  # limit of a size, so that positions fit 64 bits
 
 
-class CorrelationProperty(KernelProperty):
+class CorrelationProperty(KernelProperty, operator="Correlation"):
     """Compare patches of data1 with shifted patches of data2.
 
     A patch has kernel_size x kernel_size pixels. Its middle goes over the padded image in steps of
@@ -107,6 +106,3 @@ class CorrelationProperty(KernelProperty):
     def second_order(self):
         """Products are linear in each of the two."""
         return Linear({0: (1,), 1: (0,)}) if self.is_multiply else Rewritten(type(self).rewritten)
-
-
-register_operator("Correlation", CorrelationProperty)

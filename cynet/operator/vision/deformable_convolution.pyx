@@ -21,7 +21,6 @@ from ...kernels.vision.deformable cimport (
 from .._base cimport Operator, OpContext
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..checks.dtypes import require_float_cpu
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
@@ -136,7 +135,7 @@ def _layout():
     return Enum(("NCW", "NCHW", "NCDHW"), None, doc="Order of axes: NCHW.")
 
 
-class DeformableConvolutionProperty(OffsetWindows):
+class DeformableConvolutionProperty(OffsetWindows, operator="_contrib_DeformableConvolution"):
     """Convolution whose windows read the data beside their points, by offsets that are an input.
 
     The window's point k at output p reads ``data(p * stride - pad + k * dilate + offset)`` by
@@ -157,7 +156,9 @@ class DeformableConvolutionProperty(OffsetWindows):
     """
 
 
-class ModulatedDeformableConvolutionProperty(OffsetWindows):
+class ModulatedDeformableConvolutionProperty(
+    OffsetWindows, operator="_contrib_ModulatedDeformableConvolution"
+):
     """DeformableConvolution whose samples are multiplied by factors that are an input, too.
 
     The window's point k at output p reads ``mask * data(p * stride - pad + k * dilate + offset)``.
@@ -249,8 +250,3 @@ cdef class DeformableOperator(Operator):
                          self.shape.out_space, <floating*>in_grad[w + 1].data,
                          req[w + 1] == kAddTo)
         return 0
-
-
-register_operator("_contrib_DeformableConvolution", DeformableConvolutionProperty)
-register_operator("_contrib_ModulatedDeformableConvolution",
-                  ModulatedDeformableConvolutionProperty)

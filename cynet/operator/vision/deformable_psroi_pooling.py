@@ -6,7 +6,6 @@ part_size), out (R, output_dim, pooled_size, pooled_size).
 """
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel
 from ..parameters import Bool, Float, Int
@@ -16,7 +15,7 @@ from .planes import unify_planes, zero_length
 from .regions import RegionsProperty
 
 
-class DeformablePSROIPoolingProperty(RegionsProperty):
+class DeformablePSROIPoolingProperty(RegionsProperty, operator="_contrib_DeformablePSROIPooling"):
     """Move each bin of a region by a learned offset, then take the mean of samples of it.
 
     The bins of output channel d are moved by the offsets of its class, ``d // (output_dim //
@@ -89,6 +88,3 @@ class DeformablePSROIPoolingProperty(RegionsProperty):
             outs = [unify_shapes("output", outs[0], (trans[0], 0, 0, 0))]
             ins = [ins[0], unify_shapes("rois", ins[1], (trans[0], 0))]
         return [*ins, trans], outs, []
-
-
-register_operator("_contrib_DeformablePSROIPooling", DeformablePSROIPoolingProperty)

@@ -6,7 +6,6 @@ pixel's point is where the flow leads.
 """
 
 from ...base.errors import ArgumentError, ShapeError
-from .._base import register_operator
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -32,7 +31,7 @@ def infer_theta(name, shape, batch):
     return unify_shapes(name, shape, (batch, 6))
 
 
-class GridGeneratorProperty(KernelProperty):
+class GridGeneratorProperty(KernelProperty, operator="GridGenerator"):
     """Points at which BilinearSampler reads, from affine maps or from a flow.
 
     ``transform_type='affine'``: data (N, 6) are maps theta, row by row; point (u, v), which go from
@@ -73,6 +72,3 @@ class GridGeneratorProperty(KernelProperty):
 
     def kernel_params(self, in_shapes):
         return {"warp": self.transform_type == "warp"}
-
-
-register_operator("GridGenerator", GridGeneratorProperty)

@@ -5,7 +5,6 @@ data (N, output_dim * group_size^2, H, W), rois (R, 5), out (R, output_dim, pool
 pooled_size).
 """
 
-from .._base import register_operator
 from ..kernel_property import Kernel
 from ..parameters import Float, Int
 from ..precision import WIDEST, Precision
@@ -13,7 +12,7 @@ from ..second_order import Linear
 from .regions import RegionsProperty
 
 
-class PSROIPoolingProperty(RegionsProperty):
+class PSROIPoolingProperty(RegionsProperty, operator="_contrib_PSROIPooling"):
     """Cut regions into bins and take the mean of each, from channels that the bin has alone.
 
     Bin (i, j) of output channel d reads channel ``(d * g + i * g // p) * g + j * g // p`` of the
@@ -53,6 +52,3 @@ class PSROIPoolingProperty(RegionsProperty):
 
     def input_channels(self, channels):
         return self.output_dim * self.group**2
-
-
-register_operator("_contrib_PSROIPooling", PSROIPoolingProperty)

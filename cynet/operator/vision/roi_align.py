@@ -5,7 +5,6 @@ bin has channels of its own.
 """
 
 from ...base.errors import ShapeError
-from .._base import register_operator
 from ..kernel_property import Kernel
 from ..parameters import Bool, Float, Int, Shape
 from ..precision import WIDEST, Precision
@@ -14,7 +13,7 @@ from .planes import zero_length
 from .regions import RegionsProperty
 
 
-class ROIAlignProperty(RegionsProperty):
+class ROIAlignProperty(RegionsProperty, operator="_contrib_ROIAlign"):
     """Cut regions into bins, without rounding, and take the mean of samples of each.
 
     A sample is the bilinear interpolation of the four pixels around it; beyond one pixel outside
@@ -63,6 +62,3 @@ class ROIAlignProperty(RegionsProperty):
     def input_channels(self, channels):
         bins = self.pooled_size[0] * self.pooled_size[1]
         return channels * bins if self.position_sensitive else channels
-
-
-register_operator("_contrib_ROIAlign", ROIAlignProperty)

@@ -6,14 +6,13 @@ of the data; its bins overlap where they do not fit.
 
 import numpy as np
 
-from .._base import register_operator
 from ..kernel_property import Kernel
 from ..parameters import Float, Shape
 from ..second_order import Rewritten
 from .regions import RegionsProperty
 
 
-class ROIPoolingProperty(RegionsProperty):
+class ROIPoolingProperty(RegionsProperty, operator="ROIPooling"):
     """Cut regions into bins and take the maximum of each.
 
     A region ``(x1, y1, x2, y2) * spatial_scale``, rounded, includes its last pixel. An empty bin
@@ -79,6 +78,3 @@ class ROIPoolingProperty(RegionsProperty):
         return [taken * F.array(found, ctx=data.ctx, dtype=data.dtype)]
 
     second_order = Rewritten(rewritten)
-
-
-register_operator("ROIPooling", ROIPoolingProperty)

@@ -4,14 +4,13 @@ rotation proposals", 2018).
 data (N, C, H, W), rois (R, 6) of (image, x, y, width, height, degrees), out (R, C, *pooled_size).
 """
 
-from .._base import register_operator
 from ..kernel_property import Kernel
 from ..parameters import Float, Int, Shape
 from ..second_order import Linear
 from .regions import RegionsProperty
 
 
-class RROIAlignProperty(RegionsProperty):
+class RROIAlignProperty(RegionsProperty, operator="_contrib_RROIAlign"):
     """Cut rotated regions into bins and take the mean of bilinear samples of each.
 
     A region is (image, x, y, width, height, angle): its middle and size in the image's pixels, and
@@ -44,6 +43,3 @@ class RROIAlignProperty(RegionsProperty):
        [ 9. 10.]]]]
     <NDArray 1x1x2x2 @cpu(0)>
     """
-
-
-register_operator("_contrib_RROIAlign", RROIAlignProperty)

@@ -4,7 +4,6 @@ data (N, C, H, W) and loc (N, 6) give (N, C, *target_shape) (Jaderberg et al., "
 networks", 2015). The grid is in temporary memory, and is made again for the gradients.
 """
 
-from .._base import register_operator
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Shape
@@ -13,7 +12,7 @@ from .grid_generator import check_target, infer_theta
 from .planes import unify_planes
 
 
-class SpatialTransformerProperty(KernelProperty):
+class SpatialTransformerProperty(KernelProperty, operator="SpatialTransformer"):
     """Read data at the points of a grid of target_shape, moved by affine maps.
 
     The same as ``BilinearSampler(data, GridGenerator(loc, transform_type='affine',
@@ -59,6 +58,3 @@ class SpatialTransformerProperty(KernelProperty):
         return [F.BilinearSampler(data, grid)]
 
     second_order = Rewritten(rewritten)
-
-
-register_operator("SpatialTransformer", SpatialTransformerProperty)

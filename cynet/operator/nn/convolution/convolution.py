@@ -7,7 +7,6 @@ With a layout such as NHWC the second axis of data, weight and out is their last
 
 from ....base.errors import ArgumentError, ShapeError
 from ....kernels.conv import onednn
-from ..._base import register_operator
 from ...checks.dtypes import FLOATS, require_float_cpu
 from ...checks.shapes import unify_shapes
 from ...graph_hooks import LayerHooks
@@ -95,7 +94,9 @@ class FiltersProperty(OperatorProperty):
         return self.forward_resource(in_shapes)
 
 
-class ConvolutionProperty(FoldsActivation, FiltersProperty):
+class ConvolutionProperty(
+    FoldsActivation, FiltersProperty, operator="Convolution", aliases=("Convolution_v1",)
+):
     """Convolution (as a cross-correlation) over one, two or three spatial axes.
 
     Each filter f of group g gives ``out[n, f] = bias[f] + sum_c weight[f, c] * data[n, c]`` with c
@@ -217,6 +218,3 @@ class ChannelsLastConvolution(ChannelsLast, ConvolutionProperty):
 
     op_name = "Convolution"
     graph = ChannelsLastConvolutionHooks(prefers_channels_last=True)
-
-
-register_operator("Convolution", ConvolutionProperty, aliases=("Convolution_v1",))

@@ -8,7 +8,6 @@ second axis of data, weight and out is their last.
 from math import prod
 
 from ....base.errors import ArgumentError, ShapeError
-from ..._base import register_operator
 from ...checks.dtypes import require_float_cpu
 from ...checks.shapes import unify_shapes
 from ...graph_hooks import LayerHooks
@@ -41,7 +40,7 @@ class DeconvolutionHooks(ConvHooks, LayerHooks):
         return weight_first(ChannelsLastDeconvolution, prop, in_shapes, in_types)
 
 
-class DeconvolutionProperty(FiltersProperty):
+class DeconvolutionProperty(FiltersProperty, operator="Deconvolution"):
     """Transposed convolution over one, two or three spatial axes.
 
     It computes what a convolution's gradient by its data is.
@@ -169,6 +168,3 @@ class ChannelsLastDeconvolution(ChannelsLast, DeconvolutionProperty):
 
     op_name = "Deconvolution"
     graph = ChannelsLastDeconvolutionHooks(prefers_channels_last=True)
-
-
-register_operator("Deconvolution", DeconvolutionProperty)

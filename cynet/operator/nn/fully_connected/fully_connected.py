@@ -4,7 +4,6 @@ from math import prod
 
 from ....base.errors import ShapeError
 from ....kernels.conv import onednn
-from ..._base import register_operator
 from ...checks.dtypes import FLOATS, require_float_cpu
 from ...checks.shapes import unify_shapes
 from ...parameters import Bool, Int
@@ -34,7 +33,7 @@ class FullyConnectedHooks(FoldsActivationHooks):
         return set(in_types) == {"bfloat16"} and onednn.takes_bfloat16()
 
 
-class FullyConnectedProperty(FoldsActivation, OperatorProperty):
+class FullyConnectedProperty(FoldsActivation, OperatorProperty, operator="FullyConnected"):
     """Linear map of the last axis (or of all axes but the first): ``out = data . weight^T + bias``.
 
     With `flatten`, data of shape (N, d1, d2, ...) is read as (N, d1*d2*...) and out is (N,
@@ -113,6 +112,3 @@ class FullyConnectedProperty(FoldsActivation, OperatorProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types, (*FLOATS, "bfloat16"))
         return select.create(select.describe(self, in_shapes, in_types), self)
-
-
-register_operator("FullyConnected", FullyConnectedProperty)
