@@ -217,22 +217,15 @@ cdef void release_tables(Tables* tables) noexcept nogil:
 cdef class Plan:
     """A Graph as native tables, ready to run.
 
-    Parameters
-    ----------
-    graph : Graph
-        After the memory pass.
-    operators : dict of Step to Operator
-        For every forward step, also those that became views.
-    arrays : dict of Value to NDArray
-        Memory of every value that is not a temporary.
-    arena : NDArray or None
-        Memory of the temporaries: a one-dimensional uint8 array of at least
+    graph (Graph): After the memory pass.
+    operators (dict of Step to Operator): For every forward step, also those that became views.
+    arrays (dict of Value to NDArray): Memory of every value that is not a temporary.
+    arena (NDArray or None): Memory of the temporaries: a one-dimensional uint8 array of at least
         ``graph.memory.planned`` bytes.
-    guard_arena : bool
-        Every segment writes the arena's own variable: needed when others read it or share it, and
-        only then given, since it keeps independent segments apart.
-    cached : list of CachedResult, optional
-        Results of its groups of cached steps, in order; None: `ArgumentSlots.bind_cached` gives it.
+    guard_arena (bool): Every segment writes the arena's own variable: needed when others read it or
+        share it, and only then given, since it keeps independent segments apart.
+    cached (list of CachedResult, optional): Results of its groups of cached steps, in order; None:
+        `ArgumentSlots.bind_cached` gives it.
     """
 
     def __cinit__(self):
@@ -474,10 +467,8 @@ cdef class Plan:
         """Push copies of the arrays `sources` into `targets`, and the forward segments; returns at
         once.
 
-        Returns
-        -------
-        bool
-            False, and nothing is done, unless each source is an NDArray of its target's shape.
+        Returns bool: False, and nothing is done, unless each source is an NDArray of its target's
+        shape.
         """
         if not _copy_all(list(sources), list(targets)):
             return False

@@ -197,13 +197,9 @@ cdef uint64_t _device_seed(uint64_t seed, int dev_id) noexcept nogil:
 def seed_device(seed, ctx="all"):
     """Seed the generator of one device or of all; the implementation of ``mx.random.seed``.
 
-    Parameters
-    ----------
-    seed : int
-        Any integer; its low 64 bits count.
-    ctx : Context or 'all'
-        With 'all', devices of different index yield different numbers; a device seeded by name
-        yields those of index 0.
+    seed (int): Any integer; its low 64 bits count.
+    ctx (Context or 'all'): With 'all', devices of different index yield different numbers; a device
+        seeded by name yields those of index 0.
     """
     global _seed
     if isinstance(seed, bool) or not hasattr(seed, "__index__"):
@@ -256,10 +252,7 @@ def random_state():
 def set_random_state(state):
     """Put every device's generator where `random_state` found it.
 
-    Raises
-    ------
-    ArgumentError
-        When that is no such state.
+    Raises ArgumentError when that is no such state.
     """
     cdef Generator* generator
     cdef int dev_type, dev_id
@@ -285,15 +278,10 @@ def set_random_state(state):
 def use_own_streams(state):
     """Give this thread its own CPU streams, or take them away.
 
-    Parameters
-    ----------
-    state : (int, int) or None
-        (seed, streams drawn), a seed as of `seed_device`; None: the device's streams again.
+    state ((int, int) or None): (seed, streams drawn), a seed as of `seed_device`; None: the
+        device's streams again.
 
-    Returns
-    -------
-    (int, int) or None
-        What there was before.
+    Returns (int, int) or None: what there was before.
     """
     before = (own_streams.seed, own_streams.drawn) if own_streams.own else None
     own_streams.own = state is not None

@@ -134,11 +134,8 @@ def copied(NDArrayBase source, int dtype=-1):
 def copy_all(sources, list targets):
     """Push a copy of each array into the first of the list in its place in `targets`.
 
-    Returns
-    -------
-    int
-        How many were copied: fewer than there are where the next one is no NDArray, or of another
-        shape than its target, or the target itself.
+    Returns int: how many were copied: fewer than there are where the next one is no NDArray, or of
+    another shape than its target, or the target itself.
     """
     cdef Py_ssize_t i
     cdef NDArrayBase target, source

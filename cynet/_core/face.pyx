@@ -7,16 +7,11 @@ from ..base.np_shape import is_np_shape
 cdef class Face:
     """The rules of a family of array functions, as ``mx.nd``.
 
-    Parameters
-    ----------
-    name : str
-        What an error calls it, as ``"mx.nd"``.
-    scalars : bool or callable
-        Whether an array that has no axes left has the shape (), or a function that says it at each
-        call; else the shape is (1,).
-    key_of : callable, optional
-        ``key_of(array, key)`` gives the key of ``array[key]`` with NumPy arrays of bool in place of
-        masks. By default what is of dtype bool is a mask.
+    name (str): What an error calls it, as ``"mx.nd"``.
+    scalars (bool or callable): Whether an array that has no axes left has the shape (), or a
+        function that says it at each call; else the shape is (1,).
+    key_of (callable, optional): ``key_of(array, key)`` gives the key of ``array[key]`` with NumPy
+        arrays of bool in place of masks. By default what is of dtype bool is a mask.
     """
 
     def __init__(self, name, scalars=True, key_of=None):
@@ -26,10 +21,7 @@ cdef class Face:
     def set_array_class(self, cls):
         """Make `cls`, a subclass of NDArray, the class of this face's arrays.
 
-        Raises
-        ------
-        ArgumentTypeError
-            `cls` is not a class.
+        Raises ArgumentTypeError: `cls` is not a class.
         """
         if not isinstance(cls, type):
             raise ArgumentTypeError(f"the array class of a face is a class, got {shown(cls)}")

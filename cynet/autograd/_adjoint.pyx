@@ -105,20 +105,13 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
     """The gradients that backward gives to the inputs `wanted` (numbers), recorded where the thread
     records.
 
-    Parameters
-    ----------
-    inputs, outputs : list of NDArray or None
-        What backward reads.
-    grads : list of NDArray
-        Of the visible outputs.
-    rule : Linear or Flat
-    entries : list
-        What the inputs are in the graph: the result belongs to it even where it is constant.
+    inputs, outputs (list of NDArray or None): What backward reads.
+    grads (list of NDArray): Of the visible outputs.
+    rule: Linear or Flat
+    entries (list): What the inputs are in the graph: the result belongs to it even where it is
+        constant.
 
-    Returns
-    -------
-    list of NDArray or None
-        One for each input.
+    Returns list of NDArray or None: one for each input.
     """
     cdef Gradients arrays
     cdef vector[PyObject*] pointers
@@ -162,20 +155,12 @@ def as_backward(CallNode node, list grads, list wanted, parts):
     The two agree but for rounding, and but for where a formula has no number and backward has one:
     at corners, poles and ties, at infinity and NaN.
 
-    Parameters
-    ----------
-    node : CallNode
-    grads : list of NDArray
-        Of the visible outputs.
-    wanted : list of int
-        Inputs, by number.
-    parts : list
-        For each input its gradient, a function that computes it, or None.
+    node: CallNode
+    grads (list of NDArray): Of the visible outputs.
+    wanted (list of int): Inputs, by number.
+    parts (list): For each input its gradient, a function that computes it, or None.
 
-    Returns
-    -------
-    list of NDArray or None
-        In the graph they are what `parts` are.
+    Returns list of NDArray or None: in the graph they are what `parts` are.
     """
     cdef Call call = node.call
     cdef Backward info = node.info

@@ -589,15 +589,10 @@ def backward(list heads, list grads, retain_graph, train_mode):
 def walk_back(list heads, list grads, bint retain, bint train_mode):
     """Fill the gradients of the variables that the outputs `heads` were computed from.
 
-    Parameters
-    ----------
-    heads : list of NDArray
-    grads : list of NDArray or None, optional
-        Gradients of the heads; None stands for ones.
-    retain : bool
-        Keep the graph.
-    train_mode : bool
-        What ``autograd.is_training()`` says to a Function's backward meanwhile.
+    heads: list of NDArray
+    grads (list of NDArray or None, optional): Gradients of the heads; None stands for ones.
+    retain (bool): Keep the graph.
+    train_mode (bool): What ``autograd.is_training()`` says to a Function's backward meanwhile.
     """
     cdef Walk walk = Walk.__new__(Walk)
     cdef list entries = entries_of(heads)

@@ -44,17 +44,10 @@ def optional(name: str, purpose: str) -> Any:
     """The optional module `name`; a missing one raises an error that says which package `purpose`
     needs.
 
-    Parameters
-    ----------
-    name : str
-        Dotted module name.
-    purpose : str
-        Who asks, for the message.
+    name: Dotted module name.
+    purpose: Who asks, for the message.
 
-    Raises
-    ------
-    CynetError
-        When the package is not installed.
+    Raises CynetError when the package is not installed.
     """
     package = name.partition(".")[0]
     extra, package = _EXTRAS_OF_PACKAGE[package], _IMPORT_NAMES.get(package, package)

@@ -41,10 +41,8 @@ SEAL = len(_CHECKSUM_MARK) + _DIGEST_BYTES
 def file_name(given: Any, purpose: str = "a file name") -> str:
     """The name of a file that a user gave, as a str.
 
-    Raises
-    ------
-    ArgumentTypeError, ArgumentError
-        When it is no str or path, or no file can have that name.
+    Raises ArgumentTypeError or ArgumentError when it is no str or path, or no file can have that
+    name.
     """
     if not isinstance(given, (str, os.PathLike)):
         raise ArgumentTypeError(f"{purpose} is expected, got {type(given).__name__}")
@@ -73,10 +71,8 @@ def naming(verb: str, name: object) -> Iterator[None]:
 def open_for_reading(path: Any) -> Iterator[Any]:
     """A file, open for reading bytes while the block runs; pipes are read, devices refused.
 
-    Raises
-    ------
-    FileError
-        Also the OSError of its kind; of anything that fails with an OSError in the block.
+    Raises FileError: also the OSError of its kind; of anything that fails with an OSError in the
+    block.
     """
     name = file_name(path)
     with naming("read", name), open(name, "rb") as file:
@@ -117,16 +113,9 @@ def replacing(path: Any, private: bool = False) -> Iterator[Any]:
     Permissions and, where that is allowed, the owner of the old file are kept. Pipes and character
     devices are written to; folders, sockets and disks are refused.
 
-    Parameters
-    ----------
-    path : str or path
-    private : bool
-        The file belongs to this user, who alone can read and write it, whatever it was before.
+    private: The file belongs to this user, who alone can read and write it, whatever it was before.
 
-    Raises
-    ------
-    FileError
-        Also the OSError of its kind; it names `path`.
+    Raises FileError: also the OSError of its kind; it names `path`.
     """
     new = NewFile(path, private)
     try:

@@ -185,10 +185,7 @@ def checked_settings(klass, settings):
 def read_json(text, **settings):
     """The value of a JSON text; `settings` are those of ``json.loads``.
 
-    Raises
-    ------
-    FormatError
-        Whatever is wrong with the text, too deep a nesting included.
+    Raises FormatError: Whatever is wrong with the text, too deep a nesting included.
 
     Examples
     --------

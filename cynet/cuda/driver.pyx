@@ -46,10 +46,7 @@ cdef object _opener = None
 def load(library):
     """Look up the driver's functions in `library`, a ctypes.CDLL.
 
-    Raises
-    ------
-    CynetError
-        When it lacks one.
+    Raises CynetError when it lacks one.
     """
     global _parameter_info
     cdef void** slots = <void**>&driver

@@ -58,13 +58,9 @@ cdef class Work:
     when `complete` is called. Where a function before it has failed, so that it never runs, it
     writes ``-1 - number``.
 
-    Parameters
-    ----------
-    number, pipe : int
-        `pipe` is a file descriptor.
-    reads, writes : list of NDArray
-        Of the host. No array stands in both.
-    priority : int
+    number, pipe (int): `pipe` is a file descriptor.
+    reads, writes (list of NDArray): Of the host. No array stands in both.
+    priority: int
     """
 
     cdef Task* task

@@ -168,9 +168,7 @@ cdef const char* _c_text(str text) except NULL:
 cdef class Span:
     """A named part of a program in traces: ``with span:``.
 
-    Parameters
-    ----------
-    name, category : str
+    name, category: str
     """
 
     cdef const char* name
@@ -248,12 +246,9 @@ cdef str _str(const char* text):
 def records():
     """The records of each thread.
 
-    Returns
-    -------
-    list of (int, str, int, list)
-        The system's number of the thread, what it is called, how many records were overwritten, and
-        the others: (kind, name, node, category, backward, begin, end, value, device's type or -1,
-        device's number).
+    Returns list of (int, str, int, list): the system's number of the thread, what it is called, how
+    many records were overwritten, and the others: (kind, name, node, category, backward, begin,
+    end, value, device's type or -1, device's number).
     """
     cdef vector[Thread] threads
     cdef Record* each
@@ -275,11 +270,8 @@ def records():
 def totals():
     """Sums of all that was recorded since they were last begun.
 
-    Returns
-    -------
-    list of tuple
-        (kind, name, node, category, backward, count, sum, least, most): nanoseconds, of counters
-        their values.
+    Returns list of tuple: (kind, name, node, category, backward, count, sum, least, most):
+    nanoseconds, of counters their values.
     """
     cdef map[Key, Total] sums
     with nogil:

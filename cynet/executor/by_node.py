@@ -61,7 +61,6 @@ class NodeExecutor(Executor):
 
     # --- running ----------------------------------------------------------------------------------
     def forward_on(self, sources, targets, is_train):
-        """``Executor.forward_on``, node by node."""
         for source, target in zip(sources, targets):
             if not isinstance(source, NDArray) or source.shape != target.shape:
                 return False
@@ -115,7 +114,6 @@ class NodeExecutor(Executor):
             self._monitor(node.output_name(i), each.detach())
 
     def backward(self, out_grads=None, is_train=True):
-        """``Executor.backward``, node by node."""
         if not self._wants:
             return
         if self._made is None:

@@ -140,22 +140,11 @@ class CachedOp:
     def __call__(self, *arrays):
         """Run the graph on arrays.
 
-        Parameters
-        ----------
-        *arrays : NDArray
-            One for each of `inputs`, all on one device.
+        *arrays (NDArray): One for each of `inputs`, all on one device.
 
-        Returns
-        -------
-        list of NDArray
-            The outputs: new arrays.
-
-        Raises
-        ------
-        ArgumentError
-            When there are more or fewer arrays, or they are on several devices.
-        ShapeError
-            When their shapes do not fit; the message names the node.
+        Returns list of NDArray: the outputs: new arrays. Raises ArgumentError when there are more
+        or fewer arrays, or they are on several devices. Raises ShapeError when their shapes do not
+        fit; the message names the node.
         """
         if len(arrays) != len(self.inputs):
             raise ArgumentError(

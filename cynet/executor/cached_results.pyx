@@ -27,15 +27,11 @@ def cached_bytes():
 cdef class CachedResult:
     """Arrays in another form: their memory, and whether it is up to date.
 
-    Parameters
-    ----------
-    value : Value
-        Its shape, dtype and context.
-    sources : list of NDArray
+    value (Value): Its shape, dtype and context.
+    sources: list of NDArray
 
-    Attributes
-    ----------
-    nbytes : int
+    Attributes:
+    nbytes: int
     """
 
     def __init__(self, value, list sources not None):
@@ -109,14 +105,10 @@ cdef void drop(CachedState* state) noexcept nogil:
 class Group:
     """A group of cached steps of a Graph.
 
-    Attributes
-    ----------
-    value : Value
-        What it makes, which stays from run to run.
-    sources : list of Value
-        What that is made of.
-    form : tuple or None
-        Equal where the same sources give the same bytes; None where that is not known.
+    value (Value): What it makes, which stays from run to run.
+    sources (list of Value): What that is made of.
+    form (tuple or None): Equal where the same sources give the same bytes; None where that is not
+        known.
     """
 
     def __init__(self, steps):

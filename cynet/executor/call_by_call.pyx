@@ -49,28 +49,18 @@ def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, cont
              bint gradients=False):
     """Runs a graph call by call, without a plan.
 
-    Parameters
-    ----------
-    structure : Structure
-    inputs : list of str
-        Names of the arrays that a run takes.
-    shapes, dtypes : dict of (Node, int) to tuple, str
-        Of all entries.
-    arrays : list of NDArray
-        Some that it may be run on.
-    context : Context
-        Of the outputs.
-    gradients : bool
-        Whether runs are recorded.
+    structure: Structure
+    inputs (list of str): Names of the arrays that a run takes.
+    shapes, dtypes (dict of (Node, int) to tuple, str): Of all entries.
+    arrays (list of NDArray): Some that it may be run on.
+    context (Context): Of the outputs.
+    gradients (bool): Whether runs are recorded.
 
-    Returns
-    -------
-    CallByCall or None
-        None where a plan is needed: an operator runs Python, holds graphs, draws random numbers in
-        prediction or is written out in others; there is one output twice, or an array without
-        elements; or values are to be computed twice rather than kept for gradients. Where a plan is
-        worth its time, since a run takes longer. And where an operator cannot be made: planning
-        says so, and names the node.
+    Returns CallByCall or None: None where a plan is needed: an operator runs Python, holds graphs,
+    draws random numbers in prediction or is written out in others; there is one output twice, or an
+    array without elements; or values are to be computed twice rather than kept for gradients. Where
+    a plan is worth its time, since a run takes longer. And where an operator cannot be made:
+    planning says so, and names the node.
     """
     if context.device_type == "gpu" or (gradients and config.get("CYNET_BACKWARD_DO_MIRROR")):
         return None
@@ -91,16 +81,11 @@ def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, cont
 cdef class Calls:
     """The part that is the same for all shapes: which operator reads and makes which values.
 
-    Parameters
-    ----------
-    structure : Structure
-    inputs : list of str
-        Names of the arrays that a run takes.
+    structure: Structure
+    inputs (list of str): Names of the arrays that a run takes.
 
-    Attributes
-    ----------
-    fits : bool
-        Whether the graph can be run so.
+    Attributes:
+    fits (bool): Whether the graph can be run so.
     """
 
     cdef public bint fits
@@ -189,20 +174,14 @@ cdef int _runs_of(Py_ssize_t operators, double seconds, bint gradients) noexcept
 cdef class CallByCall:
     """The operators of a graph, resolved for the shapes and dtypes of its inputs (`resolved`).
 
-    Parameters
-    ----------
-    graph : Calls
-    gradients : bool
-        Whether runs are recorded.
+    graph: Calls
+    gradients (bool): Whether runs are recorded.
 
-    Attributes
-    ----------
-    runs : int
-        How often it was run.
-    limit : int
-        How often it is to run before a plan is made, where CYNET_RUNS_BEFORE_PLAN is "auto".
-    nbytes : int
-        About what it takes.
+    Attributes:
+    runs (int): How often it was run.
+    limit (int): How often it is to run before a plan is made, where CYNET_RUNS_BEFORE_PLAN is
+        "auto".
+    nbytes (int): About what it takes.
     """
 
     cdef readonly Calls graph

@@ -31,12 +31,9 @@ cdef class ConstantInput:
 cdef class ConstantInputs:
     """The pins of an executor.
 
-    Parameters
-    ----------
-    pairs : list of (NDArray, float)
-        Arrays and the numbers they are to hold.
-    other : ConstantInputs, optional
-        Of an executor that may share arrays: what it has put back need not be again.
+    pairs (list of (NDArray, float)): Arrays and the numbers they are to hold.
+    other (ConstantInputs, optional): Of an executor that may share arrays: what it has put back
+        need not be again.
     """
 
     cdef list inputs

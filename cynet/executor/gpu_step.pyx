@@ -101,12 +101,8 @@ cdef void _release_part(Part* part) noexcept nogil:
 cdef class GpuStep:
     """Runs a plan forward and backward, and an update.
 
-    Parameters
-    ----------
-    plan : Plan
-        Of an executor that keeps gradients and takes none of its outputs.
-    update : UpdateStep or None
-        What becomes of the gradients.
+    plan (Plan): Of an executor that keeps gradients and takes none of its outputs.
+    update (UpdateStep or None): What becomes of the gradients.
     """
 
     cdef readonly Plan plan

@@ -72,10 +72,7 @@ class PlanCache:
     all, the one that was not used for longest goes, weighed by what it costs to plan it again. The
     plan that a cache gave last stays whatever it takes. Threads may use a cache at the same time.
 
-    Parameters
-    ----------
-    apart : bool
-        Whether its plans count and may go one by one. False: they are parts of a plan of another
+    apart: Whether its plans count and may go one by one. False: they are parts of a plan of another
         cache, whose `nbytes` has them.
     """
 
@@ -120,10 +117,7 @@ class PlanCache:
     def put(self, key: Any, plan: Any, seconds: float) -> Any:
         """Add a plan that took this many seconds to build.
 
-        Returns
-        -------
-        object
-            The plan that is kept: another one where a thread was faster.
+        Returns object: the plan that is kept: another one where a thread was faster.
         """
         with _lock:
             known = self.get(key)

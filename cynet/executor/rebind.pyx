@@ -145,15 +145,10 @@ cdef void _end_patch(void* arg) noexcept nogil:
 cdef class ArgumentSlots:
     """The places in a Plan of arrays that were placeholders when it was built.
 
-    Parameters
-    ----------
-    plan : Plan
-    arrays : list of NDArray
-        The placeholders, in the order in which `put` gives arrays.
-    new : set of int
-        Which of them may be without values until a run has written them.
-    sources : collection of int
-        Which of them the plan's groups of cached steps read.
+    plan: Plan
+    arrays (list of NDArray): The placeholders, in the order in which `put` gives arrays.
+    new (set of int): Which of them may be without values until a run has written them.
+    sources (collection of int): Which of them the plan's groups of cached steps read.
     """
 
     cdef Plan plan
@@ -265,11 +260,8 @@ cdef class ArgumentSlots:
     def bind(self, size_t first, list arrays):
         """Give the slots from `first` on these arrays, of the placeholders' shapes and dtypes.
 
-        Returns
-        -------
-        bool
-            Whether a source of what the plan keeps is another one than before: then `bind_cached`
-            comes next.
+        Returns bool: whether a source of what the plan keeps is another one than before: then
+        `bind_cached` comes next.
         """
         cdef vector[Change] changes
         return self._bind_arrays(first, arrays, &changes)
@@ -384,11 +376,8 @@ cdef class Lease:
 def examine(list arrays, Py_ssize_t n_args):
     """The facts that a call's program depends on.
 
-    Returns
-    -------
-    (bytes, bytes)
-        Device, dtypes and shapes of all arrays; for each of the first `n_args` 0, or the request
-        of the gradient that it wants, since this thread records.
+    Returns (bytes, bytes): Device, dtypes and shapes of all arrays; for each of the first `n_args`
+    0, or the request of the gradient that it wants, since this thread records.
     """
     cdef NDArrayBase array, first
     cdef Py_ssize_t i

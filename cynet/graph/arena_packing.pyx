@@ -41,17 +41,10 @@ cdef cppclass Tree:
 def place(list sizes, list firsts, list lasts):
     """Bytes and offsets of values that are placed in the order given.
 
-    Parameters
-    ----------
-    sizes : list of int
-        Bytes of each value.
-    firsts, lasts : list of int
-        The steps from which, and to which, it lives.
+    sizes (list of int): Bytes of each value.
+    firsts, lasts (list of int): The steps from which, and to which, it lives.
 
-    Returns
-    -------
-    (int, list of int)
-        The arena's size, and each value's offset.
+    Returns (int, list of int): the arena's size, and each value's offset.
 
     Examples
     --------

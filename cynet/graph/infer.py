@@ -93,28 +93,15 @@ def infer_shapes(
 ) -> dict[Any, Any]:
     """Complete the shapes of all entries of a graph.
 
-    Parameters
-    ----------
-    heads : list of (Node, int)
-    known : dict of str to tuple, optional
-        Shapes of variables by name; 0 or -1 is an unknown dimension, `EMPTY` a length that is
+    known: Shapes of variables by name; 0 or -1 is an unknown dimension, `EMPTY` a length that is
         known to be 0, None an unknown shape. They replace what a variable says of itself
         (``Variable('x', shape=...)``).
-    outputs : list of (entry, shape), optional
-        What is known of outputs of nodes.
-    structure : Structure, optional
-        That of `heads`, where it is there already.
+    outputs: What is known of outputs of nodes.
+    structure: That of `heads`, where it is there already.
 
-    Returns
-    -------
-    dict
-        ``(node, output index)`` to tuple, or None where nothing is known; unknown dimensions are 0,
-        known lengths of 0 are `EMPTY`.
-
-    Raises
-    ------
-    ShapeError
-        When shapes contradict each other; the message names the node, the argument and the shapes.
+    Returns dict: ``(node, output index)`` to tuple, or None where nothing is known; unknown
+    dimensions are 0, known lengths of 0 are `EMPTY`. Raises ShapeError when shapes contradict each
+    other; the message names the node, the argument and the shapes.
     """
     pass_ = _Shapes(structure or Structure(heads), known)
     pass_.learn_outputs(outputs)
@@ -141,27 +128,15 @@ def infer_storage_types(structure, given):
 def infer_types(heads, known=None, default=None, outputs=(), structure=None):
     """Complete the dtypes of all entries of a graph.
 
-    Parameters
-    ----------
-    heads : list of (Node, int)
-    known : dict of str to str, optional
-        Dtype names of variables by name.
-    default : str, optional
-        What variables get of which nothing follows, one after the other in topological order.
-    outputs : list of (entry, dtype), optional
-        What is known of outputs of nodes.
-    structure : Structure, optional
-        That of `heads`, where it is there already.
+    heads: list of (Node, int)
+    known (dict of str to str, optional): Dtype names of variables by name.
+    default (str, optional): What variables get of which nothing follows, one after the other in
+        topological order.
+    outputs (list of (entry, dtype), optional): What is known of outputs of nodes.
+    structure (Structure, optional): That of `heads`, where it is there already.
 
-    Returns
-    -------
-    dict
-        ``(node, output index)`` to the dtype's name, or None.
-
-    Raises
-    ------
-    ArgumentError
-        When types contradict each other; the message names the node and the argument.
+    Returns dict: ``(node, output index)`` to the dtype's name, or None. Raises ArgumentError when
+    types contradict each other; the message names the node and the argument.
     """
     pass_ = _Types(structure or Structure(heads), known)
     pass_.learn_outputs(outputs)

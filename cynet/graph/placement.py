@@ -13,26 +13,13 @@ def place_nodes(
 ) -> dict[Any, Context]:
     """Assign a context to every node.
 
-    Parameters
-    ----------
-    order : list of Node
-    ctx : Context
-        For nodes without a ``ctx_group`` attribute, unless an input of theirs (for a variable: a
+    ctx: For nodes without a ``ctx_group`` attribute, unless an input of theirs (for a variable: a
         user) has one: they are where that is, as in MXNet.
-    group2ctx : dict of str to Context, optional
-        Contexts of the groups. All of them must be on the device of `ctx`: one executor plans the
-        memory of one device. (``cpu(0)`` and ``cpu(1)`` are the same memory.)
+    group2ctx: Contexts of the groups. All of them must be on the device of `ctx`: one executor
+        plans the memory of one device. (``cpu(0)`` and ``cpu(1)`` are the same memory.)
 
-    Returns
-    -------
-    dict of Node to Context
-
-    Raises
-    ------
-    ArgumentError
-        When a group's context is none.
-    CynetError
-        When a node would be on another device.
+    Raises ArgumentError when a group's context is none. Raises CynetError when a node would be on
+    another device.
     """
     if not group2ctx:
         return dict.fromkeys(order, ctx)

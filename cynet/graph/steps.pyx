@@ -4,25 +4,20 @@
 cdef class Value:
     """One tensor of the graph.
 
-    Attributes
-    ----------
-    name : str
-        ``node_output`` for what a node computes, the variable's name for an argument.
-    shape : tuple of int
-    dtype : str
-    ctx : Context
-    kind : str
-        ``arg``, ``aux``, ``grad``, ``head`` (a head gradient) and ``output`` live in arrays the
-        user sees; ``temp`` lives in the executor's arena, where the memory pass puts it; ``const``
-        is computed once, when the executor is bound; ``kept`` when what it is computed from was
-        written; ``saved`` is a temporary of a body, of which each run has its own until it goes
-        back (`plan_memory`).
-    root : Value
-        Whose memory this one is: itself, or the value it is a view of or computed in place of.
-    channels_last : bool
-        True: a value of shape (N, C, *size) lies in memory in the order (N, *size, C).
-    offset : int or None
-        Bytes from the start of the arena, for the root of a temp.
+    name (str): ``node_output`` for what a node computes, the variable's name for an argument.
+    shape: tuple of int
+    dtype: str
+    ctx: Context
+    kind (str): ``arg``, ``aux``, ``grad``, ``head`` (a head gradient) and ``output`` live in arrays
+        the user sees; ``temp`` lives in the executor's arena, where the memory pass puts it;
+        ``const`` is computed once, when the executor is bound; ``kept`` when what it is computed
+        from was written; ``saved`` is a temporary of a body, of which each run has its own until it
+        goes back (`plan_memory`).
+    root (Value): Whose memory this one is: itself, or the value it is a view of or computed in
+        place of.
+    channels_last (bool): True: a value of shape (N, C, *size) lies in memory in the order (N,
+        *size, C).
+    offset (int or None): Bytes from the start of the arena, for the root of a temp.
     """
 
     cdef public object name, shape, dtype, ctx, kind, offset

@@ -64,15 +64,11 @@ def put_normalized(const uint8_t[:, :, :] image, bint mirrored, const float[::1]
                    const float[::1] factor, float[:, :, ::1] out):
     """``out = (image - mean) * factor`` without the GIL.
 
-    Parameters
-    ----------
-    image : array of uint8
-        (H, W, C) with 1, 3 or 4 channels; its rows may lie apart, and from right to left.
-    mirrored : bool
-    mean, factor : array of float32
-        One for each channel.
-    out : array of float32
-        (C, H, W), contiguous.
+    image (array of uint8): (H, W, C) with 1, 3 or 4 channels; its rows may lie apart, and from
+        right to left.
+    mirrored: bool
+    mean, factor (array of float32): One for each channel.
+    out (array of float32): (C, H, W), contiguous.
     """
     cdef bint turned = mirrored
     cdef const uint8_t* first

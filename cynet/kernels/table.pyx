@@ -187,13 +187,9 @@ cdef class Kernel:
 def kernels():
     """The names in the table.
 
-    Returns
-    -------
-    dict
-        Name of each kernel to (names of its parameters, dtypes that it has a form for).
-
-    >>> kernels()["l2_norm"]
-    (('outer', 'n', 'inner', 'eps'), ('float32', 'float64'))
+    Returns dict: name of each kernel to (names of its parameters, dtypes that it has a form for).
+    Returns >>> kernels()["l2_norm"]. Returns (('outer', 'n', 'inner', 'eps'), ('float32',
+    'float64')).
     """
     cdef const KernelEntry* entry = first_kernel()
     found = {}
@@ -246,18 +242,10 @@ cdef Functor find_binary_grad(const char* name, int dtype, bint add) except *:
 def functors(str family):
     """The functors of a family of elementwise loops.
 
-    Parameters
-    ----------
-    family : str
-        ``'unary'``, ``'unary_grad'``, ``'binary'`` or ``'binary_grad'``.
+    family (str): ``'unary'``, ``'unary_grad'``, ``'binary'`` or ``'binary_grad'``.
 
-    Returns
-    -------
-    dict
-        Name to whether integers have loops of their own.
-
-    >>> functors("unary")["exp"], functors("unary")["abs"]
-    (False, True)
+    Returns dict: name to whether integers have loops of their own. Returns >>>
+    functors("unary")["exp"], functors("unary")["abs"]. Returns (False, True).
     """
     cdef const FunctorTable* table
     cdef const char* name

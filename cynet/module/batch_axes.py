@@ -26,22 +26,15 @@ def output_axes(symbol, inputs, size, order):
 
     Shapes are inferred for a batch with one example more: what grows holds the examples.
 
-    Parameters
-    ----------
-    symbol : Symbol
-    inputs : list of DataDesc
-        Data and labels.
-    size : int
-        Examples in a batch.
-    order : int
-        The batch axis of labels, in whose order an output has its rows that has joined several axes
-        to one, as metrics do it with labels.
+    symbol: Symbol
+    inputs (list of DataDesc): Data and labels.
+    size (int): Examples in a batch.
+    order (int): The batch axis of labels, in whose order an output has its rows that has joined
+        several axes to one, as metrics do it with labels.
 
-    Returns
-    -------
-    list of (int, int) or None
-        Of each output the axis, and 1 where examples are joined with axes before them, so that one
-        is ``axis[i::size]``; 0 where those of each stand side by side. None: it has none.
+    Returns list of (int, int) or None: of each output the axis, and 1 where examples are joined
+    with axes before them, so that one is ``axis[i::size]``; 0 where those of each stand side by
+    side. None: it has none.
     """
     found = []
     small = _output_shapes(symbol, inputs, size, size)
@@ -77,11 +70,8 @@ def _output_shapes(symbol, inputs, size, wanted):
 def slice_examples(array, place, size, begin, end):
     """Examples `begin` to `end` of an array of `size` examples.
 
-    Parameters
-    ----------
-    array : NDArray or numpy.ndarray
-    place : (int, int) or None
-        As `output_axes` gives it; None leaves the array as it is.
+    array: NDArray or numpy.ndarray
+    place ((int, int) or None): As `output_axes` gives it; None leaves the array as it is.
     """
     if place is None or not 0 <= place[0] < len(array.shape):
         return array

@@ -51,30 +51,23 @@ class DataParallelExecutorGroup:
     With one device nothing is sliced or merged: batches are copied straight into the executor's
     arrays, outputs are the executor's own.
 
-    Parameters
-    ----------
-    symbol : Symbol
-    contexts : list of Context
-    workload : list of number
-        Share of the batch that each device gets.
-    data_shapes, label_shapes : list of DataDesc
-    param_names : list of str
-    for_training, inputs_need_grad : bool
-    shared_group : DataParallelExecutorGroup, optional
-        Its parameters and gradients are used instead of new ones.
-    logger : optional
-    fixed_param_names : list of str, optional
-        Parameters that get no gradient.
-    grad_req : str, list or dict
-    state_names : list of str, optional
-        Inputs that are neither data nor parameters; ``set_states`` fills them.
-    group2ctxs : dict or list of dict, optional
-        Contexts of context groups, for each device.
-    wanted_labels : list of str
-        Arguments without which there is no training; those that `label_shapes` lacks keep a shape
-        that fits the data.
-    apart : bool
-        As for a PlanCache: whether its executors are kept one by one.
+    symbol: Symbol
+    contexts: list of Context
+    workload (list of number): Share of the batch that each device gets.
+    data_shapes, label_shapes: list of DataDesc
+    param_names: list of str
+    for_training, inputs_need_grad: bool
+    shared_group (DataParallelExecutorGroup, optional): Its parameters and gradients are used
+        instead of new ones.
+    logger: optional
+    fixed_param_names (list of str, optional): Parameters that get no gradient.
+    grad_req: str, list or dict
+    state_names (list of str, optional): Inputs that are neither data nor parameters; ``set_states``
+        fills them.
+    group2ctxs (dict or list of dict, optional): Contexts of context groups, for each device.
+    wanted_labels (list of str): Arguments without which there is no training; those that
+        `label_shapes` lacks keep a shape that fits the data.
+    apart (bool): As for a PlanCache: whether its executors are kept one by one.
     """
 
     def __init__(

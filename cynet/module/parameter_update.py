@@ -18,16 +18,11 @@ _LARGE_PARAMETER = 1024 * 1024 * 16
 def _create_kvstore(kvstore, num_device, arg_params):
     """The KVStore to train with, and whether it updates the weights.
 
-    Parameters
-    ----------
-    kvstore : KVStoreBase, str or None
-        One device needs none unless it is distributed or one's own.
-    num_device : int
-    arg_params : dict of str to NDArray
+    kvstore (KVStoreBase, str or None): One device needs none unless it is distributed or one's own.
+    num_device: int
+    arg_params: dict of str to NDArray
 
-    Returns
-    -------
-    (KVStore or None, bool)
+    Returns (KVStore or None, bool).
     """
     update_on_kvstore = True
     if kvstore is None:
@@ -107,17 +102,13 @@ def _update_params(
 ):
     """Update each device's weights, after summing gradients through `kvstore` if there is one.
 
-    Parameters
-    ----------
-    param_arrays, grad_arrays : list of lists of NDArray
-        Arrays of all devices for each parameter.
-    updater : callable
-    num_device : int
-    kvstore : KVStore, optional
-    param_names : list of str
-        Keys of the KVStore.
-    numbers : list of int, optional
-        Numbers of the parameters, by which the updater knows them; their places by default.
+    param_arrays, grad_arrays (list of lists of NDArray): Arrays of all devices for each parameter.
+    updater: callable
+    num_device: int
+    kvstore: KVStore, optional
+    param_names (list of str): Keys of the KVStore.
+    numbers (list of int, optional): Numbers of the parameters, by which the updater knows them;
+        their places by default.
     """
     updates = defaultdict(lambda: ([], [], []))
     for place, (weights, grads) in enumerate(zip(param_arrays, grad_arrays)):

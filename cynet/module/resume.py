@@ -31,13 +31,9 @@ _CALLER = "fit(resume=...)"
 class Resume:
     """Saving and loading of the file for resuming one training.
 
-    Parameters
-    ----------
-    prefix : str
-        The file is ``PREFIX.training``.
-    ranks : Alone or Ranks
-        Of several ranks the first one writes the file and reads it; what only one of them has, its
-        random numbers and where its data are, is a part of it for each.
+    prefix (str): The file is ``PREFIX.training``.
+    ranks (Alone or Ranks): Of several ranks the first one writes the file and reads it; what only
+        one of them has, its random numbers and where its data are, is a part of it for each.
     """
 
     def __init__(self, prefix, ranks):
@@ -115,12 +111,8 @@ class Resume:
     def load(self, module, train_data, callbacks, history, clip_global_norm):
         """Go on where the file was written.
 
-        Returns
-        -------
-        int or None
-            The next epoch; None where there is no file.
-        list of str
-            What goes on otherwise than it was begun, because it is asked for now.
+        Returns int or None: the next epoch; None where there is no file. Returns list of str: what
+        goes on otherwise than it was begun, because it is asked for now.
         """
         updater = module._updater_of_states(_CALLER)
         wanted = updater.optimizer

@@ -11,20 +11,10 @@ from ..ndarray import NDArray
 def _split_input_slice(batch_size, work_load_list):
     """Slices of a batch, in proportion to the work loads.
 
-    Parameters
-    ----------
-    batch_size : int
-    work_load_list : list of number
-        One a device.
+    batch_size: int
+    work_load_list (list of number): One a device.
 
-    Returns
-    -------
-    list of slice
-
-    Raises
-    ------
-    ArgumentError
-        When a device would get nothing.
+    Returns list of slice. Raises ArgumentError when a device would get nothing.
 
     Examples
     --------

@@ -133,15 +133,10 @@ cdef class Recent:
 cdef class Slot:
     """One function of two operands under a face.
 
-    Parameters
-    ----------
-    face : Face
-        Of the arrays.
-    sign : str
-        What an error calls the function.
-    same, broadcast, scalar, reflected : str
-        The operators of two arrays of one shape, of two arrays, of an array and a number, and of a
-        number and an array.
+    face (Face): Of the arrays.
+    sign (str): What an error calls the function.
+    same, broadcast, scalar, reflected (str): The operators of two arrays of one shape, of two
+        arrays, of an array and a number, and of a number and an array.
     """
 
     def __init__(self, Face face not None, sign, *names):

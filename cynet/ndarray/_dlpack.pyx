@@ -129,10 +129,8 @@ def take(source, Face face=ND):
     """An NDArray over the memory of a capsule, or of an object with ``__dlpack__``; no copy is
     made.
 
-    Raises
-    ------
-    ArgumentError
-        When the memory is not on the CPU or not contiguous, or the capsule was used before.
+    Raises ArgumentError when the memory is not on the CPU or not contiguous, or the capsule was
+    used before.
     """
     cdef DLManagedTensor* managed
     cdef Taken owner

@@ -385,21 +385,12 @@ cdef Call _copy_call(Call call):
 def infer(prop, list wanted, list shapes, list types):
     """The outputs of a call of an operator.
 
-    Parameters
-    ----------
-    prop : OperatorProperty
-    wanted, shapes, types : list
-        Names, shapes and dtypes of inputs and states.
+    prop: OperatorProperty
+    wanted, shapes, types (list): Names, shapes and dtypes of inputs and states.
 
-    Returns
-    -------
-    (str, list, list, list)
-        The call in words; dtypes of inputs and states; shapes and dtypes of the outputs.
-
-    Raises
-    ------
-    ArgumentError, ShapeError
-        The operator does not take these inputs.
+    Returns (str, list, list, list): the call in words; dtypes of inputs and states; shapes and
+    dtypes of the outputs. Raises ArgumentError or ShapeError: the operator does not take these
+    inputs.
     """
     cdef int n_in = len(prop.list_arguments())
     about = ", ".join([f"{n} {s} {t}" for n, s, t in zip(wanted, shapes, types)]) or "no inputs"

@@ -40,10 +40,7 @@ def form_of(name: str) -> str:
 def read_arrays(name: str, form: str) -> dict[str, NDArray]:
     """The arrays of a file by name; numbers without axes become arrays of one element.
 
-    Raises
-    ------
-    FormatError
-        The file is damaged, or has arrays of a dtype that cynet lacks.
+    Raises FormatError: the file is damaged, or has arrays of a dtype that cynet lacks.
     """
     if form == "npz":
         with open_for_reading(name) as file:
@@ -140,10 +137,7 @@ def _no_form(key, form):
 def pack_arrays(form: str, arrays: Sequence[NDArray], names: Sequence[str], name: str) -> bytes:
     """The bytes of a file; arrays without names are called arr_0, arr_1, ... as NumPy does.
 
-    Raises
-    ------
-    ArgumentError
-        A name that the format cannot hold.
+    Raises ArgumentError: a name that the format cannot hold.
     """
     names = names or [f"arr_{i}" for i in range(len(arrays))]
     for key, each in zip(names, arrays):

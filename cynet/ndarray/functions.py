@@ -31,10 +31,7 @@ def operator_first(name):
 
     So a function that takes more than its operator costs no more than the operator's own.
 
-    Parameters
-    ----------
-    name : str
-        Its parameters are those of the function, as far as both have them.
+    name (str): Its parameters are those of the function, as far as both have them.
     """
     entry = get_operator(name)
 
@@ -87,10 +84,8 @@ def binary_of_symbols(row, lhs, rhs):
     """The symbol of a function of two operands; None where none is one, or the thread does not
     trace.
 
-    Parameters
-    ----------
-    row : faces.Binary
-    lhs, rhs : NDArray, Symbol or number
+    row: faces.Binary
+    lhs, rhs: NDArray, Symbol or number
     """
     if state.trace is None:
         return None

@@ -348,21 +348,11 @@ def _load(source, name, start, size):
 def parse(data, name):
     """The NumPy views and names of a ``.params`` file's bytes.
 
-    Parameters
-    ----------
-    data : bytes-like
-    name : str
-        What to call it in messages.
+    data: bytes-like
+    name (str): What to call it in messages.
 
-    Returns
-    -------
-    (list of numpy.ndarray, list of str)
-        The list of names is empty when the file holds none.
-
-    Raises
-    ------
-    FormatError
-        Naming the offset, what was expected there and what was found.
+    Returns (list of numpy.ndarray, list of str): the list of names is empty when the file holds
+    none. Raises FormatError: naming the offset, what was expected there and what was found.
     """
     data = memoryview(data).cast("B")
     reader = _Reader(Buffer(data), name, 0, len(data))

@@ -70,12 +70,8 @@ cdef class ElementwiseOperator(Operator):
 cdef class LoopsOperator(ElementwiseOperator):
     """Runs the loops that a property lists, each over whole arrays.
 
-    Parameters
-    ----------
-    prop : OperatorProperty
-        The loops of its `graph` (GraphHooks) say what is computed.
-    dtype : str
-        Of all arrays.
+    prop (OperatorProperty): The loops of its `graph` (GraphHooks) say what is computed.
+    dtype (str): Of all arrays.
     """
 
     def __init__(self, prop, dtype):

@@ -23,20 +23,14 @@ NEVER = inf  # the cost of an algorithm that runs only where it is forced
 class Algorithm(NamedTuple):
     """One way to compute an operator.
 
-    Attributes
-    ----------
-    name : str
-        As settings and `Executor.debug_str` have it.
-    supports : callable
-        ``supports(desc)``: whether it computes this at all.
-    cost : callable
-        ``cost(desc)``: estimated cycles of one core, in the unit of the whole list.
-    make : callable or None
-        ``make(desc, prop)``: the Operator; `prop` says what `desc` does not, an epilogue for one.
-        None: a part of an operator, which reads the name.
-    prepack : callable or None
-        ``prepack(desc, prop, replaces)``: the `PackWeight` of the weight that `make` reads if
-        ``desc.packed``, or None where that does not pay; as `GraphHooks.prepack`.
+    name (str): As settings and `Executor.debug_str` have it.
+    supports (callable): ``supports(desc)``: whether it computes this at all.
+    cost (callable): ``cost(desc)``: estimated cycles of one core, in the unit of the whole list.
+    make (callable or None): ``make(desc, prop)``: the Operator; `prop` says what `desc` does not,
+        an epilogue for one. None: a part of an operator, which reads the name.
+    prepack (callable or None): ``prepack(desc, prop, replaces)``: the `PackWeight` of the weight
+        that `make` reads if ``desc.packed``, or None where that does not pay; as
+        `GraphHooks.prepack`.
     """
 
     name: str
@@ -72,14 +66,9 @@ class Choice(NamedTuple):
 class Algorithms:
     """An ordered list of algorithms.
 
-    Parameters
-    ----------
-    setting : str
-        The environment variable that forces one. Where that does not support a call, the list
+    setting: The environment variable that forces one. Where that does not support a call, the list
         decides as without it.
-    algorithms : Algorithm
-    names : iterable of str
-        Names that the setting may have beside those of the algorithms: of other lists.
+    names: Names that the setting may have beside those of the algorithms: of other lists.
     """
 
     def __init__(self, setting: str, *algorithms: Algorithm, names: Any = ()) -> None:
@@ -102,10 +91,7 @@ class Algorithms:
     def choose(self, desc: Any) -> Choice | None:
         """The choice for `desc`; None if no algorithm in the list supports it.
 
-        Raises
-        ------
-        ArgumentError
-            When the setting names no algorithm; the message lists them.
+        Raises ArgumentError when the setting names no algorithm; the message lists them.
         """
         choice: Choice | None = self._choose(desc, self._forced_name())
         return choice

@@ -164,18 +164,9 @@ def binary_gradients(
 ) -> list[Loop]:
     """The loops of a binary function's gradients.
 
-    Parameters
-    ----------
-    gradient : Gradient
-        Of the function's row.
-    out_grad, lhs, rhs : object
-        Arrays, or a float for one operand.
-    targets : tuple
-        Gradient of lhs and of rhs; None where there is none.
-
-    Returns
-    -------
-    list of Loop
+    gradient: Of the function's row.
+    out_grad, lhs, rhs: Arrays, or a float for one operand.
+    targets: Gradient of lhs and of rhs; None where there is none.
     """
     # a gradient that reads no input gets out_grad instead
     operands = tuple(

@@ -37,54 +37,39 @@ MASKED = "masked"  # out_grad 0 is already multiplied by the gradient of the rel
 class Traits:
     """Facts about an operator that hold for all shapes and types.
 
-    Attributes
-    ----------
-    elementwise : bool
-        All inputs and outputs have one shape, and element i of an output depends on the elements i
-        of the inputs alone, so the operator works in any memory order.
-    view : bool
-        Output 0 holds the bytes of input 0 under another shape, and so do the gradients (Flatten,
-        Reshape); the executor makes views of them and runs nothing.
-    passes_gradient : bool
-        Every gradient that backward writes is that of output 0, and nothing else is read (a sum);
-        the executor makes views of it where it can.
-    adds_two : bool
-        Output 0 is the sum of two inputs of its shape.
-    linear_in_weight : bool
-        Output 0 is linear in input 0 (data) and in input 1 (weight): the gradient of the one reads
-        out_grad and the other, and backward computes each alone when the other is not requested
-        (and its array not given).
-    moves_states : bool
-        Forward writes the auxiliary states, if there are any.
-    shape_only : tuple of int
-        Inputs of which only the shape counts: their memory order does not matter, and no gradient
-        flows to them.
-    loss_labels : tuple of int
-        Inputs that forward does not read, labels of a loss: a prediction needs none.
-    prefers_channels_last : bool
-        A form for channels-last memory that is worth reordering its inputs for.
-    private_outputs : bool
-        What the hidden outputs hold is between forward and backward of one device, bytes that
-        differ from device to device.
-    draws_in_training_alone : bool
-        Forward draws no random numbers in prediction.
-    sooner_computed : bool
-        Output 0 takes less time to compute than to read, since it is some times as long as the
-        inputs. Each reader then computes it again.
-    takes_bool : bool
-        The loops of an elementwise operator take arrays of bool.
-    takes_empty : bool
-        `create_operator` is also asked where outputs have elements and an input has none (Concat).
-        It never is where all outputs are empty (``operator/empty``).
-    of_nothing : float or None
-        What outputs with elements hold where an input has none (0 for a sum); None: that is
-        refused.
-    float32_beside_half : tuple of str or None
-        For an operator whose loops on the CPU are float's: the names of inputs that are not float16
-        where the others are. float16 is then converted around the operator (``operator/half``).
-        None: what `create_operator` makes takes float16 itself, or refuses it.
-    bfloat16_loops : bool
-        What `create_operator` makes takes bfloat16 itself (the hook `takes_bfloat16`).
+    elementwise (bool): All inputs and outputs have one shape, and element i of an output depends on
+        the elements i of the inputs alone, so the operator works in any memory order.
+    view (bool): Output 0 holds the bytes of input 0 under another shape, and so do the gradients
+        (Flatten, Reshape); the executor makes views of them and runs nothing.
+    passes_gradient (bool): Every gradient that backward writes is that of output 0, and nothing
+        else is read (a sum); the executor makes views of it where it can.
+    adds_two (bool): Output 0 is the sum of two inputs of its shape.
+    linear_in_weight (bool): Output 0 is linear in input 0 (data) and in input 1 (weight): the
+        gradient of the one reads out_grad and the other, and backward computes each alone when the
+        other is not requested (and its array not given).
+    moves_states (bool): Forward writes the auxiliary states, if there are any.
+    shape_only (tuple of int): Inputs of which only the shape counts: their memory order does not
+        matter, and no gradient flows to them.
+    loss_labels (tuple of int): Inputs that forward does not read, labels of a loss: a prediction
+        needs none.
+    prefers_channels_last (bool): A form for channels-last memory that is worth reordering its
+        inputs for.
+    private_outputs (bool): What the hidden outputs hold is between forward and backward of one
+        device, bytes that differ from device to device.
+    draws_in_training_alone (bool): Forward draws no random numbers in prediction.
+    sooner_computed (bool): Output 0 takes less time to compute than to read, since it is some times
+        as long as the inputs. Each reader then computes it again.
+    takes_bool (bool): The loops of an elementwise operator take arrays of bool.
+    takes_empty (bool): `create_operator` is also asked where outputs have elements and an input has
+        none (Concat). It never is where all outputs are empty (``operator/empty``).
+    of_nothing (float or None): What outputs with elements hold where an input has none (0 for a
+        sum); None: that is refused.
+    float32_beside_half (tuple of str or None): For an operator whose loops on the CPU are float's:
+        the names of inputs that are not float16 where the others are. float16 is then converted
+        around the operator (``operator/half``). None: what `create_operator` makes takes float16
+        itself, or refuses it.
+    bfloat16_loops (bool): What `create_operator` makes takes bfloat16 itself (the hook
+        `takes_bfloat16`).
     """
 
     elementwise: bool = False
@@ -176,11 +161,9 @@ class GraphHooks:
         """The same operator for arrays in channels-last memory order, (N, *size, C) for a shape (N,
         C, *size); shapes do not change.
 
-        Returns
-        -------
-        (OperatorProperty, list of int) or None
-            The property for such arrays, and which inputs it takes in that order; outputs with as
-            many axes as the first input come in that order, too. None: row-major memory only.
+        Returns (OperatorProperty, list of int) or None: the property for such arrays, and which
+        inputs it takes in that order; outputs with as many axes as the first input come in that
+        order, too. None: row-major memory only.
         """
         return (prop, list(range(len(in_shapes)))) if self.traits.elementwise else None
 
@@ -206,11 +189,9 @@ class GraphHooks:
         None if the gain is not worth the memory. `replaces`: the prepared weight takes the place of
         a copy that only this operator reads.
 
-        Returns
-        -------
-        (OperatorProperty, OperatorProperty, int) or None
-            What makes that form of the weight, the property that takes it, and how many elements it
-            has. None: the weight is read as it is.
+        Returns (OperatorProperty, OperatorProperty, int) or None: what makes that form of the
+        weight, the property that takes it, and how many elements it has. None: the weight is read
+        as it is.
         """
         return None
 

@@ -170,15 +170,11 @@ cdef inline const TBlob* _find_tensor(const Tensor* tensor, const TBlob** tensor
 cdef class KernelOperator(Operator):
     """Runs the kernels that a declaration names.
 
-    Parameters
-    ----------
-    prop : KernelProperty
-    dtype : str
-        By which forms of the kernels are chosen.
-    params : dict
-        Parameters of all kernels by name.
-    work : int, optional
-        Elements that a kernel's cost counts for; by default those of the largest tensor.
+    prop: KernelProperty
+    dtype (str): By which forms of the kernels are chosen.
+    params (dict): Parameters of all kernels by name.
+    work (int, optional): Elements that a kernel's cost counts for; by default those of the largest
+        tensor.
     """
 
     cdef object prop

@@ -26,20 +26,13 @@ class Kernel(NamedTuple):
     The names are those of inputs, outputs and states; ``d_NAME`` is the gradient of one, ``NAME?``
     a tensor that there may be none of.
 
-    Attributes
-    ----------
-    name : str
-        In the table of kernels (`cynet.kernels.table.kernels`), or of a unary functor
+    name (str): In the table of kernels (`cynet.kernels.table.kernels`), or of a unary functor
         (`cynet.kernels.table.functors`).
-    reads, writes : tuple of str
-        In the order of the kernel's `in` and `out`.
-    in_place : tuple of (str, str)
-        Pairs (read, written) that may have the same memory.
-    whole : bool
-        It writes all outputs in one go, whether they are wanted, and adds to none: it gets memory
-        beside those that are not to be written.
-    draws : bool
-        It reads words of the run's random stream.
+    reads, writes (tuple of str): In the order of the kernel's `in` and `out`.
+    in_place (tuple of (str, str)): Pairs (read, written) that may have the same memory.
+    whole (bool): It writes all outputs in one go, whether they are wanted, and adds to none: it
+        gets memory beside those that are not to be written.
+    draws (bool): It reads words of the run's random stream.
     """
 
     name: str
@@ -67,22 +60,17 @@ class Elements(NamedTuple):
 class KernelProperty(OperatorProperty):
     """Base of declarations.
 
-    Attributes
-    ----------
-    forward, backward : Kernel or tuple of Kernel
-        What runs, one after the other; `backward` is empty where there is no gradient.
-    zeros : tuple of str
-        Gradients (``d_label``) that are zeros.
-    floats : tuple of str or None
-        Inputs that have to be of one dtype, of `float_types`. None: all of them. Where some are
-        not, the kernel of the first input's dtype is taken (`kernel_dtype`).
-    float_types : tuple of str
-        What these may be: float32 and float64.
-    gpu : Lines, Elements or None
-        Its form for GPUs.
-    keeps_rows_of : str or None
-        An input, not the first, whose gradient has few nonzero rows. The kernel lists these rows in
-        ``Args.rows``, at most one for each element of its first input, and fills others with 0.
+    forward, backward (Kernel or tuple of Kernel): What runs, one after the other; `backward` is
+        empty where there is no gradient.
+    zeros (tuple of str): Gradients (``d_label``) that are zeros.
+    floats (tuple of str or None): Inputs that have to be of one dtype, of `float_types`. None: all
+        of them. Where some are not, the kernel of the first input's dtype is taken
+        (`kernel_dtype`).
+    float_types (tuple of str): What these may be: float32 and float64.
+    gpu (Lines, Elements or None): Its form for GPUs.
+    keeps_rows_of (str or None): An input, not the first, whose gradient has few nonzero rows. The
+        kernel lists these rows in ``Args.rows``, at most one for each element of its first input,
+        and fills others with 0.
     """
 
     forward: Kernel | tuple[Kernel, ...] = ()

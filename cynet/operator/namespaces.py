@@ -56,17 +56,12 @@ def namespace(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a module that shows operators, which becomes a Namespace.
 
-    Parameters
-    ----------
-    module_name : str
-        The module; functions are kept there once made, but for those of users, whose names may be
-        registered again.
-    prefix : str
-        What the operators' names start with: ``"_linalg_"`` shows ``_linalg_gemm2`` as ``gemm2``.
-    make : callable
-        ``make(operator, name)`` gives the function that the module shows as `name`.
-    is_shown : callable, optional
-        Whether a name, without prefix, is shown; each is when not given.
+    module_name: The module; functions are kept there once made, but for those of users, whose names
+        may be registered again.
+    prefix: What the operators' names start with: ``"_linalg_"`` shows ``_linalg_gemm2`` as
+        ``gemm2``.
+    make: ``make(operator, name)`` gives the function that the module shows as `name`.
+    is_shown: Whether a name, without prefix, is shown; each is when not given.
     """
     module, made = sys.modules[module_name], made_in.setdefault(module_name, set())
     module.__class__ = Namespace

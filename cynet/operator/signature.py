@@ -217,30 +217,16 @@ def bind_positional(
 ) -> tuple[list[Any], dict[str, Any]]:
     """Sort positional arguments of an operator's function.
 
-    Parameters
-    ----------
-    entry : OpEntry
-    args : tuple
-        What the caller gave by position.
-    is_array : callable
-        True for what the face takes as an input.
-    wanted : str
-        What that is: ``"an NDArray"`` or ``"a Symbol"``.
-    name : str, optional
-        What the caller called the operator, for messages.
-    tail : tuple of str
-        What the face takes behind the parameters.
+    args: What the caller gave by position.
+    is_array: True for what the face takes as an input.
+    wanted: What that is: ``"an NDArray"`` or ``"a Symbol"``.
+    name: What the caller called the operator, for messages.
+    tail: What the face takes behind the parameters.
 
-    Returns
-    -------
-    (inputs, params) : tuple of list, dict
-        `inputs` has one entry per position before the first parameter (None: left out); `params`
-        maps the names of the parameters given by position, and those of `tail`.
-
-    Raises
-    ------
-    ArgumentTypeError
-        An input that is no array, or more arguments than the operator takes.
+    Returns (inputs, params), list and dict: `inputs` has one entry per position before the
+    first parameter (None: left out); `params` maps the names of the parameters given by position,
+    and those of `tail`. Raises ArgumentTypeError: an input that is no array, or more arguments than
+    the operator takes.
     """
     what = describe(entry)
     name = name or entry.name

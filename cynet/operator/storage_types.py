@@ -24,24 +24,19 @@ def gives_dense(prop: Registered, stypes: Sequence[str]) -> str:
 class Sparse(NamedTuple):
     """The rule of an operator for sparse arrays.
 
-    Attributes
-    ----------
-    gives : callable
-        ``gives(prop, stypes)``: the storage type of the outputs for these of the inputs. Where
-        shapes or dtypes do not fit the form, or parameters ask for what it has not, they are dense.
-    form : callable or None
-        ``form(S, entry, prop, inputs, params)``: the output, from inputs of which some are sparse,
-        or None where they do not fit; `S` is ``cynet.ndarray.sparse``.
-    node : callable or None
-        ``node(S, entry, prop, params, inputs)``: the step of the graph of gradients. None: the
-        gradient is that of the dense operator on dense copies.
-    gradient_rows : callable or None
-        ``gradient_rows(S, prop, inputs, grad, i)``: the gradient of input `i` of dense arrays by
-        rows, or None where there is no better way than through the dense one.
-    makes : callable or None
-        ``makes(prop)``: whether it gives a sparse array for dense ones.
-    needs_dense : bool
-        True: where some input is dense, so is the result, and no form could save memory.
+    gives (callable): ``gives(prop, stypes)``: the storage type of the outputs for these of the
+        inputs. Where shapes or dtypes do not fit the form, or parameters ask for what it has not,
+        they are dense.
+    form (callable or None): ``form(S, entry, prop, inputs, params)``: the output, from inputs of
+        which some are sparse, or None where they do not fit; `S` is ``cynet.ndarray.sparse``.
+    node (callable or None): ``node(S, entry, prop, params, inputs)``: the step of the graph of
+        gradients. None: the gradient is that of the dense operator on dense copies.
+    gradient_rows (callable or None): ``gradient_rows(S, prop, inputs, grad, i)``: the gradient of
+        input `i` of dense arrays by rows, or None where there is no better way than through the
+        dense one.
+    makes (callable or None): ``makes(prop)``: whether it gives a sparse array for dense ones.
+    needs_dense (bool): True: where some input is dense, so is the result, and no form could save
+        memory.
     """
 
     gives: Callable[[Any, Sequence[str]], str] = gives_dense
@@ -55,14 +50,7 @@ class Sparse(NamedTuple):
 def on_values(stays: Callable[[Any], bool] | None = None) -> Sparse:
     """The rule of an operator that computes each element from one: sparse where ``f(0) = 0``.
 
-    Parameters
-    ----------
-    stays : callable, optional
-        ``stays(prop)``: whether that is so; always when not given.
-
-    Returns
-    -------
-    Sparse
+    stays: ``stays(prop)``: whether that is so; always when not given.
     """
 
     def gives(prop: Registered, stypes: Sequence[str]) -> str:

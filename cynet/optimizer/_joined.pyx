@@ -334,20 +334,14 @@ cdef void _release_recording(FusedUpdate* joined) noexcept nogil:
 cdef class JoinedUpdate(UpdateStep):
     """An update rule bound to weights, gradients and states; calling it pushes one step.
 
-    Parameters
-    ----------
-    rule : str
-        Name in kernels/update/update.h: ``'sgd'``, ``'sgd_mom'``, ``'adam'``, ...
-    weights, grads : list of NDArray
-        Of the same shapes and dtypes, pair by pair.
-    states : list
-        For each weight None, an NDArray or a tuple of NDArrays.
-    multi_precision : bool
-        The state of a float16 or bfloat16 weight is a pair: a float32 copy of the weight, which is
-        updated and from which the weight is rounded, and what the rule remembers of that copy.
-    norm : str, optional
-        ``'lamb'``, ``'lars'`` or ``'lbsgd'``: how learning rates follow from the norms of whole
-        weights (norm_table in kernels/update/update.cc). Runs on CPUs alone.
+    rule (str): Name in kernels/update/update.h: ``'sgd'``, ``'sgd_mom'``, ``'adam'``, ...
+    weights, grads (list of NDArray): Of the same shapes and dtypes, pair by pair.
+    states (list): For each weight None, an NDArray or a tuple of NDArrays.
+    multi_precision (bool): The state of a float16 or bfloat16 weight is a pair: a float32 copy of
+        the weight, which is updated and from which the weight is rounded, and what the rule
+        remembers of that copy.
+    norm (str, optional): ``'lamb'``, ``'lars'`` or ``'lbsgd'``: how learning rates follow from the
+        norms of whole weights (norm_table in kernels/update/update.cc). Runs on CPUs alone.
     """
 
     def __cinit__(self):
@@ -474,14 +468,10 @@ cdef class JoinedUpdate(UpdateStep):
     def __call__(self, list lrs, list wds, double rescale, double clip, list numbers):
         """Push a step.
 
-        Parameters
-        ----------
-        lrs, wds : list of float
-            Learning rate and weight decay of each weight.
-        rescale, clip : float
-            Factor of all gradients, and their bound after that; negative: none.
-        numbers : list of tuple of float
-            The rule's own numbers for each weight, in the order of kernels/update/update.h.
+        lrs, wds (list of float): Learning rate and weight decay of each weight.
+        rescale, clip (float): Factor of all gradients, and their bound after that; negative: none.
+        numbers (list of tuple of float): The rule's own numbers for each weight, in the order of
+            kernels/update/update.h.
         """
         cdef UpdateTask* task
         if self.joined.items.empty():

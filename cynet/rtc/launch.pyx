@@ -124,23 +124,14 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
                 tuple block, uint64_t shared, int gpu=-1):
     """Run a kernel of the emulator or of a GPU when its arrays are free.
 
-    Parameters
-    ----------
-    kernel : int
-        What `register_kernel` gave.
-    function : int
-        Address of the object's ``cynet_launch``; on a GPU the kernel's handle.
-    index : int
-        The kernel's place in the object.
-    arguments : tuple
-        An NDArray, or the bytes of a value, for each argument.
-    written : tuple of bool
-        Whether the kernel writes that array.
-    grid, block : tuple of 3 ints
-    shared : int
-        Bytes of dynamic shared memory.
-    gpu : int
-        Index of the GPU, or -1: the emulator.
+    kernel (int): What `register_kernel` gave.
+    function (int): Address of the object's ``cynet_launch``; on a GPU the kernel's handle.
+    index (int): The kernel's place in the object.
+    arguments (tuple): An NDArray, or the bytes of a value, for each argument.
+    written (tuple of bool): Whether the kernel writes that array.
+    grid, block: tuple of 3 ints
+    shared (int): Bytes of dynamic shared memory.
+    gpu (int): Index of the GPU, or -1: the emulator.
     """
     cdef int n = <int>len(arguments), i, k, n_read = 0, n_written = 0
     cdef size_t each = sizeof(Argument) + sizeof(void*) + sizeof(int64_t)

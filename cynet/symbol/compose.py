@@ -76,24 +76,17 @@ def attribute_text(where, key, value, numbers=False):
 def apply_operator(entry, hint, inputs, params, name=None, attr=None):
     """A new node: operator `entry` applied to `inputs`.
 
-    Parameters
-    ----------
-    entry : OpEntry
-    hint : str
-        What automatic names start with.
-    inputs : list of (node, index) or dict
-        By position, or by the operator's own input names; what is missing becomes a variable
-        ``{name}_{input}``.
-    params : dict
-        The operator's parameters, and attributes given as keywords (``lr_mult``, ``__mood__``).
-    name : str, optional
-    attr : dict of str to str, optional
-        Attributes, over those of the current AttrScope.
+    entry: OpEntry
+    hint (str): What automatic names start with.
+    inputs (list of (node, index) or dict): By position, or by the operator's own input names; what
+        is missing becomes a variable ``{name}_{input}``.
+    params (dict): The operator's parameters, and attributes given as keywords (``lr_mult``,
+        ``__mood__``).
+    name: str, optional
+    attr (dict of str to str, optional): Attributes, over those of the current AttrScope.
 
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        What does not fit, with the operator and the argument.
+    Raises ArgumentError or ArgumentTypeError: what does not fit, with the operator and the
+    argument.
     """
     if name is not None and not isinstance(name, str):
         raise ArgumentTypeError(f"operator {entry.name}: name must be a str, got {shown(name)}")
@@ -186,15 +179,10 @@ def copy_graph(heads):
 def substitute(heads, replacement):
     """Replace variables, by name, in the nodes of `heads` (which must be the caller's own copy).
 
-    Parameters
-    ----------
-    heads : list of (node, index)
-    replacement : dict of str to (node, index)
+    heads: list of (node, index)
+    replacement: dict of str to (node, index)
 
-    Returns
-    -------
-    list of (node, index)
-        The new heads.
+    Returns list of (node, index): the new heads.
     """
     order = topological_order(heads)
     known = dict.fromkeys(node.name for node in order if node.op is None)

@@ -9,20 +9,14 @@ replaces inputs, on a copy.
 class Node:
     """One operator or variable of a graph.
 
-    Attributes
-    ----------
-    op : OpEntry or None
-        The registered operator; None for a variable.
-    name : str
-        Unique only by convention.
-    attrs : dict of str to str
-        User attributes (``__lr_mult__``, ``__ctx_group__``, ``__shape__``, ...).
-    params : dict of str to str
-        The operator's own parameters as they were given, as JSON writes them.
-    prop : OperatorProperty or None
-        The parsed operator; None for a variable.
-    inputs : list of (Node, int)
-        Arguments first, then auxiliary states.
+    op (OpEntry or None): The registered operator; None for a variable.
+    name (str): Unique only by convention.
+    attrs (dict of str to str): User attributes (``__lr_mult__``, ``__ctx_group__``, ``__shape__``,
+        ...).
+    params (dict of str to str): The operator's own parameters as they were given, as JSON writes
+        them.
+    prop (OperatorProperty or None): The parsed operator; None for a variable.
+    inputs (list of (Node, int)): Arguments first, then auxiliary states.
     """
 
     __slots__ = ("_outputs", "attrs", "inputs", "name", "op", "params", "prop")

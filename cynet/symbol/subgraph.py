@@ -19,13 +19,9 @@ _found = threading.local()  # results of the running inference for inner graphs
 class Subgraph:
     """Outputs of a subgraph, and the sources of its inputs.
 
-    Attributes
-    ----------
-    heads : list of (Node, int)
-    variables : list of Node
-        In topological order: the inputs.
-    states : list of int
-        Which of them are auxiliary states of an operator inside.
+    heads: list of (Node, int)
+    variables (list of Node): In topological order: the inputs.
+    states (list of int): Which of them are auxiliary states of an operator inside.
     """
 
     def __init__(self, heads):
@@ -98,11 +94,8 @@ def subgraph_scope(name):
 def cut_subgraph(heads, name):
     """Move the part of a graph that was made under `name` out of it.
 
-    Returns
-    -------
-    (list of (Node, int), dict)
-        The heads of that part, and for each variable (Node) that stands for something outside the
-        entry that it is.
+    Returns (list of (Node, int), dict): the heads of that part, and for each variable (Node) that
+    stands for something outside the entry that it is.
     """
     new, outside, stands = {}, {}, {}
 

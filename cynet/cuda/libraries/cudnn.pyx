@@ -127,12 +127,9 @@ def image(shape):
 cdef class Tensor:
     """A tensor of `shape`, which gets axes of 1 behind up to four, or to `least`.
 
-    Parameters
-    ----------
-    dtype : str
-    shape : tuple of int
-    least : int
-        3 or 4.
+    dtype: str
+    shape: tuple of int
+    least (int): 3 or 4.
     """
 
     def __cinit__(self, dtype, shape, least=4):
@@ -157,10 +154,8 @@ cdef class Tensor:
 cdef class Filter:
     """Weights of `shape` (F, C / groups, *kernel), `kernel` with two or three axes.
 
-    Parameters
-    ----------
-    dtype : str
-    shape : tuple of int
+    dtype: str
+    shape: tuple of int
     """
 
     def __cinit__(self, dtype, shape):

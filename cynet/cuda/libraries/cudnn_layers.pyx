@@ -27,20 +27,14 @@ cdef tuple _CALLS = ("Forward", "BackwardData", "BackwardFilter")
 cdef class Convolution:
     """The three directions of a convolution and its bias.
 
-    Parameters
-    ----------
-    dtype : str
-        'float32', 'float64', 'float16' or 'bfloat16' (both summed in float32).
-    data, weight, out : tuple of int
-        Shapes (N, C, *size), (F, C / groups, *kernel), (N, F, *size').
-    stride, dilate, pad : tuple of int
-    groups : int
-    limit : int
-        Most workspace in bytes.
-    tune : bool
-        Choose the algorithm by timing all of them, not by cuDNN's estimate.
-    transposed : bool
-        The bias is added to x.
+    dtype (str): 'float32', 'float64', 'float16' or 'bfloat16' (both summed in float32).
+    data, weight, out (tuple of int): Shapes (N, C, *size), (F, C / groups, *kernel), (N, F,
+        *size').
+    stride, dilate, pad: tuple of int
+    groups: int
+    limit (int): Most workspace in bytes.
+    tune (bool): Choose the algorithm by timing all of them, not by cuDNN's estimate.
+    transposed (bool): The bias is added to x.
     """
 
     def __init__(self, dtype, data, weight, out, stride, dilate, pad, groups, limit, tune,
@@ -170,14 +164,10 @@ cdef int _choose_algorithm(Convolution self, const RunContext* run, int directio
 cdef class BatchNorm:
     """Normalization of the channels of (outer, channels, inner).
 
-    Parameters
-    ----------
-    dtype : str
-        'float32', 'float64', 'float16' or 'bfloat16', beside which two gamma, beta and the
+    dtype (str): 'float32', 'float64', 'float16' or 'bfloat16', beside which two gamma, beta and the
         statistics are float32.
-    outer, channels, inner : int
-    eps : float
-        Added to the variance.
+    outer, channels, inner: int
+    eps (float): Added to the variance.
     """
 
     def __init__(self, dtype, outer, channels, inner, eps):

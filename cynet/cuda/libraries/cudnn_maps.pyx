@@ -35,14 +35,10 @@ cdef class Layer:
 cdef class Pooling(Layer):
     """Windows over one to three axes, reduced by `pool_type`.
 
-    Parameters
-    ----------
-    dtype : str
-    pool_type : str
-        'avg' (padding counts), 'avg_exclude' (it does not) or 'sum'.
-    data, out : tuple of int
-        Shapes (N, C, *size) and (N, C, *size'), size' rounded down.
-    kernel, stride, pad : tuple of int
+    dtype: str
+    pool_type (str): 'avg' (padding counts), 'avg_exclude' (it does not) or 'sum'.
+    data, out (tuple of int): Shapes (N, C, *size) and (N, C, *size'), size' rounded down.
+    kernel, stride, pad: tuple of int
     """
 
     def __init__(self, dtype, pool_type, data, out, kernel, stride, pad):
@@ -95,13 +91,9 @@ cdef class Pooling(Layer):
 cdef class Softmax(Layer):
     """Softmax along the middle axis, or its logarithm.
 
-    Parameters
-    ----------
-    dtype : str
-        'float32', 'float64', 'float16' or 'bfloat16'.
-    sizes : tuple of int
-        (outer, n, inner), each 1 at least.
-    log_of : bool
+    dtype (str): 'float32', 'float64', 'float16' or 'bfloat16'.
+    sizes (tuple of int): (outer, n, inner), each 1 at least.
+    log_of: bool
     """
 
     def __init__(self, dtype, sizes, log_of):

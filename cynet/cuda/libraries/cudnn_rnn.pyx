@@ -39,24 +39,16 @@ cdef double _zero = 0  # the value of outputs behind a sequence's end, in any dt
 cdef class Recurrent:
     """Layers without dropout between them.
 
-    Parameters
-    ----------
-    dtype : str
-        'float32', 'float64', or 'float16' or 'bfloat16' (both computed in float32).
-    mode : str
-        'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.
-    steps, batch, inputs, hidden, layers, directions : int
-    passes : list of Pass
-        Where MXNet's vector has the parameters of each layer and direction
+    dtype (str): 'float32', 'float64', or 'float16' or 'bfloat16' (both computed in float32).
+    mode (str): 'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.
+    steps, batch, inputs, hidden, layers, directions: int
+    passes (list of Pass): Where MXNet's vector has the parameters of each layer and direction
         (operator/rnn/layout.py).
-    gates : int
-        Of a cell.
-    clip : (float, float, bool) or None
-        Least and largest value of an LSTM's cells, and whether NaN becomes the former.
-    padded : bool
-        Sequences may be shorter than `steps`: set_lengths says so.
-    projection : int or None
-        Size of an LSTM's states, less than `hidden`.
+    gates (int): Of a cell.
+    clip ((float, float, bool) or None): Least and largest value of an LSTM's cells, and whether NaN
+        becomes the former.
+    padded (bool): Sequences may be shorter than `steps`: set_lengths says so.
+    projection (int or None): Size of an LSTM's states, less than `hidden`.
     """
 
     def __init__(self, dtype, mode, steps, batch, inputs, hidden, layers, directions, passes,

@@ -16,19 +16,11 @@ def open_library(what, names, packages):
     Looked for in the folder CYNET_CUDA_LIBRARIES if that is set, in the pip packages, and where
     the system's loader looks.
 
-    Parameters
-    ----------
-    what : str
-        Its name in messages.
-    names : tuple of str
-        File names, newest first.
-    packages : tuple of str
-        Packages of pip that bring it.
+    what (str): Its name in messages.
+    names (tuple of str): File names, newest first.
+    packages (tuple of str): Packages of pip that bring it.
 
-    Raises
-    ------
-    CynetError
-        One sentence: that it is missing, or why it does not open, and how to get it.
+    Raises CynetError: one sentence: that it is missing, or why it does not open, and how to get it.
     """
     reasons = []
     for path in [*_in_folder(names), *_in_packages(names, packages), *names]:

@@ -424,16 +424,12 @@ cdef class Convolution:
     """The three primitives of one convolution over channels-last data; row-major data are
     reordered.
 
-    Parameters
-    ----------
-    data, weight, out : tuple of int
-        Shapes (N, C, *size), (F, C, *kernel) or (G, F/G, C/G, *kernel), (N, F, *size').
-    stride, dilate, pad : tuple of int
-    bias : bool
-    dtype : str
-        Of all tensors: ``'float32'`` or ``'bfloat16'``.
-    last : bool
-        Whether data and out are channels-last.
+    data, weight, out (tuple of int): Shapes (N, C, *size), (F, C, *kernel) or (G, F/G, C/G,
+        *kernel), (N, F, *size').
+    stride, dilate, pad: tuple of int
+    bias: bool
+    dtype (str): Of all tensors: ``'float32'`` or ``'bfloat16'``.
+    last (bool): Whether data and out are channels-last.
     """
 
     cdef Window window

@@ -21,19 +21,12 @@ from .onednn_parts import stacks_rows_and_columns
 cdef class Matmul:
     """c = activation(a b + bias), or ``c +=`` with `add`.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        (m, n, k), or (stack, m, n, k); c is (m, n) in row-major order.
-    trans_a, trans_b : bool
-        Whether a lies in memory as (k, m), b as (n, k).
-    dtype : str
-        Of all of them.
-    bias : bool
-        Whether there is one, of n elements.
-    activation : str, optional
-        An act_type of Activation.
-    add : bool
+    shape (tuple of int): (m, n, k), or (stack, m, n, k); c is (m, n) in row-major order.
+    trans_a, trans_b (bool): Whether a lies in memory as (k, m), b as (n, k).
+    dtype (str): Of all of them.
+    bias (bool): Whether there is one, of n elements.
+    activation (str, optional): An act_type of Activation.
+    add: bool
     """
 
     def __init__(self, shape, trans_a, trans_b, dtype, bias=False, activation=None, add=False):

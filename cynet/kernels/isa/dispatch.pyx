@@ -59,13 +59,8 @@ def cpu_capability():
 def level_number(name):
     """The number of a level of this architecture, by its name.
 
-    Raises
-    ------
-    ArgumentError
-        When the architecture has no such level.
-
-    >>> level_number("baseline")
-    0
+    Raises ArgumentError when the architecture has no such level. Raises >>>
+    level_number("baseline"). Raises 0.
     """
     if name not in _NAMES:
         raise ArgumentError(f"a CPU capability of this architecture, one of {', '.join(_NAMES)}, "
@@ -76,13 +71,8 @@ def level_number(name):
 def level_of(name, highest):
     """The level of a value of ``CYNET_CPU_CAPABILITY`` where `highest` is the machine's.
 
-    Raises
-    ------
-    ArgumentError
-        When the machine lacks it.
-
-    >>> level_of("auto", 1), level_of("baseline", 1)
-    (1, 0)
+    Raises ArgumentError when the machine lacks it. Raises >>> level_of("auto" or 1) or
+    level_of("baseline" or 1). Raises (1 or 0).
     """
     level = highest if name == "auto" else level_number(name)
     if level > highest:

@@ -14,11 +14,8 @@ cdef extern from "sparse/grouping.h" namespace "cynet" nogil:
 def grouped(const int64_t[::1] numbers not None):
     """The distinct values of `numbers`, none of them negative.
 
-    Returns
-    -------
-    order, rows, starts : numpy.ndarray
-        An order in which they rise (equal ones stay in theirs), the different numbers, and where
-        each of those begins in `order`.
+    Returns order, rows, starts : numpy.ndarray: an order in which they rise (equal ones stay in
+    theirs), the different numbers, and where each of those begins in `order`.
     """
     cdef int64_t n = numbers.shape[0], count
     if not n:

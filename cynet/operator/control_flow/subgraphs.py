@@ -8,10 +8,8 @@ from ..property import OperatorProperty, merge_shapes
 class ControlFlowProperty(OperatorProperty):
     """An operator that runs graphs.
 
-    Attributes
-    ----------
-    subgraphs : tuple of Subgraph
-        What it runs (``cynet/symbol/subgraph.py``); `take` gives them, when the node is made.
+    subgraphs (tuple of Subgraph): What it runs (``cynet/symbol/subgraph.py``); `take` gives them,
+        when the node is made.
     """
 
     num_args = Int(low=1, high=MAX_ARRAYS, doc="How many inputs and subgraphs there are.")
@@ -44,10 +42,7 @@ class ControlFlowProperty(OperatorProperty):
     def take(self, subgraphs):
         """The property itself, with its subgraphs.
 
-        Raises
-        ------
-        FormatError
-            When they do not fit the parameters.
+        Raises FormatError when they do not fit the parameters.
         """
         where = self._operator_label()
         if len(subgraphs) != self.n_subgraphs:

@@ -10,12 +10,9 @@ from .launch cimport DeviceOperator
 cdef class LayerForm(DeviceOperator):
     """The first output is the layer's, the first input's gradient too.
 
-    Parameters
-    ----------
-    device : Device
-    layer : Layer
-    backward : Steps, optional
-        The gradients of all inputs, if they are not the layer's.
+    device: Device
+    layer: Layer
+    backward (Steps, optional): The gradients of all inputs, if they are not the layer's.
     """
 
     cdef Layer layer

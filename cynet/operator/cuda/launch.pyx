@@ -23,19 +23,12 @@ _WHEN = {"write": kIfWrite, "add": kIfAdd, "training": kIfTraining, "predicting"
 cdef class DeviceOperator(Operator):
     """Runs steps on a device, one after another on its stream.
 
-    Parameters
-    ----------
-    device : Device
-        What compiles and launches the kernels (``cuda/device.py``).
-    forward, backward : sequence of Launch or Check
-        The steps (``launch_steps.py``), in order.
-    spaces, backward_spaces : sequence of int
-        Bytes of the temporary memory that SPACE[0], SPACE[1], ... stand for.
+    device (Device): What compiles and launches the kernels (``cuda/device.py``).
+    forward, backward (sequence of Launch or Check): The steps (``launch_steps.py``), in order.
+    spaces, backward_spaces (sequence of int): Bytes of the temporary memory that SPACE[0],
+        SPACE[1], ... stand for.
 
-    Raises
-    ------
-    KernelError
-        When a kernel does not take such arguments, or does not compile.
+    Raises KernelError when a kernel does not take such arguments, or does not compile.
     """
 
     replays_random = True  # a recorded graph draws new random numbers in each replay

@@ -7,16 +7,11 @@ from ..kernel_property import KernelProperty
 def check_image(prop, shape, channels=None, words="(H, W, C) or (N, H, W, C)", axis=-1):
     """Raise ShapeError unless `shape`, if it is known, is that of an image or a batch.
 
-    Parameters
-    ----------
-    prop : OperatorProperty
-    shape : tuple or None
-    channels : tuple of int, optional
-        How many there may be.
-    words : str
-        How the axes are called.
-    axis : int
-        That of the channels.
+    prop: OperatorProperty
+    shape: tuple or None
+    channels (tuple of int, optional): How many there may be.
+    words (str): How the axes are called.
+    axis (int): That of the channels.
     """
     if shape is None:
         return

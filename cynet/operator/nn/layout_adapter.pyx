@@ -29,12 +29,8 @@ def reorder_operator(shape, dtype):
 cdef class LayoutAdapter(Operator):
     """`inner`, an operator of at most three inputs and one output.
 
-    Parameters
-    ----------
-    inner : Operator
-        It reads no shapes of tensors. On a CPU it leaves the last resource alone.
-    data, weight, out : Operator or None
-        How inputs 0 and 1 and the output are copied.
+    inner (Operator): It reads no shapes of tensors. On a CPU it leaves the last resource alone.
+    data, weight, out (Operator or None): How inputs 0 and 1 and the output are copied.
     """
 
     def __init__(self, Operator inner not None, Operator data, Operator weight, Operator out):

@@ -34,23 +34,14 @@ def shape_in_layout(shape, layout):
 def check_window(where, kernel, layout, **windows):
     """Extend stride, pad and so on to the kernel's length.
 
-    Parameters
-    ----------
-    where : str
-        Names the operator in messages.
-    kernel : tuple of int
-    layout : str or None
-    windows : tuple (value, default, least)
-        Value as given (empty: all default), default and smallest allowed number, by parameter name.
+    where (str): Names the operator in messages.
+    kernel: tuple of int
+    layout: str or None
+    windows (tuple (value, default, least)): Value as given (empty: all default), default and
+        smallest allowed number, by parameter name.
 
-    Returns
-    -------
-    list of tuple of int
-
-    Raises
-    ------
-    ArgumentError
-        Naming the parameter, its value and what was expected.
+    Returns list of tuple of int. Raises ArgumentError: naming the parameter, its value and what was
+    expected.
     """
     n = len(kernel)
     if n not in CHANNELS_FIRST or min(kernel) < 1 or max(kernel) > WIDEST:

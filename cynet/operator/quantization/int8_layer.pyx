@@ -63,20 +63,12 @@ cdef class Int8Pack(Operator):
 cdef class Int8Layer(Operator):
     """Runs the four layers of `layers.py`.
 
-    Parameters
-    ----------
-    geometry : dict
-        The fields of Int8Conv.
-    where : str
-        The operator's name, for messages.
-    places : dict
-        Name of an input to its place. With `scale` among them the layer is a whole one.
-    last, packed : bool
-        Whether data and output are channels-last, and the weight comes packed.
-    low, high : float
-        Bounds of the output.
-    range_low, range_high : float
-        What an output of 8 bits stands for.
+    geometry (dict): The fields of Int8Conv.
+    where (str): The operator's name, for messages.
+    places (dict): Name of an input to its place. With `scale` among them the layer is a whole one.
+    last, packed (bool): Whether data and output are channels-last, and the weight comes packed.
+    low, high (float): Bounds of the output.
+    range_low, range_high (float): What an output of 8 bits stands for.
     """
 
     cdef Int8Conv conv
@@ -246,12 +238,8 @@ cdef class Int8Layer(Operator):
 cdef class OnednnInt8Layer(Int8Layer):
     """The same, whole layers alone, by oneDNN.
 
-    Parameters
-    ----------
-    primitives : tuple
-        Of `int8_convolution` in kernels/conv/onednn_int8.pyx.
-    **settings
-        Those of Int8Layer.
+    primitives (tuple): Of `int8_convolution` in kernels/conv/onednn_int8.pyx.
+    **settings: Those of Int8Layer.
     """
 
     cdef Primitive main, reorder

@@ -19,17 +19,11 @@ _CLIP = "Bound to which the rescaled gradients are clipped; negative means none.
 class ManyWeights(OperatorProperty):
     """Base of operators that update several weights.
 
-    Attributes
-    ----------
-    rule : str
-        Of kernels/update/update.h.
-    states : tuple of str
-        What is kept of each weight; with `master`, the last is the weight in float32.
-    shared : dict of str to int or None
-        Inputs behind those of the weights, and whether they have one element for each weight or a
-        single one.
-    counter : str
-        The parameter that says how many weights there are.
+    rule: Of kernels/update/update.h.
+    states: What is kept of each weight; with `master`, the last is the weight in float32.
+    shared: Inputs behind those of the weights, and whether they have one element for each weight or
+        a single one.
+    counter: The parameter that says how many weights there are.
     """
 
     many_inputs = True

@@ -35,7 +35,6 @@ class NumpySymbol(Symbol):
         return Symbol(self.entries)
 
     def placeholder(self, name, row):
-        """See ``Symbol.placeholder``."""
         return NumpySymbol(Symbol.placeholder(self, name, row).entries)
 
     def __repr__(self):

@@ -54,14 +54,10 @@ cdef inline void _from_last(const AxesShape* order, const void* x, void* y,
 cdef class Reordered(Operator):
     """`form` on row-major arrays.
 
-    Parameters
-    ----------
-    form : Operator
-        Takes data and out (N, C, *size) in channels-last order and further inputs as they are;
-        its backward reads the gradient of out, data and the second input, as Convolution's. It may
-        use the first resource, the second is this operator's.
-    data, out : tuple of int
-        Shapes.
+    form (Operator): Takes data and out (N, C, *size) in channels-last order and further inputs as
+        they are; its backward reads the gradient of out, data and the second input, as
+        Convolution's. It may use the first resource, the second is this operator's.
+    data, out (tuple of int): Shapes.
     """
 
     cdef readonly Operator form
