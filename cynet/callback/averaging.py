@@ -70,7 +70,6 @@ class _Averaging(FitCallback):
         return {"count": self._averages.count, **means}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take `state_dict` back."""
         means = {
             k.removeprefix(_MEAN_PREFIX): v for k, v in state.items() if k.startswith(_MEAN_PREFIX)
         }

@@ -57,7 +57,6 @@ class _MetricMonitor(FitCallback):
         return {"best": self.best, "best_epoch": self.best_epoch, "wait": self.wait}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take `state_dict` back."""
         for name in ("best", "best_epoch", "wait"):
             setattr(self, name, state[name])
 

@@ -48,7 +48,6 @@ class GroupCommunication(Communication):
         self._negotiation = Negotiation(self._mpi, self._control)
 
     def hand_in(self, request, reads=(), writes=(), in_order=True):
-        """See `Communication.hand_in`."""
         if self._whole._leaving:
             raise StateError("this process is at its end and no longer talks to other ranks")
         return super().hand_in(request, reads, writes, in_order)
@@ -151,7 +150,6 @@ class Group(World):
         return self._whole.has_failed
 
     def count_step(self) -> None:
-        """A step of training begins: messages name its number."""
         self._whole.count_step()
 
     @property

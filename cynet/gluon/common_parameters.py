@@ -2,6 +2,8 @@
 
 Parameters
 ----------
+**kwargs
+    Arguments of :class:`Block`: ``prefix`` and ``params``.
 allow_missing, ignore_extra : bool
     Leave parameters as they are if the file lacks them; skip names in the file that are not
     parameters.

@@ -9,6 +9,7 @@ from .loss import Caffe, Loss, Torch
 from .probability import CalibrationError, CrossEntropy, NegativeLogLikelihood, Perplexity
 from .regression import MAE, MSE, R2, RMSE, PearsonCorrelation
 from .texts import BLEU, WordErrorRate
+from . import common_parameters  # last: it puts text into docstrings
 
 __all__ = [
     "AUC",

@@ -12,7 +12,6 @@ from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, Undefine
 from ..base.guard import guarded
 from ..base.kinds import call_with, read_json
 from ..base.reprs import SettingsRepr
-from ..operator.paragraphs import with_paragraphs
 from ..registry import Registry
 
 if TYPE_CHECKING:
@@ -21,12 +20,6 @@ if TYPE_CHECKING:
     from ..typing import Class, MetricLike, Names, NDArray, NumpyArray
 
 METRICS = Registry("metric", ignore_case=True)
-_shared_state = with_paragraphs(
-    names="""name : str
-    Name of the metric in its results.
-output_names, label_names : list of str, optional
-    Names of the outputs and of the labels that ``update_dict`` picks; all by default."""
-)
 
 
 @guarded
@@ -239,10 +232,6 @@ class EvalMetric(SettingsRepr):
     >>> mean.get()
     ('mean', 2.0)
     """
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        _shared_state(cls)
 
     def __init__(
         self,

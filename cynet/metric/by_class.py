@@ -88,10 +88,6 @@ class _Counted(EvalMetric):
 class ConfusionMatrix(_Counted):
     """Counts how often each class was taken for each; the figure is the share of right predictions.
 
-    Parameters
-    ----------
-    {names}
-
     Examples
     --------
     >>> confusion = ConfusionMatrix()
@@ -164,7 +160,6 @@ class Precision(_Averaged):
 
     Parameters
     ----------
-    {names}
     average : str
         ``'macro'``: mean over the classes that occurred; ``'weighted'``: mean weighted by how often
         each class is a label; ``'micro'``: all predictions together.
@@ -201,7 +196,6 @@ class Recall(_Averaged):
 
     Parameters
     ----------
-    {names}
     average : str
         See :class:`Precision`.
 
@@ -241,7 +235,6 @@ class MeanIoU(_Counted):
     ----------
     ignore_label : int, optional
         Pixels of this label do not count.
-    {names}
 
     Examples
     --------
@@ -307,10 +300,6 @@ class AUC(EvalMetric):
     """Area under the ROC curve of two classes: how often a 1 has a higher score than a 0.
 
     It keeps all scores since ``reset``; nan until both classes were met.
-
-    Parameters
-    ----------
-    {names}
 
     Examples
     --------

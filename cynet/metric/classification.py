@@ -26,7 +26,6 @@ class Accuracy(EvalMetric):
     ----------
     axis : int
         Axis of the classes in predictions; predictions of the label's shape are classes already.
-    {names}
 
     Examples
     --------
@@ -93,7 +92,6 @@ class TopKAccuracy(EvalMetric):
     ----------
     top_k : int
         Number of entries to look at, above 1; ``_{top_k}`` is appended to the metric's name.
-    {names}
 
     Raises
     ------
@@ -262,7 +260,6 @@ class F1(_Binary):
 
     Parameters
     ----------
-    {names}
     average : str
         ``'macro'``: mean of the updates' scores; ``'micro'``: the score of all examples together.
 
@@ -295,7 +292,6 @@ class MCC(_Binary):
 
     Parameters
     ----------
-    {names}
     average : str
         ``'macro'``: mean of the updates' scores; ``'micro'``: the score of all examples together.
 
@@ -336,7 +332,6 @@ class PCC(EvalMetric):
 
     Parameters
     ----------
-    {names}
     has_global_stats : bool
         Whether to keep the statistics since ``reset`` beside those since ``reset_local``.
 

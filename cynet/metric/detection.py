@@ -61,7 +61,6 @@ class MeanAveragePrecision(EvalMetric):
         ``'voc'``: the area under precision over recall, overlap 0.5, as VOC since 2010.
         ``'voc07'``: 11 recalls, as VOC 2007. ``'coco'``: 101 recalls, overlaps 0.5, 0.55, ...,
         0.95, at most 100 boxes of an image and class.
-    {names}
 
     Raises
     ------

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 class Loss(EvalMetric):
     """The mean of all entries of the outputs; labels play no part.
 
-    Parameters
-    ----------
-    {names}
-
     Examples
     --------
     >>> loss = Loss()
@@ -48,10 +44,6 @@ class Loss(EvalMetric):
 class Torch(Loss):
     """:class:`Loss` under the name that outputs of Torch criteria have.
 
-    Parameters
-    ----------
-    {names}
-
     Examples
     --------
     >>> metric = Torch()
@@ -73,10 +65,6 @@ class Torch(Loss):
 @guarded
 class Caffe(Loss):
     """:class:`Loss` under the name that outputs of Caffe criteria have.
-
-    Parameters
-    ----------
-    {names}
 
     Examples
     --------

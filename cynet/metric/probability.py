@@ -53,7 +53,6 @@ class CrossEntropy(EvalMetric):
     ----------
     eps : float
         Added to probabilities, so that the logarithm is finite.
-    {names}
 
     Examples
     --------
@@ -98,7 +97,6 @@ class NegativeLogLikelihood(CrossEntropy):
     ----------
     eps : float
         Added to probabilities, so that the logarithm is finite.
-    {names}
 
     Examples
     --------
@@ -130,7 +128,6 @@ class Perplexity(EvalMetric):
         Label that is left out, such as that of padding.
     axis : int
         Axis of the classes in predictions.
-    {names}
 
     Examples
     --------
@@ -190,7 +187,6 @@ class CalibrationError(_Summed):
     ----------
     bins : int
         How many bins there are from 0 to 1.
-    {names}
 
     Raises
     ------

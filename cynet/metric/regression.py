@@ -51,10 +51,6 @@ class _Error(EvalMetric):
 class MAE(_Error):
     """The mean absolute error.
 
-    Parameters
-    ----------
-    {names}
-
     Examples
     --------
     >>> mae = MAE()
@@ -77,10 +73,6 @@ class MAE(_Error):
 class MSE(_Error):
     """The mean squared error.
 
-    Parameters
-    ----------
-    {names}
-
     Examples
     --------
     >>> mse = MSE()
@@ -102,10 +94,6 @@ class MSE(_Error):
 @guarded
 class RMSE(_Error):
     """The mean over batches of the root of the batch's mean squared error.
-
-    Parameters
-    ----------
-    {names}
 
     Examples
     --------
@@ -135,10 +123,6 @@ class R2(_Summed):
 
     All entries since ``reset`` count alike; of several columns the mean of their shares is taken.
     nan while labels are all alike.
-
-    Parameters
-    ----------
-    {names}
 
     Examples
     --------
@@ -202,7 +186,6 @@ class PearsonCorrelation(EvalMetric):
 
     Parameters
     ----------
-    {names}
     average : str
         ``'macro'``: mean of the batches' correlations; ``'micro'``: correlation of all entries
         together.

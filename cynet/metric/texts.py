@@ -46,10 +46,6 @@ def _sentence_pairs(name, labels, preds):
 class WordErrorRate(_Summed):
     """Words to insert, delete and replace until a text is the reference, for each of its words.
 
-    Parameters
-    ----------
-    {names}
-
     Examples
     --------
     >>> metric = WordErrorRate()
@@ -101,7 +97,6 @@ class BLEU(_Summed):
     ----------
     longest : int
         Words of the longest runs.
-    {names}
 
     Raises
     ------

@@ -694,7 +694,6 @@ compression_params, shard_states
         return self._curr_module.clip_gradients(max_norm)
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the last forward."""
         self._require_state("get_outputs", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("get_outputs")
@@ -726,7 +725,6 @@ compression_params, shard_states
     def update_metric(
         self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
-        """Give labels and the last outputs to a metric."""
         self._require_state("update_metric", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("update_metric")

@@ -83,13 +83,11 @@ class Bar(Progress):
     _bar: Any = None
 
     def begin(self, first):
-        """Training begins with this epoch."""
         super().begin(first)
         self.close()
         self._bar = _notebook_bar()(total=self._of_all(), desc=f"Epoch[{first}]", unit="batch")
 
     def batch(self, epoch, nbatch, metric):
-        """Show that a batch has ended."""
         self._bar.set_description(f"Epoch[{epoch}]", refresh=False)
         self._bar.update()
 

@@ -84,15 +84,17 @@ def share_parameters(name: str, text: str) -> None:
     name : str
         ``__name__`` of a module or package; of a package, the modules that are loaded take part.
     text : str
-        A docstring that describes the parameters. What a docstring describes itself stays, and so
-        does one that has no sections.
+        A docstring that describes the parameters; ``**kwargs`` are those of classes, which hand
+        them on. What a docstring describes itself stays, and so does one that has no sections.
     """
     known = _entries(text)
+    of_functions = {each: entry for each, entry in known.items() if not entry.startswith("*")}
     for each, module in list(sys.modules.items()):
         # A face of operators has a type of its own: it would make all of its functions.
         if f"{each}.".startswith(f"{name}.") and type(module) is ModuleType:
             for target, function in _documented(module):
-                _complete(target, _names(function), known)
+                shared = known if isinstance(target, type) else of_functions
+                _complete(target, _names(function), shared)
 
 
 def _documented(module: ModuleType) -> Iterator[tuple[Any, FunctionType]]:

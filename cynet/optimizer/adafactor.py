@@ -49,8 +49,6 @@ class Adafactor(Optimizer):
         `learning_rate` or a schedule says.
     scale_parameter : bool
         A step is a share of the weight's root mean square. False: it is the learning rate itself.
-    **kwargs
-        See :class:`Optimizer`.
 
     Raises
     ------

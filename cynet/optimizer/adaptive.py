@@ -35,8 +35,6 @@ class Adam(FusedOptimizer):
     lazy_update : bool
         For a row_sparse gradient, update only the rows that it has, and their states; False updates
         all rows.
-    **kwargs
-        See :class:`Optimizer`.
 
     Examples
     --------
@@ -98,8 +96,6 @@ class AdamW(FusedOptimizer):
         Added to the root of the mean square.
     correct_bias : bool
         Whether to correct the means of the first steps for their start at 0.
-    **kwargs
-        See :class:`Optimizer`.
 
     Examples
     --------
@@ -152,8 +148,6 @@ class Adamax(FusedOptimizer):
     ----------
     beta1, beta2 : float
         Decay rates of the mean of gradients and of the largest gradient.
-    **kwargs
-        See :class:`Optimizer`.
 
     Examples
     --------
@@ -197,8 +191,6 @@ class Nadam(FusedOptimizer):
         finite.
     schedule_decay : float
         How fast the momentum rises to `beta1`.
-    **kwargs
-        See :class:`Optimizer`.
 
     Examples
     --------
@@ -264,8 +256,6 @@ class FTML(FusedOptimizer):
     beta1, beta2, epsilon : float
         Decay rates of the means of gradients and of their squares; term that keeps the division
         finite.
-    **kwargs
-        See :class:`Optimizer`.
 
     Examples
     --------
@@ -302,8 +292,6 @@ class AdaGrad(FusedOptimizer):
     ----------
     eps : float
         Keeps the division finite while the sum of squares is 0.
-    **kwargs
-        See :class:`Optimizer`.
 
     Examples
     --------
@@ -340,8 +328,6 @@ class AdaDelta(FusedOptimizer):
         Decay rate of both means of squares.
     epsilon : float
         Added to both means of squares.
-    **kwargs
-        See :class:`Optimizer`.
 
     Examples
     --------
@@ -386,8 +372,6 @@ class RMSProp(FusedOptimizer):
         Whether to divide by the standard deviation, and to use a momentum.
     clip_weights : float, optional
         Weights are clipped to ``[-clip_weights, clip_weights]`` after each step.
-    **kwargs
-        See :class:`Optimizer`.
 
     Examples
     --------
@@ -449,8 +433,6 @@ class Ftrl(FusedOptimizer):
         Strength of the L1 regularization.
     beta : float
         Added to the root of the sum of squares: larger values make the first steps smaller.
-    **kwargs
-        See :class:`Optimizer`.
 
     Examples
     --------

@@ -2,6 +2,8 @@
 
 Parameters
 ----------
+**kwargs
+    See :class:`Optimizer`.
 dump_optimizer : bool
     Whether to include the optimizer's settings and counts.
 index : int or str

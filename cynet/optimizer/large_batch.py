@@ -54,8 +54,6 @@ class LAMB(FusedOptimizer):
         Bounds to which the weight's norm is clipped.
     bias_correction : bool
         Whether to correct the means of the first steps for their start at 0.
-    **kwargs
-        See :class:`Optimizer`.
 
     Examples
     --------
@@ -152,8 +150,6 @@ class LARS(FusedOptimizer):
         Added to the gradient's norm.
     momentum_correction : bool
         If the learning rate changes, scale the momentum by the same factor for one step.
-    **kwargs
-        See :class:`Optimizer`.
 
     Examples
     --------
@@ -264,8 +260,6 @@ class LBSGD(FusedOptimizer):
         Number of gradients that are summed up for one step.
     num_epochs : int
         Part of MXNet's signature; not used.
-    **kwargs
-        See :class:`Optimizer`.
 
     Raises
     ------

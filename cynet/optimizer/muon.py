@@ -59,8 +59,6 @@ class Muon(Optimizer):
         AdamW's, for weights of one axis.
     epsilon : float
         Least norm of a momentum, and what AdamW adds to roots.
-    **kwargs
-        See :class:`Optimizer`.
 
     Raises
     ------

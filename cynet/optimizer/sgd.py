@@ -77,11 +77,6 @@ class NAG(FusedOptimizer):
 
     As in MXNet, the momentum takes the decay of the weight just updated.
 
-    Parameters
-    ----------
-    **kwargs
-        See :class:`Optimizer`.
-
     Examples
     --------
     >>> weight, grad = mx.nd.array([1.0, 2.0]), mx.nd.array([0.5, -0.5])
@@ -122,8 +117,6 @@ class Signum(FusedOptimizer):
         Decay rate of the mean of gradients; 0 takes the sign of the gradient itself.
     wd_lh : float
         Weight decay separate from the gradient (Loshchilov and Hutter); only with a momentum.
-    **kwargs
-        See :class:`Optimizer`.
 
     Examples
     --------
@@ -171,8 +164,6 @@ class Lion(FusedOptimizer):
         Share of the mean in the direction of a step.
     beta2 : float
         Decay rate of the mean.
-    **kwargs
-        See :class:`Optimizer`.
 
     Examples
     --------
@@ -245,8 +236,6 @@ class DCASGD(Optimizer):
     ----------
     lamda : float
         Strength of the compensation for the delay.
-    **kwargs
-        See :class:`Optimizer`.
 
     Examples
     --------

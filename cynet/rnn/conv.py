@@ -252,7 +252,6 @@ class ConvLSTMCell(_Cell):
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
-        """Shape and ``__layout__`` of each state."""
         return super().state_info * 2
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:

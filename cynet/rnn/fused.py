@@ -114,7 +114,6 @@ class FusedRNNCell(BaseRNNCell):
         return args
 
     def pack_weights(self, args: NamedArrays) -> NamedArrays:
-        """The reverse of `unpack_weights`."""
         args = dict(args)
         first = args[f"{self._prefix}l0_i2h{self._gate_names[0]}_weight"]
         layout = self._layout_of(first.shape[1])

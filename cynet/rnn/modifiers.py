@@ -115,7 +115,6 @@ class ModifierCell(BaseRNNCell):
         base_cell._modified = True
 
     def reset(self) -> None:
-        """Begin to count steps and states from 0, as before an unrolling."""
         super().reset()
         self.base_cell.reset()
 
@@ -267,7 +266,6 @@ class ResidualCell(ModifierCell):
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, list[Any]]:
-        """See ``BaseRNNCell.unroll``."""
         self.reset()
         with self._allow_base_states() as cell:
             outputs, states = cell.unroll(length, inputs, begin_state, layout, merge_outputs)

@@ -108,7 +108,6 @@ class SequentialRNNCell(_Stack):
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, list[Any]]:
-        """See ``BaseRNNCell.unroll``."""
         self.reset()
         states = self.begin_state() if begin_state is None else begin_state
         after, begin = [], 0

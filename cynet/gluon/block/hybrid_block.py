@@ -32,11 +32,6 @@ class HybridBlock(Block):
     ``mx.sym`` and its own parameters come as keywords under the names of its attributes; or
     ``forward``, written in ``mx.nd``.
 
-    Parameters
-    ----------
-    prefix, params
-        See :class:`Block`.
-
     Examples
     --------
     >>> class Scaled(mx.gluon.HybridBlock):
@@ -179,7 +174,6 @@ class HybridBlock(Block):
         raise ArgumentError("optimize_for: a backend is needed, and there is none to choose")
 
     def cast(self, dtype: DTypeLike) -> None:
-        """Change the dtype of all parameters."""
         super().cast(dtype)
         self._clear_cached_op()
 

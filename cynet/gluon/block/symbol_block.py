@@ -170,11 +170,9 @@ class SymbolBlock(HybridBlock):
         self.collect_params().reset_ctx(ctx)
 
     def cast(self, dtype: DTypeLike) -> None:
-        """Change the dtype of all parameters."""
         super().cast(dtype)
 
     def infer_shape(self, *args: Any) -> None:
-        """Fill in unknown shapes of parameters from those of inputs."""
         super().infer_shape(*args)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NDArray:

@@ -60,7 +60,6 @@ class TracedNumpy(Members, Traced):
         return ops.cast(self, dtype=np.dtype(dtype).name)
 
     def copy(self):
-        """A copy."""
         return ops.identity(self)
 
     @property

@@ -10,5 +10,6 @@ from .margin import *
 from .imbalance import *
 from .regression import *
 from .sequence import *
+from . import common_parameters  # last: it puts text into docstrings
 
 __all__ = _public_names(globals())

@@ -9,20 +9,10 @@ import numpy as np
 from ...base.errors import ShapeError, shown
 from ...base.guard import guarded
 from ...ndarray import NDArray
-from ...operator.paragraphs import with_paragraphs
 from ..block import HybridBlock
 from ..errors import MismatchError
 
 __all__ = ["Loss"]
-
-_shared = with_paragraphs(
-    of_all_losses="""weight : float, optional
-    Factor of the loss.
-batch_axis : int
-    The axis of the samples.
-**kwargs
-    Arguments of :class:`Block`: ``prefix`` and ``params``."""
-)
 
 
 def _apply_weighting(F, loss, weight=None, sample_weight=None):
@@ -61,8 +51,6 @@ class Loss(HybridBlock):
         Factor of the loss.
     batch_axis : int
         The axis of the samples, over which no mean is taken.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -72,10 +60,6 @@ class Loss(HybridBlock):
     >>> Absolute(None, 0)(mx.nd.array([[1, 2]]), mx.nd.array([[2, 4]])).asnumpy().tolist()
     [1.5]
     """
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        _shared(cls)
 
     def __init__(self, weight: float | None, batch_axis: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -21,7 +21,6 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
     ----------
     from_sigmoid : bool
         Whether `pred` is a probability; False is more accurate.
-    {of_all_losses}
 
     Examples
     --------
@@ -81,8 +80,6 @@ class SoftmaxCrossEntropyLoss(Loss):
     label_smoothing : float
         The share of each label that all classes get alike, from 0 to 1 (Szegedy et al., "Rethinking
         the Inception architecture", 2015).
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -149,7 +146,6 @@ class KLDivLoss(Loss):
         Whether `pred` is the logarithm of probabilities; if not, log-softmax is applied to it.
     axis : int
         The axis of the classes.
-    {of_all_losses}
 
     Examples
     --------

@@ -18,7 +18,6 @@ class TripletLoss(Loss):
     ----------
     margin : float
         By how much `negative` should be farther away than `positive`, as a squared distance.
-    {of_all_losses}
 
     Examples
     --------
@@ -58,8 +57,6 @@ class CosineEmbeddingLoss(Loss):
         The axis of the samples.
     margin : float
         Cosine below which pairs labelled -1 have no loss.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -101,7 +98,6 @@ class SDMLLoss(Loss):
     ----------
     smoothing_parameter : float
         Probability that is spread over all others.
-    {of_all_losses}
 
     Examples
     --------

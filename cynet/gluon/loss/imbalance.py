@@ -31,7 +31,6 @@ class SigmoidFocalLoss(Loss):
     ----------
     alpha : float, optional
         Weight of the positive labels, from 0 to 1; None weights both by 1.
-    {of_all_losses}
 
     Raises
     ------
@@ -86,7 +85,6 @@ class SoftmaxFocalLoss(Loss):
         The axis of the classes.
     from_logits : bool
         Whether `pred` is the logarithm of probabilities already.
-    {of_all_losses}
 
     Raises
     ------
@@ -151,7 +149,6 @@ class DiceLoss(Loss):
         Whether `pred` is a probability; if not, the sigmoid is applied to it.
     smooth : float
         Added to both sides of the quotient; above 0, two empty regions overlap.
-    {of_all_losses}
 
     Raises
     ------

@@ -19,7 +19,6 @@ class HingeLoss(Loss):
     ----------
     margin : float
         Value of ``pred * label`` from which on there is no loss.
-    {of_all_losses}
 
     Examples
     --------
@@ -53,7 +52,6 @@ class SquaredHingeLoss(HingeLoss):
     ----------
     margin : float
         Value of ``pred * label`` from which on there is no loss.
-    {of_all_losses}
 
     Examples
     --------
@@ -76,8 +74,6 @@ class LogisticLoss(Loss):
         The axis of the samples.
     label_format : str
         ``'signed'``, labels -1 and 1, or ``'binary'``, 0 and 1.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------

@@ -16,10 +16,6 @@ __all__ = ["HuberLoss", "L1Loss", "L2Loss", "PoissonNLLLoss"]
 class L2Loss(Loss):
     """Half the squared error: ``weight / 2 * (pred - label) ** 2``, its mean over each sample.
 
-    Parameters
-    ----------
-    {of_all_losses}
-
     Examples
     --------
     >>> loss = mx.gluon.loss.L2Loss()
@@ -41,10 +37,6 @@ class L2Loss(Loss):
 @guarded(but=("hybrid_forward",))
 class L1Loss(Loss):
     """The absolute error, its mean over each sample.
-
-    Parameters
-    ----------
-    {of_all_losses}
 
     Examples
     --------
@@ -72,7 +64,6 @@ class HuberLoss(Loss):
     ----------
     rho : float
         Error at which the loss turns from quadratic to linear.
-    {of_all_losses}
 
     Raises
     ------
@@ -115,8 +106,6 @@ class PoissonNLLLoss(Loss):
         The axis of the samples.
     compute_full : bool
         Add Stirling's approximation of the term that does not depend on `pred`.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

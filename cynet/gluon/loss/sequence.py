@@ -25,8 +25,6 @@ class CTCLoss(Loss):
         Order of the axes of predictions, ``'NTC'`` or ``'TNC'``: batch, time, classes.
     label_layout : str
         Order of the axes of labels, ``'NT'`` or ``'TN'``.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------

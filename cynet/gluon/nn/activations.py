@@ -25,8 +25,6 @@ class Activation(HybridBlock):
     ----------
     activation : str
         ``'relu'``, ``'sigmoid'``, ``'tanh'``, ``'softrelu'`` or ``'softsign'``.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -49,7 +47,6 @@ class Activation(HybridBlock):
         return self._act_type
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The layer's output."""
         return F.Activation(x, act_type=self._act_type, name="fwd")
 
     def __repr__(self) -> str:
@@ -64,8 +61,6 @@ class LeakyReLU(HybridBlock):
     ----------
     alpha : float
         Slope of the negative part, at least 0.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -85,7 +80,6 @@ class LeakyReLU(HybridBlock):
         self._alpha = alpha
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The layer's output."""
         return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
 
     def __repr__(self) -> str:
@@ -102,8 +96,6 @@ class PReLU(HybridBlock):
         Initializer of the slopes; 0.25 by default.
     in_channels : int
         1 for one slope in all, or the number of channels for one slope each.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -121,7 +113,6 @@ class PReLU(HybridBlock):
             self.alpha = self.params.get("alpha", shape=(in_channels,), init=alpha_initializer)
 
     def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
-        """The layer's output."""
         return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
 
@@ -133,8 +124,6 @@ class ELU(HybridBlock):
     ----------
     alpha : float
         Scale of the negative part.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -147,7 +136,6 @@ class ELU(HybridBlock):
         self._alpha = alpha
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The layer's output."""
         return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
 
 
@@ -162,7 +150,6 @@ class SELU(HybridBlock):
     """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The layer's output."""
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 
@@ -177,7 +164,6 @@ class GELU(HybridBlock):
     """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The layer's output."""
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
 
@@ -189,8 +175,6 @@ class Swish(HybridBlock):
     ----------
     beta : float
         Factor inside of the sigmoid.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -203,5 +187,4 @@ class Swish(HybridBlock):
         self._beta = beta
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The layer's output."""
         return x * F.sigmoid(self._beta * x, name="fwd")

@@ -56,8 +56,6 @@ class Dense(HybridBlock):
         Initializers of the weight (units, in_units) and the bias (units,).
     in_units : int
         Size of the input; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -105,7 +103,6 @@ class Dense(HybridBlock):
             )
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
-        """The layer's output."""
         out = F.FullyConnected(
             x,
             weight,
@@ -133,8 +130,6 @@ class Dropout(HybridBlock):
         Probability that an element is set to 0.
     axes : tuple of int
         Axes along which one decision holds: the mask has extent 1 there.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -161,7 +156,6 @@ class Dropout(HybridBlock):
         self._axes = tuple(axes)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The layer's output."""
         if self._rate > 0:
             return F.Dropout(x, p=self._rate, axes=self._axes, name="fwd", cudnn_off=False)
         return F.identity(x)
@@ -183,8 +177,6 @@ class Embedding(HybridBlock):
     sparse_grad : bool
         The gradient of the weight is row_sparse: it holds the rows that the batch named, and
         optimizers with lazy updates change these alone.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -222,7 +214,6 @@ class Embedding(HybridBlock):
         )
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
-        """The layer's output."""
         return F.Embedding(x, weight, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
@@ -241,7 +232,6 @@ class Flatten(HybridBlock):
     """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The layer's output."""
         return F.Flatten(x)
 
     def __repr__(self) -> str:

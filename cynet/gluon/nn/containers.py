@@ -60,11 +60,6 @@ class _Members(Block):
 class Sequential(_Members):
     """Blocks one after the other, each on the output of the one before.
 
-    Parameters
-    ----------
-    prefix, params
-        See :class:`Block`.
-
     Examples
     --------
     >>> net = mx.gluon.nn.Sequential()
@@ -93,11 +88,6 @@ class Sequential(_Members):
 @guarded(but=("__call__", "hybrid_forward"))
 class HybridSequential(_Members, HybridBlock):
     """HybridBlocks one after the other, each on the output of the one before.
-
-    Parameters
-    ----------
-    prefix, params
-        See :class:`Block`.
 
     Examples
     --------

@@ -117,7 +117,6 @@ class _Conv(HybridBlock):
         return "conv"
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
-        """The layer's output."""
         compute = F.Deconvolution if self._is_transposed else F.Convolution
         out = compute(x, weight, bias, name="fwd", **self._kwargs)
         return out if self.act is None else self.act(out)

@@ -60,8 +60,6 @@ class BatchNorm(_Norm):
         Normalize by the running mean and variance in training, too.
     in_channels : int
         Number of channels; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -127,7 +125,6 @@ class BatchNorm(_Norm):
     def hybrid_forward(
         self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
     ) -> Any:
-        """The layer's output."""
         return F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
@@ -164,7 +161,6 @@ class BatchNormReLU(BatchNorm):
     def hybrid_forward(
         self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
     ) -> Any:
-        """The layer's output."""
         return F.relu(super().hybrid_forward(F, x, gamma, beta, running_mean, running_var))
 
 
@@ -207,7 +203,6 @@ class LayerNorm(_Norm):
         self._make_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
-        """The layer's output."""
         return F.LayerNorm(data, gamma, beta, **self._kwargs)
 
     def __repr__(self) -> str:
@@ -251,7 +246,6 @@ class RMSNorm(HybridBlock):
         )
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any) -> Any:
-        """The layer's output."""
         square = F.mean(F.square(data), axis=-1, keepdims=True)
         return F.broadcast_mul(F.broadcast_mul(data, F.rsqrt(square + self._epsilon)), gamma)
 
@@ -301,7 +295,6 @@ class GroupNorm(_Norm):
         self._make_affine(num_groups, scale, center, gamma_initializer, beta_initializer)
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
-        """The layer's output."""
         return F.GroupNorm(data, gamma, beta, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
@@ -320,8 +313,6 @@ class InstanceNorm(_Norm):
         Added to the variance, so that the division is stable.
     in_channels : int
         Number of channels; 0 leaves it to the first forward pass.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -349,7 +340,6 @@ class InstanceNorm(_Norm):
         self._make_affine(in_channels, scale, center, gamma_initializer, beta_initializer)
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
-        """The layer's output."""
         axis, eps = self._kwargs["axis"], self._kwargs["eps"]
         if axis == 1:
             return F.InstanceNorm(x, gamma, beta, name="fwd", eps=eps)

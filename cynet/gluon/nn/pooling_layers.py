@@ -18,22 +18,6 @@ __all__ += ["GlobalAvgPool3D", "GlobalMaxPool1D", "GlobalMaxPool2D", "GlobalMaxP
 __all__ += ["MaxPool2D", "MaxPool3D", "ReflectionPad2D"]
 
 
-_PARAGRAPHS = {
-    "window": """pool_size : int or tuple of int
-    Extent of the window along each spatial axis.
-strides : int or tuple of int, optional
-    Step from window to window; `pool_size` by default.
-padding : int or tuple of int
-    Number of elements added on both sides of each spatial axis.""",
-    "ceil_mode": """ceil_mode : bool
-    Round output extents up, so that the last window may reach beyond the end.""",
-    "count_include_pad": """count_include_pad : bool
-    Whether padding counts, as zeros, in the mean.""",
-    "kwargs": """**kwargs
-    Arguments of :class:`Block`: ``prefix`` and ``params``.""",
-}
-
-
 class _Pooling(HybridBlock):
     """The base of all pooling layers. A subclass says over how many spatial axes it goes."""
 
@@ -42,7 +26,7 @@ class _Pooling(HybridBlock):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         layout = f"layout : str\n    Order of the axes, {LAYOUTS[cls._axes]}."
-        with_paragraphs(layout=layout, **_PARAGRAPHS)(cls)
+        with_paragraphs(layout=layout)(cls)
 
     def __init__(
         self,
@@ -78,7 +62,6 @@ class _Pooling(HybridBlock):
         return "pool"
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The layer's output."""
         return F.Pooling(x, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
@@ -96,10 +79,7 @@ class MaxPool1D(_Pooling):
 
     Parameters
     ----------
-    {window}
     {layout}
-    {ceil_mode}
-    {kwargs}
 
     Examples
     --------
@@ -127,10 +107,7 @@ class MaxPool2D(_Pooling):
 
     Parameters
     ----------
-    {window}
     {layout}
-    {ceil_mode}
-    {kwargs}
 
     Examples
     --------
@@ -158,10 +135,7 @@ class MaxPool3D(_Pooling):
 
     Parameters
     ----------
-    {window}
-    {ceil_mode}
     {layout}
-    {kwargs}
 
     Examples
     --------
@@ -189,11 +163,7 @@ class AvgPool1D(_Pooling):
 
     Parameters
     ----------
-    {window}
     {layout}
-    {ceil_mode}
-    {count_include_pad}
-    {kwargs}
 
     Examples
     --------
@@ -223,11 +193,7 @@ class AvgPool2D(_Pooling):
 
     Parameters
     ----------
-    {window}
-    {ceil_mode}
     {layout}
-    {count_include_pad}
-    {kwargs}
 
     Examples
     --------
@@ -257,11 +223,7 @@ class AvgPool3D(_Pooling):
 
     Parameters
     ----------
-    {window}
-    {ceil_mode}
     {layout}
-    {count_include_pad}
-    {kwargs}
 
     Examples
     --------
@@ -292,7 +254,6 @@ class GlobalMaxPool1D(_Pooling):
     Parameters
     ----------
     {layout}
-    {kwargs}
 
     Examples
     --------
@@ -313,7 +274,6 @@ class GlobalMaxPool2D(_Pooling):
     Parameters
     ----------
     {layout}
-    {kwargs}
 
     Examples
     --------
@@ -334,7 +294,6 @@ class GlobalMaxPool3D(_Pooling):
     Parameters
     ----------
     {layout}
-    {kwargs}
 
     Examples
     --------
@@ -355,7 +314,6 @@ class GlobalAvgPool1D(_Pooling):
     Parameters
     ----------
     {layout}
-    {kwargs}
 
     Examples
     --------
@@ -376,7 +334,6 @@ class GlobalAvgPool2D(_Pooling):
     Parameters
     ----------
     {layout}
-    {kwargs}
 
     Examples
     --------
@@ -397,7 +354,6 @@ class GlobalAvgPool3D(_Pooling):
     Parameters
     ----------
     {layout}
-    {kwargs}
 
     Examples
     --------
@@ -419,8 +375,6 @@ class ReflectionPad2D(HybridBlock):
     ----------
     padding : int or tuple of int
         Width of the border; or 8 numbers, before and after each of the four axes.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -445,5 +399,4 @@ class ReflectionPad2D(HybridBlock):
         self._padding = tuple(padding)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The layer's output."""
         return F.pad(x, mode="reflect", pad_width=self._padding)

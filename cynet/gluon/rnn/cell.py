@@ -82,11 +82,6 @@ class RecurrentCell(Block):
     A subclass defines ``state_info`` and ``forward`` or, of a HybridRecurrentCell,
     ``hybrid_forward``.
 
-    Parameters
-    ----------
-    prefix, params
-        See :class:`Block`.
-
     Examples
     --------
     >>> cell = mx.gluon.rnn.GRUCell(4)

@@ -65,7 +65,6 @@ class _Gated(HybridRecurrentCell):
             setattr(self, name, param)
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape and ``__layout__`` of each state."""
         info = {"shape": (batch_size, self._hidden_size), "__layout__": "NC"}
         return [dict(info) for _ in range(self._num_states)]
 
@@ -272,8 +271,6 @@ class LSTMPCell(_Gated):
         Initializers of the biases that go with them.
     input_size : int
         Size of the input; 0 leaves it to the first forward pass.
-    prefix, params
-        See :class:`Block`.
 
     Examples
     --------

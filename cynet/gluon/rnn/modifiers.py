@@ -25,8 +25,6 @@ class DropoutCell(HybridRecurrentCell):
         Probability that an element is set to 0.
     axes : tuple of int
         Axes along which one decision holds: the mask has extent 1 there.
-    prefix, params
-        See :class:`Block`.
 
     Examples
     --------

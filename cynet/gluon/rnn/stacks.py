@@ -125,7 +125,6 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
     _takes_symbols = True
 
     def forward(self, inputs: Any, states: Any) -> Any:
-        """(output of the last cell, new states of all)."""
         return _Stack.forward(self, inputs, states)
 
 

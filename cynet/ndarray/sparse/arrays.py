@@ -83,7 +83,6 @@ class BaseSparseNDArray(NDArray):
 
     @property
     def ndim(self) -> int:
-        """Number of axes."""
         return len(self._shape)
 
     @property
@@ -167,7 +166,6 @@ class BaseSparseNDArray(NDArray):
         return out._set(self._shape, values, self._indices, self._indptr, self._ready)
 
     def copy(self):
-        """A copy on the same device."""
         return self._record_result(lambda: self._with_values(self._values_array.copy()))
 
     def detach(self):
@@ -175,7 +173,6 @@ class BaseSparseNDArray(NDArray):
         return self._with_values(self._values_array)
 
     def astype(self, dtype, copy=True):
-        """A copy with another element type."""
         if not copy and np.dtype(self.dtype) == np.dtype(dtype):
             return self
         return self._record_result(lambda: self._with_values(self._values_array.astype(dtype)))
@@ -245,7 +242,6 @@ class BaseSparseNDArray(NDArray):
         )
 
     def as_in_context(self, context):
-        """The array itself when it is on `context`, else a copy there."""
         context = read_context(context)
         return self if context == self.context else self.copyto(context)
 

@@ -175,7 +175,6 @@ class FormNode(SparseNode):
         return range(len(self.given))
 
     def record(self, inputs, outputs):
-        """Belong to the graph."""
         self.positions = list(self.needed())
         read = [self.given[i] for i in self.positions]
         self.attach(inputs, outputs, [x if x.stype == "default" else x._values_array for x in read])

@@ -146,7 +146,6 @@ class _DeformableConv(HybridBlock):
         offset_bias: Any = None,
         deformable_conv_bias: Any = None,
     ) -> Any:
-        """The layer's output."""
         offset = F.Convolution(x, offset_weight, offset_bias, **self._offset_kwargs)
         out = self._deformable_convolution(
             F, x, offset, deformable_conv_weight, deformable_conv_bias

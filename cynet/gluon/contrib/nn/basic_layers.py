@@ -41,8 +41,6 @@ class Concurrent(Sequential):
     ----------
     axis : int
         The axis along which outputs are concatenated.
-    prefix, params
-        See :class:`Block`.
 
     Examples
     --------
@@ -72,8 +70,6 @@ class HybridConcurrent(HybridSequential):
     ----------
     axis : int
         The axis along which outputs are concatenated.
-    prefix, params
-        See :class:`Block`.
 
     Examples
     --------
@@ -132,8 +128,6 @@ class SyncBatchNorm(BatchNorm):
         Number of devices in this process; only 1, or None for that.
     momentum, epsilon, center, scale, use_global_stats
         See :class:`~cynet.gluon.nn.BatchNorm`.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------
@@ -188,7 +182,6 @@ class SyncBatchNorm(BatchNorm):
     def hybrid_forward(
         self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
     ) -> Any:
-        """The layer's output."""
         settings = self._kwargs
         if settings["use_global_stats"] or not (autograd.is_training() and self._is_of_several):
             return super().hybrid_forward(F, x, gamma, beta, running_mean, running_var)

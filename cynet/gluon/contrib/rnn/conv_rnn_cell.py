@@ -172,7 +172,6 @@ class _ConvCell(HybridRecurrentCell):
         return self._hint
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape and ``__layout__`` of each state."""
         info = {"shape": (batch_size, *self._state_shape), "__layout__": self._layout}
         return [dict(info) for _ in range(self._num_states)]
 

@@ -360,7 +360,6 @@ class RandomColorJitter(HybridBlock):
         self._strengths = dict(zip(names, (brightness, contrast, saturation, hue)))
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The image, changed."""
         return F.image.random_color_jitter(x, **self._strengths)
 
 

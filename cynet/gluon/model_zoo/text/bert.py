@@ -40,8 +40,6 @@ class BERT(HybridBlock):
         Added to the variances of the LayerNorms.
     classes : int, optional
         Number of classes of a classifier on top.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------

@@ -94,8 +94,6 @@ class GPT2(HybridBlock):
     dropout : float
         Share of the sum of both embeddings, of the attention's weights and of what each part adds
         that training sets to 0.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------

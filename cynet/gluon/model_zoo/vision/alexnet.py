@@ -20,11 +20,6 @@ __all__ = ["AlexNet", "alexnet"]
 class AlexNet(Network):
     """AlexNet, in the form for one device: five convolutions and three dense layers, for 224x224.
 
-    Parameters
-    ----------
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
-
     Examples
     --------
     >>> net = mx.gluon.model_zoo.vision.alexnet(classes=10)

@@ -78,8 +78,6 @@ class ConvNeXt(Network):
     drop_path : float
         Share of the samples for which training leaves out the last block; that of the blocks before
         it rises from 0 evenly.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------

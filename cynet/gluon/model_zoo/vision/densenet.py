@@ -63,8 +63,6 @@ class DenseNet(Network):
         Channels inside a layer, in growth rates.
     dropout : float
         Share of the elements that training sets to 0 after each layer.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

@@ -136,8 +136,6 @@ class EfficientNet(Network):
         the blocks rises from 0 evenly.
     epsilon, momentum : float
         Settings of the BatchNorms.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

@@ -148,11 +148,6 @@ def make_aux(classes: int) -> nn.HybridSequential:
 class Inception3(Network):
     """Inception v3, for 299x299.
 
-    Parameters
-    ----------
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
-
     Examples
     --------
     >>> net = Inception3(classes=10)

@@ -49,8 +49,6 @@ class MobileNet(Network):
     ----------
     multiplier : float
         Factor of the numbers of channels.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -109,8 +107,6 @@ class MobileNetV2(Network):
     ----------
     multiplier : float
         Factor of the numbers of channels.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

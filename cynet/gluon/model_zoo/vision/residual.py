@@ -241,8 +241,6 @@ class ResNetV1(_ResNet):
         Number of channels of the stem, and of each stage.
     thumbnail : bool
         Use a stem for images of 32x32.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------
@@ -281,8 +279,6 @@ class ResNetV2(_ResNet):
         BasicBlockV2 or BottleneckV2.
     layers, channels, classes, thumbnail
         See :class:`ResNetV1`.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Examples
     --------

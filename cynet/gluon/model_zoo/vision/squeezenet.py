@@ -52,8 +52,6 @@ class SqueezeNet(Network):
     ----------
     version : str
         ``'1.0'`` or ``'1.1'``.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------

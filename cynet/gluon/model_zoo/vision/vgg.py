@@ -39,8 +39,6 @@ class VGG(Network):
         Convolutions in each stack, and the channels of each.
     batch_norm : bool
         Normalize after each convolution.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------

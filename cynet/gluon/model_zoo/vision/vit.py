@@ -67,8 +67,6 @@ class VisionTransformer(Network):
     dropout : float
         Share of the encoder's weights of attention, of outputs of its parts, and of its input, that
         training sets to 0.
-    **kwargs
-        Arguments of :class:`Block`: ``prefix`` and ``params``.
 
     Raises
     ------

@@ -1,0 +1,11 @@
+"""Parameters that several docstrings of mx.gluon.loss show.
+
+Parameters
+----------
+batch_axis : int
+    The axis of the samples.
+"""
+
+from ...operator.paragraphs import share_parameters
+
+share_parameters(__package__, __doc__)

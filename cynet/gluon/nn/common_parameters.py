@@ -1,0 +1,19 @@
+"""Parameters that several docstrings of mx.gluon.nn show.
+
+Parameters
+----------
+ceil_mode : bool
+    Round output extents up, so that the last window may reach beyond the end.
+count_include_pad : bool
+    Whether padding counts, as zeros, in the mean.
+padding : int or tuple of int
+    Number of elements added on both sides of each spatial axis.
+pool_size : int or tuple of int
+    Extent of the window along each spatial axis.
+strides : int or tuple of int, optional
+    Step from window to window; `pool_size` by default.
+"""
+
+from ...operator.paragraphs import share_parameters
+
+share_parameters(__package__, __doc__)
