@@ -108,17 +108,12 @@ class AttrScope(metaclass=_CurrentScope):
         self._outer = []
 
     def get(self, attr: dict[str, str] | None = None) -> dict[str, str]:
-        """Give the attributes of the scope, overridden by others.
+        """Give a new dict of the attributes of the scope, overridden by others.
 
         Parameters
         ----------
         attr : dict of str to str, optional
             Attributes that take precedence over those of the scope.
-
-        Returns
-        -------
-        dict of str to str
-            A new one.
 
         Raises
         ------

@@ -212,12 +212,7 @@ def gpu_missing(device_id, count):
 
 
 def num_gpus() -> int:
-    """Count the GPUs that arrays can be put on.
-
-    Returns
-    -------
-    int
-        0 if pycuda, the driver or a GPU is missing.
+    """Count the GPUs that arrays can be put on; 0 if pycuda, the driver or a GPU is missing.
 
     Examples
     --------
@@ -240,17 +235,12 @@ def num_gpus() -> int:
 
 @guarded
 def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
-    """Ask for the memory of a GPU.
+    """Ask for the memory of a GPU in bytes: (free, total).
 
     Parameters
     ----------
     device_id : int
         Index of the GPU.
-
-    Returns
-    -------
-    (free, total) : int
-        Bytes.
 
     Raises
     ------

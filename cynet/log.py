@@ -52,10 +52,6 @@ def get_logger(
     level : int
         Lowest level of lines that are written.
 
-    Returns
-    -------
-    logging.Logger
-
     Examples
     --------
     >>> get_logger("docs", level=INFO).isEnabledFor(DEBUG)

@@ -195,11 +195,6 @@ def describe() -> str:
 
     ``python -m cynet`` prints it.
 
-    Returns
-    -------
-    str
-        Lines.
-
     Examples
     --------
     >>> [line.split()[0] for line in mx.runtime.describe().splitlines()][:4]

@@ -73,17 +73,12 @@ def get_gpu_count() -> int:
 
 @guarded
 def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
-    """Ask for the memory of a GPU.
+    """Ask for the memory of a GPU in bytes: (free, total).
 
     Parameters
     ----------
     gpu_dev_id : int
         Index of the GPU.
-
-    Returns
-    -------
-    (free, total) : int
-        Bytes.
 
     Raises
     ------

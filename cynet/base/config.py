@@ -387,10 +387,6 @@ def get(name: str) -> Any:
 def cache_folder() -> "Path":
     """Give the folder where downloads and compiled kernels are kept: CYNET_HOME, or ~/.cache/cynet.
 
-    Returns
-    -------
-    pathlib.Path
-
     Examples
     --------
     >>> with mx.test_utils.environment("CYNET_HOME", "kept"):

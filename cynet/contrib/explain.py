@@ -104,7 +104,7 @@ def saliency(net: Block, x: ArrayLike, target: Any = None) -> NDArray:
 def integrated_gradients(
     net: Block, x: ArrayLike, target: Any = None, baseline: Any = 0.0, steps: int = 50
 ) -> NDArray:
-    """How much each number of the input adds to a class's output, beside a baseline.
+    """How much each number of the input adds to a class's output, beside a baseline; as `x`.
 
     The mean gradient on the way from the baseline to the input, times the difference of both. The
     sum over a row is the difference of the outputs, but for the error of so many steps.
@@ -121,11 +121,6 @@ def integrated_gradients(
         An input that says nothing: 0, a mean, a blurred picture; of the shape of `x` or of a row.
     steps : int
         Points of the way at which gradients are taken.
-
-    Returns
-    -------
-    NDArray
-        As `x`.
 
     Raises
     ------

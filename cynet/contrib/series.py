@@ -117,17 +117,12 @@ class Scaler(SettingsRepr):
         self._size: Any = None
 
     def fit(self, series: ArrayLike) -> Scaler:
-        """Learn the scale of each variable.
+        """Learn the scale of each variable; returns the scaler itself.
 
         Parameters
         ----------
         series : array-like
             (steps,) or (steps, variables): what is trained on, not what is forecast.
-
-        Returns
-        -------
-        Scaler
-            Itself.
 
         Raises
         ------
@@ -145,18 +140,13 @@ class Scaler(SettingsRepr):
         return self
 
     def transform(self, series: ArrayLike) -> NumpyArray:
-        """Values in units of the scale.
+        """Values in units of the scale, float32.
 
         Parameters
         ----------
         series : array-like
             (..., variables) as in `fit`, or of any shape where there is one variable without an
             axis.
-
-        Returns
-        -------
-        numpy.ndarray
-            float32.
 
         Raises
         ------
@@ -166,17 +156,12 @@ class Scaler(SettingsRepr):
         return ((self._check_fitted(series) - self._begin) / self._size).astype(np.float32)
 
     def inverse(self, series: ArrayLike) -> NumpyArray:
-        """Values of the scale in the units of the series.
+        """Values of the scale in the units of the series, float32.
 
         Parameters
         ----------
         series : array-like
             What `transform` gave, or a forecast of it.
-
-        Returns
-        -------
-        numpy.ndarray
-            float32.
 
         Raises
         ------
@@ -221,11 +206,6 @@ class Scaler(SettingsRepr):
         ----------
         path : str
             The file.
-
-        Returns
-        -------
-        Scaler
-            One that is fitted.
 
         Raises
         ------

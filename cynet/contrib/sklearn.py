@@ -208,7 +208,7 @@ class Classifier(_base.ClassifierMixin, _Estimator):
     """
 
     def fit(self, X: Any, y: Any) -> Classifier:
-        """Train a new network.
+        """Train a new network; returns the estimator itself.
 
         Parameters
         ----------
@@ -216,11 +216,6 @@ class Classifier(_base.ClassifierMixin, _Estimator):
             Rows.
         y : array-like
             The label of each row.
-
-        Returns
-        -------
-        Classifier
-            Itself.
         """
         X, y = _checks.validate_data(self, X, y, dtype=np.float32, allow_nd=True)
         _targets.check_classification_targets(y)
@@ -230,34 +225,24 @@ class Classifier(_base.ClassifierMixin, _Estimator):
         return self
 
     def predict_proba(self, X: Any) -> NumpyArray:
-        """The probability of each class for each row.
+        """Each row's probability of each class: (rows, classes), in the order of ``classes_``.
 
         Parameters
         ----------
         X : array-like
             Rows.
-
-        Returns
-        -------
-        numpy.ndarray
-            (rows, classes), in the order of ``classes_``.
         """
         scores = self._predict_outputs(X).astype(np.float64)
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)
 
     def predict(self, X: Any) -> NumpyArray:
-        """The most probable label of each row.
+        """The most probable label of each row, (rows,), of the labels' kind.
 
         Parameters
         ----------
         X : array-like
             Rows.
-
-        Returns
-        -------
-        numpy.ndarray
-            (rows,), of the labels' kind.
         """
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
@@ -294,7 +279,7 @@ class Regressor(_base.RegressorMixin, _Estimator):
         return tags
 
     def fit(self, X: Any, y: Any) -> Regressor:
-        """Train a new network.
+        """Train a new network; returns the estimator itself.
 
         Parameters
         ----------
@@ -302,11 +287,6 @@ class Regressor(_base.RegressorMixin, _Estimator):
             Rows.
         y : array-like
             The target of each row, or several: (rows,) or (rows, targets).
-
-        Returns
-        -------
-        Regressor
-            Itself.
         """
         X, y = _checks.validate_data(
             self, X, y, dtype=np.float32, allow_nd=True, multi_output=True, y_numeric=True
@@ -318,17 +298,12 @@ class Regressor(_base.RegressorMixin, _Estimator):
         return self
 
     def predict(self, X: Any) -> NumpyArray:
-        """The predicted number of each row.
+        """The predicted number of each row: (rows,) or (rows, targets), as the targets were.
 
         Parameters
         ----------
         X : array-like
             Rows.
-
-        Returns
-        -------
-        numpy.ndarray
-            (rows,) or (rows, targets), as the targets were.
         """
         found = self._predict_outputs(X).astype(np.float64)
         return found[:, 0] if self._flat else found

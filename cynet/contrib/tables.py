@@ -92,17 +92,12 @@ class Columns(SettingsRepr):
         ] = {}  # name: values, in the order of their numbers from 1
 
     def fit(self, table: Any) -> Columns:
-        """Learn means, spreads and categories.
+        """Learn means, spreads and categories; returns the object itself.
 
         Parameters
         ----------
         table : DataFrame, or dict of str to sequence
             A table with all columns.
-
-        Returns
-        -------
-        Columns
-            Itself.
 
         Raises
         ------
@@ -240,11 +235,6 @@ class Columns(SettingsRepr):
         ----------
         path : str
             The file.
-
-        Returns
-        -------
-        Columns
-            One that is fitted.
 
         Raises
         ------

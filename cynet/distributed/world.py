@@ -164,7 +164,7 @@ class World:
     def allreduce(
         self, values: NumpyArray, what: str = "values", in_order: bool = True
     ) -> NumpyArray:
-        """The sum of an array over all ranks, equal on all of them; waits.
+        """The sum of an array, of its shape and dtype, over all ranks, equal on all of them; waits.
 
         Parameters
         ----------
@@ -175,11 +175,6 @@ class World:
         in_order : bool
             False for functions of the engine, which run in any order: ranks find one another by
             `what`, which no other call may use while this one waits.
-
-        Returns
-        -------
-        numpy.ndarray
-            Of the shape and dtype of `values`.
 
         Raises
         ------

@@ -253,7 +253,7 @@ class Executor(Postponed, Monitoring):
         return dict(zip(self._symbol.list_outputs(), self.outputs))
 
     def forward(self, /, is_train: bool = False, **kwargs: ArrayLike) -> list[NDArray]:
-        """Compute the outputs; returns at once, reading an output waits.
+        """Compute and return `outputs`; returns at once, reading an output waits.
 
         Parameters
         ----------
@@ -262,11 +262,6 @@ class Executor(Postponed, Monitoring):
         **kwargs
             Values that are written to arguments first: NDArray or NumPy array of the bound shape,
             by name.
-
-        Returns
-        -------
-        list of NDArray
-            `outputs`.
 
         Raises
         ------
@@ -555,7 +550,7 @@ class Executor(Postponed, Monitoring):
         return made
 
     def debug_str(self) -> str:
-        """Return the plan as text: every step with its outputs, then the memory it needs.
+        """Return the plan as lines of text: every step with its outputs, then the memory it needs.
 
         Steps that have several algorithms name the one that was chosen, and the estimates of all.
 
@@ -564,11 +559,6 @@ class Executor(Postponed, Monitoring):
         Arguments, gradients and outputs, which have arrays of their own, are not counted. In front
         of them stands how much the plan keeps from run to run beside its temporaries: weights
         scaled by BatchNorm, weights in the form that kernels read.
-
-        Returns
-        -------
-        str
-            Lines.
         """
         return describe(self._graph)
 

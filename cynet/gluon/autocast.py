@@ -14,7 +14,7 @@ _AUTOCAST_LAYERS = (Dense, Conv1D, Conv2D, Conv3D)  # layers with kernels for na
 
 @guarded
 def autocast(block: Block, dtype: str = "float16") -> Block:
-    """Have the Dense and convolution layers of a Block compute in float16 or bfloat16.
+    """Have Dense and convolution layers of a Block compute in float16 or bfloat16; returns it.
 
     Their inputs and weights are cast for each call, their outputs are float32 again. Weights,
     gradients of weights and all other layers stay float32. Small gradients vanish in float16: scale
@@ -27,11 +27,6 @@ def autocast(block: Block, dtype: str = "float16") -> Block:
         The network, or a part of it.
     dtype : str
         ``'float16'``, ``'bfloat16'``, or ``'float32'`` to undo it.
-
-    Returns
-    -------
-    Block
-        The same one.
 
     Raises
     ------

@@ -104,11 +104,6 @@ class LBFGS:
         closure : callable
             Computes the loss under ``autograd.record()``, calls its ``backward()`` and returns it.
 
-        Returns
-        -------
-        float
-            The loss of the parameters as they are now.
-
         Raises
         ------
         ArgumentTypeError

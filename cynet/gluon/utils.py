@@ -201,11 +201,6 @@ def download(
     verify_ssl : bool
         Whether to check the server's certificate; False warns.
 
-    Returns
-    -------
-    str
-        The file's path.
-
     Raises
     ------
     FileError

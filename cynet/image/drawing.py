@@ -41,7 +41,7 @@ def draw_boxes(
     colors: Sequence[Sequence[int]] | None = None,
     width: int = 2,
 ) -> NDArray:
-    """A copy of an image with boxes drawn into it, and words above them.
+    """A uint8 copy of an image with boxes drawn into it, and words above them.
 
     Lines lie inside of their boxes; what is outside of the image is left out. Later boxes cover
     earlier ones.
@@ -59,11 +59,6 @@ def draw_boxes(
         same label having the same.
     width : int
         Of lines, in pixels.
-
-    Returns
-    -------
-    NDArray
-        Of uint8, with the shape of the image.
 
     Raises
     ------

@@ -133,7 +133,7 @@ def random_sized_box(array, size, area, ratio, draws=random):
 def imdecode(
     buf: bytes | NumpyArray, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None
 ) -> NDArray:
-    """An image from the bytes of a JPEG, PNG or other file.
+    """An image from the bytes of a JPEG, PNG or other file: (H, W, 3) or (H, W, 1), uint8.
 
     Parameters
     ----------
@@ -143,11 +143,6 @@ def imdecode(
         1 for three colors, 0 for gray, -1 for the channels that the file has.
     out : NDArray, optional
         Array that is filled with the image.
-
-    Returns
-    -------
-    NDArray
-        (H, W, 3) or (H, W, 1), uint8.
 
     Raises
     ------
@@ -170,7 +165,7 @@ def imdecode(
 def imread(
     filename: FileName, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None
 ) -> NDArray:
-    """Read an image from a file.
+    """Read an image from a file: (H, W, 3) or (H, W, 1), uint8.
 
     Parameters
     ----------
@@ -180,11 +175,6 @@ def imread(
         1 for three colors, 0 for gray, -1 for the channels that the file has.
     out : NDArray, optional
         Array that is filled with the image.
-
-    Returns
-    -------
-    NDArray
-        (H, W, 3) or (H, W, 1), uint8.
 
     Raises
     ------
@@ -291,7 +281,7 @@ def copyMakeBorder(
 
 @guarded
 def scale_down(src_size: Sequence[int], size: Sequence[int]) -> tuple[int, int]:
-    """Give the size of a crop that fits into an image, with the ratio of its sides.
+    """Give (width, height) of a crop that fits into an image, with the ratio of its sides.
 
     Parameters
     ----------
@@ -299,10 +289,6 @@ def scale_down(src_size: Sequence[int], size: Sequence[int]) -> tuple[int, int]:
         Width and height of the image.
     size : tuple of int
         Width and height of the crop that is asked for.
-
-    Returns
-    -------
-    (width, height) : int
 
     Examples
     --------

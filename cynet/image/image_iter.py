@@ -459,18 +459,13 @@ class ImageIter(DataIter):
             raise FormatError("an image without pixels")
 
     def imdecode(self, s: bytes) -> NDArray:
-        """Decode an image.
+        """Decode an image: (H, W, 3), uint8.
 
         Parameters
         ----------
         s : bytes
             The compressed image as `next_sample` returned it: JPEG, PNG or another format that
             OpenCV reads.
-
-        Returns
-        -------
-        NDArray
-            Shape (H, W, 3), uint8.
         """
         return imdecode(s)
 
@@ -499,33 +494,23 @@ class ImageIter(DataIter):
         return read_file(FileSource([(None, fname)], self.path_root).path(0))
 
     def augmentation_transform(self, data: NDArray) -> NDArray:
-        """Apply all augmenters to an image.
+        """Apply all augmenters to an image; the result has the shape (H, W, C).
 
         Parameters
         ----------
         data : NDArray
             An image, (H, W, C).
-
-        Returns
-        -------
-        NDArray
-            Shape (H, W, C) of the result.
         """
         for each in self.auglist:
             data = each(data)
         return data
 
     def postprocess_data(self, datum: NDArray) -> NDArray:
-        """Move the channels of an image to the front.
+        """Move the channels of an image to the front: (C, H, W).
 
         Parameters
         ----------
         datum : NDArray
             Shape (H, W, C).
-
-        Returns
-        -------
-        NDArray
-            Shape (C, H, W).
         """
         return nd.transpose(datum, axes=(2, 0, 1))

@@ -45,11 +45,6 @@ def register(klass: Class) -> Class:
     klass : type
         A subclass of Initializer.
 
-    Returns
-    -------
-    type
-        The class itself.
-
     Raises
     ------
     ArgumentTypeError
@@ -81,11 +76,6 @@ def alias(*names: str) -> Callable[[Class], Class]:
     ----------
     *names : str
         Further names of the decorated class.
-
-    Returns
-    -------
-    callable
-        A decorator of subclasses of Initializer.
 
     Examples
     --------
@@ -222,7 +212,7 @@ class Initializer(SettingsRepr):
     def set_verbosity(
         self, verbose: bool = False, print_func: Callable[[NDArray], Any] | None = None
     ) -> Initializer:
-        """Log each initialized parameter.
+        """Log each initialized parameter; returns the initializer itself.
 
         Parameters
         ----------
@@ -230,11 +220,6 @@ class Initializer(SettingsRepr):
             Whether to log each parameter.
         print_func : callable, optional
             ``print_func(array)`` returns what to log of an array; by default ``norm / sqrt(size)``.
-
-        Returns
-        -------
-        Initializer
-            The initializer itself.
         """
         self._verbose = verbose
         self._print_func = print_func or _size_of_entries

@@ -61,17 +61,12 @@ class DataDesc(NamedTuple("DataDesc", [("name", str), ("shape", tuple[int, ...])
 
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:
-        """Give the position of ``N`` in a layout.
+        """Give the position of ``N`` in a layout: 0 for None, -1 if it has no batch axis.
 
         Parameters
         ----------
         layout : str or None
             One letter for each axis: ``'NCHW'``.
-
-        Returns
-        -------
-        int
-            0 for None, -1 if the layout has no batch axis.
 
         Examples
         --------
@@ -328,10 +323,6 @@ class DataIter(ReprMixin):
 
     def getpad(self) -> int | None:
         """Return the number of padding entries at the end of the current batch.
-
-        Returns
-        -------
-        int
 
         Examples
         --------

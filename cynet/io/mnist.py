@@ -43,11 +43,6 @@ def read_idx(path: FileName) -> NumpyArray:
     path : str
         Path of the file; its first bytes tell the compression, whatever its extension.
 
-    Returns
-    -------
-    numpy.ndarray
-        Shape and dtype as the file says.
-
     Raises
     ------
     FormatError

@@ -67,11 +67,6 @@ def alias(*names: str) -> Callable[[Class], Class]:
     *names : str
         Further names of the decorated class.
 
-    Returns
-    -------
-    callable
-        A decorator of subclasses of EvalMetric.
-
     Examples
     --------
     >>> @register

@@ -139,10 +139,6 @@ class _Averaged(_Counted):
     def by_class(self) -> NumpyArray:
         """The figure of each class, (classes,); 0 where nothing can be said.
 
-        Returns
-        -------
-        numpy.ndarray
-
         Examples
         --------
         >>> recall = Recall()

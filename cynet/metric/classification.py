@@ -152,10 +152,6 @@ class TopKAccuracy(EvalMetric):
     def by_class(self) -> NumpyArray:
         """The figure of each class, (classes,); 0 for a class that is never a label.
 
-        Returns
-        -------
-        numpy.ndarray
-
         Examples
         --------
         >>> top = TopKAccuracy(top_k=2)

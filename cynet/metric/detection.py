@@ -156,10 +156,6 @@ class MeanAveragePrecision(EvalMetric):
     def by_class(self) -> NumpyArray:
         """The average precision of each class, (classes,); nan where there was no box of it.
 
-        Returns
-        -------
-        numpy.ndarray
-
         Examples
         --------
         >>> metric = MeanAveragePrecision(["cat", "dog"])

@@ -528,11 +528,6 @@ class FeedForward:
             For ``FeedForward``: ``numpy_batch_size``, ``arg_params``, settings of the optimizer,
             ...
 
-        Returns
-        -------
-        FeedForward
-            It is trained.
-
         Examples
         --------
         >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")

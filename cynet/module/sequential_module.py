@@ -69,11 +69,6 @@ class SequentialModule(BaseModule):
         auto_wiring : bool
             Outputs of the module before go to its data inputs by position, whatever their names.
 
-        Returns
-        -------
-        SequentialModule
-            The chain itself, for the next ``add``.
-
         Raises
         ------
         ArgumentTypeError

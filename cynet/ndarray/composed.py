@@ -137,17 +137,12 @@ def boolean_mask(
 
 
 def isfinite(data: NDArray) -> NDArray:
-    """Say of each element whether it is neither infinite nor NaN.
+    """1 for each element that is neither infinite nor NaN, else 0, in the dtype of `data`.
 
     Parameters
     ----------
     data : NDArray
         The array.
-
-    Returns
-    -------
-    NDArray
-        1 or 0, of the shape and dtype of `data`.
 
     Examples
     --------
@@ -158,17 +153,12 @@ def isfinite(data: NDArray) -> NDArray:
 
 
 def isinf(data: NDArray) -> NDArray:
-    """Say of each element whether it is infinite.
+    """1 for each element that is infinite, else 0, in the dtype of `data`.
 
     Parameters
     ----------
     data : NDArray
         The array.
-
-    Returns
-    -------
-    NDArray
-        1 or 0, of the shape and dtype of `data`.
 
     Examples
     --------
@@ -179,17 +169,12 @@ def isinf(data: NDArray) -> NDArray:
 
 
 def isnan(data: NDArray) -> NDArray:
-    """Say of each element whether it is NaN.
+    """1 for each element that is NaN, else 0, in the dtype of `data`.
 
     Parameters
     ----------
     data : NDArray
         The array.
-
-    Returns
-    -------
-    NDArray
-        1 or 0, of the shape and dtype of `data`.
 
     Examples
     --------

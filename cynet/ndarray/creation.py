@@ -370,11 +370,6 @@ def linspace(
     dtype : str or numpy.dtype
         Element type.
 
-    Returns
-    -------
-    NDArray
-        Of shape (num,).
-
     Raises
     ------
     ArgumentError
@@ -413,11 +408,6 @@ def eye(
     k : int
         Number of the diagonal: 0 is the main one, positive ones are above it.
     {placed}
-
-    Returns
-    -------
-    NDArray
-        Of shape (N, M).
 
     Examples
     --------

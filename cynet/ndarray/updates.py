@@ -164,11 +164,6 @@ def mp_adamw_update(
         float32, of the same shape, and updated.
     {one}
 
-    Returns
-    -------
-    NDArray
-        float16.
-
     Examples
     --------
     >>> master, mean, var = mx.nd.ones(2), mx.nd.zeros(2), mx.nd.zeros(2)

@@ -23,7 +23,7 @@ __all__ = [
 
 @guarded
 def set_np_shape(active: bool) -> bool:
-    """Switch NumPy's shapes on or off in this thread, or with 2 on in all threads.
+    """Switch NumPy's shapes on or off in this thread, with 2 in all; returns what was before.
 
     Under them 0 is a size and -1 an unknown one in shapes that are declared or inferred, () is the
     shape of an array without axes, an index that leaves no axis gives one, and `nd.save` writes
@@ -33,11 +33,6 @@ def set_np_shape(active: bool) -> bool:
     ----------
     active : bool or int
         Whether to switch NumPy's shapes on; 2 does it in all threads, until one switches them off.
-
-    Returns
-    -------
-    bool
-        What was before.
 
     Raises
     ------

@@ -89,7 +89,7 @@ def export_model(
     input_type: Any = None,
     input_shape: Sequence[Shape] | None = None,
 ) -> str:
-    """Write a network to an ONNX file (opset 13), as it predicts.
+    """Write a network to an ONNX file (opset 13), as it predicts; returns the file's path.
 
     Losses become what they predict, Dropout is left out, BatchNorm uses its statistics.
 
@@ -116,11 +116,6 @@ def export_model(
         Let the onnx package write the shapes of all values to the file.
     input_type, input_shape
         Deprecated names of `in_types` and `in_shapes`.
-
-    Returns
-    -------
-    str
-        The path of the file.
 
     Raises
     ------
@@ -296,17 +291,12 @@ def _make_model(library, nodes, inputs, outputs, constants):
 
 @guarded
 def get_operator_support(opset_version: int | None = None) -> list[str]:
-    """List the operators that `export_model` writes.
+    """List the names of the operators that `export_model` writes, sorted.
 
     Parameters
     ----------
     opset_version : int, optional
         Only 13, the version that is written.
-
-    Returns
-    -------
-    list of str
-        cynet's names, sorted.
 
     Raises
     ------

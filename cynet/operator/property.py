@@ -161,12 +161,7 @@ class OperatorProperty(Registered):
         return [name for name in self.inputs_doc if name not in states] or ["data"]
 
     def list_outputs(self) -> list[str]:
-        """List all outputs, hidden ones last.
-
-        Returns
-        -------
-        list of str
-            `output_names` unless a subclass says otherwise.
+        """List all outputs, hidden ones last; `output_names` by default.
 
         Examples
         --------
@@ -193,12 +188,7 @@ class OperatorProperty(Registered):
         return []
 
     def num_visible_outputs(self) -> int:
-        """Count the outputs that a user sees; the others serve backward.
-
-        Returns
-        -------
-        int
-            The number of all outputs, unless a subclass says otherwise.
+        """Count the outputs that a user sees, all by default; the others serve backward.
 
         Examples
         --------
@@ -248,10 +238,6 @@ class OperatorProperty(Registered):
         ----------
         in_shapes : list of tuple of int
             Shapes of the arguments; a length of 0 is no elements here.
-
-        Returns
-        -------
-        list of tuple of int
 
         Raises
         ------

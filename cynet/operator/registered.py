@@ -241,10 +241,6 @@ class Registered:
         If a parameter is required, or the defaults do not fit each other, ``__init__`` does not
         run.
 
-        Returns
-        -------
-        OperatorProperty
-
         Examples
         --------
         >>> from cynet.operator import get_operator
@@ -290,10 +286,6 @@ class Registered:
         ----------
         **attributes
             New values of attributes, parameters included. They are not parsed.
-
-        Returns
-        -------
-        OperatorProperty
 
         Examples
         --------

@@ -48,11 +48,6 @@ STEPS = frozenset(
 def register(klass: Class) -> Class:
     """Make `klass`, a subclass of Optimizer, known to :func:`create`; usable as a decorator.
 
-    Returns
-    -------
-    type
-        `klass`, so that it can be a decorator.
-
     Raises
     ------
     ArgumentTypeError

@@ -273,12 +273,7 @@ class MXRecordIO:
         self._failed = done
 
     def read(self) -> bytes | None:
-        """Read the next record.
-
-        Returns
-        -------
-        bytes or None
-            None at the end.
+        """Read the next record; None at the end.
 
         Raises
         ------
@@ -416,12 +411,7 @@ class MXIndexedRecordIO(MXRecordIO):
             self._at = self._record_offset(idx)
 
     def tell(self) -> int:
-        """Give the offset at which the next record is written.
-
-        Returns
-        -------
-        int
-            Bytes.
+        """Give the offset, in bytes, at which the next record is written.
 
         Raises
         ------

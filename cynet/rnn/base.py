@@ -179,11 +179,6 @@ class BaseRNNCell:
         **kwargs
             Further arguments of `func`.
 
-        Returns
-        -------
-        list of Symbol
-            One for each state.
-
         Raises
         ------
         CynetError

@@ -318,17 +318,12 @@ class Predictor:
         return self._batches.closed
 
     def close(self, timeout: float | None = None) -> bool:
-        """Answer the waiting requests, and refuse all later ones.
+        """Answer the waiting requests, and refuse all later ones; False if some had no answer.
 
         Parameters
         ----------
         timeout : float, optional
             Seconds to wait for the answers, at most.
-
-        Returns
-        -------
-        bool
-            Whether all were answered.
 
         Examples
         --------

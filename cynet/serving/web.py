@@ -147,17 +147,12 @@ class Application:
             raise Refused(500, describe_error(error)) from None
 
     def close(self, timeout: float | None = None) -> bool:
-        """Close all Predictors.
+        """Close all Predictors; False if some request had no answer.
 
         Parameters
         ----------
         timeout : float, optional
             Seconds to wait for the answers of those who have asked, at most.
-
-        Returns
-        -------
-        bool
-            Whether all were answered.
 
         Examples
         --------

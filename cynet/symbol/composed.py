@@ -76,10 +76,6 @@ def boolean_mask(data: Symbol, index: Symbol, axis: int = 0) -> Symbol:
     axis : int
         The axis that `index` belongs to.
 
-    Returns
-    -------
-    NoReturn
-
     Raises
     ------
     ArgumentError
@@ -227,11 +223,6 @@ def where(
         Attributes of the node.
     **kwargs
         Attributes of the node whose names have two underscores at both ends.
-
-    Returns
-    -------
-    Symbol
-        Of the shape of `x` and `y`.
 
     Examples
     --------

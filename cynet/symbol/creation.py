@@ -330,7 +330,7 @@ def hypot(left: Symbol | float, right: Symbol | float) -> Any:
 def split_v2(
     ary: Symbol, indices_or_sections: ShapeLike, axis: int = 0, squeeze_axis: bool = False
 ) -> Symbol:
-    """Split into equal parts, or at indices.
+    """Split into equal parts, or at indices: a symbol with one output for each part.
 
     Parameters
     ----------
@@ -342,11 +342,6 @@ def split_v2(
         The axis to split along.
     squeeze_axis : bool
         Remove `axis` from the parts, which must have length 1 along it.
-
-    Returns
-    -------
-    Symbol
-        One output for each part.
 
     Examples
     --------

@@ -300,13 +300,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         return with_spoken_keys({**node.params, **node.attrs})
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
-        """Node name to its attributes and parameters, for every node that has any.
-
-        Returns
-        -------
-        dict of str to dict
-            By the name of the node.
-        """
+        """Node name to its attributes and parameters, for every node that has any."""
         out = {}
         for node in topological_order(self.entries):
             attrs = with_spoken_keys({**node.params, **node.attrs})

@@ -34,10 +34,6 @@ def random_uniform_arrays(*shapes: Shape, **kwargs: Any) -> list[NumpyArray]:
     **kwargs
         Bounds and type: ``low=0.0``, ``high=1.0``, ``dtype=numpy.float32``.
 
-    Returns
-    -------
-    list of numpy.ndarray
-
     Raises
     ------
     ArgumentError
@@ -110,7 +106,7 @@ def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int
 
 @guarded
 def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> NDArray:
-    """Make an array whose entries are the numbers of their rows.
+    """Make an array (rows, columns) whose entries are the numbers of their rows.
 
     Parameters
     ----------
@@ -118,11 +114,6 @@ def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> ND
         Number of rows and of columns.
     dtype : numpy dtype
         Type of the entries.
-
-    Returns
-    -------
-    NDArray
-        Shape (rows, columns).
 
     Examples
     --------
@@ -135,7 +126,7 @@ def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> ND
 
 @guarded
 def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
-    """Make a vector of the numbers from 0.
+    """Make a vector of the numbers from 0, of shape (size,).
 
     Parameters
     ----------
@@ -143,11 +134,6 @@ def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
         Number of entries.
     dtype : numpy dtype
         Type of the entries.
-
-    Returns
-    -------
-    NDArray
-        Shape (size,).
 
     Examples
     --------
@@ -159,17 +145,12 @@ def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
 
 @guarded
 def get_identity_mat(size: int) -> NDArray:
-    """Make the identity matrix.
+    """Make the identity matrix (size, size), float32.
 
     Parameters
     ----------
     size : int
         Number of rows and of columns.
-
-    Returns
-    -------
-    NDArray
-        Shape (size, size), float32.
 
     Examples
     --------
@@ -182,17 +163,12 @@ def get_identity_mat(size: int) -> NDArray:
 
 @guarded
 def get_identity_mat_batch(size: int) -> NDArray:
-    """Make two identity matrices.
+    """Make two identity matrices, (2, size, size), float32.
 
     Parameters
     ----------
     size : int
         Number of rows and of columns.
-
-    Returns
-    -------
-    NDArray
-        Shape (2, size, size), float32.
 
     Examples
     --------
@@ -204,7 +180,7 @@ def get_identity_mat_batch(size: int) -> NDArray:
 
 @guarded
 def assign_each(the_input: NumpyArray, function: Callable[[Any], Any] | None) -> NumpyArray:
-    """Apply a function to each entry of an array.
+    """Apply a function to each entry of an array; gives a new one.
 
     Parameters
     ----------
@@ -212,11 +188,6 @@ def assign_each(the_input: NumpyArray, function: Callable[[Any], Any] | None) ->
         The array.
     function : callable or None
         Takes a number and returns one; None changes nothing.
-
-    Returns
-    -------
-    numpy.ndarray
-        A new array.
 
     Examples
     --------
@@ -234,7 +205,7 @@ def assign_each(the_input: NumpyArray, function: Callable[[Any], Any] | None) ->
 def assign_each2(
     input1: NumpyArray, input2: NumpyArray, function: Callable[[Any, Any], Any] | None
 ) -> NumpyArray:
-    """Apply a function to each pair of entries of two arrays.
+    """Apply a function to each pair of entries of two arrays; gives a new one.
 
     Parameters
     ----------
@@ -242,11 +213,6 @@ def assign_each2(
         Arrays of one shape.
     function : callable or None
         Takes two numbers and returns one; None gives a copy of `input1`.
-
-    Returns
-    -------
-    numpy.ndarray
-        A new array.
 
     Raises
     ------
@@ -284,10 +250,6 @@ def np_reduce(
     numpy_reduce_func : callable
         The reduction: ``numpy.sum``, ``numpy.max``, ...
 
-    Returns
-    -------
-    numpy.ndarray
-
     Examples
     --------
     >>> mx.test_utils.np_reduce(np.ones((2, 3, 4)), [0, 2], True, np.sum)
@@ -315,11 +277,6 @@ def collapse_sum_like(a: NumpyArray, shape: Shape) -> NumpyArray:
         The array to sum.
     shape : tuple of int
         The shape to sum it to.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of shape `shape`.
 
     Raises
     ------
@@ -353,17 +310,12 @@ def _batch_of(make, shape):
 
 @guarded
 def new_orthonormal_matrix_2d(n: int) -> NumpyArray:
-    """Draw a random matrix with orthonormal rows from ``numpy.random``.
+    """Draw a random matrix (n, n), float64, with orthonormal rows from ``numpy.random``.
 
     Parameters
     ----------
     n : int
         Number of rows and of columns.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (n, n), float64.
 
     Examples
     --------
@@ -376,17 +328,12 @@ def new_orthonormal_matrix_2d(n: int) -> NumpyArray:
 
 @guarded
 def new_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
-    """Draw a random matrix with real eigenvalues, most likely not symmetric.
+    """Draw a random matrix (n, n), float64, with real eigenvalues, most likely not symmetric.
 
     Parameters
     ----------
     n : int
         Number of rows and of columns.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (n, n), float64.
 
     Examples
     --------
@@ -400,17 +347,12 @@ def new_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
 
 @guarded
 def new_sym_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
-    """Draw a random symmetric matrix.
+    """Draw a random symmetric matrix (n, n), float64.
 
     Parameters
     ----------
     n : int
         Number of rows and of columns.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (n, n), float64.
 
     Examples
     --------
@@ -425,17 +367,12 @@ def new_sym_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
 
 @guarded
 def new_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
-    """Draw a batch of random matrices with real eigenvalues.
+    """Draw a batch, of this shape, of random float64 matrices with real eigenvalues.
 
     Parameters
     ----------
     shape : tuple of int
         Shape of the batch; the last two lengths, those of a matrix, are equal.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of that shape, float64.
 
     Examples
     --------
@@ -447,17 +384,12 @@ def new_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
 
 @guarded
 def new_sym_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
-    """Draw a batch of random symmetric matrices.
+    """Draw a batch, of this shape, of random symmetric float64 matrices.
 
     Parameters
     ----------
     shape : tuple of int
         Shape of the batch; the last two lengths, those of a matrix, are equal.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of that shape, float64.
 
     Examples
     --------

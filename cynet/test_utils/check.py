@@ -36,12 +36,7 @@ _EPS = {"float16": 1.0 / 2**6, "float32": 1.0 / 2**9, "float64": 1.0 / 2**14}
 
 
 def list_gpus() -> Sequence[int]:
-    """List the indices of the GPUs at hand.
-
-    Returns
-    -------
-    range
-        Empty where cynet finds none.
+    """List the indices of the GPUs at hand; an empty list where cynet finds none.
 
     Examples
     --------
@@ -125,7 +120,7 @@ def check_symbolic_forward(
     equal_nan: bool = False,
     dtype: DTypeLike = np.float32,
 ) -> list[NDArray]:
-    """Compare the outputs of a symbol with expected values.
+    """Compare the outputs of a symbol, which are returned, with expected values.
 
     Parameters
     ----------
@@ -137,11 +132,6 @@ def check_symbolic_forward(
         Relative and absolute tolerance; by default as the dtype allows.
     dtype : numpy dtype
         Type of the arguments that have a floating type; ``'asnumpy'`` leaves each its own.
-
-    Returns
-    -------
-    list of NDArray
-        The outputs.
 
     Raises
     ------
@@ -187,7 +177,7 @@ def check_symbolic_backward(
     equal_nan: bool = False,
     dtype: DTypeLike = np.float32,
 ) -> NamedArrays:
-    """Compare the gradients of a symbol's arguments with expected values.
+    """Compare the gradients of a symbol's arguments with expected values; returns them.
 
     Parameters
     ----------
@@ -205,11 +195,6 @@ def check_symbolic_backward(
         Part of MXNet's signature; matters for sparse gradients only.
     dtype : numpy dtype
         Type of the arguments that have a floating type; ``'asnumpy'`` leaves each its own.
-
-    Returns
-    -------
-    dict of str to NDArray
-        The gradients of the expected arguments.
 
     Raises
     ------
@@ -285,10 +270,6 @@ def numeric_grad(
         Distance between the two points.
     dtype : numpy dtype
         Part of MXNet's signature; sums are taken in float64.
-
-    Returns
-    -------
-    dict of str to numpy.ndarray
 
     Examples
     --------

@@ -85,10 +85,6 @@ def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False)
     dim0, dim1 : int
         The largest lengths.
 
-    Returns
-    -------
-    tuple of int
-
     Examples
     --------
     >>> rows, columns = mx.test_utils.rand_shape_2d(3, 5)
@@ -109,10 +105,6 @@ def rand_shape_3d(
     dim0, dim1, dim2 : int
         The largest lengths.
 
-    Returns
-    -------
-    tuple of int
-
     Examples
     --------
     >>> shape = mx.test_utils.rand_shape_3d(4, 4, 4)
@@ -132,10 +124,6 @@ def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) ->
         Number of axes, from 0 to 8.
     dim : int or sequence of int
         Largest length, one for all axes or one for each.
-
-    Returns
-    -------
-    tuple of int
 
     Raises
     ------
@@ -241,7 +229,7 @@ def _dtype_name(dtype):
 
 @guarded
 def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
-    """Return a relative tolerance: the given one, or the default of a dtype.
+    """Return a relative tolerance: the given one, or a dtype's default (0 if it is no float).
 
     Parameters
     ----------
@@ -249,11 +237,6 @@ def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
         The tolerance; by default that of `dtype`.
     dtype : numpy dtype
         Type that decides by default.
-
-    Returns
-    -------
-    float
-        0 for dtypes that are not floating.
 
     Examples
     --------
@@ -265,7 +248,7 @@ def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
 
 @guarded
 def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
-    """Return an absolute tolerance: the given one, or the default of a dtype.
+    """Return an absolute tolerance: the given one, or a dtype's default (0 if it is no float).
 
     Parameters
     ----------
@@ -273,11 +256,6 @@ def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
         The tolerance; by default that of `dtype`.
     dtype : numpy dtype
         Type that decides by default.
-
-    Returns
-    -------
-    float
-        0 for dtypes that are not floating.
 
     Examples
     --------
@@ -291,7 +269,7 @@ def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
 def get_tols(
     x: Any, y: Any, rtol: float | None = None, atol: float | None = None
 ) -> tuple[float, float]:
-    """Give the tolerances that suit the coarser of two arrays' dtypes.
+    """Give (rtol, atol) that suit the coarser of two arrays' dtypes.
 
     Parameters
     ----------
@@ -299,10 +277,6 @@ def get_tols(
         The arrays.
     rtol, atol : float, optional
         Tolerances; those that are given are returned as they are.
-
-    Returns
-    -------
-    (rtol, atol) : float
 
     Examples
     --------

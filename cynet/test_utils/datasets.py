@@ -52,7 +52,7 @@ def download(
     overwrite: bool = False,
     retries: int = 5,
 ) -> str:
-    """Download a file, unless it is there, and return its path.
+    """Download a file, unless it is there, and return its path, `fname` in `dirname`.
 
     Parameters
     ----------
@@ -66,11 +66,6 @@ def download(
         Download the file even if it is there.
     retries : int
         Largest number of attempts.
-
-    Returns
-    -------
-    str
-        The path: `fname` in `dirname`.
 
     Raises
     ------
@@ -251,10 +246,6 @@ def get_mnist_iterator(
         Shape of one image: (784,) or (1, 28, 28).
     num_parts, part_index : int
         Number of equal parts of the data, and which of them to read.
-
-    Returns
-    -------
-    (MNISTIter, MNISTIter)
 
     Examples
     --------

@@ -190,7 +190,7 @@ def verify_generator(
     success_rate: float = 0.2,
     alpha: float = 0.05,
 ) -> list[float]:
-    """Raise AssertionError unless enough of `nrepeat` chi-square tests have a `p` above `alpha`.
+    """Raise AssertionError unless enough chi-square tests have a `p` above `alpha`; all their `p`.
 
     Parameters
     ----------
@@ -202,11 +202,6 @@ def verify_generator(
         Share of the tests that must succeed.
     alpha : float
         Bound that `p` has to exceed for a test to succeed.
-
-    Returns
-    -------
-    list of float
-        Each test's `p`.
 
     Raises
     ------

@@ -150,12 +150,7 @@ def create_sparse_array(
     density: float = 0.5,
     shuffle_csr_indices: bool = False,
 ) -> NDArray:
-    """The array of `rand_sparse_ndarray`, with the same parameters.
-
-    Returns
-    -------
-    CSRNDArray or RowSparseNDArray
-    """
+    """The array of `rand_sparse_ndarray`, with the same parameters."""
     array, _ = rand_sparse_ndarray(
         shape,
         stype,

@@ -105,7 +105,7 @@ def effective_dtype(dat: ArrayLike) -> Any:
 
 @guarded
 def get_tolerance(dat: ArrayLike, tol: Any, default_tol: dict[Any, float]) -> float:
-    """Choose a tolerance for an array.
+    """Choose a tolerance for an array; 0 for a dtype that neither has.
 
     Parameters
     ----------
@@ -115,11 +115,6 @@ def get_tolerance(dat: ArrayLike, tol: Any, default_tol: dict[Any, float]) -> fl
         A tolerance, or tolerances of some dtypes.
     default_tol : dict
         Tolerances of dtypes that `tol` does not have.
-
-    Returns
-    -------
-    float
-        0 for a dtype that neither has.
 
     Examples
     --------
@@ -138,17 +133,12 @@ def get_tolerance(dat: ArrayLike, tol: Any, default_tol: dict[Any, float]) -> fl
 
 
 def get_etol(etol: float | None = None) -> float:
-    """Give the share of entries that may differ.
+    """Give the share of entries that may differ: `etol`, or 0.
 
     Parameters
     ----------
     etol : float, optional
         The share; 0 by default.
-
-    Returns
-    -------
-    float
-        `etol`, or 0.
 
     Examples
     --------

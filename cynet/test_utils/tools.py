@@ -202,11 +202,6 @@ def check_speed(
     **kwargs
         Shapes of arguments, if there is no `location`.
 
-    Returns
-    -------
-    float
-        Seconds.
-
     Raises
     ------
     ArgumentError

@@ -32,17 +32,12 @@ NAME = "cynet_predict"
 
 
 def build(folder: str) -> Path:
-    """Compile the library into a folder, beside its header.
+    """Compile the library into a folder, beside its header; returns the library's path.
 
     Parameters
     ----------
     folder : str
         Is made if it is not there.
-
-    Returns
-    -------
-    Path
-        The library.
 
     Raises
     ------

@@ -100,12 +100,7 @@ class Drawing:
 
     # --- where it goes ----------------------------------------------------------------------------
     def svg(self) -> str:
-        """Lay out the picture.
-
-        Returns
-        -------
-        str
-            SVG.
+        """Lay out the picture, as SVG.
 
         Raises
         ------
@@ -160,7 +155,7 @@ class Drawing:
         format: str | None = None,
         **kwargs: Any,
     ) -> str:
-        """Write the picture to ``FILENAME.svg`` and its source to ``FILENAME``.
+        """Write the picture to ``FILENAME.svg``, which is returned, and its source to ``FILENAME``.
 
         Parameters
         ----------
@@ -177,11 +172,6 @@ class Drawing:
             Only SVG; another format gives a warning.
         **kwargs
             Other arguments of graphviz; not used.
-
-        Returns
-        -------
-        str
-            The file with the picture.
 
         Raises
         ------
@@ -213,7 +203,7 @@ class Drawing:
         return str(picture)
 
     def view(self, filename: FileName | None = None, directory: FileName | None = None) -> str:
-        """`render`, and show it in a browser.
+        """`render`, and show it in a browser; returns the file with the picture.
 
         Parameters
         ----------
@@ -222,11 +212,6 @@ class Drawing:
             does.
         directory : str, optional
             Folder of the files; by default the current one.
-
-        Returns
-        -------
-        str
-            The file with the picture.
 
         Examples
         --------

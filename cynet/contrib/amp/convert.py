@@ -256,7 +256,7 @@ def convert_bucketing_module(
     excluded_sym_names: Sequence[str] | None = None,
     cast_optional_params: bool = False,
 ) -> BucketingModule:
-    """A BucketingModule whose buckets compute in mixed precision, with the same parameters.
+    """An unbound BucketingModule that computes in mixed precision, with the same parameters.
 
     Parameters
     ----------
@@ -266,11 +266,6 @@ def convert_bucketing_module(
         See `convert_symbol`.
     cast_optional_params : bool
         See `convert_model`; of the default bucket's symbol.
-
-    Returns
-    -------
-    BucketingModule
-        To be bound.
 
     Raises
     ------

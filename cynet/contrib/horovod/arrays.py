@@ -146,17 +146,12 @@ def allreduce_(
     process_set: ProcessSet | None = None,
     op: ReduceOp | None = None,
 ) -> NDArray:
-    """`allreduce` in the array's own memory.
+    """`allreduce` in the array's own memory; returns `tensor`.
 
     Parameters
     ----------
     average, name, priority, prescale_factor, postscale_factor, process_set, op : optional
         See `allreduce`.
-
-    Returns
-    -------
-    NDArray
-        `tensor` itself.
 
     Examples
     --------
@@ -180,7 +175,7 @@ def grouped_allreduce(
     process_set: ProcessSet | None = None,
     op: ReduceOp | None = None,
 ) -> list[NDArray]:
-    """`allreduce` of several arrays at once.
+    """`allreduce` of several arrays at once, into new ones.
 
     Parameters
     ----------
@@ -188,11 +183,6 @@ def grouped_allreduce(
         Arrays of the same shapes and dtypes in all processes.
     average, name, priority, prescale_factor, postscale_factor, process_set, op : optional
         See `allreduce`.
-
-    Returns
-    -------
-    list of NDArray
-        New arrays.
 
     Examples
     --------
@@ -216,7 +206,7 @@ def grouped_allreduce_(
     process_set: ProcessSet | None = None,
     op: ReduceOp | None = None,
 ) -> list[NDArray]:
-    """`grouped_allreduce` in the arrays' own memory.
+    """`grouped_allreduce` in the arrays' own memory; returns them.
 
     Parameters
     ----------
@@ -224,11 +214,6 @@ def grouped_allreduce_(
         Arrays of the same shapes and dtypes in all processes.
     average, name, priority, prescale_factor, postscale_factor, process_set, op : optional
         See `allreduce`.
-
-    Returns
-    -------
-    list of NDArray
-        The arrays themselves.
 
     Examples
     --------
@@ -306,7 +291,7 @@ def grouped_reducescatter(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> list[NDArray]:
-    """`reducescatter` of several arrays at once.
+    """`reducescatter` of several arrays at once: this process's rows of each.
 
     Parameters
     ----------
@@ -314,11 +299,6 @@ def grouped_reducescatter(
         Arrays of the same shapes and dtypes in all processes, each with at least one axis.
     op, name, priority, process_set : optional
         See `reducescatter`.
-
-    Returns
-    -------
-    list of NDArray
-        This process's rows of each.
 
     Examples
     --------
@@ -454,7 +434,7 @@ def grouped_allgather(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> list[NDArray]:
-    """`allgather` of several arrays, one after another.
+    """`allgather` of several arrays, one after another, into new ones.
 
     Parameters
     ----------
@@ -462,11 +442,6 @@ def grouped_allgather(
         Arrays as `allgather` takes them.
     name, priority, process_set : optional
         See `allreduce`.
-
-    Returns
-    -------
-    list of NDArray
-        New arrays.
 
     Examples
     --------
@@ -497,11 +472,6 @@ def broadcast(
     process_set : ProcessSet, optional
         The processes that take part; by default all. `root_rank` is a number among all.
 
-    Returns
-    -------
-    NDArray
-        A new array.
-
     Raises
     ------
     ArgumentError
@@ -524,7 +494,7 @@ def broadcast_(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> NDArray:
-    """Give `tensor` the values that it has in one process.
+    """Give `tensor` the values that it has in one process, and return it.
 
     Parameters
     ----------
@@ -534,11 +504,6 @@ def broadcast_(
         Part of Horovod's signature; not used.
     process_set : ProcessSet, optional
         The processes that take part; by default all. `root_rank` is a number among all.
-
-    Returns
-    -------
-    NDArray
-        `tensor` itself.
 
     Raises
     ------

@@ -378,11 +378,6 @@ def quantize_model_mkldnn(
     quantized_dtype, quantize_mode, quantize_granularity, logger
         See `quantize_model`.
 
-    Returns
-    -------
-    (Symbol, dict, dict)
-        The quantized symbol, its parameters and states.
-
     Raises
     ------
     ArgumentError

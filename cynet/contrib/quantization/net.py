@@ -207,11 +207,6 @@ def quantize_net_v2(
         `calib_data`, relative to that of the outputs. Every layer is measured alone, and those that
         lose most stay float32, as few as necessary.
 
-    Returns
-    -------
-    SymbolBlock
-        The quantized network.
-
     Raises
     ------
     ArgumentError
@@ -361,11 +356,6 @@ def quantize_net(
         See `quantize_net_v2`.
     ctx, logger, tolerance
         See `quantize_net_v2`.
-
-    Returns
-    -------
-    SymbolBlock
-        The quantized network.
 
     Raises
     ------

@@ -228,17 +228,12 @@ class TokenEmbedding(Vocabulary):
 
 
 def register(embedding_cls: type[TokenEmbedding]) -> type[TokenEmbedding]:
-    """Decorator: `create` finds the class by its name in lower case.
+    """Decorator: `create` finds the class, which is returned, by its name in lower case.
 
     Parameters
     ----------
     embedding_cls : type
         A subclass of `TokenEmbedding`.
-
-    Returns
-    -------
-    type
-        The class that was given.
 
     Examples
     --------

@@ -19,7 +19,7 @@ def count_tokens_from_str(
     to_lower: bool = False,
     counter_to_update: Counter[str] | None = None,
 ) -> Counter[str]:
-    """Count the tokens of a text.
+    """Count the tokens of a text, in a ``collections.Counter``.
 
     Parameters
     ----------
@@ -31,10 +31,6 @@ def count_tokens_from_str(
         Whether to convert tokens to lower case first.
     counter_to_update : collections.Counter, optional
         Counter that counts are added to; a new one by default.
-
-    Returns
-    -------
-    collections.Counter
 
     Examples
     --------

@@ -183,11 +183,6 @@ class Block(Files):
         fn : callable
             Called with one Block at a time; what it returns is ignored.
 
-        Returns
-        -------
-        Block
-            This one.
-
         Examples
         --------
         >>> net = mx.gluon.nn.Sequential()
@@ -250,18 +245,13 @@ class Block(Files):
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
     def freeze(self, select: str = "") -> list[str]:
-        """Ask for no gradient of parameters, so that training leaves them.
+        """Ask for no gradient of parameters, so that training leaves them; returns the names.
 
         Parameters
         ----------
         select : str
             A regular expression that structural names (``features.0.weight``) match from their
             beginning; all by default.
-
-        Returns
-        -------
-        list of str
-            The names that matched.
 
         Examples
         --------

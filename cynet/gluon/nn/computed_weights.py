@@ -99,12 +99,7 @@ class ComputedWeights(HybridBlock):
         return self.layer(*args, **kwargs)
 
     def remove(self) -> HybridBlock:
-        """Undo it: the layer keeps the weights that predictions use as ordinary parameters.
-
-        Returns
-        -------
-        HybridBlock
-            The layer.
+        """Undo it: the layer, which is returned, keeps the weights of predictions as parameters.
 
         Examples
         --------

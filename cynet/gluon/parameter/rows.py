@@ -52,12 +52,7 @@ class RowSparseData:
         return self._take_rows(self._check_and_get(self._data, row_id.context), row_id)
 
     def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
-        """`row_sparse_data` on all contexts.
-
-        Returns
-        -------
-        list of RowSparseNDArray
-            One for each context.
+        """`row_sparse_data` on all contexts: a list with one for each.
 
         Raises
         ------

@@ -171,12 +171,7 @@ class OneInputOneOutput:
     """Default names of inputs and outputs; a subclass may define others."""
 
     def list_arguments(self) -> list[str]:
-        """List the inputs, in the order in which the operator takes them.
-
-        Returns
-        -------
-        list of str
-            ``['data']`` unless a subclass says otherwise.
+        """List the inputs, in the order in which the operator takes them; ``['data']`` by default.
 
         Examples
         --------
@@ -186,12 +181,7 @@ class OneInputOneOutput:
         return ["data"]
 
     def list_outputs(self) -> list[str]:
-        """List the outputs.
-
-        Returns
-        -------
-        list of str
-            ``['output']`` unless a subclass says otherwise.
+        """List the outputs; ``['output']`` by default.
 
         Examples
         --------
@@ -431,11 +421,6 @@ def register(reg_name: str) -> Callable[[Class], Class]:
         made from then on are of the new class, those that exist and their executors keep the old
         one.
 
-    Returns
-    -------
-    callable
-        Takes the class and returns it.
-
     Raises
     ------
     ArgumentTypeError
@@ -507,12 +492,7 @@ def _check_definition(name, cls):
 
 
 def get_all_registered_operators() -> list[str]:
-    """List the names of all operators, built-in and registered, aliases too.
-
-    Returns
-    -------
-    list of str
-        Sorted.
+    """List the names of all operators, built-in and registered, aliases too, sorted.
 
     Examples
     --------

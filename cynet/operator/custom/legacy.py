@@ -165,11 +165,6 @@ class PythonOp(OneInputOneOutput):
     def need_top_grad(self) -> bool:
         """Return whether backward needs the gradients of the outputs.
 
-        Returns
-        -------
-        bool
-            What ``__init__`` was given.
-
         Examples
         --------
         >>> mx.operator.NumpyOp(need_top_grad=False).need_top_grad()

@@ -190,11 +190,6 @@ def from_hugging_face(
         BERT: a new classifier of so many classes, whose weights are drawn, in place of that of the
         file.
 
-    Returns
-    -------
-    GPT2 or BERT
-        The network.
-
     Raises
     ------
     MissingFileError
