@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING
 
 from .base.errors import ArgumentError, ArgumentTypeError, FormatError, UndefinedError, shown
-from .base.guard import guarded
+from .base.guard import Guarded, guarded
 from .base.kinds import RISING, Kind, count, number, word
 from .base.reprs import SettingsRepr
 
@@ -19,8 +19,7 @@ _FACTOR_KIND = Kind(lambda value: number(-1).fits(value) and value <= 1, "a numb
 _MAX_FACTORS = 1000  # limit of factors multiplied one by one; more become a power
 
 
-@guarded
-class LRScheduler(SettingsRepr):
+class LRScheduler(Guarded, SettingsRepr):
     """A learning rate that depends on the number of updates, with an optional warm-up.
 
     One thread at a time uses it (docs/guide/threads.md).
@@ -112,7 +111,6 @@ class LRScheduler(SettingsRepr):
         raise UndefinedError(f"{type(self).__name__} defines no __call__")
 
 
-@guarded
 class FactorScheduler(LRScheduler):
     """The rate is multiplied by `factor` after every `step` updates.
 
@@ -193,7 +191,6 @@ class FactorScheduler(LRScheduler):
                 _log_change(num_update, self.base_lr)
 
 
-@guarded
 class MultiFactorScheduler(LRScheduler):
     """The rate is multiplied by `factor` after each of the listed update counts.
 
@@ -303,7 +300,6 @@ class _Decay(LRScheduler):
         return self.base_lr
 
 
-@guarded
 class PolyScheduler(_Decay):
     """The rate falls as ``(1 - progress) ** pwr`` from `base_lr` to `final_lr`.
 
@@ -346,7 +342,6 @@ class PolyScheduler(_Decay):
         return (1 - progress) ** self.power
 
 
-@guarded
 class CosineScheduler(_Decay):
     """The rate falls along half a cosine wave from `base_lr` to `final_lr`.
 
@@ -381,7 +376,6 @@ class CosineScheduler(_Decay):
         return (1 + math.cos(math.pi * progress)) / 2
 
 
-@guarded
 class OneCycleScheduler(LRScheduler):
     """One rise from a low rate to `max_lr` and one fall far below it, as Smith's 1cycle policy.
 
@@ -467,7 +461,6 @@ class OneCycleScheduler(LRScheduler):
         return start + (end - start) * progress
 
 
-@guarded
 class CyclicScheduler(LRScheduler):
     """The rate rises from `base_lr` to `max_lr` and falls back, again and again.
 

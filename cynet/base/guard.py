@@ -13,7 +13,7 @@ import struct
 import sys
 import types
 import zlib
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 from .errors import (
     ArgumentError,
@@ -69,7 +69,8 @@ PER_BATCH = (
     *("prepare", "get_outputs", "next", "iter_next", "getdata", "getlabel", "getpad", "getindex"),
     *("__next__", "__iter__"),
 )
-_OWN_PACKAGES = {__name__.partition(".")[0], "numpy", *sys.stdlib_module_names}
+_PACKAGE = __name__.partition(".")[0]
+_OWN_PACKAGES = {_PACKAGE, "numpy", *sys.stdlib_module_names}
 _OWN_PACKAGES -= {"__main__"}
 _PARAMETER = re.compile(r"^[ ]*(\w[\w, *]*) : (.+)$", re.M)
 _UNEXPECTED_PATTERN = re.compile(r"unexpected keyword argument '(\w+)'")
@@ -125,7 +126,27 @@ def guarded(target=None, *, but=()):
     return target
 
 
+class Guarded:
+    """Base of families whose public classes are guarded when they are made; users' classes are not.
+
+    Attributes
+    ----------
+    _unguarded : tuple of str
+        Methods that are left as they are.
+    """
+
+    __slots__ = ()
+    _unguarded: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__module__.partition(".")[0] == _PACKAGE and not cls.__name__.startswith("_"):
+            guarded(cls, but=cls._unguarded)
+
+
 def _guard_function(function):
+    if hasattr(function, "unguarded"):  # guarded already
+        return function
     if inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)
@@ -154,6 +175,7 @@ def _guard_function(function):
                     raise
                 raise refused from error
 
+    call.unguarded = function
     return call
 
 

@@ -19,7 +19,6 @@ __all__ = ["CenterCropAug", "CreateAugmenter", "ForceResizeAug", "HorizontalFlip
 __all__ += ["RandomCropAug", "RandomSizedCropAug", "ResizeAug"]
 
 
-@guarded
 class ResizeAug(Augmenter):
     """The shorter side `size`: see :func:`resize_short`.
 
@@ -45,7 +44,6 @@ class ResizeAug(Augmenter):
         return resize_image(array, width, height, choose_interpolation(self.interp, sizes))
 
 
-@guarded
 class ForceResizeAug(Augmenter):
     """Resize an image to (width, height), whatever the ratio of its sides.
 
@@ -64,7 +62,6 @@ class ForceResizeAug(Augmenter):
         return resize_image(array, *self.size, choose_interpolation(self.interp, sizes))
 
 
-@guarded
 class RandomCropAug(Augmenter):
     """A crop anywhere: see :func:`random_crop`.
 
@@ -82,7 +79,6 @@ class RandomCropAug(Augmenter):
         return crop(array, *random_box(array, self.size), self.size, self.interp)
 
 
-@guarded
 class RandomSizedCropAug(Augmenter):
     """A crop of random area and ratio of sides: see :func:`random_size_crop`.
 
@@ -111,7 +107,6 @@ class RandomSizedCropAug(Augmenter):
         return crop(array, *box, self.size, self.interp)
 
 
-@guarded
 class CenterCropAug(Augmenter):
     """The crop in the middle: see :func:`center_crop`.
 
@@ -131,7 +126,6 @@ class CenterCropAug(Augmenter):
         return crop(array, *center_box(array, self.size), self.size, self.interp)
 
 
-@guarded
 class HorizontalFlipAug(Augmenter):
     """Mirrors left and right with probability `p`.
 

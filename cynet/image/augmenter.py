@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import UndefinedError
-from ..base.guard import guarded
+from ..base.guard import Guarded
 from ..ndarray import NDArray
 from .geometry import make_image, pixels
 
@@ -34,8 +34,7 @@ def in_dtype_of(array, source):
     return array.clip(limits.min, limits.max).astype(source.dtype)
 
 
-@guarded
-class Augmenter:
+class Augmenter(Guarded):
     """A function of an image (H, W, C); a subclass defines ``__call__``.
 
     Those of this package define ``apply``, which takes and gives a NumPy array, instead.
@@ -105,7 +104,6 @@ def apply_augmenter(augmenter, array):
     return pixels(augmenter(make_image(array)))
 
 
-@guarded
 class SequentialAug(Augmenter):
     """Augmenters one after the other.
 
@@ -135,7 +133,6 @@ class SequentialAug(Augmenter):
         return array
 
 
-@guarded
 class RandomOrderAug(SequentialAug):
     """Augmenters in an order that is drawn anew for each image.
 

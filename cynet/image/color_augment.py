@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, shown
-from ..base.guard import guarded
 from ..ndarray import NDArray
 from .augmenter import Augmenter, RandomOrderAug, in_dtype_of, to_json_value
 from .geometry import color_normalize
@@ -28,7 +27,6 @@ _EIGENVALUES = [55.46, 4.794, 1.148]
 _EIGENVECTORS = [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
 
 
-@guarded
 class BrightnessJitterAug(Augmenter):
     """Pixels times a number from 1 - `brightness` to 1 + `brightness`.
 
@@ -54,7 +52,6 @@ class BrightnessJitterAug(Augmenter):
         return in_dtype_of(array * np.float32(alpha), array)
 
 
-@guarded
 class ContrastJitterAug(Augmenter):
     """Pixels moved to or from the image's mean gray, by a part of up to `contrast`.
 
@@ -84,7 +81,6 @@ class ContrastJitterAug(Augmenter):
         return in_dtype_of(array * np.float32(alpha) + np.float32(mean), array)
 
 
-@guarded
 class SaturationJitterAug(Augmenter):
     """Pixels moved to or from their gray, by a part of up to `saturation`.
 
@@ -114,7 +110,6 @@ class SaturationJitterAug(Augmenter):
         return in_dtype_of(array * np.float32(alpha) + grey, array)
 
 
-@guarded
 class HueJitterAug(Augmenter):
     """Colors turned by up to `hue` of half a circle.
 
@@ -149,7 +144,6 @@ class HueJitterAug(Augmenter):
         return in_dtype_of(array @ matrix.astype(np.float32), array)
 
 
-@guarded
 class ColorJitterAug(RandomOrderAug):
     """Brightness, contrast and saturation in random order; changes with range 0 are left out.
 
@@ -182,7 +176,6 @@ class ColorJitterAug(RandomOrderAug):
         super().__init__(ts)
 
 
-@guarded
 class LightingAug(Augmenter):
     """Noise along the principal components of colors; it is drawn from ``numpy.random``.
 
@@ -213,7 +206,6 @@ class LightingAug(Augmenter):
         return in_dtype_of(array + shift.astype(np.float32), array)
 
 
-@guarded
 class ColorNormalizeAug(Augmenter):
     """``(image - mean) / std``; either may be None.
 
@@ -244,7 +236,6 @@ class ColorNormalizeAug(Augmenter):
         return color_normalize(array, *self._channel_values)
 
 
-@guarded
 class RandomGrayAug(Augmenter):
     """Without colors, in as many channels, with probability `p`.
 
@@ -270,7 +261,6 @@ class RandomGrayAug(Augmenter):
         return in_dtype_of(array @ self._matrix, array) if random.random() < self.p else array
 
 
-@guarded
 class CastAug(Augmenter):
     """Another dtype.
 

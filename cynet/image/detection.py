@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown
-from ..base.guard import guarded
+from ..base.guard import Guarded, guarded
 from ..base.opencv import cv
 from .augment import ForceResizeAug, ResizeAug, checked_shape
 from .augmenter import Augmenter, apply_augmenter, to_json_value
@@ -30,8 +30,7 @@ __all__ += ["DetHorizontalFlipAug", "DetRandomCropAug", "DetRandomPadAug", "DetR
 _MIN_PIXELS = 2  # pixels of a crop, of an object in it, and of a border on each axis
 
 
-@guarded
-class DetAugmenter:
+class DetAugmenter(Guarded):
     """A function of an image (H, W, C) and its boxes; a subclass defines ``__call__``.
 
     A label's rows are (class, xmin, ymin, xmax, ymax, ...), with places from 0 to 1. The augmenters
@@ -112,7 +111,6 @@ def applied_with_boxes(augmenter, array, label):
     return pixels(out), label
 
 
-@guarded
 class DetBorrowAug(DetAugmenter):
     """An augmenter that leaves every box where it is.
 
@@ -149,7 +147,6 @@ class DetBorrowAug(DetAugmenter):
         return apply_augmenter(self.augmenter, array), label
 
 
-@guarded
 class DetRandomSelectAug(DetAugmenter):
     """One of several augmenters, or none.
 
@@ -195,7 +192,6 @@ class DetRandomSelectAug(DetAugmenter):
         return applied_with_boxes(order[0], array, label)
 
 
-@guarded
 class DetHorizontalFlipAug(DetAugmenter):
     """Mirrors image and boxes with probability `p`.
 
@@ -235,7 +231,6 @@ def _check_pair(what, given):
     return tuple(given)
 
 
-@guarded
 class DetRandomCropAug(DetAugmenter):
     """A crop that covers enough of the objects in it; others lose their boxes.
 
@@ -344,7 +339,6 @@ class DetRandomCropAug(DetAugmenter):
         return out[stays] if stays.any() else None
 
 
-@guarded
 class DetRandomPadAug(DetAugmenter):
     """A border of one color around the image, which makes objects smaller.
 

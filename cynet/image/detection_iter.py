@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, CynetError, FormatError, ShapeError, shown
-from ..base.guard import PER_BATCH, guarded
 from ..base.opencv import cv
 from ..io import DataDesc
 from .augment import checked_shape
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["ImageDetIter"]
 
 
-@guarded(but=PER_BATCH)
 class ImageDetIter(ImageIter):
     """Batches of images with boxes.
 

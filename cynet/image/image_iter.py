@@ -23,7 +23,6 @@ from ..base.errors import (
     with_message,
 )
 from ..base.files import read_file
-from ..base.guard import PER_BATCH, guarded
 from ..base.overrides import overridden_methods
 from ..io import DataBatch, DataDesc, DataIter
 from ..io.positions import check_keys, read_position, read_rows
@@ -49,7 +48,6 @@ _HANDLES = ("pad", "discard", "roll_over")
 HOOKS = ("imdecode", "check_valid_image", "augmentation_transform", "postprocess_data")
 
 
-@guarded(but=PER_BATCH)
 class ImageIter(DataIter):
     """Batches of images, decoded and augmented one by one.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ..base.errors import ArgumentError, CynetError, FormatError, with_message
-from ..base.guard import PER_BATCH, guarded
 from .box_augment import BoxAugmenter
 from .boxes import split_label, with_area
 from .record_batches import RecordBatches
@@ -68,7 +67,6 @@ class BoxBatches(RecordBatches):
         row[_HEADER_NUMBERS + len(numbers) :] = self._o["label_pad_value"]
 
 
-@guarded(but=PER_BATCH)
 class ImageDetRecordIter(ImageRecordIter):
     """Batches of images with boxes from a file of records, as :class:`ImageRecordIter` makes them.
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
-from ..base.guard import PER_BATCH, guarded
 from ..io import DataDesc, MXDataIter
 from ..io.positions import check_count, check_keys, read_position
 from .mean_image import make_mean
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from ..typing import NDArray, NumpyArray
 
 
-@guarded(but=PER_BATCH)
 class ImageRecordIter(MXDataIter):
     """Batches of images from a file of records: read, decoded, augmented and put into batches by
     threads, ahead of their use.

@@ -20,7 +20,7 @@ from ..base.errors import (
     UndefinedError,
     shown,
 )
-from ..base.guard import guarded
+from ..base.guard import Guarded, guarded
 from ..base.kinds import call_with, read_json
 from ..base.reprs import SettingsRepr
 from ..registry import Registry
@@ -176,8 +176,7 @@ class InitDesc(str):
         return desc
 
 
-@guarded
-class Initializer(SettingsRepr):
+class Initializer(Guarded, SettingsRepr):
     """Base of initializers: ``initializer(InitDesc(name), array)`` fills the array.
 
     An attribute ``__init__`` of the parameter names the initializer to use instead. Else the end of

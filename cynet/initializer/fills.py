@@ -10,7 +10,6 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, ShapeError, shown
-from ..base.guard import guarded
 
 if TYPE_CHECKING:
     pass
@@ -22,7 +21,6 @@ __all__ = ["Constant", "MSRAPrelu", "Normal", "One", "Orthogonal", "Uniform", "X
 
 @register
 @alias("zeros")
-@guarded
 class Zero(Initializer):
     """Weights become 0.
 
@@ -45,7 +43,6 @@ class Zero(Initializer):
 
 @register
 @alias("ones")
-@guarded
 class One(Initializer):
     """Weights become 1.
 
@@ -67,7 +64,6 @@ class One(Initializer):
 
 
 @register
-@guarded
 class Constant(Initializer):
     """Weights become `value`, a number or an array of their shape.
 
@@ -108,7 +104,6 @@ class Constant(Initializer):
 
 
 @register
-@guarded
 class Uniform(Initializer):
     """Weights are drawn evenly from ``[-scale, scale)``.
 
@@ -134,7 +129,6 @@ class Uniform(Initializer):
 
 
 @register
-@guarded
 class Normal(Initializer):
     """Weights are drawn from a normal distribution of mean 0 and standard deviation `sigma`.
 
@@ -161,7 +155,6 @@ class Normal(Initializer):
 
 
 @register
-@guarded
 class Orthogonal(Initializer):
     """Orthogonal rows of the weight matrix (or columns, if these are fewer).
 
@@ -205,7 +198,6 @@ class Orthogonal(Initializer):
 
 
 @register
-@guarded
 class Xavier(Initializer):
     """Weights are drawn so that signals keep their size from layer to layer.
 
@@ -266,7 +258,6 @@ class Xavier(Initializer):
 
 
 @register
-@guarded
 class MSRAPrelu(Xavier):
     """Xavier with the width that suits (leaky) rectifiers: magnitude ``2 / (1 + slope**2)``.
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..base.errors import ArgumentError
-from ..base.guard import guarded
 
 if TYPE_CHECKING:
     from ..typing import InitializerLike
@@ -20,7 +19,6 @@ __all__ = ["Bilinear", "FusedRNN", "LSTMBias"]
 
 
 @register
-@guarded
 class Bilinear(Initializer):
     """Weights of a Deconvolution for bilinear upsampling.
 
@@ -50,7 +48,6 @@ def _bilinear_weights(extent, width):
 
 
 @register
-@guarded
 class LSTMBias(Initializer):
     """Biases of an LSTM cell: 0, and `forget_bias` for the forget gate (second quarter).
 
@@ -79,7 +76,6 @@ class LSTMBias(Initializer):
 
 
 @register
-@guarded
 class FusedRNN(Initializer):
     """The one array of parameters of the operator RNN, its parts by another initializer.
 

@@ -17,7 +17,6 @@ from ..base.errors import (
     shown,
     warn_user,
 )
-from ..base.guard import PER_BATCH, guarded
 from ..ndarray import NDArray, array
 from ..ndarray.sparse.convert import picked_rows
 from .base import DataBatch, DataDesc, DataIter
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 _LAST_BATCH = ("pad", "discard", "roll_over")
 
 
-@guarded(but=PER_BATCH)
 class NDArrayIter(DataIter):
     """Batches of arrays in memory.
 

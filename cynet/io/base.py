@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..base.errors import ArgumentTypeError
-from ..base.guard import PER_BATCH, guarded
+from ..base.guard import PER_BATCH, Guarded, guarded
 from ..base.reprs import ReprMixin
 from ..engine.trace import Span
 
@@ -165,8 +165,7 @@ class DataBatch:
         return f"{type(self).__name__}: data shapes: {data} label shapes: {label}"
 
 
-@guarded(but=PER_BATCH)
-class DataIter(ReprMixin):
+class DataIter(Guarded, ReprMixin):
     """Base of iterators over batches.
 
     One thread at a time uses an iterator (docs/guide/threads.md).
@@ -197,6 +196,8 @@ class DataIter(ReprMixin):
     >>> squares.next().data[0].asnumpy()
     array([0., 1.], dtype=float32)
     """
+
+    _unguarded = PER_BATCH
 
     if TYPE_CHECKING:
 

@@ -15,7 +15,6 @@ import numpy as np
 from ..base.dtype import dtype_flag, numpy_dtype
 from ..base.errors import ArgumentError, CynetError, FormatError, ShapeError, shown
 from ..base.files import file_name
-from ..base.guard import PER_BATCH, guarded
 from ..base.kinds import to_index
 from .rows_iter import RowsIter, checked_batch_size, checked_flag, checked_shape
 from .unpack import expected_packer, read_unpacked
@@ -35,7 +34,6 @@ _MAX_FREE = 64 << 20
 _MAX_TIMES = 200
 
 
-@guarded(but=PER_BATCH)
 class CSVIter(RowsIter):
     r"""Batches from CSV files, one example a line.
 

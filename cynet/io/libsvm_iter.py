@@ -9,7 +9,6 @@ import numpy as np
 
 from ..base.errors import FormatError, ShapeError, shown
 from ..base.files import file_name, open_for_reading
-from ..base.guard import PER_BATCH, guarded
 from ..ndarray.sparse import csr_matrix
 from .rows_iter import (
     RowsIter,
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from ..typing import DTypeLike, FileName, ShapeLike
 
 
-@guarded(but=PER_BATCH)
 class LibSVMIter(RowsIter):
     r"""Batches from LibSVM's format, one example a line: ``label index:value index:value ...`` with
     indices from 0. Data are csr matrices, and so are labels of a file of their own.

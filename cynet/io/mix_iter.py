@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
-from ..base.guard import guarded
 from .base import DataBatch, DataDesc, DataIter
 from .wrappers import _check_around, _check_resumable, _inner_state, _outer_state, _Wrapper
 
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@guarded(but=("next", "iter_next"))
 class MixIter(_Wrapper):
     """The batches of an iterator of one data and one label array, mixed: ``Module.fit`` with MixUp
     or CutMix.

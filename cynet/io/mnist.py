@@ -11,7 +11,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, FormatError, ShapeError, shown
 from ..base.files import file_name
-from ..base.guard import PER_BATCH, guarded
+from ..base.guard import guarded
 from ..ndarray import array
 from .base import DataDesc
 from .rows_iter import (
@@ -94,7 +94,6 @@ def _read(file, name, size):
     return np.frombuffer(content, dtype).reshape(shape)
 
 
-@guarded(but=PER_BATCH)
 class MNISTIter(RowsIter):
     """Batches of MNIST from IDX files; a last batch that is not full is left out.
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.errors import ArgumentTypeError, StateError, shown
-from ..base.guard import PER_BATCH, guarded
 from .base import DataBatch, DataIter
 
 
-@guarded(but=PER_BATCH)
 class MXDataIter(DataIter):
     r"""Base of the iterators over files: of CSV, LibSVM, MNIST and records of images.
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
-from ..base.guard import PER_BATCH, guarded
 from ..ndarray import NDArray, array
 from ..ndarray.sparse.convert import picked_rows
 from .base import DataDesc
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 _MAX_COLUMNS = 1 << 31
 
 
-@guarded(but=PER_BATCH)
 class RowsIter(MXDataIter):
     """Batches of rows of two arrays.
 

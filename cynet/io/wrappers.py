@@ -100,7 +100,6 @@ class _Wrapper(DataIter):
         return self.current_batch.pad
 
 
-@guarded(but=("next", "iter_next"))
 class ResizeIter(_Wrapper):
     """Gives `size` batches an epoch, starting the inner iterator over as often as needed.
 
@@ -235,7 +234,6 @@ _END_MARK = object()
 _POLL_SECONDS = 1.0  # seconds between two looks whether the thread lives
 
 
-@guarded(but=("next", "iter_next"))
 class PrefetchingIter(_Wrapper):
     """Prepares the next batch of one or more iterators in threads while the current one is used.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, UndefinedError, shown
-from ..base.guard import guarded
+from ..base.guard import Guarded, guarded
 from ..base.kinds import call_with, read_json
 from ..base.reprs import SettingsRepr
 from ..registry import Registry
@@ -199,8 +199,7 @@ def to_numpy(array: Any) -> NumpyArray:
     return array.asnumpy() if hasattr(array, "asnumpy") else np.asarray(array)
 
 
-@guarded(but=("update_dict",))
-class EvalMetric(SettingsRepr):
+class EvalMetric(Guarded, SettingsRepr):
     """A running mean over labels and predictions.
 
     One thread at a time uses a metric (docs/guide/threads.md). Two means are kept: the *local* one
@@ -227,6 +226,8 @@ class EvalMetric(SettingsRepr):
     >>> mean.get()
     ('mean', 2.0)
     """
+
+    _unguarded = ("update_dict",)
 
     def __init__(
         self,

@@ -84,7 +84,6 @@ class _Counted(EvalMetric):
 
 @register
 @alias("confusion_matrix")
-@guarded
 class ConfusionMatrix(_Counted):
     """Counts how often each class was taken for each; the figure is the share of right predictions.
 
@@ -150,7 +149,6 @@ class _Averaged(_Counted):
 
 
 @register
-@guarded
 class Precision(_Averaged):
     """The share of the predictions of a class that are right.
 
@@ -186,7 +184,6 @@ class Precision(_Averaged):
 
 
 @register
-@guarded
 class Recall(_Averaged):
     """The share of the examples of a class that are predicted as it.
 
@@ -222,7 +219,6 @@ class Recall(_Averaged):
 
 @register
 @alias("miou")
-@guarded
 class MeanIoU(_Counted):
     """Intersection over union of what is labelled as a class and predicted as it: of pixels, mean
     over the classes that occurred.
@@ -291,7 +287,6 @@ def _recall_per_class(counts):
 
 @register
 @alias("roc_auc")
-@guarded
 class AUC(EvalMetric):
     """Area under the ROC curve of two classes: how often a 1 has a higher score than a 0.
 

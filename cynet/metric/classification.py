@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 @register
 @alias("acc")
-@guarded
 class Accuracy(EvalMetric):
     """The share of predictions whose largest entry along `axis` is at the label.
 
@@ -84,7 +83,6 @@ def _are_distributions(label, axis):
 
 @register
 @alias("top_k_accuracy", "top_k_acc")
-@guarded
 class TopKAccuracy(EvalMetric):
     """The share of predictions that have the label among their `top_k` largest entries.
 
@@ -250,7 +248,6 @@ class _Binary(EvalMetric):
 
 
 @register
-@guarded
 class F1(_Binary):
     """The harmonic mean of precision and recall of class 1.
 
@@ -282,7 +279,6 @@ class F1(_Binary):
 
 
 @register
-@guarded
 class MCC(_Binary):
     """Matthews correlation of two classes: 1 for perfect, 0 for chance, -1 for always wrong.
 
@@ -322,7 +318,6 @@ class MCC(_Binary):
 
 
 @register
-@guarded
 class PCC(EvalMetric):
     """Pearson correlation of labels and predicted classes, any number of classes.
 

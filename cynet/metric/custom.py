@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 @register
-@guarded
 class CustomMetric(EvalMetric):
     """A metric computed by a function on NumPy arrays.
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..base.errors import ArgumentError, ShapeError, shown
-from ..base.guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 
 if TYPE_CHECKING:
@@ -43,7 +42,6 @@ def _pairwise_iou(found, boxes):
 
 @register
 @alias("map")
-@guarded
 class MeanAveragePrecision(EvalMetric):
     """Mean over classes of the precision of found boxes, averaged over recall.
 

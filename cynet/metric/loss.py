@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..base.guard import guarded
 from .base import EvalMetric, register, to_numpy
 
 if TYPE_CHECKING:
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
 
 
 @register
-@guarded
 class Loss(EvalMetric):
     """The mean of all entries of the outputs; labels play no part.
 
@@ -40,7 +38,6 @@ class Loss(EvalMetric):
 
 
 @register
-@guarded
 class Torch(Loss):
     """:class:`Loss` under the name that outputs of Torch criteria have.
 
@@ -62,7 +59,6 @@ class Torch(Loss):
 
 
 @register
-@guarded
 class Caffe(Loss):
     """:class:`Loss` under the name that outputs of Caffe criteria have.
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import ArgumentError, ShapeError, shown
-from ..base.guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 from .summed import _Summed
 
@@ -44,7 +43,6 @@ def _entry_at_label(name, rows, labels):
 
 @register
 @alias("ce", "cross-entropy", "log_loss")
-@guarded
 class CrossEntropy(EvalMetric):
     """The mean of ``-log(probability of the label + eps)``; of labels that are distributions, the
     mean of ``-sum(label * log(probability + eps))``.
@@ -89,7 +87,6 @@ class CrossEntropy(EvalMetric):
 
 @register
 @alias("nll_loss", "nll-loss")
-@guarded
 class NegativeLogLikelihood(CrossEntropy):
     """The same figure as :class:`CrossEntropy` under its other name.
 
@@ -118,7 +115,6 @@ class NegativeLogLikelihood(CrossEntropy):
 
 
 @register
-@guarded
 class Perplexity(EvalMetric):
     """``exp`` of the mean negative log-probability of the labels.
 
@@ -175,7 +171,6 @@ class Perplexity(EvalMetric):
 
 @register
 @alias("ece")
-@guarded
 class CalibrationError(_Summed):
     """Expected calibration error: how far confidence lies from accuracy.
 

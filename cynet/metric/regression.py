@@ -47,7 +47,6 @@ class _Error(EvalMetric):
 
 
 @register
-@guarded
 class MAE(_Error):
     """The mean absolute error.
 
@@ -69,7 +68,6 @@ class MAE(_Error):
 
 
 @register
-@guarded
 class MSE(_Error):
     """The mean squared error.
 
@@ -91,7 +89,6 @@ class MSE(_Error):
 
 
 @register
-@guarded
 class RMSE(_Error):
     """The mean over batches of the root of the batch's mean squared error.
 
@@ -117,7 +114,6 @@ class RMSE(_Error):
 
 @register
 @alias("r2_score")
-@guarded
 class R2(_Summed):
     """The share of the labels' variance that predictions explain: 1 is best, 0 is the mean's.
 
@@ -180,7 +176,6 @@ class R2(_Summed):
 
 @register
 @alias("pearsonr")
-@guarded
 class PearsonCorrelation(EvalMetric):
     """Pearson correlation of labels and predictions.
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
-from ..base.guard import guarded
 from .base import alias, register, to_numpy
 from .summed import _Summed
 
@@ -42,7 +41,6 @@ def _sentence_pairs(name, labels, preds):
 
 @register
 @alias("wer")
-@guarded
 class WordErrorRate(_Summed):
     """Words to insert, delete and replace until a text is the reference, for each of its words.
 
@@ -86,7 +84,6 @@ def _edit_distance(one, other):
 
 
 @register
-@guarded
 class BLEU(_Summed):
     """How many runs of 1 to 4 words of translations stand in their references, over all texts.
 

@@ -18,7 +18,6 @@ from ..base.errors import (
     counted,
     shown,
 )
-from ..base.guard import PER_BATCH, guarded
 from ..base.kinds import check_numbers
 from ..base.legacy import _as_list as _as_list  # scripts import _as_list from here
 from ..base.reprs import ReprMixin
@@ -88,7 +87,6 @@ _LEADS_TO = {
 }
 
 
-@guarded(but=PER_BATCH)
 class BaseModule(ReprMixin, Interface):
     """A computation that can be trained.
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import symbol as sym
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
-from ..base.guard import PER_BATCH, guarded
 from ..base.kinds import check_flag
 from ..executor.plan_cache import PlanCache
 from ..io.checkpoint import checked_prefix, load_params, save_checkpoint, states_of
@@ -62,7 +61,6 @@ class Bucket:
         return self.module._exec_group.kept
 
 
-@guarded(but=PER_BATCH)
 class BucketingModule(BaseModule):
     """Modules that share parameters, chosen by the batch's ``bucket_key``.
 

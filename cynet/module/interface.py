@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, UndefinedError
-from ..base.guard import PER_BATCH, guarded
+from ..base.guard import PER_BATCH, Guarded
 from ..initializer import Uniform
 from ..io.checkpoint import read_params, save_params
 
@@ -34,9 +34,10 @@ if TYPE_CHECKING:
 DEFAULT_INITIALIZER = Uniform(0.01)
 
 
-@guarded(but=PER_BATCH)
-class Interface:
+class Interface(Guarded):
     """The methods of a module: those that a subclass must define, and those that it may inherit."""
+
+    _unguarded = PER_BATCH
 
     def _undefined_error(self, name):
         return UndefinedError(f"{type(self).__name__} defines no {name}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import ndarray as nd
 from .. import optimizer as opt
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, listed, shown, warn_user
-from ..base.guard import PER_BATCH, guarded, refuse
+from ..base.guard import refuse
 from ..base.kinds import check_flag
 from ..context import cpu, read_context
 from ..engine.trace import Span
@@ -54,7 +54,6 @@ _UPDATE = Span("update", "training")
 _NUMBERS = re.compile(r"\d+")
 
 
-@guarded(but=PER_BATCH)
 class Module(Optimization, BaseModule):
     """A Symbol with parameters.
 

@@ -9,7 +9,6 @@ import numpy as np
 from .. import ndarray as nd
 from .._core.sparse_kind import dense_of
 from ..base.errors import ArgumentError, shown
-from ..base.guard import guarded
 from ..base.kinds import FLAG, number
 from .base import Optimizer, register
 
@@ -23,7 +22,6 @@ def _root_mean_square(array):
 
 
 @register
-@guarded
 class Adafactor(Optimizer):
     """Steps along gradients over the root of their mean square; for a weight with two axes or more
     only the means of rows and of columns are stored.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..base.guard import guarded
 from ..base.kinds import FLAG, number
 from .base import register, zeros_like
 from .fused import FusedOptimizer
@@ -20,7 +19,6 @@ _FTRL_RATE = 0.1
 
 
 @register
-@guarded
 class Adam(FusedOptimizer):
     """Steps along the mean of gradients over the root of their mean square.
 
@@ -82,7 +80,6 @@ class Adam(FusedOptimizer):
 
 
 @register
-@guarded
 class AdamW(FusedOptimizer):
     """Adam with weight decay apart from the gradient: ``weight -= lr * (step + wd * weight)``.
 
@@ -140,7 +137,6 @@ class AdamW(FusedOptimizer):
 
 
 @register
-@guarded
 class Adamax(FusedOptimizer):
     """Adam with the largest gradient so far in place of the mean square.
 
@@ -178,7 +174,6 @@ class Adamax(FusedOptimizer):
 
 
 @register
-@guarded
 class Nadam(FusedOptimizer):
     """Adam with Nesterov's momentum, whose strength follows a schedule.
 
@@ -247,7 +242,6 @@ class Nadam(FusedOptimizer):
 
 
 @register
-@guarded
 class FTML(FusedOptimizer):
     """Follow the moving leader. Zheng and Kwok, ICML 2017.
 
@@ -284,7 +278,6 @@ class FTML(FusedOptimizer):
 
 
 @register
-@guarded
 class AdaGrad(FusedOptimizer):
     """Steps along the gradient over the root of the sum of its squares so far.
 
@@ -316,7 +309,6 @@ class AdaGrad(FusedOptimizer):
 
 
 @register
-@guarded
 class AdaDelta(FusedOptimizer):
     """Steps whose size comes from earlier steps and gradients, without a learning rate.
 
@@ -353,7 +345,6 @@ class AdaDelta(FusedOptimizer):
 
 
 @register
-@guarded
 class RMSProp(FusedOptimizer):
     """Steps along the gradient over the root of the mean of its squares.
 
@@ -421,7 +412,6 @@ class RMSProp(FusedOptimizer):
 
 
 @register
-@guarded
 class Ftrl(FusedOptimizer):
     """Follow the regularized leader: weights that matter little become exactly 0.
 

@@ -96,7 +96,6 @@ def create(name: str, **kwargs: Any) -> Optimizer:
     return OPTIMIZERS.get(name)(**kwargs)
 
 
-@guarded(but=("joined_update",))
 class Optimizer(ShownOptimizer):
     """Base of optimizers.
 

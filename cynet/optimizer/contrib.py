@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from .. import ndarray as nd
 from .._core.put_rows import put_rows
 from ..base.errors import ArgumentError, ShapeError
-from ..base.guard import guarded
 from ..base.kinds import number
 from ..ndarray.sparse.convert import all_rows, take_rows
 from .base import Optimizer, register
@@ -19,7 +18,6 @@ __all__ = ["GroupAdaGrad"]
 
 
 @register
-@guarded
 class GroupAdaGrad(Optimizer):
     """AdaGrad with one step size for each row of a weight, as for the rows of an Embedding.
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from .._core.sparse_kind import dense_of
 from ..base.dtype import is_narrow
 from ..base.errors import UndefinedError
-from ..base.guard import guarded
 from ..ndarray import zeros_like
 from ..ndarray.sparse.convert import all_rows, dense_to_change
 from ..ndarray.sparse.through_host import update_by_rows
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from ..typing import NDArray, State
 
 
-@guarded(but=("joined_update",))
 class FusedOptimizer(Optimizer):
     """Base of optimizers that compute their step natively, all weights of a call together.
 

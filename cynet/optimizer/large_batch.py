@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from .. import ndarray as nd
 from ..base.dtype import is_narrow
 from ..base.errors import ArgumentError, shown
-from ..base.guard import guarded
 from ..base.kinds import FLAG, Kind, count, number, word
 from .base import register, zeros_like
 from .fused import FusedOptimizer
@@ -38,7 +37,6 @@ def _scale_array(array, factor):
 
 
 @register
-@guarded
 class LAMB(FusedOptimizer):
     """Adam whose step has a length in proportion to the norm of the weight.
 
@@ -132,7 +130,6 @@ class LAMB(FusedOptimizer):
 
 
 @register
-@guarded
 class LARS(FusedOptimizer):
     """SGD whose learning rate for each weight, except biases, gammas and betas, is proportional to
     the norm of the weight over that of its gradient.
@@ -242,7 +239,6 @@ class LARS(FusedOptimizer):
 
 
 @register
-@guarded
 class LBSGD(FusedOptimizer):
     """SGD for batches that are `batch_scale` small ones: gradients are summed over this many
     updates, and the learning rate rises to its multiple during warm-up.

@@ -9,7 +9,6 @@ import numpy as np
 from .. import ndarray as nd
 from .._core.sparse_kind import dense_of
 from ..base.errors import ArgumentError, shown
-from ..base.guard import guarded
 from ..base.kinds import FLAG, count, number, to_count, word
 from .base import Optimizer, register
 
@@ -32,7 +31,6 @@ def _orthogonalize(matrix, steps, epsilon):
 
 
 @register
-@guarded
 class Muon(Optimizer):
     """Momentum, orthogonalized: all directions of a weight matrix move at the same rate.
 

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from .. import ndarray as nd
-from ..base.guard import guarded
 from ..base.kinds import FLAG, number
 from .base import OPTIMIZERS, Optimizer, register, zeros_like
 from .fused import FusedOptimizer
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
 
 @register
-@guarded
 class SGD(FusedOptimizer):
     """Gradient descent, with optional momentum.
 
@@ -71,7 +69,6 @@ ccSGD = SGD  # the name in the oldest scripts
 
 
 @register
-@guarded
 class NAG(FusedOptimizer):
     """Gradient descent with Nesterov's momentum.
 
@@ -107,7 +104,6 @@ class NAG(FusedOptimizer):
 
 
 @register
-@guarded
 class Signum(FusedOptimizer):
     """Steps of constant size along the sign of the (averaged) gradient.
 
@@ -149,7 +145,6 @@ class Signum(FusedOptimizer):
 
 
 @register
-@guarded
 class Lion(FusedOptimizer):
     """Steps of constant size along the sign of a mean of gradients; it stores one array for a
     weight.
@@ -191,7 +186,6 @@ class Lion(FusedOptimizer):
 
 
 @register
-@guarded
 class SGLD(Optimizer):
     """Gradient descent with noise that samples from the posterior (Langevin dynamics).
 
@@ -228,7 +222,6 @@ class SGLD(Optimizer):
 
 
 @register
-@guarded
 class DCASGD(Optimizer):
     """Gradient descent that makes up for gradients computed at old weights.
 

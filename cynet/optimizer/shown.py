@@ -1,10 +1,13 @@
 """The text of an optimizer."""
 
+from ..base.guard import Guarded
 from ..base.reprs import SettingsRepr
 
 
-class ShownOptimizer(SettingsRepr):
+class ShownOptimizer(Guarded, SettingsRepr):
     """Shows the rate, and the numbers, flags and texts that are other than by default."""
+
+    _unguarded = ("joined_update",)
 
     def _repr_settings(self):
         found = {"learning_rate": self.learning_rate} | super()._repr_settings()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..base.guard import guarded
 from .base import Optimizer, register, zeros_like
 
 if TYPE_CHECKING:
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
 
 
 @register
-@guarded
 class Test(Optimizer):
     """Adds the rescaled gradient to the weight, and keeps the weight as state; for tests.
 

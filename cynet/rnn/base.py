@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import ndarray as nd
 from .. import symbol
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
-from ..base.guard import guarded
+from ..base.guard import Guarded, guarded
 from ..symbol import Symbol
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ class RNNParams:
         return self._params[name]
 
 
-@guarded(but=("__call__",))
-class BaseRNNCell:
+class BaseRNNCell(Guarded):
     """Base of cells: ``output, states = cell(inputs, states)`` is one step.
 
     A subclass defines ``__call__`` and ``state_info``.
@@ -128,6 +127,8 @@ class BaseRNNCell:
     >>> mx.rnn.GRUCell(4, prefix="gru_").params.get("i2h_weight")
     <Symbol gru_i2h_weight>
     """
+
+    _unguarded = ("__call__",)
 
     def __init__(self, prefix: str = "", params: RNNParams | None = None) -> None:
         self._own_params = params is None

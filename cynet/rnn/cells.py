@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from .. import symbol
-from ..base.guard import guarded
 from ..initializer import LSTMBias
 from ..symbol import Symbol
 from .base import BaseRNNCell, RNNParams
@@ -43,7 +42,6 @@ class _Gated(BaseRNNCell):
         return f"{self._prefix}t{self._counter}_"
 
 
-@guarded(but=("__call__",))
 class RNNCell(_Gated):
     """``h' = activation(W x + b + R h + d)``.
 
@@ -76,7 +74,6 @@ class RNNCell(_Gated):
         return output, [output]
 
 
-@guarded(but=("__call__",))
 class LSTMCell(_Gated):
     """A long short-term memory; gates in the order i, f, c, o.
 
@@ -139,7 +136,6 @@ def gru_output(i2h, h2h, before, activation, name):
     return symbol.elemwise_add((1.0 - update) * new, update * before, name=f"{name}out")
 
 
-@guarded(but=("__call__",))
 class GRUCell(_Gated):
     """A gated recurrent unit; gates in the order r, z, o; r multiplies the state's whole part.
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import symbol
 from ..base.errors import ArgumentError
-from ..base.guard import guarded
 from ..operator.paragraphs import with_paragraphs
 from ..symbol import Symbol
 from .base import BaseRNNCell, RNNParams
@@ -48,7 +47,6 @@ ArgumentError
 _LEAKY_RELU = functools.partial(symbol.LeakyReLU, act_type="leaky", slope=0.2)
 
 
-@guarded(but=("__call__",))
 class BaseConvRNNCell(BaseRNNCell):
     """Base of cells with convolutions of the input and of the state.
 
@@ -201,7 +199,6 @@ class _Cell(BaseConvRNNCell):
         )
 
 
-@guarded(but=("__call__",))
 class ConvRNNCell(_Cell):
     """``h' = activation(W * x + b + R * h + d)``, with convolutions; see `BaseConvRNNCell`.
 
@@ -231,7 +228,6 @@ class ConvRNNCell(_Cell):
         return output, [output]
 
 
-@guarded(but=("__call__",))
 class ConvLSTMCell(_Cell):
     """An LSTM with convolutions; gates in the order i, f, c, o; see `BaseConvRNNCell`.
 
@@ -267,7 +263,6 @@ class ConvLSTMCell(_Cell):
         return lstm_outputs(i, f, c, o, states[1], self._activation, name)
 
 
-@guarded(but=("__call__",))
 class ConvGRUCell(_Cell):
     """A GRU with convolutions; gates in the order r, z, o; see `BaseConvRNNCell`.
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from .. import ndarray as nd
 from .. import symbol
 from ..base.errors import ArgumentError, UndefinedError, shown
-from ..base.guard import guarded
 from ..initializer import FusedRNN
 from ..symbol import Symbol
 from . import packed
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from ..typing import NamedArrays
 
 
-@guarded(but=("__call__",))
 class FusedRNNCell(BaseRNNCell):
     """Layers of RNN, LSTM or GRU, one or both directions, in one operator.
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import symbol
 from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown
-from ..base.guard import guarded
 from ..symbol import Symbol
 from .base import BaseRNNCell, RNNParams, normalize_inputs
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from ..typing import NamedArrays
 
 
-@guarded(but=("__call__",))
 class DropoutCell(BaseRNNCell):
     """Dropout of the inputs, between the cells of a stack.
 
@@ -79,7 +77,6 @@ class DropoutCell(BaseRNNCell):
         return super().unroll(length, inputs, begin_state, layout, merge_outputs)
 
 
-@guarded(but=("__call__",))
 class ModifierCell(BaseRNNCell):
     """Base of cells that modify another cell; weights and states belong to that one.
 
@@ -157,7 +154,6 @@ class ModifierCell(BaseRNNCell):
         raise UndefinedError(f"{type(self).__name__} defines no __call__")
 
 
-@guarded(but=("__call__",))
 class ZoneoutCell(ModifierCell):
     """Some entries of outputs and states keep their values of the step before.
 
@@ -226,7 +222,6 @@ class ZoneoutCell(ModifierCell):
         return output, after
 
 
-@guarded(but=("__call__",))
 class ResidualCell(ModifierCell):
     """Adds the input to the output.
 

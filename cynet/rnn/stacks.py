@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import symbol
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, UndefinedError, shown
-from ..base.guard import guarded
 from ..symbol import Symbol
 from .base import BaseRNNCell, RNNParams, normalize_inputs
 
@@ -63,7 +62,6 @@ class _Stack(BaseRNNCell):
         return args
 
 
-@guarded(but=("__call__",))
 class SequentialRNNCell(_Stack):
     """Cells on top of each other.
 
@@ -125,7 +123,6 @@ class SequentialRNNCell(_Stack):
         return inputs, after
 
 
-@guarded(but=("__call__",))
 class BidirectionalCell(_Stack):
     """Two cells, one from the front and one from the back; their outputs are joined.
 

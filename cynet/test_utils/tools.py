@@ -139,7 +139,6 @@ def discard_stderr() -> Any:
         os.close(saved)
 
 
-@guarded
 class DummyIter(DataIter):
     """Repeats the first batch of an iterator for ever, to time the other parts of a training.
 

@@ -15,7 +15,7 @@ from cynet.base.errors import (
     MissingFileError,
     UndefinedError,
 )
-from cynet.base.guard import describe_call, guarded
+from cynet.base.guard import Guarded, describe_call, guarded
 
 RAISED = [
     (TypeError("no"), ArgumentTypeError),
@@ -118,6 +118,40 @@ class Base:
     for method in (thing.fast, thing._hidden):
         with pytest.raises(ValueError, match="^no$") as caught:
             method()
+        assert not isinstance(caught.value, CynetError)
+
+
+def test_families():
+    """Public classes of cynet below Guarded are guarded, once; those of users are not."""
+    code = """
+class Family(Guarded):
+    _unguarded = ("fast",)
+    def method(self): raise ValueError("no")
+    def fast(self): raise ValueError("no")
+class _Private(Family):
+    def method(self): raise ValueError("no")
+@guarded
+class Public(_Private):
+    def fast(self): raise ValueError("no")
+    def other(self): raise ValueError("no")
+"""
+    made = as_own(code, Guarded=Guarded)
+    for call, named in (
+        (made["Family"]().method, r"^Family\.method\(\): no$"),
+        (made["Public"]().other, r"^Public\.other\(\): no$"),
+        (made["Public"]().fast, r"^Public\.fast\(\): no$"),  # its own decorator leaves out nothing
+    ):
+        with pytest.raises(ArgumentError, match=named):
+            call()
+    assert not hasattr(made["Public"].other.unguarded, "unguarded")
+
+    class Mine(made["Family"]):
+        def method(self):
+            raise ValueError("no")
+
+    for call in (made["Family"]().fast, made["_Private"]().method, Mine().method):
+        with pytest.raises(ValueError, match="^no$") as caught:
+            call()
         assert not isinstance(caught.value, CynetError)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from ... import gluon
 from ... import ndarray as nd
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
-from ...base.guard import guarded
 from ...operator.custom.custom import CustomOp, CustomOpProp, register
 
 DATA, WEIGHT = "_fake_quantize", "_fake_quantize_weight"  # operators
@@ -161,7 +160,6 @@ def levels_of(bits):
     return 2 ** (bits - 1) - 1
 
 
-@guarded(but=("hybrid_forward",))
 class FakeQuantize(gluon.HybridBlock):
     """Rounds its input to the values that integers of `bits` bits can represent.
 

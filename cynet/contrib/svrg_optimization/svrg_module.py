@@ -7,7 +7,6 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ArgumentError, ArgumentTypeError, StateError, shown
-from ...base.guard import PER_BATCH, guarded
 from ...module.inputs import check_iterator
 from ...module.module import Module
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     )
 
 
-@guarded(but=PER_BATCH)
 class SVRGModule(Module):
     """A Module that is trained by stochastic variance reduced gradients.
 

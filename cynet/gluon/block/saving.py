@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...base.errors import warn_user
+from ...base.guard import PER_BATCH, Guarded
 from . import files
 
 if TYPE_CHECKING:
@@ -12,8 +13,10 @@ if TYPE_CHECKING:
     from ..parameter.parameter import Contexts
 
 
-class Files:
+class Files(Guarded):
     """Base of Block: saving and loading of its parameters."""
+
+    _unguarded = (*PER_BATCH, "hybrid_forward", "__call__", "step")
 
     def save_parameters(self, filename: FileName, deduplicate: bool = False) -> None:
         """Write all parameters under their structural names, which no prefix changes.

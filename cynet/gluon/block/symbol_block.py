@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from ... import symbol as sym
 from ...base.dtype import SCALAR_TYPES
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
-from ...base.guard import guarded
 from ...base.tracing import active, has_trace
 from ...ndarray import NDArray
 from ...operator.checks.values import read_shape
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from ..parameter.parameter import Contexts
 
 
-@guarded(but=("__call__", "forward"))
 class SymbolBlock(HybridBlock):
     """A Block that computes a symbol; its variables that are not inputs are parameters.
 

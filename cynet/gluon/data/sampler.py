@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.errors import ArgumentError, UndefinedError, shown
-from ...base.guard import guarded
+from ...base.guard import Guarded
 from ...base.reprs import LengthRepr
 from ...distributed import world
 from ...io.rows_iter import check_part
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-class Sampler(LengthRepr):
+class Sampler(Guarded, LengthRepr):
     """Indices of samples: a subclass defines ``__iter__`` and ``__len__``.
 
     Examples
@@ -43,7 +43,6 @@ class Sampler(LengthRepr):
         raise UndefinedError(f"{type(self).__name__} defines no __len__")
 
 
-@guarded
 class SequentialSampler(Sampler):
     """Indices from `start` on, in order.
 
@@ -71,7 +70,6 @@ class SequentialSampler(Sampler):
         return self._length
 
 
-@guarded
 class RandomSampler(Sampler):
     """Indices below `length`, each once, in an order that is drawn anew each time.
 
@@ -98,7 +96,6 @@ class RandomSampler(Sampler):
         return self._length
 
 
-@guarded
 class WeightedSampler(Sampler):
     """Indices drawn in proportion to weights: for classes with few samples.
 
@@ -151,7 +148,6 @@ class WeightedSampler(Sampler):
         return self._length
 
 
-@guarded
 class PartSampler(Sampler):
     """Indices below `length` that are one rank's: each has another part, all as many.
 
@@ -206,7 +202,6 @@ class PartSampler(Sampler):
         return self._length
 
 
-@guarded
 class FilterSampler(Sampler):
     """Indices of the samples for which ``fn(sample)`` is true, checked once.
 
@@ -233,7 +228,6 @@ class FilterSampler(Sampler):
         return len(self._indices)
 
 
-@guarded
 class BatchSampler(Sampler):
     """Lists of indices, `batch_size` each.
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ...base.errors import ShapeError, shown
-from ...base.guard import guarded
 from ...ndarray import NDArray
 from ..block import HybridBlock
 from ..errors import MismatchError
@@ -41,7 +40,6 @@ def _reshape_like(F, x, y):
     return x.reshape(y.shape) if isinstance(x, NDArray) else F.reshape_like(x, y)
 
 
-@guarded(but=("hybrid_forward",))
 class Loss(HybridBlock):
     """Base of losses.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.errors import ArgumentError, shown
-from ...base.guard import guarded
 from ...optimizer.settings import check_real
 from .base import Loss, _apply_weighting, _reshape_like
 
@@ -13,7 +12,6 @@ __all__ = ["KLDivLoss", "SigmoidBCELoss", "SigmoidBinaryCrossEntropyLoss", "Soft
 __all__ += ["SoftmaxCrossEntropyLoss"]
 
 
-@guarded(but=("hybrid_forward",))
 class SigmoidBinaryCrossEntropyLoss(Loss):
     """The cross-entropy of independent yes-or-no labels, its mean over each sample.
 
@@ -65,7 +63,6 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 
 
-@guarded(but=("hybrid_forward",))
 class SoftmaxCrossEntropyLoss(Loss):
     """The cross-entropy of softmax probabilities, its mean over each sample.
 
@@ -136,7 +133,6 @@ class SoftmaxCrossEntropyLoss(Loss):
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
 
 
-@guarded(but=("hybrid_forward",))
 class KLDivLoss(Loss):
     """The divergence of distributions, the sum of ``label * (log(label) - pred)`` over each sample.
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...base.guard import guarded
 from .base import Loss, _apply_weighting, _reshape_like
 
 __all__ = ["CosineEmbeddingLoss", "SDMLLoss", "TripletLoss"]
 
 
-@guarded(but=("hybrid_forward",))
 class TripletLoss(Loss):
     """``max(0, |pred - positive|^2 - |pred - negative|^2 + margin)`` of each sample.
 
@@ -47,7 +45,6 @@ class TripletLoss(Loss):
         return _apply_weighting(F, loss, self._weight, sample_weight)
 
 
-@guarded(but=("hybrid_forward",))
 class CosineEmbeddingLoss(Loss):
     """``1 - cos`` of pairs labelled 1, and ``max(0, cos - margin)`` of pairs labelled -1.
 
@@ -90,7 +87,6 @@ def _cosine_similarity(F, x, y, axis=-1):
     return product / F.broadcast_maximum(lengths, F.ones_like(lengths) * 1e-12)
 
 
-@guarded(but=("hybrid_forward",))
 class SDMLLoss(Loss):
     """Smoothed deep metric learning: of pairs in a batch, each one's partner is to be the nearest.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.errors import ArgumentError, shown
-from ...base.guard import guarded
 from .base import Loss, _apply_weighting, _reshape_like
 
 __all__ = ["DiceLoss", "SigmoidFocalLoss", "SoftmaxFocalLoss"]
@@ -19,7 +18,6 @@ def _check_number(of, name, value, maximum=float("inf")):
         )
 
 
-@guarded(but=("hybrid_forward",))
 class SigmoidFocalLoss(Loss):
     """The cross-entropy of independent binary labels; well classified examples count little.
 
@@ -72,7 +70,6 @@ class SigmoidFocalLoss(Loss):
         return self._mean_per_sample(F, loss)
 
 
-@guarded(but=("hybrid_forward",))
 class SoftmaxFocalLoss(Loss):
     """The cross-entropy of softmax probabilities; well classified examples count little.
 
@@ -136,7 +133,6 @@ class SoftmaxFocalLoss(Loss):
         return -(rest**self._gamma) * log
 
 
-@guarded(but=("hybrid_forward",))
 class DiceLoss(Loss):
     """One minus Dice's coefficient: how little two regions overlap, whatever their size.
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.errors import ArgumentError, shown
-from ...base.guard import guarded
 from .base import Loss, _apply_weighting, _reshape_like
 
 __all__ = ["HingeLoss", "LogisticLoss", "SquaredHingeLoss"]
 
 
-@guarded(but=("hybrid_forward",))
 class HingeLoss(Loss):
     """``max(0, margin - pred * label)`` of labels -1 and 1, its mean over each sample.
 
@@ -44,7 +42,6 @@ class HingeLoss(Loss):
         return self._mean_per_sample(F, loss)
 
 
-@guarded(but=("hybrid_forward",))
 class SquaredHingeLoss(HingeLoss):
     """``max(0, margin - pred * label) ** 2`` of labels -1 and 1, its mean over each sample.
 
@@ -64,7 +61,6 @@ class SquaredHingeLoss(HingeLoss):
         return F.square(F.relu(loss))
 
 
-@guarded(but=("hybrid_forward",))
 class LogisticLoss(Loss):
     """``log(1 + exp(-pred * label))``, its mean over each sample.
 

@@ -6,13 +6,11 @@ import math
 from typing import Any
 
 from ...base.errors import ArgumentError, shown
-from ...base.guard import guarded
 from .base import Loss, _apply_weighting, _reshape_like
 
 __all__ = ["HuberLoss", "L1Loss", "L2Loss", "PoissonNLLLoss"]
 
 
-@guarded(but=("hybrid_forward",))
 class L2Loss(Loss):
     """Half the squared error: ``weight / 2 * (pred - label) ** 2``, its mean over each sample.
 
@@ -34,7 +32,6 @@ class L2Loss(Loss):
         return self._mean_per_sample(F, loss)
 
 
-@guarded(but=("hybrid_forward",))
 class L1Loss(Loss):
     """The absolute error, its mean over each sample.
 
@@ -56,7 +53,6 @@ class L1Loss(Loss):
         return self._mean_per_sample(F, loss)
 
 
-@guarded(but=("hybrid_forward",))
 class HuberLoss(Loss):
     """The squared error over 2 rho below rho, else the absolute error minus rho / 2.
 
@@ -94,7 +90,6 @@ class HuberLoss(Loss):
         return self._mean_per_sample(F, loss)
 
 
-@guarded(but=("hybrid_forward",))
 class PoissonNLLLoss(Loss):
     """The negative log-likelihood of counts that are Poisson distributed; one number in all.
 

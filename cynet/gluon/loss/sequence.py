@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ...base.errors import shown
-from ...base.guard import guarded
 from ..errors import MismatchError
 from .base import Loss, _apply_weighting
 
 __all__ = ["CTCLoss"]
 
 
-@guarded(but=("hybrid_forward",))
 class CTCLoss(Loss):
     """The negative log-likelihood of label sequences, alignments summed out (connectionist temporal
     classification).

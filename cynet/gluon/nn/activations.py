@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from ... import initializer
 from ...base.errors import ArgumentError, shown
-from ...base.guard import guarded
 from ..block import HybridBlock
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
 _QUARTER = initializer.Constant(0.25)
 
 
-@guarded(but=("hybrid_forward",))
 class Activation(HybridBlock):
     """An elementwise nonlinearity by name.
 
@@ -53,7 +51,6 @@ class Activation(HybridBlock):
         return f"{type(self).__name__}({self._act_type})"
 
 
-@guarded(but=("hybrid_forward",))
 class LeakyReLU(HybridBlock):
     """``x`` above 0 and ``alpha * x`` below.
 
@@ -86,7 +83,6 @@ class LeakyReLU(HybridBlock):
         return f"{type(self).__name__}({self._alpha})"
 
 
-@guarded(but=("hybrid_forward",))
 class PReLU(HybridBlock):
     """``x`` above 0 and ``alpha * x`` below, where alpha is learned.
 
@@ -116,7 +112,6 @@ class PReLU(HybridBlock):
         return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
 
-@guarded(but=("hybrid_forward",))
 class ELU(HybridBlock):
     """``x`` above 0 and ``alpha * (exp(x) - 1)`` below.
 
@@ -139,7 +134,6 @@ class ELU(HybridBlock):
         return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
 
 
-@guarded(but=("hybrid_forward",))
 class SELU(HybridBlock):
     """The scaled ELU of self-normalizing networks.
 
@@ -153,7 +147,6 @@ class SELU(HybridBlock):
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 
-@guarded(but=("hybrid_forward",))
 class GELU(HybridBlock):
     """``x * Phi(x)``, where Phi is the normal distribution function.
 
@@ -167,7 +160,6 @@ class GELU(HybridBlock):
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
 
-@guarded(but=("hybrid_forward",))
 class Swish(HybridBlock):
     """``x * sigmoid(beta * x)``.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ArgumentError
-from ...base.guard import guarded
 from ..block import HybridBlock
 from .basic_layers import Dense, Dropout
 from .positions import RotaryPosition
@@ -35,7 +34,6 @@ def mask_scores(F, scores, mask):
     return F.broadcast_add(scores, (mask - 1) * _MASK_PENALTY)
 
 
-@guarded(but=("hybrid_forward",))
 class MultiHeadAttention(HybridBlock):
     """Attention: each query takes a mean of the values, weighted by how well their keys fit it.
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from ... import ndarray, symbol
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
-from ...base.guard import guarded
 from ..block import Block, HybridBlock
 from ..errors import MismatchError
 from .activations import Activation
@@ -36,7 +35,6 @@ __all__ = [
 ]
 
 
-@guarded(but=("hybrid_forward",))
 class Dense(HybridBlock):
     """A fully connected layer: ``activation(x . weight^T + bias)``.
 
@@ -120,7 +118,6 @@ class Dense(HybridBlock):
         return f"{type(self).__name__}({shape[1] or None} -> {shape[0]}, {act})"
 
 
-@guarded(but=("hybrid_forward",))
 class Dropout(HybridBlock):
     """In training sets elements to 0 with probability `rate` and divides others by ``1 - rate``.
 
@@ -164,7 +161,6 @@ class Dropout(HybridBlock):
         return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
 
 
-@guarded(but=("hybrid_forward",))
 class Embedding(HybridBlock):
     """Vectors by index: rows of a matrix (input_dim, output_dim).
 
@@ -221,7 +217,6 @@ class Embedding(HybridBlock):
         return f"{type(self).__name__}({sizes}, {self._kwargs['dtype']})"
 
 
-@guarded(but=("hybrid_forward",))
 class Flatten(HybridBlock):
     """Joins all axes but the first.
 
@@ -238,7 +233,6 @@ class Flatten(HybridBlock):
         return type(self).__name__
 
 
-@guarded(but=("forward",))
 class Lambda(Block):
     """A function as a Block.
 
@@ -278,7 +272,6 @@ class Lambda(Block):
         return f"{type(self).__name__}({self._func_name})"
 
 
-@guarded(but=("hybrid_forward",))
 class HybridLambda(HybridBlock):
     """A function as a HybridBlock.
 

@@ -9,7 +9,6 @@ from typing import Any
 from ... import autograd
 from ... import ndarray as nd
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
-from ...base.guard import guarded
 from ..block import HybridBlock
 from ..errors import MismatchError
 from ..parameter import Parameter
@@ -78,7 +77,6 @@ class Rule:
         return values
 
 
-@guarded(but=("forward",))
 class ComputedWeights(HybridBlock):
     """Base of wrappers around one layer; ``wrapper.layer`` is that."""
 

@@ -56,7 +56,6 @@ class _Members(Block):
             ) from None
 
 
-@guarded(but=("__call__", "forward"))
 class Sequential(_Members):
     """Blocks one after the other, each on the output of the one before.
 
@@ -85,7 +84,6 @@ class Sequential(_Members):
         super().hybridize(active, **kwargs)
 
 
-@guarded(but=("__call__", "hybrid_forward"))
 class HybridSequential(_Members, HybridBlock):
     """HybridBlocks one after the other, each on the output of the one before.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.dtype import is_narrow
-from ...base.guard import guarded
 from ...operator.paragraphs import parameters_of, with_paragraphs
 from ..block import HybridBlock
 
@@ -42,7 +41,6 @@ class _Norm(HybridBlock):
         return f"{type(self).__name__}({text})"
 
 
-@guarded(but=("hybrid_forward",))
 class BatchNorm(_Norm):
     """Normalizes each channel over the batch, then scales and shifts it.
 
@@ -142,7 +140,6 @@ class BatchNorm(_Norm):
 
 
 @with_paragraphs(parameters=parameters_of(BatchNorm))
-@guarded(but=("hybrid_forward",))
 class BatchNormReLU(BatchNorm):
     """BatchNorm with a rectifier after it; see :class:`BatchNorm`.
 
@@ -164,7 +161,6 @@ class BatchNormReLU(BatchNorm):
         return F.relu(super().hybrid_forward(F, x, gamma, beta, running_mean, running_var))
 
 
-@guarded(but=("hybrid_forward",))
 class LayerNorm(_Norm):
     """Normalizes along one axis, then scales and shifts its entries.
 
@@ -210,7 +206,6 @@ class LayerNorm(_Norm):
         return self._repr_settings({**self._kwargs, **self._settings, **size})
 
 
-@guarded(but=("hybrid_forward",))
 class RMSNorm(HybridBlock):
     """Divides by the root of the mean square along the last axis, then scales its entries.
 
@@ -257,7 +252,6 @@ class RMSNorm(HybridBlock):
         return f"RMSNorm(eps={self._epsilon}, in_channels={self.gamma.shape[0]})"
 
 
-@guarded(but=("hybrid_forward",))
 class GroupNorm(_Norm):
     """Normalizes each group of channels of each sample, then scales and shifts it.
 
@@ -301,7 +295,6 @@ class GroupNorm(_Norm):
         return self._repr_settings({**self._kwargs, **self._settings})
 
 
-@guarded(but=("hybrid_forward",))
 class InstanceNorm(_Norm):
     """Normalizes each channel of each sample over its positions, then scales and shifts it.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ArgumentTypeError, shown
-from ...base.guard import guarded
 from ...operator.paragraphs import with_paragraphs
 from ..block import HybridBlock
 from .conv_layers import LAYOUTS, check_layout, sizes_of
@@ -73,7 +72,6 @@ class _Pooling(HybridBlock):
         )
 
 
-@guarded(but=("hybrid_forward",))
 class MaxPool1D(_Pooling):
     """The largest element of each window over one spatial axis.
 
@@ -101,7 +99,6 @@ class MaxPool1D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, "max", layout, **kwargs)
 
 
-@guarded(but=("hybrid_forward",))
 class MaxPool2D(_Pooling):
     """The largest element of each window over two spatial axes.
 
@@ -129,7 +126,6 @@ class MaxPool2D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, "max", layout, **kwargs)
 
 
-@guarded(but=("hybrid_forward",))
 class MaxPool3D(_Pooling):
     """The largest element of each window over three spatial axes.
 
@@ -157,7 +153,6 @@ class MaxPool3D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, "max", layout, **kwargs)
 
 
-@guarded(but=("hybrid_forward",))
 class AvgPool1D(_Pooling):
     """The mean element of each window over one spatial axis.
 
@@ -187,7 +182,6 @@ class AvgPool1D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, "avg", layout, **more)
 
 
-@guarded(but=("hybrid_forward",))
 class AvgPool2D(_Pooling):
     """The mean element of each window over two spatial axes.
 
@@ -217,7 +211,6 @@ class AvgPool2D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, "avg", layout, **more)
 
 
-@guarded(but=("hybrid_forward",))
 class AvgPool3D(_Pooling):
     """The mean element of each window over three spatial axes.
 
@@ -247,7 +240,6 @@ class AvgPool3D(_Pooling):
         super().__init__(pool_size, strides, padding, ceil_mode, "avg", layout, **more)
 
 
-@guarded(but=("hybrid_forward",))
 class GlobalMaxPool1D(_Pooling):
     """The largest element of each channel, over one spatial axis.
 
@@ -267,7 +259,6 @@ class GlobalMaxPool1D(_Pooling):
         super().__init__(1, None, 0, True, "max", layout, global_pool=True, **kwargs)
 
 
-@guarded(but=("hybrid_forward",))
 class GlobalMaxPool2D(_Pooling):
     """The largest element of each channel, over two spatial axes.
 
@@ -287,7 +278,6 @@ class GlobalMaxPool2D(_Pooling):
         super().__init__(1, None, 0, True, "max", layout, global_pool=True, **kwargs)
 
 
-@guarded(but=("hybrid_forward",))
 class GlobalMaxPool3D(_Pooling):
     """The largest element of each channel, over three spatial axes.
 
@@ -307,7 +297,6 @@ class GlobalMaxPool3D(_Pooling):
         super().__init__(1, None, 0, True, "max", layout, global_pool=True, **kwargs)
 
 
-@guarded(but=("hybrid_forward",))
 class GlobalAvgPool1D(_Pooling):
     """The mean element of each channel, over one spatial axis.
 
@@ -327,7 +316,6 @@ class GlobalAvgPool1D(_Pooling):
         super().__init__(1, None, 0, True, "avg", layout, global_pool=True, **kwargs)
 
 
-@guarded(but=("hybrid_forward",))
 class GlobalAvgPool2D(_Pooling):
     """The mean element of each channel, over two spatial axes.
 
@@ -347,7 +335,6 @@ class GlobalAvgPool2D(_Pooling):
         super().__init__(1, None, 0, True, "avg", layout, global_pool=True, **kwargs)
 
 
-@guarded(but=("hybrid_forward",))
 class GlobalAvgPool3D(_Pooling):
     """The mean element of each channel, over three spatial axes.
 
@@ -367,7 +354,6 @@ class GlobalAvgPool3D(_Pooling):
         super().__init__(1, None, 0, True, "avg", layout, global_pool=True, **kwargs)
 
 
-@guarded(but=("hybrid_forward",))
 class ReflectionPad2D(HybridBlock):
     """Images with borders in which the image is mirrored.
 

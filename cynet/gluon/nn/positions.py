@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.errors import ArgumentError, shown
-from ...base.guard import guarded
 from ...base.kinds import to_count
 from ...optimizer.settings import check_real
 from ..block import HybridBlock
@@ -32,7 +31,6 @@ def _position_angles(who, units, max_length, base) -> NumpyArray:
     return np.outer(np.arange(max_length), float(base) ** (-np.arange(0, units, 2) / units))
 
 
-@guarded(but=("hybrid_forward",))
 class SinusoidalPosition(HybridBlock):
     """Adds sines and cosines of the position to inputs of shape (batch, length, units).
 
@@ -85,7 +83,6 @@ class SinusoidalPosition(HybridBlock):
         return out if self.dropout is None else self.dropout(out)
 
 
-@guarded(but=("hybrid_forward",))
 class RotaryPosition(HybridBlock):
     """Rotates pairs of entries of queries or keys, (batch, length, units), by angles that rise with
     the position, so that their products depend on distances.

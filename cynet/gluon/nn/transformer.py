@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ArgumentError, shown
-from ...base.guard import guarded
 from ...base.kinds import to_count
 from ...operator.paragraphs import with_paragraphs
 from ..block import HybridBlock
@@ -116,7 +115,6 @@ class _Layer(HybridBlock):
 
 
 @_shared
-@guarded(but=("hybrid_forward",))
 class TransformerEncoderLayer(_Layer):
     """Self-attention and a network of two layers, each with a residual sum and a LayerNorm.
 
@@ -181,7 +179,6 @@ class TransformerEncoderLayer(_Layer):
 
 
 @_shared
-@guarded(but=("hybrid_forward",))
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to an encoder's output, and a network of two layers, each with a
     residual sum and a LayerNorm.
@@ -267,7 +264,6 @@ class _Stack(HybridBlock):
 
 
 @_shared
-@guarded(but=("hybrid_forward",))
 class TransformerEncoder(_Stack):
     """`num_layers` of `TransformerEncoderLayer`, and a LayerNorm after them with `pre_norm`.
 
@@ -325,7 +321,6 @@ class TransformerEncoder(_Stack):
 
 
 @_shared
-@guarded(but=("hybrid_forward",))
 class TransformerDecoder(_Stack):
     """`num_layers` of `TransformerDecoderLayer`, and a LayerNorm after them with `pre_norm`.
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from ... import ndarray, symbol
 from ...base.errors import ArgumentError, UndefinedError, shown
-from ...base.guard import guarded
 from ...symbol import Symbol
 from ..block import Block, HybridBlock
 from ..errors import MismatchError
@@ -75,7 +74,6 @@ def last_states(F, all_states, valid_length):
     ]
 
 
-@guarded(but=("__call__", "forward"))
 class RecurrentCell(Block):
     """One step: ``cell(inputs, states)`` gives (output, new states).
 
@@ -248,7 +246,6 @@ class RecurrentCell(Block):
         raise UndefinedError(f"{type(self).__name__} defines no forward")
 
 
-@guarded(but=("__call__", "forward", "hybrid_forward"))
 class HybridRecurrentCell(RecurrentCell, HybridBlock):
     """A RecurrentCell that can be hybridized; a subclass defines ``hybrid_forward``.
 

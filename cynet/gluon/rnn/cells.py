@@ -84,7 +84,6 @@ class _Gated(HybridRecurrentCell):
 
 
 @_shared
-@guarded(but=("hybrid_forward",))
 class RNNCell(_Gated):
     """``h' = activation(W x + b + R h + d)``.
 
@@ -175,7 +174,6 @@ class _Recurrent(_Gated):
 
 
 @_shared
-@guarded(but=("hybrid_forward",))
 class LSTMCell(_Recurrent):
     """A long short-term memory; gates in the order i, f, c, o.
 
@@ -217,7 +215,6 @@ class LSTMCell(_Recurrent):
 
 
 @_shared
-@guarded(but=("hybrid_forward",))
 class GRUCell(_Recurrent):
     """A gated recurrent unit; gates in the order r, z, n; r multiplies the state's whole part of n.
 
@@ -257,7 +254,6 @@ class GRUCell(_Recurrent):
         return h, [h]
 
 
-@guarded(but=("hybrid_forward",))
 class LSTMPCell(_Gated):
     """A long short-term memory whose output is a projection of its hidden state.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.guard import guarded
 from ..errors import MismatchError
 from .cell import HybridRecurrentCell, RecurrentCell, face_of, mask_outputs, merge_steps, steps_of
 from .stacks import BidirectionalCell
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from ..parameter import ParameterDict
 
 
-@guarded(but=("hybrid_forward",))
 class DropoutCell(HybridRecurrentCell):
     """Dropout on the inputs, as a cell without states.
 
@@ -79,7 +77,6 @@ class DropoutCell(HybridRecurrentCell):
         return f"{type(self).__name__}(rate={self._rate}, axes={self._axes})"
 
 
-@guarded(but=("hybrid_forward",))
 class ModifierCell(HybridRecurrentCell):
     """Base of cells that modify another cell, which is then not called directly any more.
 
@@ -136,7 +133,6 @@ class ModifierCell(HybridRecurrentCell):
         return f"{type(self).__name__}({self.base_cell})"
 
 
-@guarded(but=("hybrid_forward",))
 class ZoneoutCell(ModifierCell):
     """In training some outputs and states keep their values of the step before.
 
@@ -202,7 +198,6 @@ class ZoneoutCell(ModifierCell):
         )
 
 
-@guarded(but=("hybrid_forward",))
 class ResidualCell(ModifierCell):
     """Adds the input to the output.
 

@@ -309,7 +309,6 @@ class _RNNLayer(HybridBlock):
 
 
 @_shared
-@guarded(but=("__call__", "hybrid_forward"))
 class RNN(_RNNLayer):
     """Layers of plain recurrent units.
 
@@ -378,7 +377,6 @@ class RNN(_RNNLayer):
 
 
 @_shared
-@guarded(but=("__call__", "hybrid_forward"))
 class LSTM(_RNNLayer):
     """Layers of long short-term memories.
 
@@ -466,7 +464,6 @@ class LSTM(_RNNLayer):
 
 
 @_shared
-@guarded(but=("__call__", "hybrid_forward"))
 class GRU(_RNNLayer):
     """Layers of gated recurrent units.
 

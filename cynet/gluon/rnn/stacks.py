@@ -94,7 +94,6 @@ class _Stack(RecurrentCell):
         return list(self._children.values())[i]
 
 
-@guarded(but=("__call__", "forward"))
 class SequentialRNNCell(_Stack):
     """Cells one above the other.
 
@@ -108,7 +107,6 @@ class SequentialRNNCell(_Stack):
     """
 
 
-@guarded(but=("__call__", "forward"))
 class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
     """Hybrid cells one above the other; see :class:`SequentialRNNCell`.
 
@@ -128,7 +126,6 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
         return _Stack.forward(self, inputs, states)
 
 
-@guarded(but=("__call__", "forward"))
 class BidirectionalCell(HybridRecurrentCell):
     """Two cells, one of which runs backwards; it can only be unrolled.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....base.errors import ArgumentError
-from ....base.guard import guarded
 from ....base.kinds import to_index
 from ...data import Sampler
 from ...errors import MismatchError
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["IntervalSampler"]
 
 
-@guarded
 class IntervalSampler(Sampler):
     """Indices 0, `interval`, 2 `interval`, ...; then, with `rollover`, 1, 1 + `interval`, ...
 

@@ -33,7 +33,6 @@ __all__ = [
 ]
 
 
-@guarded(but=("__call__", "forward"))
 class Concurrent(Sequential):
     """Blocks side by side on one input, their outputs concatenated.
 
@@ -62,7 +61,6 @@ class Concurrent(Sequential):
         return _concat_outputs(face_of(x), self, x)
 
 
-@guarded(but=("__call__", "hybrid_forward"))
 class HybridConcurrent(HybridSequential):
     """HybridBlocks side by side on one input, their outputs concatenated.
 
@@ -97,7 +95,6 @@ def _concat_outputs(F, blocks, x):
     return F.concat(*outputs, dim=blocks.axis)
 
 
-@guarded(but=("hybrid_forward",))
 class Identity(HybridBlock):
     """Gives its input back: a way past the others in a HybridConcurrent.
 
@@ -222,7 +219,6 @@ class _PixelShuffle(HybridBlock):
         return f"{type(self).__name__}({self._factors[0] if self._dims == 1 else self._factors})"
 
 
-@guarded
 class PixelShuffle1D(_PixelShuffle):
     """Channels become steps: (N, C*f, W) to (N, C, W*f).
 
@@ -244,7 +240,6 @@ class PixelShuffle1D(_PixelShuffle):
         super().__init__(factor)
 
 
-@guarded
 class PixelShuffle2D(_PixelShuffle):
     """Channels become pixels: (N, C*f1*f2, H, W) to (N, C, H*f1, W*f2).
 
@@ -266,7 +261,6 @@ class PixelShuffle2D(_PixelShuffle):
         super().__init__(factor)
 
 
-@guarded
 class PixelShuffle3D(_PixelShuffle):
     """Channels become voxels: (N, C*f1*f2*f3, D, H, W) to (N, C, D*f1, H*f2, W*f3).
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .... import ndarray as nd
-from ....base.guard import guarded
 from ...block import Block
 
 if TYPE_CHECKING:
@@ -14,7 +13,6 @@ if TYPE_CHECKING:
 __all__ = ["SparseEmbedding"]
 
 
-@guarded(but=("forward",))
 class SparseEmbedding(Block):
     """Vectors by index from a row_sparse weight, whose gradient is row_sparse.
 

@@ -16,7 +16,6 @@ from ...rnn.cells import LSTMPCell
 __all__ = ["LSTMPCell", "VariationalDropoutCell"]
 
 
-@guarded(but=("__call__", "forward", "hybrid_forward"))
 class VariationalDropoutCell(ModifierCell):
     """Dropout around a cell that leaves out the same elements at all steps of a sequence.
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ....base.errors import ArgumentError, ArgumentTypeError, shown
-from ....base.guard import guarded
 from ....base.opencv import cv
 from ..seeding import sample_generator
 from .resizing import _OfPixels
@@ -115,7 +114,6 @@ CHANGES = {
 }
 
 
-@guarded(but=("forward",))
 class RandAugment(_OfPixels):
     """A number of changes of an image, drawn from fourteen, all of one strength.
 

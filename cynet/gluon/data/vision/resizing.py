@@ -86,7 +86,6 @@ def _resize_images(x, size, keep_ratio, interpolation):
     return _module_of(x).image.resize(x, size=size, keep_ratio=keep_ratio, interp=interpolation)
 
 
-@guarded(but=("forward",))
 class Resize(HybridBlock):
     """Another size.
 
@@ -120,7 +119,6 @@ class Resize(HybridBlock):
         return _resize_images(x, size, self._keeps, self._interpolation)
 
 
-@guarded(but=("forward",))
 class CenterCrop(_OfPixels):
     """The crop in the middle; of a smaller image the largest one of that ratio, enlarged.
 
@@ -148,7 +146,6 @@ class CenterCrop(_OfPixels):
         return crop(array, *center_box(array, self._size), self._size, self._interpolation)
 
 
-@guarded(but=("forward",))
 class RandomResizedCrop(_OfPixels):
     """A crop of random area and ratio of sides, resized.
 
@@ -187,7 +184,6 @@ class RandomResizedCrop(_OfPixels):
         return crop(array, *box, self._size, self._interpolation)
 
 
-@guarded(but=("forward",))
 class CropResize(HybridBlock):
     """A part of an image, resized if a size is given.
 
@@ -237,7 +233,6 @@ class CropResize(HybridBlock):
         )
 
 
-@guarded(but=("forward",))
 class Rotate(Block):
     """Images (C, H, W) or (N, C, H, W) of float32, turned: see ``mx.image.imrotate``.
 
@@ -266,7 +261,6 @@ class Rotate(Block):
         return imrotate(x, *self._args)
 
 
-@guarded(but=("forward",))
 class RandomRotation(Block):
     """Images (C, H, W) or (N, C, H, W) of float32, turned by angles between limits.
 

@@ -43,7 +43,6 @@ __all__ = [
 ]
 
 
-@guarded(but=("forward",))
 class Compose(Sequential):
     """Transforms one after the other.
 
@@ -93,7 +92,6 @@ class _Function(Block):
         return self._function(*args)
 
 
-@guarded(but=("hybrid_forward",))
 class Cast(HybridBlock):
     """Another dtype.
 
@@ -117,7 +115,6 @@ class Cast(HybridBlock):
         return F.cast(x, dtype=self._dtype)
 
 
-@guarded(but=("hybrid_forward",))
 class ToTensor(HybridBlock):
     """Images (H, W, C) or (N, H, W, C) of uint8 as (C, H, W) or (N, C, H, W) from 0 to 1.
 
@@ -132,7 +129,6 @@ class ToTensor(HybridBlock):
         return F.image.to_tensor(x)
 
 
-@guarded(but=("hybrid_forward",))
 class Normalize(HybridBlock):
     """``(x - mean) / std`` of each channel of (C, H, W) or (N, C, H, W).
 
@@ -162,7 +158,6 @@ class Normalize(HybridBlock):
         return F.image.normalize(x, mean=self._mean, std=self._std)
 
 
-@guarded(but=("hybrid_forward",))
 class RandomFlipLeftRight(HybridBlock):
     """Mirrors an image (H, W, C) left to right every second time; in a batch each image on its
     own.
@@ -180,7 +175,6 @@ class RandomFlipLeftRight(HybridBlock):
         return F.image.random_flip_left_right(x)
 
 
-@guarded(but=("hybrid_forward",))
 class RandomFlipTopBottom(HybridBlock):
     """Mirrors an image (H, W, C) top to bottom every second time; in a batch each image on its
     own.
@@ -198,7 +192,6 @@ class RandomFlipTopBottom(HybridBlock):
         return F.image.random_flip_top_bottom(x)
 
 
-@guarded(but=("forward",))
 class RandomApply(Sequential):
     """A transform, or several, with a probability.
 
@@ -336,7 +329,6 @@ class RandomHue(_RandomColor):
         super().__init__(hue)
 
 
-@guarded(but=("hybrid_forward",))
 class RandomColorJitter(HybridBlock):
     """Changes brightness, contrast, saturation and hue, in an order that is drawn.
 
@@ -363,7 +355,6 @@ class RandomColorJitter(HybridBlock):
         return F.image.random_color_jitter(x, **self._strengths)
 
 
-@guarded(but=("hybrid_forward",))
 class RandomLighting(HybridBlock):
     """Adds noise along the principal components of ImageNet's colors.
 

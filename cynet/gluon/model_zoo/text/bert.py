@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ....base.errors import ArgumentError
-from ....base.guard import guarded
 from ....base.kinds import to_count
 from ....initializer import Normal
 from ... import nn
 from ...block import HybridBlock
 
 
-@guarded(but=("hybrid_forward", "__call__"))
 class BERT(HybridBlock):
     """The encoder of Devlin et al. 2018: a vector for each token, and one for the whole text.
 

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import ArgumentError
-from ....base.guard import guarded
 from ....base.kinds import to_count
 from ....initializer import Normal
 from ... import nn
@@ -73,7 +72,6 @@ class _Layer(HybridBlock):
         return x + self.dropout(self.narrow(_gelu(F, self.wide(self.norm2(x))))), keys, values
 
 
-@guarded(but=("hybrid_forward", "__call__", "step"))
 class GPT2(HybridBlock):
     """The language model of Radford et al. 2019: scores of the token that follows each place.
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["AlexNet", "alexnet"]
 
 
-@guarded(but=("hybrid_forward",))
 class AlexNet(Network):
     """AlexNet, in the form for one device: five convolutions and three dense layers, for 224x224.
 

@@ -65,7 +65,6 @@ class _Block(HybridBlock):
         return x + (y if self.drop_path is None else self.drop_path(y))
 
 
-@guarded(but=("hybrid_forward",))
 class ConvNeXt(Network):
     """ConvNeXt, for images of 32x32 or more.
 

@@ -47,7 +47,6 @@ def _transition_layer(channels):
     return between
 
 
-@guarded(but=("hybrid_forward",))
 class DenseNet(Network):
     """DenseNet, for 224x224.
 

@@ -121,7 +121,6 @@ def _conv_norm(channels, in_channels, norm, kernel=1, stride=1, groups=1):
     return layer, nn.BatchNorm(in_channels=channels, **norm)
 
 
-@guarded(but=("hybrid_forward",))
 class EfficientNet(Network):
     """EfficientNet, for images of 32x32 or more.
 

@@ -144,7 +144,6 @@ def make_aux(classes: int) -> nn.HybridSequential:
     return out
 
 
-@guarded(but=("hybrid_forward",))
 class Inception3(Network):
     """Inception v3, for 299x299.
 

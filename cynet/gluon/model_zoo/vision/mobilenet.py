@@ -41,7 +41,6 @@ def _relu():
     return nn.Activation("relu")
 
 
-@guarded(but=("hybrid_forward",))
 class MobileNet(Network):
     """MobileNet, for 224x224.
 
@@ -99,7 +98,6 @@ class LinearBottleneck(HybridBlock):
         return F.elemwise_add(out, x) if self.use_shortcut else out
 
 
-@guarded(but=("hybrid_forward",))
 class MobileNetV2(Network):
     """MobileNet of version 2, for 224x224.
 

@@ -227,7 +227,6 @@ class _ResNet(Network):
             self.features.add(stage)
 
 
-@guarded(but=("hybrid_forward",))
 class ResNetV1(_ResNet):
     """A residual network of version 1.
 
@@ -269,7 +268,6 @@ class ResNetV1(_ResNet):
             self.output = nn.Dense(classes, in_units=channels[-1])
 
 
-@guarded(but=("hybrid_forward",))
 class ResNetV2(_ResNet):
     """A residual network of version 2.
 

@@ -44,7 +44,6 @@ _VERSIONS = {
 }
 
 
-@guarded(but=("hybrid_forward",))
 class SqueezeNet(Network):
     """SqueezeNet, for 224x224.
 

@@ -29,7 +29,6 @@ vgg_spec = {
 }
 
 
-@guarded(but=("hybrid_forward",))
 class VGG(Network):
     """VGG, for images of 224x224: stacks of 3x3 convolutions with a pooling layer after each.
 

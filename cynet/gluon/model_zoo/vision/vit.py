@@ -51,7 +51,6 @@ class _ClassToken(HybridBlock):
         return F.reshape(F.slice_axis(x, axis=1, begin=0, end=1), shape=(0, -1))
 
 
-@guarded(but=("hybrid_forward",))
 class VisionTransformer(Network):
     """A transformer over the patches of an image.
 
