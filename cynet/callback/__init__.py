@@ -17,6 +17,7 @@ from .sweeps import Optuna, Ray
 from .tensorboard import TensorBoard
 from .tracking import MLflow, WeightsAndBiases
 from .metric_monitors import BestCheckpoint, EarlyStopping, ReduceOnPlateau
+from . import common_parameters  # last: it puts text into docstrings
 
 __all__ = [
     "EMA",

@@ -231,11 +231,6 @@ class FitCallback(SettingsRepr):
     def epoch_trained(self, state: FitState) -> None:
         """After the batches of an epoch, before its validation.
 
-        Parameters
-        ----------
-        state : FitState
-            The module, the epoch, the metric and the history of this training.
-
         Examples
         --------
         >>> class Trained(mx.callback.FitCallback):
@@ -265,11 +260,6 @@ class FitCallback(SettingsRepr):
 
     def epoch_closed(self, state: FitState) -> None:
         """After ``epoch_end`` of all callbacks, before ``fit(resume=...)`` writes its file.
-
-        Parameters
-        ----------
-        state : FitState
-            The module, the epoch, the metric and the history of this training.
 
         Examples
         --------

@@ -19,18 +19,11 @@ _END_OF_FLAGS = 2 + 3 * WINDOW  # end of the flags for requests with numbers
 class NegotiationRound:
     """The result of one round, the same on all ranks.
 
-    Attributes
-    ----------
-    left : bool
-        Some rank has come to its end.
-    all_left : bool
-        All have.
-    common : list of int
-        Numbers of the requests that all are ready for.
-    differs : int or None
-        The first number under which ranks ask for different things.
-    free : int or None
-        The mark of a request without a number that all are ready for.
+    left (bool): Some rank has come to its end.
+    all_left (bool): All have.
+    common (list of int): Numbers of the requests that all are ready for.
+    differs (int or None): The first number under which ranks ask for different things.
+    free (int or None): The mark of a request without a number that all are ready for.
     """
 
     def __init__(self, base, found):
@@ -52,12 +45,8 @@ class NegotiationRound:
 class Negotiation:
     """The rounds of one communicator, one after another.
 
-    Parameters
-    ----------
-    library : module
-        mpi4py.MPI.
-    comm : Comm
-        For rounds alone.
+    library (module): mpi4py.MPI.
+    comm (Comm): For rounds alone.
     """
 
     def __init__(self, library, comm):

@@ -202,8 +202,6 @@ def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None 
 
     Parameters
     ----------
-    src : NDArray
-        An image, (H, W, C).
     w, h : int
         Width and height of the result.
     interp : int
@@ -241,8 +239,6 @@ def copyMakeBorder(
 
     Parameters
     ----------
-    src : NDArray
-        An image, (H, W, C).
     top, bot, left, right : int
         Width of the border on each side, in pixels.
     type : int

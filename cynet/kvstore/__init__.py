@@ -4,5 +4,6 @@ from .base import KVStoreBase
 from .kvstore import KVStore, create
 from .dist import DistKVStore
 from .kvstore_server import KVStoreServer
+from . import common_parameters  # last: it puts text into docstrings
 
 __all__ = ["DistKVStore", "KVStore", "KVStoreBase", "KVStoreServer", "create"]

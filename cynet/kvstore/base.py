@@ -73,8 +73,6 @@ class KVStoreBase(ReprMixin):
 
         Parameters
         ----------
-        key : str, int, or list of them
-            The keys.
         value : NDArray, list of NDArray, or list of lists
             An array for each key, or one for each device.
         out : NDArray, list of NDArray, or list of lists
@@ -96,8 +94,6 @@ class KVStoreBase(ReprMixin):
 
         Parameters
         ----------
-        key : str, int, or list of them
-            The keys.
         value : NDArray, list of NDArray, or list of lists
             An array for each key, or one for each device.
         out : NDArray, list of NDArray, or list of lists, optional

@@ -126,8 +126,6 @@ class KVStore(KVStoreBase):
 
         Parameters
         ----------
-        key : str, int or a list of them
-            The keys.
         value : NDArray, list of NDArray, or a list of such lists
             Arrays of the values' shapes; all arrays of a key that occurs twice are summed.
         priority : int
@@ -162,12 +160,8 @@ class KVStore(KVStoreBase):
 
         Parameters
         ----------
-        key : str, int or a list of them
-            The keys.
         out : NDArray, list of NDArray, or a list of such lists
             Arrays that values are written to; a list for a single key gets a copy in each array.
-        priority : int
-            A hint, see `push`.
         ignore_sparse : bool
             Leave sparse arrays of `out` as they are; `row_sparse_pull` is for these.
 
@@ -211,12 +205,8 @@ class KVStore(KVStoreBase):
 
         Parameters
         ----------
-        key : str, int or a list of them
-            The keys.
         out : RowSparseNDArray, list of them, or a list of such lists
             Arrays that become the rows which `row_ids` names.
-        priority : int
-            A hint, see `push`.
         row_ids : NDArray or list of NDArray
             Numbers of rows, of any shape and dtype, for all arrays or for each of them; this waits
             for them.

@@ -12,14 +12,9 @@ class ThreadGuard:
     A module has one set of outputs. A thread that has run `forward` and finds that another one has
     done so since is told so, instead of getting the other's outputs.
 
-    Attributes
-    ----------
-    lock : threading.RLock
-        Held while a batch is computed and while outputs are copied.
-    last : int or None
-        The thread of the last forward.
-    shared : bool
-        Whether several threads have run the module; each gets copies of outputs then.
+    lock (threading.RLock): Held while a batch is computed and while outputs are copied.
+    last (int or None): The thread of the last forward.
+    shared (bool): Whether several threads have run the module; each gets copies of outputs then.
     """
 
     __slots__ = ("_own", "last", "lock", "shared")

@@ -144,8 +144,6 @@ def fft(a, n=None, axis=-1, norm=None):
 
     Parameters
     ----------
-    a : ndarray
-        Real and imaginary parts, (..., 2).
     n : int, optional
         Length of the axis to transform: it is cut, or filled with zeros; all of it by default.
 
@@ -168,8 +166,6 @@ def ifft(a, n=None, axis=-1, norm=None):
 
     Parameters
     ----------
-    a : ndarray
-        Real and imaginary parts, (..., 2).
     n : int, optional
         Length of the axis to transform: it is cut, or filled with zeros; all of it by default.
 
@@ -219,8 +215,6 @@ def irfft(a, n=None, axis=-1, norm=None):
 
     Parameters
     ----------
-    a : ndarray
-        Real and imaginary parts, (..., 2).
     n : int, optional
         Length of the result; an even one by default.
 
@@ -242,10 +236,6 @@ def fft2(a, s=None, axes=(-2, -1), norm=None):
 
     Parameters
     ----------
-    a : ndarray
-        Real and imaginary parts, (..., 2).
-    s : sequence of int, optional
-        Their lengths: they are cut, or filled with zeros.
     axes : sequence of int, optional
         The axes to transform, of which the last one, the pairs, is none; the last two by default.
 
@@ -268,10 +258,6 @@ def ifft2(a, s=None, axes=(-2, -1), norm=None):
 
     Parameters
     ----------
-    a : ndarray
-        Real and imaginary parts, (..., 2).
-    s : sequence of int, optional
-        Their lengths: they are cut, or filled with zeros.
     axes : sequence of int, optional
         The axes to transform, of which the last one, the pairs, is none; the last two by default.
 
@@ -296,8 +282,6 @@ def rfft2(a, s=None, axes=(-2, -1), norm=None):
     ----------
     a : ndarray
         Real numbers.
-    s : sequence of int, optional
-        Their lengths: they are cut, or filled with zeros.
     axes : sequence of int, optional
         The axes to transform; the last two by default.
 
@@ -319,8 +303,6 @@ def irfft2(a, s=None, axes=(-2, -1), norm=None):
 
     Parameters
     ----------
-    a : ndarray
-        Real and imaginary parts, (..., 2).
     s : sequence of int, optional
         Lengths of the result; that of the last axis is even by default.
     axes : sequence of int, optional
@@ -346,10 +328,6 @@ def fftn(a, s=None, axes=None, norm=None):
 
     Parameters
     ----------
-    a : ndarray
-        Real and imaginary parts, (..., 2).
-    s : sequence of int, optional
-        Their lengths: they are cut, or filled with zeros.
     axes : sequence of int, optional
         The axes to transform, of which the last one, the pairs, is none; all by default.
 
@@ -372,10 +350,6 @@ def ifftn(a, s=None, axes=None, norm=None):
 
     Parameters
     ----------
-    a : ndarray
-        Real and imaginary parts, (..., 2).
-    s : sequence of int, optional
-        Their lengths: they are cut, or filled with zeros.
     axes : sequence of int, optional
         The axes to transform, of which the last one, the pairs, is none; all by default.
 
@@ -400,8 +374,6 @@ def rfftn(a, s=None, axes=None, norm=None):
     ----------
     a : ndarray
         Real numbers.
-    s : sequence of int, optional
-        Their lengths: they are cut, or filled with zeros.
     axes : sequence of int, optional
         The axes to transform; all by default.
 
@@ -423,8 +395,6 @@ def irfftn(a, s=None, axes=None, norm=None):
 
     Parameters
     ----------
-    a : ndarray
-        Real and imaginary parts, (..., 2).
     s : sequence of int, optional
         Lengths of the result; that of the last axis is even by default.
     axes : sequence of int, optional
@@ -449,9 +419,13 @@ share_parameters(
     __name__,
     """Parameters
 ----------
+a : ndarray
+    Real and imaginary parts, (..., 2).
 axis : int
     The axis to transform, of which the last one, the pairs, is none.
 norm : str
     Which way is divided by the length: ``'backward'`` (None: the same), ``'forward'``, or
-    ``'ortho'`` for its root both ways.""",
+    ``'ortho'`` for its root both ways.
+s : sequence of int, optional
+    Their lengths: they are cut, or filled with zeros.""",
 )

@@ -9,19 +9,13 @@ LOW, FLOAT32, WIDEST, EITHER = "low", "float32", "widest", "either"
 class Precision(NamedTuple):
     """In which dtype an operator is computed, beside float16 and beside bfloat16.
 
-    Attributes
-    ----------
-    float16, bfloat16 : str or None
-        `LOW`: in this dtype. `FLOAT32`. `WIDEST`: in the wider dtype of its inputs. `EITHER`: in
-        whatever dtype comes in. None: no list of MXNet's has it.
-    float32_where : dict of str to tuple of str
-        Parameter to its values under which the operator is computed in float32; then it is in
-        no other list.
-    float32_inputs : tuple of str
-        Inputs that stay in float32 beside data of bfloat16, as MXNet lists them: ``''`` is the
-        data.
-    loss : bool
-        True for a loss and an output in one.
+    float16, bfloat16: `LOW`: in this dtype. `FLOAT32`. `WIDEST`: in the wider dtype of its inputs.
+        `EITHER`: in whatever dtype comes in. None: no list of MXNet's has it.
+    float32_where: Parameter to its values under which the operator is computed in float32; then it
+        is in no other list.
+    float32_inputs: Inputs that stay in float32 beside data of bfloat16, as MXNet lists them: ``''``
+        is the data.
+    loss: True for a loss and an output in one.
 
     Examples
     --------

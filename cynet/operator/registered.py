@@ -37,68 +37,50 @@ class Registered:
     parameters, which are class attributes of a `Field` type; ``__init__`` parses keyword arguments
     into them.
 
-    Attributes
-    ----------
-    op_name : str
-        Set at registration.
-    fields : dict
-        Parameter name to Field, in the order of declaration (made by ``__init_subclass__``).
-    any_parameters : bool
-        True: keywords that are no field are parameters, too, and the inputs' names depend on them.
-    inputs_doc : dict
-        Name of each input or state to a sentence about it, in order; an input that some parameters
-        add is there, too.
-    parameter_order : tuple of str
-        Parameters that come first where callers give them by position; the others follow in the
-        order of declaration, those of bases first.
-    unlisted : tuple of str
-        Inputs, states and parameters that MXNet does not list: they have no position. Callers give
-        them by name, or inputs as arrays right behind the others.
-    many_inputs : bool
-        True: the number of inputs is variable, and follows from parameters that callers give.
-    reads_out : bool
-        True: forward reads what is in the output, so callers have to give one.
-    dtypes : tuple of str or None
-        What inputs, outputs and states may hold; others are refused by name. None: built-in
-        operators and those in Python look at their arrays themselves, and what a user has compiled
-        takes float32 alone, as its pointers say.
-    users : bool
-        True for an operator that a user registered: its name may be registered again, and keywords
-        that it has no parameters for are refused.
-    gpu : object or None
-        Its form for GPUs, where the declaration has it (`KernelProperty`).
-    second_order : Linear, Flat, Formula, Rewritten, Refused or None
-        How ``create_graph=True`` differentiates its gradient (``operator/second_order.py``); a
-        Python property where that depends on parameters.
-    amp : Precision
-        In which dtype automatic mixed precision computes it.
-    sparse : Sparse or None
-        What it does with sparse arrays, and of which storage type the outputs are.
-    int8_form : Int8Form or None
-        Which operator of floats it stands for in 8 bits (``operator/quantization/int8_form.py``).
-    example : str
-        Lines of an example, which stand in its docstring.
-    in_sparse : tuple of str
-        Names under which ``mx.nd.sparse`` and ``mx.sym.sparse`` show it. Not inherited.
-    drawn_as : str
-        Kind of its nodes in pictures of networks (``visualization/plot.py``), whose colour they
-        have.
-    label_names_classes : bool
-        True for a loss whose input 1 holds numbers of classes.
-    without_label : method or None
-        ``without_label(self, F, data, name)``: the Symbol of what a loss gives, from ``mx.sym``,
-        where nothing is known of its label.
-    methods : tuple of str
-        Names under which arrays and symbols have it as a method, the operator's or aliases; they
-        are its first input. Not inherited.
-    no_axes : tuple
-        Shape of an output that has no axes left: ``(1,)``, or ``()`` under a face that has it.
-    written_out : bool
-        True: nodes of it are written out in other operators before a graph runs
+    op_name (str): Set at registration.
+    fields (dict): Parameter name to Field, in the order of declaration (made by
+        ``__init_subclass__``).
+    any_parameters (bool): True: keywords that are no field are parameters, too, and the inputs'
+        names depend on them.
+    inputs_doc (dict): Name of each input or state to a sentence about it, in order; an input that
+        some parameters add is there, too.
+    parameter_order (tuple of str): Parameters that come first where callers give them by position;
+        the others follow in the order of declaration, those of bases first.
+    unlisted (tuple of str): Inputs, states and parameters that MXNet does not list: they have no
+        position. Callers give them by name, or inputs as arrays right behind the others.
+    many_inputs (bool): True: the number of inputs is variable, and follows from parameters that
+        callers give.
+    reads_out (bool): True: forward reads what is in the output, so callers have to give one.
+    dtypes (tuple of str or None): What inputs, outputs and states may hold; others are refused by
+        name. None: built-in operators and those in Python look at their arrays themselves, and what
+        a user has compiled takes float32 alone, as its pointers say.
+    users (bool): True for an operator that a user registered: its name may be registered again, and
+        keywords that it has no parameters for are refused.
+    gpu (object or None): Its form for GPUs, where the declaration has it (`KernelProperty`).
+    second_order (Linear, Flat, Formula, Rewritten, Refused or None): How ``create_graph=True``
+        differentiates its gradient (``operator/second_order.py``); a Python property where that
+        depends on parameters.
+    amp (Precision): In which dtype automatic mixed precision computes it.
+    sparse (Sparse or None): What it does with sparse arrays, and of which storage type the outputs
+        are.
+    int8_form (Int8Form or None): Which operator of floats it stands for in 8 bits
+        (``operator/quantization/int8_form.py``).
+    example (str): Lines of an example, which stand in its docstring.
+    in_sparse (tuple of str): Names under which ``mx.nd.sparse`` and ``mx.sym.sparse`` show it. Not
+        inherited.
+    drawn_as (str): Kind of its nodes in pictures of networks (``visualization/plot.py``), whose
+        colour they have.
+    label_names_classes (bool): True for a loss whose input 1 holds numbers of classes.
+    without_label (method or None): ``without_label(self, F, data, name)``: the Symbol of what a
+        loss gives, from ``mx.sym``, where nothing is known of its label.
+    methods (tuple of str): Names under which arrays and symbols have it as a method, the operator's
+        or aliases; they are its first input. Not inherited.
+    no_axes (tuple): Shape of an output that has no axes left: ``(1,)``, or ``()`` under a face that
+        has it.
+    written_out (bool): True: nodes of it are written out in other operators before a graph runs
         (``graph/decompose.py``), as those of functions of ``mx.np``.
-    any_device : bool
-        True: `create_operator` answers for GPUs, too, as it does where the code is the user's;
-        built-in operators have their GPU forms in ``operator/cuda``.
+    any_device (bool): True: `create_operator` answers for GPUs, too, as it does where the code is
+        the user's; built-in operators have their GPU forms in ``operator/cuda``.
     """
 
     op_name: str | None = None

@@ -16,13 +16,9 @@ class Linear(NamedTuple):
     """The operator is linear in its inputs: its gradient is the transpose, and the transpose of
     that is the operator itself.
 
-    Attributes
-    ----------
-    partners : dict of int to tuple of int
-        For each input that it is linear in, those that it is multiplied with; inputs that are not
-        named choose or are added. Empty: it is linear in all inputs together.
-    affine : bool
-        True: it adds a constant, too.
+    partners: For each input that it is linear in, those that it is multiplied with; inputs that are
+        not named choose or are added. Empty: it is linear in all inputs together.
+    affine: True: it adds a constant, too.
 
     Examples
     --------
@@ -43,12 +39,9 @@ class Flat(NamedTuple):
 class Formula(NamedTuple):
     """The gradient is given in terms of other operators.
 
-    Attributes
-    ----------
-    gradients : callable
-        ``gradients(p, F, g, x, y)``: the property, ``mx.nd``, the gradients of the visible outputs,
-        and what backward reads of inputs and outputs (None where it reads none). It gives a list,
-        one entry an input: an array, or a function that computes it where it is wanted.
+    gradients: ``gradients(p, F, g, x, y)``: the property, ``mx.nd``, the gradients of the visible
+        outputs, and what backward reads of inputs and outputs (None where it reads none). It gives
+        a list, one entry an input: an array, or a function that computes it where it is wanted.
     """
 
     gradients: Callable[..., Any]
@@ -57,10 +50,7 @@ class Formula(NamedTuple):
 class Rewritten(NamedTuple):
     """The operator is rewritten in terms of others, whose gradients then apply.
 
-    Attributes
-    ----------
-    outputs : callable
-        ``outputs(p, F, x, aux, training)``: the property, ``mx.nd``, the inputs, the auxiliary
+    outputs: ``outputs(p, F, x, aux, training)``: the property, ``mx.nd``, the inputs, the auxiliary
         states followed by what backward reads of the outputs that users do not see, and whether the
         operator ran as in training. It gives the visible outputs, or None where there is no way.
     """
@@ -71,10 +61,7 @@ class Rewritten(NamedTuple):
 class Refused(NamedTuple):
     """The operator has a gradient but no second one: ``create_graph=True`` raises GradientError.
 
-    Attributes
-    ----------
-    reason : str
-        Why, a sentence.
+    reason: Why, a sentence.
     """
 
     reason: str

@@ -128,8 +128,6 @@ def check_symbolic_forward(
         The symbol to check.
     expected : list or dict of array
         Expected outputs, in order or by name.
-    rtol, atol : float, optional
-        Relative and absolute tolerance; by default as the dtype allows.
     dtype : numpy dtype
         Type of the arguments that have a floating type; ``'asnumpy'`` leaves each its own.
 
@@ -187,8 +185,6 @@ def check_symbolic_backward(
         Gradients of its outputs; None for ones.
     expected : list or dict of array
         Expected gradients of the arguments; a dict may leave some out.
-    rtol, atol : float, optional
-        Relative and absolute tolerance; by default as the dtype allows.
     grad_req : str, list or dict
         What to do with gradients; with ``'add'`` the expected gradient is added to random values.
     grad_stypes : optional
@@ -333,8 +329,6 @@ def check_numeric_gradient(
         A symbol with one output.
     numeric_eps : float, optional
         Distance between the two points; by default as the dtype allows.
-    rtol, atol : float, optional
-        Relative and absolute tolerance; by default as the dtype allows.
     grad_nodes : list of str or dict of str to grad_req, optional
         Arguments to check; by default those of a floating type, or all where none is. Integers
         among them become `dtype`.

@@ -20,6 +20,8 @@ names : pair of str
     Names of `a` and `b` in messages.
 nsamples : int
     Number of samples to draw.
+rtol, atol : float, optional
+    Relative and absolute tolerance; by default as the dtype allows.
 use_broadcast : bool
     Whether shapes may differ as long as they broadcast against each other.
 use_forward_train : bool

@@ -355,8 +355,6 @@ def compare_ndarray_tuple(
     ----------
     t1, t2 : NDArray, tuple or None
         The two states; None stands for nothing to compare.
-    rtol, atol : float, optional
-        Relative and absolute tolerance; by default as the dtype allows.
 
     Raises
     ------

@@ -109,8 +109,6 @@ def allreduce(
         Arrays of higher priority are summed first.
     prescale_factor, postscale_factor : float
         Factors of the array before it is summed, and of the result.
-    process_set : ProcessSet, optional
-        The processes that take part; by default all.
     op : ReduceOp, optional
         `Average`, `Sum`, `Min`, `Max` or `Product`, in place of `average`. For the last three each
         process is sent what all have, so they are for small arrays.

@@ -8,6 +8,8 @@ num_groups : int
     Part of Horovod's signature; not used: gradients are summed in buckets anyway.
 prefix : str, optional
     Part of Horovod's signature; not used.
+process_set : ProcessSet, optional
+    The processes that take part; by default all.
 root_rank : int
     Number of the process whose values are taken.
 tensor : NDArray

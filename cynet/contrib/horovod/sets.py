@@ -179,11 +179,6 @@ def remove_process_set(process_set: ProcessSet) -> bool:
 def barrier(process_set: ProcessSet | None = None) -> None:
     """Wait until all processes have called `barrier`.
 
-    Parameters
-    ----------
-    process_set : ProcessSet, optional
-        The processes that take part; by default all.
-
     Examples
     --------
     >>> import cynet.contrib.horovod as hvd

@@ -30,8 +30,6 @@ def allgather_object(
         None, a number, str, bool, or lists and dicts (of str) of such: what JSON holds.
     name : str, optional
         Name in errors.
-    process_set : ProcessSet, optional
-        The processes that take part; by default all.
 
     Returns
     -------
@@ -76,8 +74,6 @@ def broadcast_object(
         Number of the process whose object is taken.
     name : str, optional
         Name in errors.
-    process_set : ProcessSet, optional
-        The processes that take part; by default all.
 
     Returns
     -------

@@ -58,8 +58,6 @@ def DistributedOptimizer(
     ----------
     optimizer : Optimizer
         The optimizer to copy; ``rescale_grad`` of the copy is divided by the number of processes.
-    process_set : ProcessSet, optional
-        The processes that take part; by default all.
 
     Returns
     -------
@@ -111,8 +109,6 @@ class DistributedTrainer(Trainer):
         See ``gluon.Trainer``.
     compression : str, optional
         ``Compression.none`` or ``Compression.fp16``: how gradients travel.
-    process_set : ProcessSet, optional
-        The processes that take part; by default all.
     **options
         Further arguments of ``gluon.Trainer``: ``compression_params``, ...
 

@@ -14,16 +14,11 @@ _RECORDS_FLAG = 1  # bit of the thread's flags that tells of recording
 class HookedCall:
     """One recorded call of a Block with backward hooks.
 
-    Parameters
-    ----------
-    block : Block
-    args : tuple
-        Its arguments by position.
+    block: Block
+    args (tuple): Its arguments by position.
 
-    Attributes
-    ----------
-    args : list
-        The same, with arrays that tell of their gradients.
+    Attributes:
+    args (list): The same, with arrays that tell of their gradients.
     """
 
     def __init__(self, block, args):

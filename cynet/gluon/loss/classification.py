@@ -68,8 +68,6 @@ class SoftmaxCrossEntropyLoss(Loss):
 
     Parameters
     ----------
-    axis : int
-        The axis of the classes.
     from_logits : bool
         Whether `pred` is the logarithm of probabilities already.
     batch_axis : int
@@ -140,8 +138,6 @@ class KLDivLoss(Loss):
     ----------
     from_logits : bool
         Whether `pred` is the logarithm of probabilities; if not, log-softmax is applied to it.
-    axis : int
-        The axis of the classes.
 
     Examples
     --------

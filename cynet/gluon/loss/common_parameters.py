@@ -2,6 +2,8 @@
 
 Parameters
 ----------
+axis : int
+    The axis of the classes.
 batch_axis : int
     The axis of the samples.
 """

@@ -78,8 +78,6 @@ class SoftmaxFocalLoss(Loss):
 
     Parameters
     ----------
-    axis : int
-        The axis of the classes.
     from_logits : bool
         Whether `pred` is the logarithm of probabilities already.
 

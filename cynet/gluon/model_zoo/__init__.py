@@ -2,5 +2,6 @@
 
 from . import model_store, text, vision
 from .vision import get_model
+from . import common_parameters  # last: it puts text into docstrings
 
 __all__ = ["get_model", "model_store", "text", "vision"]

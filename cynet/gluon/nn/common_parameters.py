@@ -6,6 +6,10 @@ ceil_mode : bool
     Round output extents up, so that the last window may reach beyond the end.
 count_include_pad : bool
     Whether padding counts, as zeros, in the mean.
+epsilon : float
+    Added to the variance, so that the division is stable.
+in_channels : int
+    Number of channels; 0 leaves it to the first forward pass.
 padding : int or tuple of int
     Number of elements added on both sides of each spatial axis.
 pool_size : int or tuple of int

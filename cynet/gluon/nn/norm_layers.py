@@ -52,12 +52,8 @@ class BatchNorm(_Norm):
         The axis of the channels.
     momentum : float
         How much of the running mean and variance each training step keeps.
-    epsilon : float
-        Added to the variance, so that the division is stable.
     use_global_stats : bool
         Normalize by the running mean and variance in training, too.
-    in_channels : int
-        Number of channels; 0 leaves it to the first forward pass.
 
     Examples
     --------
@@ -168,8 +164,6 @@ class LayerNorm(_Norm):
     ----------
     axis : int
         The axis to normalize along.
-    epsilon : float
-        Added to the variance, so that the division is stable.
     in_channels : int
         Length of the axis; 0 leaves it to the first forward pass.
 
@@ -259,8 +253,6 @@ class GroupNorm(_Norm):
     ----------
     num_groups : int
         Number of groups of consecutive channels.
-    epsilon : float
-        Added to the variance, so that the division is stable.
     center, scale : bool
         Whether to add beta, and whether to multiply by gamma, both of shape (num_groups,).
 
@@ -302,10 +294,6 @@ class InstanceNorm(_Norm):
     ----------
     axis : int
         The axis of the channels.
-    epsilon : float
-        Added to the variance, so that the division is stable.
-    in_channels : int
-        Number of channels; 0 leaves it to the first forward pass.
 
     Examples
     --------

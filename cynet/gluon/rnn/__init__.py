@@ -3,5 +3,6 @@
 from ...operator.namespaces import public_names as _public_names
 from .rnn_cell import *
 from .rnn_layer import *
+from . import common_parameters  # last: it puts text into docstrings
 
 __all__ = _public_names(globals())

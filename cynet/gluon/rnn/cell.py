@@ -111,11 +111,6 @@ class RecurrentCell(Block):
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shape and ``__layout__`` of each state.
 
-        Parameters
-        ----------
-        batch_size : int
-            Number of sequences.
-
         Returns
         -------
         list of dict
@@ -135,8 +130,6 @@ class RecurrentCell(Block):
 
         Parameters
         ----------
-        batch_size : int
-            Number of sequences.
         func : callable, optional
             ``func(shape=..., ...)`` makes a state; ``mx.nd.zeros`` by default.
         **kwargs

@@ -89,8 +89,6 @@ class RNNCell(_Gated):
 
     Parameters
     ----------
-    hidden_size : int
-        Size of the state.
     activation : str or Block
         Activation of the new state.
     {weights}
@@ -179,8 +177,6 @@ class LSTMCell(_Recurrent):
 
     Parameters
     ----------
-    hidden_size : int
-        Size of the state.
     {weights}
     activation, recurrent_activation : str or Block
         Activations of the cell state and of the gates.
@@ -220,8 +216,6 @@ class GRUCell(_Recurrent):
 
     Parameters
     ----------
-    hidden_size : int
-        Size of the state.
     {weights}
     activation, recurrent_activation : str or Block
         Activations of the new state and of the gates.

@@ -148,11 +148,6 @@ class _RNNLayer(HybridBlock):
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         """Shape, ``__layout__`` and dtype of each state.
 
-        Parameters
-        ----------
-        batch_size : int
-            Number of sequences.
-
         Returns
         -------
         list of dict
@@ -179,8 +174,6 @@ class _RNNLayer(HybridBlock):
 
         Parameters
         ----------
-        batch_size : int
-            Number of sequences.
         func : callable, optional
             Makes a state, called with its shape; ``mx.nd.zeros`` by default.
         **kwargs

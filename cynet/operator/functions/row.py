@@ -58,44 +58,25 @@ class Row:
 class Unary(Row):
     """A unary function: one operator.
 
-    Attributes
-    ----------
-    name, doc : str
-        Of the operator; its sentence.
-    example : tuple of str
-        Elements of an array, and what the operator prints of it; or the lines of an example.
-    functor : str
-        Its name in functors.h, where that is not the operator's.
-    aliases : tuple of str
-        Further names of the operator.
-    gradient : str or None
-        The gradient's functor; None: no gradient flows through.
-    reads : str
-        What that is a function of: ``'x'`` the data, ``'y'`` the output, ``''`` nothing.
-    derivative : callable, Linear, Flat or None
-        ``derivative(F, x, y)`` in operators of ``mx.nd``, for gradients of gradients; `Linear()`
-        and `Flat()` where it is a constant.
-    result : str
-        `SAME`, `BOOL` or `FLOAT`.
-    simple, simple_gradient : bool
-        Whether both functors, or that of the gradient, take about as long as an addition; others
-        take some times as long.
-    takes_bool : bool
-        Whether the loops take arrays of bool.
-    zero_stays : bool
-        Whether it gives a sparse array for a sparse one, as ``f(0) = 0``.
-    sparse : Sparse or None
-        What else it does with sparse arrays.
-    amp : Precision
-        What automatic mixed precision does.
-    onnx : str, callable or None
-        ONNX's word for it, or ``onnx(emit, x)``, which writes nodes: ``emit(word, *inputs)``.
-    method : bool
-        Whether arrays and symbols have it as a method.
-    drawn_as : str
-        Kind of its nodes in pictures of networks.
-    in_sparse : bool or None
-        Whether ``mx.nd.sparse`` has it. None: where it gives sparse arrays.
+    name, doc: Of the operator; its sentence.
+    example: Elements of an array, and what the operator prints of it; or the lines of an example.
+    functor: Its name in functors.h, where that is not the operator's.
+    aliases: Further names of the operator.
+    gradient: The gradient's functor; None: no gradient flows through.
+    reads: What that is a function of: ``'x'`` the data, ``'y'`` the output, ``''`` nothing.
+    derivative: ``derivative(F, x, y)`` in operators of ``mx.nd``, for gradients of gradients;
+        `Linear()` and `Flat()` where it is a constant.
+    result: `SAME`, `BOOL` or `FLOAT`.
+    simple, simple_gradient: Whether both functors, or that of the gradient, take about as long as
+        an addition; others take some times as long.
+    takes_bool: Whether the loops take arrays of bool.
+    zero_stays: Whether it gives a sparse array for a sparse one, as ``f(0) = 0``.
+    sparse: What else it does with sparse arrays.
+    amp: What automatic mixed precision does.
+    onnx: ONNX's word for it, or ``onnx(emit, x)``, which writes nodes: ``emit(word, *inputs)``.
+    method: Whether arrays and symbols have it as a method.
+    drawn_as: Kind of its nodes in pictures of networks.
+    in_sparse: Whether ``mx.nd.sparse`` has it. None: where it gives sparse arrays.
     """
 
     name: str
@@ -122,26 +103,18 @@ class Unary(Row):
 class Form(Row):
     """One operator of a binary function.
 
-    Attributes
-    ----------
-    name, doc : str
-        Of the operator; its sentence.
-    example : str
-        What the usual example of its kind prints (``examples.py``), or the lines of another one.
-    aliases : tuple of str
-        Further names of the operator.
-    derivative : callable, Linear, Flat or None
-        Of an array and a number ``derivative(F, x, s)``, as of `Unary`. None: the function's.
-    amp : Precision or None
-        What automatic mixed precision does. None: the function's.
-    sparse : Sparse or None
-        What it does with sparse arrays.
-    at_zero : callable or None
-        ``at_zero(s)``: the function of 0 and a number. Where it is 0, a sparse array stays sparse.
-    in_sparse : bool or None
-        As of `Unary`.
-    bfloat16 : bool
-        Whether its loops take bfloat16; else they compute in float32 between conversions.
+    name, doc: Of the operator; its sentence.
+    example: What the usual example of its kind prints (``examples.py``), or the lines of another
+        one.
+    aliases: Further names of the operator.
+    derivative: Of an array and a number ``derivative(F, x, s)``, as of `Unary`. None: the
+        function's.
+    amp: What automatic mixed precision does. None: the function's.
+    sparse: What it does with sparse arrays.
+    at_zero: ``at_zero(s)``: the function of 0 and a number. Where it is 0, a sparse array stays
+        sparse.
+    in_sparse: As of `Unary`.
+    bfloat16: Whether its loops take bfloat16; else they compute in float32 between conversions.
     """
 
     name: str
@@ -160,29 +133,17 @@ class Binary(Row):
     """A binary function: an operator for arrays of one shape, one for arrays that broadcast, one
     for an array and a number, one for a number and an array.
 
-    Attributes
-    ----------
-    function : str
-        Its name in ``mx.nd``.
-    functor : str
-        Its name in functors.h.
-    gradient : Gradient
-        Functors of the gradients.
-    derivatives : tuple of callable
-        ``derivative(F, a, b)`` by each operand, in operators of ``mx.nd``.
-    same, broadcast, scalar, reflected : Form or None
-        The operators. `reflected` may be another one's name, as ``2 > x`` is ``x < 2``; None where
-        operands may change places.
-    sign, method : str
-        How Python spells it; ``''`` where it does not.
-    result : str
-        `SAME`, `BOOL` or `FLOAT`.
-    simple : bool
-        Whether the functors take about as long as an addition.
-    amp : Precision or None
-        Of its operators. None: those of two arrays compute in the wider dtype.
-    onnx : str, callable or None
-        As of `Unary`.
+    function: Its name in ``mx.nd``.
+    functor: Its name in functors.h.
+    gradient: Functors of the gradients.
+    derivatives: ``derivative(F, a, b)`` by each operand, in operators of ``mx.nd``.
+    same, broadcast, scalar, reflected: The operators. `reflected` may be another one's name, as
+        ``2 > x`` is ``x < 2``; None where operands may change places.
+    sign, method: How Python spells it; ``''`` where it does not.
+    result: `SAME`, `BOOL` or `FLOAT`.
+    simple: Whether the functors take about as long as an addition.
+    amp: Of its operators. None: those of two arrays compute in the wider dtype.
+    onnx: As of `Unary`.
     """
 
     function: str
@@ -209,25 +170,16 @@ class Binary(Row):
 class Reduction(Row):
     """A reduction over axes: one operator.
 
-    Attributes
-    ----------
-    name, doc, aliases, example, amp, result, onnx
-        As of `Unary`; `WIDE`: integers are summed as int64.
-    reduction : str
-        The reducer's name.
-    gradient : str
-        Functor of data and output.
-    reads : bool
-        Whether it is a function of them.
-    mean : bool
-        Whether the result is divided by the number of elements.
-    of_nothing : float or None
-        Of no elements; None: that is refused.
-    derivative : callable or Linear
-        ``derivative(F, spread, g, x, y)``: the gradient from that of the output, in operators of
-        ``mx.nd``; `spread` repeats what was reduced along the axes.
-    sparse : Sparse or None
-        What it does with sparse arrays.
+    name, doc, aliases, example, amp, result, onnx: As of `Unary`; `WIDE`: integers are summed as
+        int64.
+    reduction: The reducer's name.
+    gradient: Functor of data and output.
+    reads: Whether it is a function of them.
+    mean: Whether the result is divided by the number of elements.
+    of_nothing: Of no elements; None: that is refused.
+    derivative: ``derivative(F, spread, g, x, y)``: the gradient from that of the output, in
+        operators of ``mx.nd``; `spread` repeats what was reduced along the axes.
+    sparse: What it does with sparse arrays.
     """
 
     name: str

@@ -121,10 +121,7 @@ def function_of_path(path):
 class NumpyFunction(OperatorProperty):
     """A call of a function of ``mx.np``.
 
-    Attributes
-    ----------
-    row : Row
-        Its function, and what its parameters are there.
+    row (Row): Its function, and what its parameters are there.
     """
 
     row = None

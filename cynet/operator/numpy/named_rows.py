@@ -145,16 +145,10 @@ _npi_where_scalar2 named.where_numbers condition - float32
 class Row:
     """The meaning of an operator's name in mx.np.
 
-    Attributes
-    ----------
-    path : str
-        The function; ``named.x`` is one of `named_calls`, of inputs and parameters.
-    arrays : list of str
-        Its parameters that are arrays.
-    words : dict of str to str
-        MXNet's parameter to the function's.
-    kind : str
-        What is told of dtypes of outputs, see `NumpyFunction.infer_type`.
+    path (str): The function; ``named.x`` is one of `named_calls`, of inputs and parameters.
+    arrays (list of str): Its parameters that are arrays.
+    words (dict of str to str): MXNet's parameter to the function's.
+    kind (str): What is told of dtypes of outputs, see `NumpyFunction.infer_type`.
     """
 
     def __init__(self, path, arrays="-", words="-", kind="same", outputs="1"):

@@ -10,17 +10,11 @@ from .._base import OPERATORS
 class Int8Form(NamedTuple):
     """Declaration of an 8-bit operator that replaces a float operator.
 
-    Attributes
-    ----------
-    of : type
-        The property of the operator of floats.
-    params : tuple of str
-        Parameters that go on where the node has them.
-    is_layer : bool
-        True: it has weights, and what is behind it may become a part of it. False: it takes what a
-        layer gives, and loses nothing, or half a step.
-    fits : callable
-        ``fits(prop)``: whether it stands for this one.
+    of: The property of the operator of floats.
+    params: Parameters that go on where the node has them.
+    is_layer: True: it has weights, and what is behind it may become a part of it. False: it takes
+        what a layer gives, and loses nothing, or half a step.
+    fits: ``fits(prop)``: whether it stands for this one.
     """
 
     of: type

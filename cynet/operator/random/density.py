@@ -146,17 +146,10 @@ def _dispersed_log_density(F, x, mu, alpha):
 class Row(NamedTuple):
     """A distribution.
 
-    Attributes
-    ----------
-    name, words : str
-    parameters : dict of str to str
-        What they are.
-    log : callable
-        ``log(F, x, *parameters)``, of arrays that broadcast.
-    shown : tuple
-        What the example shows: samples, the parameters' numbers, densities.
-    inside : callable
-        ``inside(x, *parameters)``: where something can be drawn.
+    parameters: What they are.
+    log: ``log(F, x, *parameters)``, of arrays that broadcast.
+    shown: What the example shows: samples, the parameters' numbers, densities.
+    inside: ``inside(x, *parameters)``: where something can be drawn.
     """
 
     name: str

@@ -146,8 +146,6 @@ def get_convnext(
         ``'tiny'``, ``'small'`` or ``'base'``.
     pretrained : bool or str
         Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`; or from a file.
-    ctx : Context or list of Context, optional
-        Devices of the weights; the CPU by default.
     root : str
         Folder of the weights' files.
     **kwargs

@@ -126,12 +126,6 @@ def get_densenet(
     ----------
     num_layers : int
         121, 161, 169 or 201.
-    pretrained : bool or str
-        Load weights that were trained on ImageNet, for 1000 classes; or a file of weights.
-    ctx : Context or list of Context, optional
-        Where they go; the CPU by default.
-    root : str
-        Folder of the files of weights, to which they are downloaded if they are not there.
     **kwargs
         ``classes``, ``bn_size``, ``dropout``, ``prefix`` and ``params``.
 

@@ -211,8 +211,6 @@ def get_efficientnet(
         0 to 7; each is wider and deeper than the one before.
     pretrained : bool or str
         Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`; or from a file.
-    ctx : Context or list of Context, optional
-        Devices of the weights; the CPU by default.
     root : str
         Folder of the weights' files.
     **kwargs

@@ -194,10 +194,6 @@ def inception_v3(
 
     Parameters
     ----------
-    ctx : Context or list of Context, optional
-        Devices of the weights; the CPU by default.
-    root : str
-        Folder of the weights' files, which are downloaded into it if necessary.
     **kwargs
         ``classes``, ``prefix`` and ``params``.
 

@@ -148,10 +148,6 @@ def get_mobilenet(
     ----------
     multiplier : float
         Factor of the numbers of channels; there are trained weights for 1, 0.75, 0.5 and 0.25.
-    ctx : Context or list of Context, optional
-        Devices of the weights; the CPU by default.
-    root : str
-        Folder of the weights' files, which are downloaded into it if necessary.
     **kwargs
         ``classes``, ``prefix`` and ``params``.
 
@@ -189,10 +185,6 @@ def get_mobilenet_v2(
     ----------
     multiplier : float
         Factor of the numbers of channels; there are trained weights for 1, 0.75, 0.5 and 0.25.
-    ctx : Context or list of Context, optional
-        Devices of the weights; the CPU by default.
-    root : str
-        Folder of the weights' files, which are downloaded into it if necessary.
     **kwargs
         ``classes``, ``prefix`` and ``params``.
 

@@ -70,10 +70,6 @@ def get_resnet(
         1: normalization after convolutions; 2: before them.
     num_layers : int
         18, 34, 50, 101 or 152.
-    ctx : Context or list of Context, optional
-        Devices of the weights; the CPU by default.
-    root : str
-        Folder of the weights' files, which are downloaded into it if necessary.
     **kwargs
         ``classes``, ``thumbnail`` (a stem for images of 32x32), ``prefix`` and ``params``.
 
@@ -157,8 +153,6 @@ def get_resnet_v1b(
         50, 101 or 152.
     pretrained : bool or str
         Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`; or from a file.
-    ctx : Context or list of Context, optional
-        Devices of the weights; the CPU by default.
     root : str
         Folder of the weights' files.
     **kwargs

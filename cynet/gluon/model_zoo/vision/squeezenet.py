@@ -97,12 +97,6 @@ def get_squeezenet(
     ----------
     version : str
         ``'1.0'`` or ``'1.1'``.
-    pretrained : bool or str
-        Load weights that were trained on ImageNet, for 1000 classes; or a file of weights.
-    ctx : Context or list of Context, optional
-        Where they go; the CPU by default.
-    root : str
-        Folder of the files of weights, to which they are downloaded if they are not there.
     **kwargs
         ``classes``, ``prefix`` and ``params``.
 

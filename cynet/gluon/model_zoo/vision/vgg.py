@@ -95,10 +95,6 @@ def get_vgg(
     ----------
     num_layers : int
         11, 13, 16 or 19.
-    ctx : Context or list of Context, optional
-        Devices of the weights; the CPU by default.
-    root : str
-        Folder of the weights' files, which are downloaded into it if necessary.
     **kwargs
         ``batch_norm``, ``classes``, ``prefix`` and ``params``.
 

@@ -140,8 +140,6 @@ def get_vit(
         ``'s'``, ``'b'`` or ``'l'``: layers of 384, 768 or 1024 units.
     pretrained : bool or str
         Load weights from ``NAME.params`` in `root`, see :func:`get_model_file`; or from a file.
-    ctx : Context or list of Context, optional
-        Devices of the weights; the CPU by default.
     root : str
         Folder of the weights' files.
     **kwargs
