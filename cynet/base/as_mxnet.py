@@ -1,16 +1,22 @@
 """install_as_mxnet(): ``import mxnet`` finds cynet, for scripts that run unmodified."""
 
+from __future__ import annotations
+
 import importlib
 import sys
 import warnings
 from functools import wraps
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import CynetError, MissingModuleError, shown
 from .mxnet_globals import Face, globals_of_mxnet, is_missing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 _PACKAGE = __name__.partition(".")[0]
 _VERSION = "1.9.1"  # the version that scripts see as mxnet.__version__
@@ -62,15 +68,15 @@ _NUMPY_NAMES = {
 }
 
 
-def _scalar_of_array(a):
+def _scalar_of_array(a: Any) -> Any:
     return np.asarray(a).item()
 
 
-def _takes_ragged(make):
+def _takes_ragged(make: Callable[..., Any]) -> Callable[..., Any]:
     """`make`, one of NumPy's makers of arrays, which takes lists of different lengths as well."""
 
     @wraps(make)
-    def made(*args, **kwargs):
+    def made(*args: Any, **kwargs: Any) -> Any:
         try:
             return make(*args, **kwargs)
         except ValueError as error:
@@ -84,11 +90,11 @@ def _takes_ragged(make):
         )
         return make(*args, **{**kwargs, "dtype": object})
 
-    made.takes_ragged = True
+    vars(made)["takes_ragged"] = True
     return made
 
 
-def give_numpy_names():
+def give_numpy_names() -> None:
     """Give NumPy back the names that it had in MXNet's time; names that it still has stay.
 
     >>> give_numpy_names()
@@ -103,12 +109,12 @@ def give_numpy_names():
     for name, now in _NUMPY_NAMES.items():
         if name not in there and now in there:
             setattr(np, name, there[now])
-    for name, value in (("asscalar", _scalar_of_array), ("PINF", np.inf), ("NINF", -np.inf)):
+    for name, given in (("asscalar", _scalar_of_array), ("PINF", np.inf), ("NINF", -np.inf)):
         if name not in there:
-            setattr(np, name, value)
+            setattr(np, name, given)
 
 
-def take_ragged_arrays():
+def take_ragged_arrays() -> None:
     """Let NumPy make arrays of objects of lists of different lengths, as it did before 1.24."""
     for name in ("array", "asarray", "asanyarray"):
         make = getattr(np, name)
@@ -116,14 +122,14 @@ def take_ragged_arrays():
             setattr(np, name, _takes_ragged(make))
 
 
-def _root_module():
+def _root_module() -> Face:
     """The module ``mxnet``: all that cynet has, and a version that MXNet's scripts accept."""
     root = Face("mxnet", [sys.modules[_PACKAGE]])
     root.__version__ = _VERSION
     return root
 
 
-def _module_for(name):
+def _module_for(name: str) -> Face:
     """The module for MXNet's ``name``, as ``mxnet.module.base_module``."""
     path = name.partition(".")[2]
     target = f"{_PACKAGE}.{_ELSEWHERE.get(path, path)}"
@@ -143,12 +149,12 @@ def _module_for(name):
             face.__version__ = _VERSION
         return face
     owner, _, last = name.rpartition(".")
-    above = importlib.import_module(owner)
+    parent: Any = importlib.import_module(owner)
     try:  # the short names of modules: mxnet.nd, mxnet.sym
-        found = above._of_sources(last)
+        found = parent._of_sources(last)
     except AttributeError as error:
         if path in globals_of_mxnet() and not is_missing(name):  # a file of MXNet's alone
-            return Face(name, above._sources)
+            return Face(name, parent._sources)
         # the import goes on after an ImportError that has the full name
         raise MissingModuleError(str(error), name=last) from None
     if not isinstance(found, ModuleType):
@@ -159,22 +165,25 @@ def _module_for(name):
 class _Finder:
     """Answers ``import mxnet`` and ``import mxnet.x`` with cynet's modules."""
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name == "mxnet" or name.startswith("mxnet."):
-            return ModuleSpec(name, self, is_package=True)
+            # no subclass of Loader: importlib.abc takes long to import
+            return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
         return None
 
-    def create_module(self, spec):
+    def create_module(self, spec: ModuleSpec) -> Face:
         return _root_module() if spec.name == "mxnet" else _module_for(spec.name)
 
-    def exec_module(self, module):
+    def exec_module(self, module: ModuleType) -> None:
         pass
 
 
 _finder = _Finder()
 
 
-def install_as_mxnet(numpy_names=True):
+def install_as_mxnet(numpy_names: bool = True) -> None:
     """Let ``import mxnet`` and ``from mxnet.x import y`` find cynet in this process.
 
     Parameters

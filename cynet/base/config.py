@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,7 @@ class Setting(NamedTuple):
     """One environment variable: its name, parser, default and meaning."""
 
     name: str
-    parse: Callable
+    parse: Callable[[str], Any]
     default: object
     doc: str
 
@@ -24,8 +24,8 @@ class Setting(NamedTuple):
 _MAX_COUNT = (1 << 43) - 1  # maximum number of MiB: as bytes it fits into 64 bits
 
 
-def _up_to(maximum):
-    def parse(text):
+def _up_to(maximum: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
         digits = text.strip()
         if not digits.isdecimal() or len(digits) > 20 or int(digits) > maximum:
             raise ValueError(f"expected a whole number, 0 to {maximum}")
@@ -37,12 +37,12 @@ def _up_to(maximum):
 _count, _threads = _up_to(_MAX_COUNT), _up_to(4096)
 
 
-def _count_or_auto(text):
+def _count_or_auto(text: str) -> int | str:
     return text if text == "auto" else _count(text)
 
 
-def _one_of(*words):
-    def parse(text):
+def _one_of(*words: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
         if text not in words:
             raise ValueError(f"expected one of {', '.join(words)}")
         return text
@@ -50,7 +50,7 @@ def _one_of(*words):
     return parse
 
 
-def _parse_flag(text):
+def _parse_flag(text: str) -> bool:
     if text.lower() not in ("0", "1", "true", "false"):
         raise ValueError("expected 0, 1, true or false")
     return text.lower() in ("1", "true")
@@ -325,7 +325,7 @@ _LIKE_MXNET = {
 _OF_TESTS = ("CYNET_TEST_", "CYNET_STRESS_", "CYNET_FUZZ_", "CYNET_BUILD_", "CYNET_RANDOM_")
 
 
-def _warn_of_names(environ):
+def _warn_of_names(environ: Iterable[str]) -> None:
     """One warning for each variable called CYNET_... or MXNET_... that nothing reads."""
     known = {*_SETTINGS, *_MXNET_NAMES.values()}
     for name in sorted(environ):
@@ -398,12 +398,8 @@ def cache_folder() -> "Path":
     return Path(get("CYNET_HOME") or Path.home() / ".cache" / "cynet")
 
 
-def settings():
+def settings() -> tuple[Setting, ...]:
     """List all declared settings, in order.
-
-    Returns
-    -------
-    tuple of Setting
 
     Examples
     --------
@@ -413,7 +409,7 @@ def settings():
     return tuple(_SETTINGS.values())
 
 
-def getenv(name):
+def getenv(name: str) -> str | None:
     """Read any environment variable.
 
     Parameters
@@ -435,12 +431,8 @@ def getenv(name):
     return os.environ.get(name)
 
 
-def variables():
+def variables() -> dict[str, str]:
     """Copy all environment variables of this process.
-
-    Returns
-    -------
-    dict of str to str
 
     Examples
     --------
@@ -451,7 +443,7 @@ def variables():
     return dict(os.environ)
 
 
-def setenv(name, value):
+def setenv(name: str, value: str | None) -> None:
     """Set any environment variable of this process.
 
     Parameters
@@ -474,7 +466,7 @@ def setenv(name, value):
         os.environ[name] = value
 
 
-def given():
+def given() -> dict[str, str]:
     """List the environment variables of cynet, MXNet and OpenMP that are set.
 
     Returns
@@ -493,7 +485,7 @@ def given():
 
 
 @contextmanager
-def environment(name, value):
+def environment(name: str, value: str | None) -> Iterator[None]:
     """Set an environment variable inside a block, then restore it.
 
     Parameters
@@ -518,7 +510,7 @@ def environment(name, value):
 
 
 @contextmanager
-def suggestions(values):
+def suggestions(values: dict[str, str]) -> Iterator[None]:
     """Set environment variables for a while, unless the user has set one of them.
 
     Parameters

@@ -13,7 +13,7 @@ import struct
 import sys
 import types
 import zlib
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar, overload
 
 from .errors import (
     ArgumentError,
@@ -86,7 +86,7 @@ def guarded(target: _Target, *, but: Sequence[str] = ()) -> _Target: ...
 def guarded(*, but: Sequence[str] = ()) -> Callable[[_Target], _Target]: ...
 
 
-def guarded(target=None, *, but=()):
+def guarded(target: Any = None, *, but: Sequence[str] = ()) -> Any:
     """A function or class whose calls raise errors of cynet over wrong arguments.
 
     Of a class these are the public methods and properties it defines itself, not those that a
@@ -144,13 +144,13 @@ class Guarded:
             guarded(cls, but=cls._unguarded)
 
 
-def _guard_function(function):
+def _guard_function(function: Callable[..., Any]) -> Callable[..., Any]:
     if hasattr(function, "unguarded"):  # guarded already
         return function
     if inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)
-        def call(*args, **kwargs):
+        def call(*args: Any, **kwargs: Any) -> Any:
             try:
                 yield from function(*args, **kwargs)
             except _PASSED_ERRORS:
@@ -164,7 +164,7 @@ def _guard_function(function):
     else:
 
         @functools.wraps(function)
-        def call(*args, **kwargs):
+        def call(*args: Any, **kwargs: Any) -> Any:
             try:
                 return function(*args, **kwargs)
             except _PASSED_ERRORS:
@@ -179,14 +179,17 @@ def _guard_function(function):
     return call
 
 
-def refusal(error, function, args, kwargs):
+def refusal(
+    error: Exception, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> Exception:
     """The error of cynet for `error`, which a call of `function` raised; `error` if the user's."""
     if isinstance(error, _PASSED_ERRORS) or _is_of_user(error.__traceback__):
         return error
     if isinstance(error, OSError) and error.errno is not None:
         return file_error(error, "use", error.filename or describe_call(function, args, kwargs))
     text = "nested too deep" if isinstance(error, RecursionError) else _error_text(error)
-    if error.__traceback__.tb_next is not None:  # else Python's message names the function
+    trace = error.__traceback__
+    if trace is not None and trace.tb_next is not None:  # else Python's message names the function
         text = f"{describe_call(function, args, kwargs)}: {text}"
     if isinstance(error, TypeError):
         text += _keyword_hint(text, function, args, kwargs)
@@ -196,10 +199,11 @@ def refusal(error, function, args, kwargs):
     for raised, kind in _KINDS:
         if isinstance(error, raised):
             return kind(shorten(text, _MAX_MESSAGE))
-    return wrap_error(error, shorten(text, _MAX_MESSAGE))
+    wrapped: Exception = wrap_error(error, shorten(text, _MAX_MESSAGE))
+    return wrapped
 
 
-def refuse(error, function, *args):
+def refuse(error: Exception, function: Callable[..., Any], *args: Any) -> NoReturn:
     """Raise the exception of `refusal`: in an except block of a method that is not guarded
     itself."""
     refused = refusal(error, function, args, {})
@@ -208,7 +212,7 @@ def refuse(error, function, *args):
     raise refused from error
 
 
-def _error_text(error):
+def _error_text(error: Exception) -> str:
     try:
         text = str(error)
     except Exception:  # raised by the error's own __str__
@@ -218,7 +222,9 @@ def _error_text(error):
     return text or type(error).__name__
 
 
-def _keyword_hint(text, function, args, kwargs):
+def _keyword_hint(
+    text: str, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> str:
     """A hint at the right keyword for one that Python refused; "" for other errors.
 
     A function that hands keywords on takes, of a class, those of the classes that it derives from.
@@ -248,7 +254,7 @@ def _keyword_hint(text, function, args, kwargs):
     return ""
 
 
-def _is_of_user(trace):
+def _is_of_user(trace: types.TracebackType | None) -> bool:
     """Return whether the user's code was running: code outside of cynet, Python and NumPy."""
     while trace is not None:
         if _is_users(trace.tb_frame.f_globals.get("__name__")):
@@ -257,12 +263,12 @@ def _is_of_user(trace):
     return False
 
 
-def _is_users(module):
+def _is_users(module: object) -> bool:
     """True if a module of this name is the user's: outside of cynet, Python and NumPy."""
     return not isinstance(module, str) or module.partition(".")[0] not in _OWN_PACKAGES
 
 
-def describe_call(function, args, kwargs):
+def describe_call(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> str:
     """A call as text, with its documentation of the given arguments.
 
     >>> describe_call(guarded, (3,), {})
@@ -282,7 +288,7 @@ def describe_call(function, args, kwargs):
             name, doc = kind.__name__, inspect.getdoc(kind) or ""
         else:
             name = f"{kind.__name__}.{name}"
-    wanted = {}
+    wanted: dict[str, str] = {}
     for names, what in _PARAMETER.findall(doc):
         wanted.update((each.strip(" *"), what.strip()) for each in names.split(","))
     listed = ", ".join(f"{key}={shown(value)}" for key, value in given.items())

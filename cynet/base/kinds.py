@@ -6,6 +6,8 @@ A class declares its settings in a table, ``serialized_fields``: name -> kind. T
 count, too.
 """
 
+from __future__ import annotations
+
 import inspect
 import itertools
 import json
@@ -13,12 +15,15 @@ import math
 import operator
 import sys
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .errors import ArgumentError, ArgumentTypeError, CynetError, FormatError, shown
 from .files import read_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
 _MAX_COUNT = 2**63 - 1  # largest count
 _MAX_FLOAT = np.finfo(np.float64).max.item()
@@ -28,36 +33,36 @@ _PLAIN_TYPES = (bool, int, float, str, type(None))
 class Kind(NamedTuple):
     """A test of a value, and a description of the values that pass it."""
 
-    fits: object
+    fits: Callable[[Any], bool]
     expected: str
 
-    def or_none(self):
+    def or_none(self) -> Kind:
         """The kind that also takes None."""
         return Kind(lambda value: value is None or self.fits(value), f"{self.expected} or None")
 
 
-def _is_number(value):
+def _is_number(value: Any) -> bool:
     good = isinstance(value, (int, float)) and not isinstance(value, bool)
     return good and -_MAX_FLOAT <= value <= _MAX_FLOAT
 
 
-def number(low=-math.inf, below=math.inf):
+def number(low: float = -math.inf, below: float = math.inf) -> Kind:
     """A finite number of at least `low` and less than `below`."""
     bounds = "" if low == -math.inf else f" >= {low}"
     bounds += "" if below == math.inf else f" and < {below}"
     return Kind(lambda v: _is_number(v) and low <= v < below, f"a finite number{bounds}")
 
 
-def _is_count(value, low=0):
+def _is_count(value: Any, low: int = 0) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= _MAX_COUNT
 
 
-def count(low=0):
+def count(low: int = 0) -> Kind:
     """An int from `low` to 2**63 - 1."""
     return Kind(lambda value: _is_count(value, low), f"an int from {low} to 2**63 - 1")
 
 
-def word(*words):
+def word(*words: str) -> Kind:
     """One of a few words."""
     return Kind(
         lambda v: isinstance(v, str) and v in words, "one of " + ", ".join(map(repr, words))
@@ -67,13 +72,13 @@ def word(*words):
 FLAG = Kind(lambda value: isinstance(value, bool), "True or False")
 
 
-def check_flag(where, name, value):
+def check_flag(where: str, name: str, value: Any) -> None:
     """Refuse values other than True and False (1 and 0 count)."""
     if not isinstance(value, (bool, int, np.bool_)):
         raise ArgumentTypeError(f"{where}: {name} must be True or False, got {shown(value)}")
 
 
-def to_count(what, value):
+def to_count(what: str, value: Any) -> int:
     """The int from 1 on that `value` is.
 
     >>> to_count("n", np.int64(3))
@@ -99,7 +104,7 @@ def to_index(what: str, value: Any, wanted: str = "an int") -> int:
     raise ArgumentTypeError(f"{what} must be {wanted}, got {shown(value)} ({type(value).__name__})")
 
 
-def is_one(value):
+def is_one(value: Any) -> bool:
     """Return whether it is an int, and not several: an array of NumPy has ``__index__``, too.
 
     >>> is_one(np.int64(3)), is_one(np.array([3, 4])), is_one((3,))
@@ -108,7 +113,7 @@ def is_one(value):
     return hasattr(value, "__index__") and not getattr(value, "ndim", 0)
 
 
-def check_numbers(where, **numbers):
+def check_numbers(where: str, **numbers: Any) -> None:
     """Refuse values that are not whole numbers."""
     for name, number in numbers.items():
         to_index(f"{where}: {name}", number, "a whole number")
@@ -125,14 +130,14 @@ RISING = Kind(
 )
 
 
-def _declared_kinds(klass):
+def _declared_kinds(klass: type) -> dict[str, Kind]:
     kinds = {}
     for base in reversed(klass.__mro__):
         kinds.update(vars(base).get("serialized_fields", {}))
     return kinds
 
 
-def settings_of(instance):
+def settings_of(instance: object) -> dict[str, Any]:
     """The settings of an object: those declared, for a user's class also other plain attributes."""
     klass = type(instance)
     kinds = _declared_kinds(klass)
@@ -153,11 +158,11 @@ def settings_of(instance):
     return found
 
 
-def _is_own(klass):
+def _is_own(klass: type) -> bool:
     return klass.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
-def checked_settings(klass, settings):
+def checked_settings(klass: type, settings: Any) -> dict[str, Any]:
     """`settings`, as `settings_of` gave them of an object of `klass`, if each is of its kind.
 
     Raises FormatError: naming the setting, what was expected and what was found.
@@ -182,7 +187,7 @@ def checked_settings(klass, settings):
     return settings
 
 
-def read_json(text, **settings):
+def read_json(text: str | bytes, **settings: Any) -> Any:
     """The value of a JSON text; `settings` are those of ``json.loads``.
 
     Raises FormatError: Whatever is wrong with the text, too deep a nesting included.
@@ -209,7 +214,7 @@ def read_json(text, **settings):
 
 
 @contextmanager
-def saved_json(path, form, what):
+def saved_json(path: str, form: str, what: str) -> Iterator[dict[str, Any]]:
     """The value of a JSON file with the form `form`, for a ``with`` that takes it apart.
 
     Raises FormatError: the file has no such value, or what stands in the ``with`` failed on it:
@@ -225,7 +230,9 @@ def saved_json(path, form, what):
         raise FormatError(f"{shown(path)} is no file of {what} ({error!r})") from None
 
 
-def call_with(where, function, args, settings):
+def call_with(
+    where: str, function: Callable[..., Any], args: Sequence[Any], settings: dict[str, Any]
+) -> Any:
     """``function(*args, **settings)``, where someone outside has chosen the names of `settings`.
 
     where (str): What messages begin with.

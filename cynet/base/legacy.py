@@ -1,15 +1,24 @@
 """Names that scripts import from mx.base beside exceptions: Python 2's, helpers for ctypes."""
 
+from __future__ import annotations
+
 import ctypes
 import importlib
 import sys
 from importlib.machinery import PathFinder
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .config import cache_folder
 from .errors import CynetError, shown
 from .guard import guarded
+
+if TYPE_CHECKING:
+    import array
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 __all__ = [
     "basestring",
@@ -53,16 +62,18 @@ class _PoolFinder:
     """
 
     @staticmethod
-    def find_spec(name, path=None, target=None):
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         spec = PathFinder.find_spec(name, path, target) if name == "multiprocessing" else None
-        if spec is not None:
+        if spec is not None and spec.loader is not None:
             run = spec.loader.exec_module
 
-            def with_pool(module):
+            def with_pool(module: ModuleType) -> None:
                 run(module)
                 importlib.import_module("multiprocessing.pool")
 
-            spec.loader.exec_module = with_pool
+            vars(spec.loader)["exec_module"] = with_pool
         return spec
 
 
@@ -75,7 +86,7 @@ else:
 class _NullType:
     """The class of `_Null`: marks a parameter that is not given, where None is a valid value."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "_Null"
 
 
@@ -83,17 +94,13 @@ _Null = _NullType()
 
 
 @guarded
-def py_str(data):
+def py_str(data: bytes | str) -> str:
     """Decode UTF-8; a str is itself, as names that cynet hands to callbacks are.
 
     Parameters
     ----------
     data : bytes or str
         The bytes to decode.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -104,17 +111,13 @@ def py_str(data):
 
 
 @guarded
-def c_str(string):
+def c_str(string: str) -> ctypes.c_char_p:
     """Encode a str as a ``ctypes.c_char_p``, in UTF-8.
 
     Parameters
     ----------
     string : str
         The str to encode.
-
-    Returns
-    -------
-    ctypes.c_char_p
 
     Examples
     --------
@@ -125,7 +128,7 @@ def c_str(string):
 
 
 @guarded
-def c_array(ctype, values):
+def c_array(ctype: type[Any], values: Sequence[Any]) -> ctypes.Array[Any]:
     """Make a ctypes array with the values of a sequence.
 
     Parameters
@@ -135,20 +138,17 @@ def c_array(ctype, values):
     values : sequence
         Numbers that fit `ctype`.
 
-    Returns
-    -------
-    ctypes.Array
-
     Examples
     --------
     >>> list(c_array(mx_uint, [1, 2]))
     [1, 2]
     """
-    return (ctype * len(values))(*values)
+    made: ctypes.Array[Any] = (ctype * len(values))(*values)
+    return made
 
 
 @guarded
-def c_array_buf(ctype, buf):
+def c_array_buf(ctype: type[Any], buf: array.array[Any]) -> ctypes.Array[Any]:
     """Make a ctypes array over the memory of an ``array.array``.
 
     Parameters
@@ -172,11 +172,12 @@ def c_array_buf(ctype, buf):
     >>> numbers
     array('i', [10, 2, 3])
     """
-    return (ctype * len(buf)).from_buffer(buf)
+    shared: ctypes.Array[Any] = (ctype * len(buf)).from_buffer(buf)
+    return shared
 
 
 @guarded
-def check_call(ret):
+def check_call(ret: int) -> None:
     """Raise if a C function, called through ctypes, reports a failure.
 
     Parameters
@@ -202,17 +203,13 @@ def check_call(ret):
 
 
 @guarded
-def c_str_array(strings):
+def c_str_array(strings: Sequence[str]) -> ctypes.Array[ctypes.c_char_p]:
     """Make a ctypes array of ``char*`` of some strs.
 
     Parameters
     ----------
     strings : sequence of str
         The strs to encode.
-
-    Returns
-    -------
-    ctypes.Array
 
     Examples
     --------
@@ -222,12 +219,8 @@ def c_str_array(strings):
     return c_array(ctypes.c_char_p, [each.encode("utf-8") for each in strings])
 
 
-def data_dir_default():
+def data_dir_default() -> str:
     """Give the folder of downloads: CYNET_HOME, or ~/.cache/cynet.
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -241,7 +234,7 @@ def data_dir_default():
 data_dir = data_dir_default
 
 
-def with_metaclass(meta, *bases):
+def with_metaclass(meta: type, *bases: type) -> type:
     """Make a class by a metaclass, in a form that Python 2 understands, too.
 
     Parameters
@@ -268,7 +261,7 @@ def with_metaclass(meta, *bases):
 class _Later(type):
     """A placeholder for base classes: the class made from it gets the given bases and metaclass."""
 
-    def __new__(cls, name, bases, body):
+    def __new__(cls, name: str, bases: tuple[Any, ...], body: dict[str, Any]) -> Any:
         meta, real = bases[0].made_by
         return meta(name, real, body)
 
@@ -289,19 +282,19 @@ class classproperty:
     3
     """
 
-    def __init__(self, fget):
+    def __init__(self, fget: Callable[[type], Any]) -> None:
         self.fget = fget
 
-    def __get__(self, instance, owner=None):
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self.fget(type(instance) if owner is None else owner)
 
 
-def _as_list(obj):
+def _as_list(obj: Any) -> list[Any] | tuple[Any, ...]:
     """A list or tuple unchanged, anything else in a list."""
     return obj if isinstance(obj, (list, tuple)) else [obj]
 
 
-def _multiple_callbacks(callbacks, *args, **kwargs):
+def _multiple_callbacks(callbacks: Any, *args: Any, **kwargs: Any) -> None:
     """Call a callback, each one of a list, or nothing for None."""
     for callback in _as_list([] if callbacks is None else callbacks):
         callback(*args, **kwargs)

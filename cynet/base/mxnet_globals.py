@@ -6,23 +6,29 @@ import themselves (``from mxnet.metric import ndarray``), their private helpers,
 table of MXNet's globals, ``mxnet_globals.txt`` (``tests/fixtures/globals.py`` writes it).
 """
 
+from __future__ import annotations
+
 import contextlib
 import importlib
 import math
 import os
 from functools import cache
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _PACKAGE = __name__.partition(".")[0]
 
 _CODES = (np.float32, np.float64, np.float16, np.uint8, np.int32, np.int8, np.int64, np.bool_)
 _STORAGES = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
 # Values of MXNet's private names, by the path of their module.
-_VALUES = {
+_VALUES: dict[str, dict[str, Any]] = {
     "contrib.text._constants": {"UNKNOWN_IDX": 0},
     "gluon.contrib.data._constants": {"EOS_TOKEN": "<eos>"},
     "lr_scheduler": {"pi": math.pi},
@@ -42,18 +48,18 @@ _VALUES = {
 }
 
 
-def _read_lines(name):
+def _read_lines(name: str) -> list[str]:
     """The lines of a file of names beside this one."""
     with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
         return file.read().splitlines()
 
 
 @cache
-def globals_of_mxnet():
+def globals_of_mxnet() -> dict[str, Any]:
     """Dict from a module's path in MXNet 1.9.1 (``"metric"``, ``"mxnet"`` for the package) to a
     dict: each global name to its home ``(module, name there)``, with None as the name for a module
     itself. The key ``"metric *"`` has the names of ``__all__``."""
-    table = {}
+    table: dict[str, Any] = {}
     for line in _read_lines("mxnet_globals.txt"):
         path, _, words = line.partition(":")
         if path.endswith("*"):
@@ -64,21 +70,21 @@ def globals_of_mxnet():
 
 
 @cache
-def missing_names():
+def missing_names() -> dict[str, frozenset[str]]:
     """Dict of MXNet's path (``"mx.ndarray.contrib"``) to a frozenset of public names that are there
     in MXNet 1.9.1 and not here. Its file is written by ``tests/fixtures/names.py``."""
     pairs = (line.partition(": ") for line in _read_lines("missing_names.txt"))
     return {path: frozenset(names.split()) for path, _, names in pairs}
 
 
-def is_missing(name):
+def is_missing(name: str) -> bool:
     """Return whether MXNet's module of this dotted name, such as ``"mxnet.ndarray.sparse"``, is
     missing here."""
     owner, _, last = name.rpartition(".")
     return last in missing_names().get("mx" + owner[len("mxnet") :], ())
 
 
-def _home_module(path, word):
+def _home_module(path: str, word: str) -> tuple[str, tuple[str, str | None]]:
     name, at, home = word.partition("@")
     if at:
         module, _, other = home.partition(":")
@@ -89,7 +95,7 @@ def _home_module(path, word):
     return name, (_full_module_name("." + path if path != "mxnet" else "."), name)
 
 
-def _full_module_name(module):
+def _full_module_name(module: str) -> str:
     return ("mxnet" + module).rstrip(".") if module.startswith(".") else module
 
 
@@ -101,7 +107,7 @@ class Face(ModuleType):
     sources (sequence of module): cynet's modules, the first of which is the one that `name` means.
     """
 
-    def __init__(self, name, sources):
+    def __init__(self, name: str, sources: Sequence[ModuleType]) -> None:
         super().__init__(name, sources[0].__doc__ if sources else None)
         own = self.__dict__
         own["_sources"] = tuple(sources)
@@ -123,10 +129,10 @@ class Face(ModuleType):
                     own[key] = value
 
     @property
-    def _module_path(self):
+    def _module_path(self) -> str:
         return self.__name__.partition(".")[2] or "mxnet"
 
-    def _find(self, name):
+    def _find(self, name: str) -> Any:
         if name == "__all__":
             return self._star_names()
         if name.startswith("__"):
@@ -146,7 +152,7 @@ class Face(ModuleType):
                 return getattr(importlib.import_module(home), there)
         raise missing
 
-    def _of_sources(self, name):
+    def _of_sources(self, name: str) -> Any:
         """The values that cynet's modules have by that name."""
         missing = NotFoundError(f"module '{self.__name__}' has no attribute '{name}'")
         for source in self._sources:
@@ -162,22 +168,22 @@ class Face(ModuleType):
                 return found
         raise missing
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if self._sources and not name.startswith("__") and not isinstance(value, ModuleType):
             setattr(self._sources[0], name, value)
         self.__dict__[name] = value
 
-    def __delattr__(self, name):
+    def __delattr__(self, name: str) -> None:
         if self._sources and name in vars(self._sources[0]):
             delattr(self._sources[0], name)
         self.__dict__.pop(name, None)
 
-    def _public_names(self):
+    def _public_names(self) -> list[str]:
         found = {*globals_of_mxnet().get(self._module_path, {}), *vars(self)} - {"_sources"}
         found.update(*map(dir, self._sources[:1]))
         return sorted(name for name in found if hasattr(self, name))
 
-    def _star_names(self):
+    def _star_names(self) -> list[str]:
         """The names of ``from mxnet.x import *``: MXNet's names that cynet has, and none of its
         own."""
         table = globals_of_mxnet()
@@ -187,7 +193,7 @@ class Face(ModuleType):
         return [name for name in names if hasattr(self, name)]
 
 
-def as_face(value):
+def as_face(value: Any) -> Any:
     """A module of cynet as MXNet's module; anything else unchanged."""
     if isinstance(value, ModuleType) and value.__name__.partition(".")[0] == _PACKAGE:
         return importlib.import_module("mxnet" + value.__name__[len(_PACKAGE) :])

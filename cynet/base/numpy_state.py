@@ -1,12 +1,19 @@
 """The state of NumPy's global random generator as JSON, for any kind of generator."""
 
+from __future__ import annotations
+
 import ctypes
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.random.mtrand import get_bit_generator, set_bit_generator
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
 
 
-def numpy_state():
+def numpy_state() -> list[Any]:
     """The state of a generator, as ``[name, ...]`` of numbers, lists and dicts.
 
     >>> state = numpy_state()
@@ -16,13 +23,13 @@ def numpy_state():
     True
     """
     state = np.random.get_state(legacy=False)
-    if isinstance(np.random.get_bit_generator(), np.random.MT19937):
+    if isinstance(get_bit_generator(), np.random.MT19937):
         inner = state["state"]
         return ["MT19937", inner["key"].tolist(), inner["pos"], state["has_gauss"], state["gauss"]]
     return [state["bit_generator"], _to_plain_values(state)]
 
 
-def place_of_numpy():
+def place_of_numpy() -> Hashable:
     """A short hashable value that changes whenever the generator draws."""
     state = np.random.get_state(legacy=False)
     inner = state["state"]
@@ -31,28 +38,28 @@ def place_of_numpy():
     return repr(state), 0, state["has_gauss"]
 
 
-def set_numpy_state(saved):
+def set_numpy_state(saved: Sequence[Any]) -> None:
     """Restore the state that `numpy_state` returned, with its kind of generator.
 
     Raises TypeError or ValueError or KeyError or AttributeError: that is no such state.
     """
     name, first, *others = saved
-    if type(np.random.get_bit_generator()).__name__ != name:
-        np.random.set_bit_generator(getattr(np.random, name)())
+    if type(get_bit_generator()).__name__ != name:
+        set_bit_generator(getattr(np.random, name)())
     if isinstance(first, dict):
         np.random.set_state(first)
     else:
         np.random.set_state((name, np.asarray(first, np.uint32), *others))
 
 
-def _to_plain_values(value):
+def _to_plain_values(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _to_plain_values(each) for key, each in value.items()}
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 @contextmanager
-def seeded_numpy(seed):
+def seeded_numpy(seed: int) -> Iterator[None]:
     """Seed NumPy's global generator for a block of code, then restore it.
 
     ``get_state`` and ``set_state`` take 45 us each, number by number. Here the words of a Mersenne
@@ -67,7 +74,7 @@ def seeded_numpy(seed):
     >>> b == np.random.rand() != a
     True
     """
-    generator, words = np.random.get_bit_generator(), None
+    generator, words = get_bit_generator(), b""
     if _has_plain_words(generator):
         words = _generator_words(generator)
         normal = np.random.standard_normal()
@@ -77,11 +84,11 @@ def seeded_numpy(seed):
     else:
         state = np.random.get_state(legacy=False)
     try:
-        np.random.set_bit_generator(generator)  # forgets the second of a pair, as seed may not
+        set_bit_generator(generator)  # forgets the second of a pair, as seed may not
         np.random.seed(seed)
         yield
     finally:
-        np.random.set_bit_generator(generator)
+        set_bit_generator(generator)
         if state is not None:
             np.random.set_state(state)
         else:
@@ -93,7 +100,7 @@ _NBYTES = 624 * 4 + 4  # state of a Mersenne twister: its words and its position
 _plain_words = None
 
 
-def _has_plain_words(generator):
+def _has_plain_words(generator: np.random.BitGenerator) -> bool:
     """Return whether the memory of `generator` has the layout that `seeded_numpy` expects; checked
     once."""
     global _plain_words
@@ -106,6 +113,6 @@ def _has_plain_words(generator):
     return _plain_words
 
 
-def _generator_words(generator):
+def _generator_words(generator: np.random.BitGenerator) -> bytes:
     with generator.lock:
         return ctypes.string_at(generator.ctypes.state_address, _NBYTES)
