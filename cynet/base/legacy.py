@@ -138,6 +138,10 @@ def c_array(ctype: type[Any], values: Sequence[Any]) -> ctypes.Array[Any]:
     values : sequence
         Numbers that fit `ctype`.
 
+    Returns
+    -------
+    ctypes.Array
+
     Examples
     --------
     >>> list(c_array(mx_uint, [1, 2]))

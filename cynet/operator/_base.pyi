@@ -10,6 +10,7 @@ from ..context import Context
 from ..registry import Registry
 from ..typing import DTypeLike, NumpyArray, Shape, ShapeLike
 from .property import OperatorProperty
+from .registered import Registered
 
 OPERATORS: Registry
 
@@ -67,9 +68,7 @@ class OpEntry:
     aliases: tuple[str, ...]
     doc: str
 
-def register_operator(
-    name: str, prop: type[OperatorProperty], aliases: Sequence[str] = ()
-) -> OpEntry:
+def register_operator(name: str, prop: type[Registered], aliases: Sequence[str] = ()) -> OpEntry:
     """Make an OperatorProperty subclass an operator."""
 
 def get_operator(name: str) -> OpEntry:
