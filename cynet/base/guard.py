@@ -175,7 +175,7 @@ def _guard_function(function: Callable[..., Any]) -> Callable[..., Any]:
                     raise
                 raise refused from error
 
-    call.unguarded = function
+    vars(call)["unguarded"] = function
     return call
 
 
