@@ -87,7 +87,7 @@ def share_parameters(name: str, text: str) -> None:
         A docstring that describes the parameters; ``**kwargs`` are those of classes, which hand
         them on. What a docstring describes itself stays, and so does one that has no sections.
     """
-    known = _entries(text)
+    known = _entries(_ENTRIES.search(text))
     of_functions = {each: entry for each, entry in known.items() if not entry.startswith("*")}
     for each, module in list(sys.modules.items()):
         # A face of operators has a type of its own: it would make all of its functions.
@@ -98,8 +98,8 @@ def share_parameters(name: str, text: str) -> None:
 
 
 def _documented(module: ModuleType) -> Iterator[tuple[Any, FunctionType]]:
-    """The functions, classes and methods of a module, each with the function that is called."""
-    value: Any
+    """What in a module has a docstring with sections, and the function that is called: functions,
+    classes, methods."""
     for value in list(vars(module).values()):
         if not isinstance(value, (FunctionType, type)) or value.__module__ != module.__name__:
             continue
@@ -108,19 +108,34 @@ def _documented(module: ModuleType) -> Iterator[tuple[Any, FunctionType]]:
         if isinstance(value, type):
             found = [(kind, kind.__init__), *((each, each) for each in vars(value).values())]
         for target, function in found:
-            function = inspect.unwrap(getattr(function, "__func__", function))
-            if isinstance(function, FunctionType):
-                yield getattr(target, "__func__", target), function
+            if "---" in (target.__doc__ or ""):
+                function = inspect.unwrap(getattr(function, "__func__", function))
+                if isinstance(function, FunctionType):
+                    yield getattr(target, "__func__", target), function
 
 
 def _complete(target: Any, names: list[str], known: dict[str, str]) -> None:
+    """Put the entries of `known` for parameters that the docstring of `target` leaves out there."""
+    if known.keys().isdisjoint(names):
+        return
     doc = target.__doc__
-    if not doc or known.keys().isdisjoint(names):
+    section = _ENTRIES.search(doc)
+    title = section or _TITLE.search(doc)
+    own = _entries(section)
+    left_out = [name for name in names if name in known and name not in own]
+    if not left_out or title is None:
         return
-    own = _entries(doc)
-    if all(name in own or name not in known for name in names) or not _TITLE.search(doc):
-        return
-    doc = _with_entries(inspect.cleandoc(doc), names, known)
+    indent = title[1]
+    for name in left_out:
+        own[name] = indent + known[name].replace("\n", "\n" + indent)
+    entries = [own[name] for name in names if name in own]
+    entries += [entry for name, entry in own.items() if name not in names]
+    text = "\n".join(dict.fromkeys(entries))
+    if section is not None:
+        doc = f"{doc[: section.start(2)]}{text}\n{doc[section.end(2) :]}"
+    else:
+        heading = f"{indent}Parameters\n{indent}----------\n"
+        doc = f"{doc[: title.start()]}{heading}{text}\n\n{doc[title.start() :]}"
     while target is not None:  # what is guarded is documented, too: messages quote it
         target.__doc__ = doc
         target = getattr(target, "__wrapped__", None)
@@ -137,25 +152,11 @@ def _names(function: FunctionType) -> list[str]:
     return names[: end + bool(code.co_flags & inspect.CO_VARKEYWORDS)]
 
 
-def _entries(doc: str) -> dict[str, str]:
-    """Each parameter that a docstring describes, with its entry; ``a, b : int`` is that of both."""
-    section, found = _ENTRIES.search(doc), {}
+def _entries(section: re.Match[str] | None) -> dict[str, str]:
+    """Each parameter that a section describes, with its entry; ``a, b : int`` is that of both."""
+    found = {}
     if section is not None:
-        indent = section[1]
-        for entry in re.split(rf"\n(?={indent}\S)", section[2].rstrip()):
-            entry = entry.replace("\n" + indent, "\n").strip()
+        for entry in re.split(rf"\n(?={section[1]}\S)", section[2].rstrip()):
             for name in entry.partition("\n")[0].partition(" : ")[0].split(","):
                 found[name.strip(" *")] = entry
     return found
-
-
-def _with_entries(doc: str, names: list[str], known: dict[str, str]) -> str:
-    """A docstring with the entries of `known` for those of `names` that it does not describe."""
-    own = _entries(doc)
-    rest = [entry for name, entry in own.items() if name not in names]
-    entries = [own.get(name) or known[name] for name in names if name in own or name in known]
-    text = "\n".join(dict.fromkeys(entries + rest))
-    section = _ENTRIES.search(doc)
-    if section is not None:
-        return doc[: section.start(2)] + text + "\n" + doc[section.end(2) :]
-    return _TITLE.sub(lambda title: f"Parameters\n----------\n{text}\n\n{title[0]}", doc, count=1)

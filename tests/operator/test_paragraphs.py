@@ -7,7 +7,13 @@ from types import ModuleType
 
 import pytest
 
-from cynet.operator.paragraphs import _documented, _entries, share_parameters, with_paragraphs
+from cynet.operator.paragraphs import (
+    _ENTRIES,
+    _documented,
+    _entries,
+    share_parameters,
+    with_paragraphs,
+)
 from tests.imports import ROOT
 
 COMMON = sorted((ROOT / "cynet").rglob("common_parameters.py"))
@@ -85,7 +91,7 @@ def test_parameters_that_a_docstring_leaves_out_come_in_their_order(module):
     text = "Parameters\n----------\nshape, other : int\n    Lengths.\nout : NDArray\n    Result."
     share_parameters(module.__name__, text + "\ndata : int\n    Not these words.")
     text = inspect.getdoc(module.copy)
-    assert list(_entries(text)) == ["data", "shape", "other", "out", "kwargs"]
+    assert list(_entries(_ENTRIES.search(text))) == ["data", "shape", "other", "out", "kwargs"]
     assert "    Own words.\n\n    Two paragraphs.\nshape, other : int\n    Lengths.\nout :" in text
     assert text.endswith("**kwargs\n    More.\n\nReturns\n-------\nNDArray\n    The copy.")
     assert inspect.getdoc(module.copy.__wrapped__) == text  # what error messages quote
@@ -105,5 +111,6 @@ def test_what_is_common_is_shown_twice_at_least(path):
         if type(module) is ModuleType
         for target, _ in _documented(module)
     ]
-    for name, entry in _entries(importlib.import_module(f"{package}.{path.stem}").__doc__).items():
+    text = importlib.import_module(f"{package}.{path.stem}").__doc__
+    for name, entry in _entries(_ENTRIES.search(text)).items():
         assert sum(f"\n{entry}\n" in text for text in shown) > 1, name
