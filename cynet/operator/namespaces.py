@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import NotFoundError
+from ..base.guard import guarded
 from ._base import OPERATORS
 
 if TYPE_CHECKING:
@@ -42,6 +43,14 @@ def public_names(space: dict[str, Any]) -> list[str]:
     """The ``__all__`` of a package that shows what its modules list; modules are left out."""
     shown = (name for name, value in space.items() if not isinstance(value, ModuleType))
     return sorted(name for name in shown if not name.startswith("_"))
+
+
+def guarded_names(space: dict[str, Any]) -> list[str]:
+    """`public_names` of a package, whose functions and classes are guarded in it from now on; its
+    modules call each other without that."""
+    names = public_names(space)
+    space.update({name: guarded(space[name]) for name in names})
+    return names
 
 
 def any_name(name: str) -> bool:

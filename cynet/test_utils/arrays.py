@@ -8,7 +8,6 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..base.errors import ArgumentError
-from ..base.guard import guarded
 from .compare import default_dtype
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ __all__ += ["new_sym_matrix_with_real_eigvals_2d", "new_sym_matrix_with_real_eig
 __all__ += ["np_reduce", "rand_coord_2d", "random_sample", "random_uniform_arrays"]
 
 
-@guarded
 def random_uniform_arrays(*shapes: Shape, **kwargs: Any) -> list[NumpyArray]:
     """Draw arrays of even draws from ``numpy.random``.
 
@@ -52,7 +50,6 @@ def random_uniform_arrays(*shapes: Shape, **kwargs: Any) -> list[NumpyArray]:
     return [np.random.uniform(low, high, size=shape).astype(dtype) for shape in shapes]
 
 
-@guarded
 def random_sample(population: Sequence[Any], k: int) -> list[Any]:
     """Draw elements in random order from ``numpy.random``, each at most once.
 
@@ -78,7 +75,6 @@ def random_sample(population: Sequence[Any], k: int) -> list[Any]:
     return drawn[:k]
 
 
-@guarded
 def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int, int]:
     """Draw a random pair of whole numbers from ``numpy.random``.
 
@@ -104,7 +100,6 @@ def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int
     return x, y
 
 
-@guarded
 def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> NDArray:
     """Make an array (rows, columns) whose entries are the numbers of their rows.
 
@@ -124,7 +119,6 @@ def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> ND
     return nd.array(np.repeat(np.arange(rows), columns).reshape(rows, columns), dtype=dtype)
 
 
-@guarded
 def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
     """Make a vector of the numbers from 0, of shape (size,).
 
@@ -143,7 +137,6 @@ def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
     return nd.array(np.arange(size), dtype=dtype)
 
 
-@guarded
 def get_identity_mat(size: int) -> NDArray:
     """Make the identity matrix (size, size), float32.
 
@@ -161,7 +154,6 @@ def get_identity_mat(size: int) -> NDArray:
     return nd.array(np.identity(size), dtype=np.float32)
 
 
-@guarded
 def get_identity_mat_batch(size: int) -> NDArray:
     """Make two identity matrices, (2, size, size), float32.
 
@@ -178,7 +170,6 @@ def get_identity_mat_batch(size: int) -> NDArray:
     return nd.array(np.stack([np.identity(size)] * 2), dtype=np.float32)
 
 
-@guarded
 def assign_each(the_input: NumpyArray, function: Callable[[Any], Any] | None) -> NumpyArray:
     """Apply a function to each entry of an array; gives a new one.
 
@@ -201,7 +192,6 @@ def assign_each(the_input: NumpyArray, function: Callable[[Any], Any] | None) ->
     return out
 
 
-@guarded
 def assign_each2(
     input1: NumpyArray, input2: NumpyArray, function: Callable[[Any, Any], Any] | None
 ) -> NumpyArray:
@@ -233,7 +223,6 @@ def assign_each2(
     return out
 
 
-@guarded
 def np_reduce(
     dat: NumpyArray, axis: Any, keepdims: bool, numpy_reduce_func: Callable[..., Any]
 ) -> NumpyArray:
@@ -265,7 +254,6 @@ def np_reduce(
     return dat.reshape(shape) if keepdims else dat
 
 
-@guarded
 def collapse_sum_like(a: NumpyArray, shape: Shape) -> NumpyArray:
     """Sum over the axes that broadcasting a shape to that of an array would repeat.
 
@@ -308,7 +296,6 @@ def _batch_of(make, shape):
     return out
 
 
-@guarded
 def new_orthonormal_matrix_2d(n: int) -> NumpyArray:
     """Draw a random matrix (n, n), float64, with orthonormal rows from ``numpy.random``.
 
@@ -326,7 +313,6 @@ def new_orthonormal_matrix_2d(n: int) -> NumpyArray:
     return np.linalg.qr(np.random.normal(size=(n, n)))[0]
 
 
-@guarded
 def new_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
     """Draw a random matrix (n, n), float64, with real eigenvalues, most likely not symmetric.
 
@@ -345,7 +331,6 @@ def new_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
     return basis @ np.diag(np.random.uniform(-1.0, 1.0, n) * n) @ np.linalg.inv(basis)
 
 
-@guarded
 def new_sym_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
     """Draw a random symmetric matrix (n, n), float64.
 
@@ -365,7 +350,6 @@ def new_sym_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
     return (found + found.T) / 2
 
 
-@guarded
 def new_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
     """Draw a batch, of this shape, of random float64 matrices with real eigenvalues.
 
@@ -382,7 +366,6 @@ def new_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
     return _batch_of(new_matrix_with_real_eigvals_2d, shape)
 
 
-@guarded
 def new_sym_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
     """Draw a batch, of this shape, of random symmetric float64 matrices.
 

@@ -9,7 +9,6 @@ import numpy as np
 from .. import ndarray as nd
 from ..base.dtype import is_floating, name_of
 from ..base.errors import ArgumentError
-from ..base.guard import guarded
 from ..context import cpu, num_gpus
 from .compare import assert_almost_equal, default_context, get_atol, get_rtol, to_numpy
 
@@ -46,7 +45,6 @@ def list_gpus() -> Sequence[int]:
     return range(num_gpus())
 
 
-@guarded
 def simple_forward(
     sym: Symbol, ctx: ContextLike | None = None, is_train: bool = False, **inputs: ArrayLike
 ) -> Any:
@@ -108,7 +106,6 @@ def _prepare_inputs(sym, location, aux_states, ctx, dtype):
     return args, auxs, next(own, np.float32) if dtype is None else dtype
 
 
-@guarded
 def check_symbolic_forward(
     sym: Symbol,
     location: Inputs,
@@ -160,7 +157,6 @@ def check_symbolic_forward(
     return outputs
 
 
-@guarded
 def check_symbolic_backward(
     sym: Symbol,
     location: Inputs,
@@ -243,7 +239,6 @@ def check_symbolic_backward(
     return grads
 
 
-@guarded
 def numeric_grad(
     executor: Executor,
     location: NamedArrays,
@@ -307,7 +302,6 @@ def numeric_grad(
     return grads
 
 
-@guarded
 def check_numeric_gradient(
     sym: Symbol,
     location: Inputs,
@@ -416,7 +410,6 @@ class _Weighted:
         return self._values
 
 
-@guarded
 def check_consistency(
     sym: Symbol | Sequence[Symbol],
     ctx_list: Sequence[dict[str, Any]],

@@ -9,7 +9,6 @@ import numpy as np
 from .. import ndarray as nd
 from ..base.dtype import BFLOAT16
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
-from ..base.guard import guarded
 from ..base.kinds import to_index
 from ..context import Context, current_context
 from ..operator.custom.callback_checks import MAX_NDIM
@@ -39,7 +38,6 @@ def default_context() -> Context:
     return current_context()
 
 
-@guarded
 def set_default_context(ctx: Context) -> None:
     """Set the context that tests run on: the current one of this thread outside of ``with``.
 
@@ -76,7 +74,6 @@ def default_dtype() -> type:
     return np.float32
 
 
-@guarded
 def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False) -> tuple[int, int]:
     """Draw a random shape of two axes from ``numpy.random``.
 
@@ -94,7 +91,6 @@ def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False)
     return rand_shape_nd(2, (dim0, dim1), allow_zero_size)
 
 
-@guarded
 def rand_shape_3d(
     dim0: int = 10, dim1: int = 10, dim2: int = 10, allow_zero_size: bool = False
 ) -> tuple[int, int, int]:
@@ -114,7 +110,6 @@ def rand_shape_3d(
     return rand_shape_nd(3, (dim0, dim1, dim2), allow_zero_size)
 
 
-@guarded
 def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) -> Shape:
     """Draw a random shape from ``numpy.random``.
 
@@ -145,7 +140,6 @@ def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) ->
     return tuple(int(np.random.randint(0 if allow_zero_size else 1, top + 1)) for top in high)
 
 
-@guarded
 def random_arrays(*shapes: Shape) -> Any:
     """Draw float32 arrays with normal entries from ``numpy.random``.
 
@@ -169,7 +163,6 @@ def random_arrays(*shapes: Shape) -> Any:
     return arrays[0] if len(arrays) == 1 else arrays
 
 
-@guarded
 def rand_ndarray(
     shape: Shape,
     stype: str = "default",
@@ -227,7 +220,6 @@ def _dtype_name(dtype):
     return "bfloat16" if dtype == BFLOAT16 else dtype.name
 
 
-@guarded
 def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
     """Return a relative tolerance: the given one, or a dtype's default (0 if it is no float).
 
@@ -246,7 +238,6 @@ def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
     return RTOL.get(_dtype_name(dtype), 0) if rtol is None else rtol
 
 
-@guarded
 def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
     """Return an absolute tolerance: the given one, or a dtype's default (0 if it is no float).
 
@@ -265,7 +256,6 @@ def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
     return ATOL.get(_dtype_name(dtype), 0) if atol is None else atol
 
 
-@guarded
 def get_tols(
     x: Any, y: Any, rtol: float | None = None, atol: float | None = None
 ) -> tuple[float, float]:
@@ -290,7 +280,6 @@ def get_tols(
     )
 
 
-@guarded
 def same(a: ArrayLike, b: ArrayLike) -> bool:
     """Return whether two arrays are equal in shape and every entry.
 
@@ -307,7 +296,6 @@ def same(a: ArrayLike, b: ArrayLike) -> bool:
     return np.array_equal(to_numpy(a), to_numpy(b))
 
 
-@guarded
 def almost_equal(
     a: ArrayLike,
     b: ArrayLike,
@@ -339,7 +327,6 @@ def almost_equal(
     return np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
-@guarded
 def assert_almost_equal(
     a: ArrayLike,
     b: ArrayLike,
@@ -401,7 +388,6 @@ def assert_almost_equal(
     raise AssertionError("\n".join(lines))
 
 
-@guarded
 def assert_exception(
     f: Callable[..., Any], exception_type: type[BaseException], *args: Any, **kwargs: Any
 ) -> None:

@@ -19,7 +19,6 @@ import numpy as np
 from ..base import config
 from ..base.errors import ArgumentError, FileError, FormatError, MissingFileError, shown
 from ..base.files import file_name, naming, read_file, write_atomically
-from ..base.guard import guarded
 from ..io import MNISTIter, read_idx
 from ..io.fetch import fetch_bytes, first_fetched
 
@@ -44,7 +43,6 @@ _MNIST = {
 }
 
 
-@guarded
 def download(
     url: str,
     fname: FileName | None = None,
@@ -174,7 +172,6 @@ def _mnist_files(path=None):
     return paths or download_mnist(config.cache_folder() / "mnist")
 
 
-@guarded
 def get_mnist(path: FileName | None = None) -> dict[str, NumpyArray]:
     """MNIST as arrays.
 
@@ -232,7 +229,6 @@ def get_mnist(path: FileName | None = None) -> dict[str, NumpyArray]:
     return arrays
 
 
-@guarded
 def get_mnist_iterator(
     batch_size: int, input_shape: Shape, num_parts: int = 1, part_index: int = 0
 ) -> tuple[DataIter, DataIter]:
@@ -278,7 +274,6 @@ def get_mnist_iterator(
     return train, val
 
 
-@guarded
 def get_mnist_ubyte() -> None:
     """Put MNIST's four IDX files, unpacked, into the folder ``data`` of the current one.
 
@@ -312,7 +307,6 @@ def get_mnist_ubyte() -> None:
         write_atomically(folder / name, content)
 
 
-@guarded
 def get_mnist_pkl() -> None:
     """Put MNIST into ``data/mnist.pkl.gz``: a pickle of three pairs (images, classes).
 
@@ -359,7 +353,6 @@ def get_mnist_pkl() -> None:
     write_atomically(target, gzip.compress(pickle.dumps(parts, protocol=2), 1))
 
 
-@guarded
 def download_model(
     model_name: str, dst_dir: FileName = "./", meta_info: dict[str, dict[str, str]] | None = None
 ) -> tuple[str | None, int]:
@@ -415,7 +408,6 @@ def download_model(
     return prefix, 0
 
 
-@guarded
 def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
     """Give the path of the program that packs images into records (``python PATH ...``).
 
@@ -433,7 +425,6 @@ def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
     return str(Path(__file__).parent.parent / "tools" / "im2rec.py")
 
 
-@guarded
 def get_zip_data(data_dir: FileName, url: str, data_origin_name: str) -> None:
     """Download a zip archive into a folder, unless it is there, and unpack it there.
 
@@ -480,7 +471,6 @@ def get_zip_data(data_dir: FileName, url: str, data_origin_name: str) -> None:
                 os.replace(os.path.join(folder, name), os.path.join(place, name))
 
 
-@guarded
 def get_bz2_data(data_dir: FileName, data_name: str, url: str, data_origin_name: str) -> None:
     """Download a bz2 file into a folder and unpack it there, unless `data_name` is there.
 
@@ -527,7 +517,6 @@ def get_bz2_data(data_dir: FileName, data_name: str, url: str, data_origin_name:
     os.remove(path)
 
 
-@guarded
 def get_cifar10() -> None:
     """Put CIFAR-10 as record files into ``data/cifar`` of the current folder.
 

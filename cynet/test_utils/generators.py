@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import ArgumentError
-from ..base.guard import guarded
 from .compare import to_numpy
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ __all__ = ["chi_square_check", "gen_buckets_probs_with_ppf", "mean_check", "var_
 __all__ += ["verify_generator"]
 
 
-@guarded
 def gen_buckets_probs_with_ppf(
     ppf: Callable[[float], float], nbuckets: int
 ) -> tuple[list[tuple[float, float]], list[float]]:
@@ -62,7 +60,6 @@ def _draw_samples(generator, nsamples):
     return to_numpy(generator(nsamples)).reshape(-1)
 
 
-@guarded
 def mean_check(
     generator: Callable[[int], Any], mu: float, sigma: float, nsamples: int = 1000000
 ) -> bool:
@@ -89,7 +86,6 @@ def mean_check(
     return abs(mean - mu) < 3 * sigma / math.sqrt(nsamples)
 
 
-@guarded
 def var_check(generator: Callable[[int], Any], sigma: float, nsamples: int = 1000000) -> bool:
     """Return whether the variance of samples is within three of its standard deviations.
 
@@ -132,7 +128,6 @@ def chi_square_tail(statistic, freedom):
     return tail
 
 
-@guarded
 def chi_square_check(
     generator: Callable[[int], Any],
     buckets: Sequence[Any],
@@ -180,7 +175,6 @@ def chi_square_check(
     return chi_square_tail(statistic, len(buckets) - 1), counts, expected
 
 
-@guarded
 def verify_generator(
     generator: Callable[[int], Any],
     buckets: Sequence[Any],

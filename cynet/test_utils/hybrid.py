@@ -9,7 +9,6 @@ import numpy as np
 from .. import autograd
 from .. import ndarray as nd
 from ..base.errors import ArgumentError
-from ..base.guard import guarded
 from .compare import assert_almost_equal
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["check_gluon_hybridize_consistency"]
 
 
-@guarded
 def check_gluon_hybridize_consistency(
     net_builder: Callable[..., Any],
     data_l: Sequence[NDArray],

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.dtype import BFLOAT16
-from ..base.guard import guarded
 from .compare import ATOL, RTOL, assert_almost_equal, get_tols, same, to_numpy
 
 if TYPE_CHECKING:
@@ -82,7 +81,6 @@ def default_numeric_eps() -> dict[Any, float]:
     }
 
 
-@guarded
 def effective_dtype(dat: ArrayLike) -> Any:
     """Return the dtype that determines an array's tolerance: its own.
 
@@ -103,7 +101,6 @@ def effective_dtype(dat: ArrayLike) -> Any:
     return np.dtype(getattr(dat, "dtype", None) or np.asarray(dat).dtype)
 
 
-@guarded
 def get_tolerance(dat: ArrayLike, tol: Any, default_tol: dict[Any, float]) -> float:
     """Choose a tolerance for an array; 0 for a dtype that neither has.
 
@@ -148,7 +145,6 @@ def get_etol(etol: float | None = None) -> float:
     return 0 if etol is None else etol
 
 
-@guarded
 def assert_allclose(
     a: ArrayLike, b: ArrayLike, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True
 ) -> None:
@@ -173,7 +169,6 @@ def assert_allclose(
     assert_almost_equal(a, b, rtol, atol, equal_nan=equal_nan)
 
 
-@guarded
 def assert_almost_equal_with_err(
     a: ArrayLike,
     b: ArrayLike,
@@ -212,7 +207,6 @@ def assert_almost_equal_with_err(
         assert_almost_equal(a, b, rtol, atol, names, equal_nan, mismatches=mismatches)
 
 
-@guarded
 def assert_almost_equal_ignore_nan(
     a: ArrayLike,
     b: ArrayLike,
@@ -244,7 +238,6 @@ def assert_almost_equal_ignore_nan(
     assert_almost_equal(a, b, rtol, atol, names)
 
 
-@guarded
 def checkShapes(a: ArrayLike, b: ArrayLike) -> None:
     """Check that two arrays have one shape.
 
@@ -269,7 +262,6 @@ def checkShapes(a: ArrayLike, b: ArrayLike) -> None:
         raise AssertionError(f"a has shape {a.shape}, b has shape {b.shape}")
 
 
-@guarded
 def locationError(
     a: NumpyArray, b: NumpyArray, index: Any, names: tuple[str, str], maxError: bool = False
 ) -> str:
@@ -296,7 +288,6 @@ def locationError(
     return f"location of the {what}: {index}, {names[0]}={a:.8f}, {names[1]}={b:.8f}"
 
 
-@guarded
 def same_array(array1: NDArray, array2: NDArray) -> bool:
     """Return whether two NDArrays share their memory: a change of the first shows in the second.
 
@@ -319,7 +310,6 @@ def same_array(array1: NDArray, array2: NDArray) -> bool:
     return shared
 
 
-@guarded
 def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
     """Return whether two symbols have the same operators, node by node.
 
@@ -345,7 +335,6 @@ def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
     return nodes[0] == nodes[1]
 
 
-@guarded
 def compare_ndarray_tuple(
     t1: Any, t2: Any, rtol: float | None = None, atol: float | None = None
 ) -> None:

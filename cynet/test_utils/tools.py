@@ -14,7 +14,6 @@ import numpy as np
 from ..base import config
 from ..base.config import getenv as variable
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
-from ..base.guard import guarded
 from ..executor.bind import simple_bind
 from ..io import DataIter
 from ..ndarray import waitall
@@ -30,7 +29,6 @@ __all__ = ["DummyIter", "check_speed", "compare_optimizer", "discard_stderr", "e
 __all__ += ["has_tvm_ops", "is_aarch64_run", "is_cd_run", "is_op_runnable", "retry"]
 
 
-@guarded
 def retry(n: int) -> Callable[..., Any]:
     """Try a test that fails by chance several times: a decorator.
 
@@ -174,7 +172,6 @@ class DummyIter(DataIter):
         return self.the_batch
 
 
-@guarded
 def check_speed(
     sym: Symbol,
     location: dict[str, ArrayLike] | None = None,
@@ -235,7 +232,6 @@ def check_speed(
     return (time.perf_counter() - begin) / N
 
 
-@guarded
 def compare_optimizer(
     opt1: Optimizer,
     opt2: Optimizer,
