@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ..base.files import write_atomically
-from ..base.guard import guarded
 from ..base.kinds import to_index
 from ..engine import trace
 from ..ndarray import waitall
@@ -42,7 +41,6 @@ _settings = _Settings()
 _lock = threading.RLock()
 
 
-@guarded
 def set_config(**kwargs: Any) -> None:
     """Choose the events to record, and the file.
 
@@ -129,7 +127,6 @@ def _check_process(where, process):
         raise ArgumentError(f"profiler.{where}: there are no server processes to profile")
 
 
-@guarded
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     """Start recording (``'run'``), or wait for pushed functions and stop (``'stop'``).
 
@@ -217,7 +214,6 @@ def is_running() -> bool:
     return trace.is_running()
 
 
-@guarded
 def pause(profile_process: str = "worker") -> None:
     """Record nothing until `resume`.
 
@@ -244,7 +240,6 @@ def pause(profile_process: str = "worker") -> None:
         trace.run(False)
 
 
-@guarded
 def resume(profile_process: str = "worker") -> None:
     """Undo `pause`. Nothing changes if recording was not paused.
 
@@ -271,7 +266,6 @@ def resume(profile_process: str = "worker") -> None:
             trace.run(True)
 
 
-@guarded
 def dump(finished: bool = True, profile_process: str = "worker") -> None:
     """Write the trace to the file of `set_config`: for chrome://tracing and ui.perfetto.dev.
 
@@ -310,7 +304,6 @@ def _write(filename: FileName) -> None:
     write_atomically(filename, json.dumps(trace_events()).encode())
 
 
-@guarded
 def dumps(
     reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False
 ) -> str:
@@ -355,7 +348,6 @@ def dumps(
 
 
 # --- old names ------------------------------------------------------------------------------------
-@guarded
 def profiler_set_config(mode: str = "symbolic", filename: FileName = "profile.json") -> None:
     """Deprecated: ``set_config(profile_symbolic=True, ...)``.
 
@@ -389,7 +381,6 @@ def profiler_set_config(mode: str = "symbolic", filename: FileName = "profile.js
     set_config(**{f"profile_{mode}": True}, filename=filename)
 
 
-@guarded
 def profiler_set_state(state: str = "stop") -> None:
     """Deprecated: `set_state`.
 

@@ -7,7 +7,6 @@ import threading
 from typing import TYPE_CHECKING
 
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown
-from ..base.guard import guarded
 from ..engine import trace
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ def _domain_category(what, domain):
     return domain.name
 
 
-@guarded
 class Domain:
     """A category of tasks, frames, counters and markers in the trace.
 
@@ -149,7 +147,6 @@ class _Lasting:
         self.stop()
 
 
-@guarded
 class Task(_Lasting):
     """Work that may overlap others: `start`, `stop`, or ``with task:``.
 
@@ -169,7 +166,6 @@ class Task(_Lasting):
         super().__init__(_check_name("Task", name), _domain_category("Task", domain), "along")
 
 
-@guarded
 class Frame(_Lasting):
     """A pass through something that repeats, as of a batch.
 
@@ -192,7 +188,6 @@ class Frame(_Lasting):
         super().__init__(_check_name("Frame", name), category, "along")
 
 
-@guarded
 class Event(_Lasting):
     """A part of one thread's work, nested in the enclosing parts.
 
@@ -210,7 +205,6 @@ class Event(_Lasting):
         super().__init__(_check_name("Event", name), "event", "lasts")
 
 
-@guarded
 class Counter:
     """A number over time.
 
@@ -293,7 +287,6 @@ class Counter:
         return self
 
 
-@guarded
 class Marker:
     """A moment: a line in the picture.
 
@@ -339,7 +332,6 @@ class Marker:
         trace.note(trace.kinds["mark"], self.name, category, now, now, 0, scope)
 
 
-@guarded
 def scope(name: str = "<unk>:") -> Event:
     """Make an Event for ``with``: this thread's work inside of the block.
 
