@@ -586,8 +586,7 @@ UNTYPED = {
     "engine": "",
     "storage": "",
     "graph": "compile decompose infer subgraphs __init__",
-    "graph/passes": "fuse_elementwise fuse_elementwise_members fuse_elementwise_program"
-    " fuse_epilogue memory_format recompute __init__",
+    "graph/passes": "",
     "executor": "bind by_node cached_op executor monitoring postponed replay __init__",
     "operator": "",
     "operator/checks": "",

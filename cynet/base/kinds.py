@@ -235,10 +235,7 @@ def call_with(
 ) -> Any:
     """``function(*args, **settings)``, where someone outside has chosen the names of `settings`.
 
-    where (str): What messages begin with.
-    function: function or class
-    args: sequence
-    settings: dict
+    where: What messages begin with.
 
     Raises ArgumentTypeError: a name that is no str, or that `function` does not take; among them
     ``self``.

@@ -103,8 +103,8 @@ class Face(ModuleType):
     """A module with MXNet's name and cynet's content; attributes set on it are set on cynet's
     module.
 
-    name (str): MXNet's name, ``"mxnet.metric"``.
-    sources (sequence of module): cynet's modules, the first of which is the one that `name` means.
+    name: MXNet's name, ``"mxnet.metric"``.
+    sources: cynet's modules, the first of which is the one that `name` means.
     """
 
     def __init__(self, name: str, sources: Sequence[ModuleType]) -> None:

@@ -37,7 +37,7 @@ class Loop(NamedTuple):
     family: str
     functor: str
     reads: tuple[Any, ...]
-    target: object
+    target: Any
     more: bool = False
 
 

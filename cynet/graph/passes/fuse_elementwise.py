@@ -21,8 +21,11 @@ Steps are fused if they use a common value and no path through other steps leads
 other. A chain runs at the place of its last member.
 """
 
+from __future__ import annotations
+
 import heapq
 from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
 
 from ...base.errors import CynetError
 from ...operator.property import ResourceRequest
@@ -31,14 +34,20 @@ from ..memory_plan import find_peak
 from .fuse_elementwise_members import computed_by_readers, member_of
 from .fuse_elementwise_program import step_of
 
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+
+    from ..ir import Step, Value
+    from .fuse_elementwise_members import Member
+
 WINDOW = 256  # steps from a chain's first member to its last
 SPARE = 1 << 18  # bytes by which chains may raise the peak: a fraction of a second-level cache
 
 
-def chain(graph):
+def chain(graph: Graph) -> Graph:
     """Join elementwise steps of `graph`.
 
-    graph (Graph): With its backward steps, if any.
+    graph: With its backward steps, if any.
 
     Returns Graph: the same graph with fewer steps. Chains that would make the peak of memory
     higher, by more than SPARE, are left apart.
@@ -51,7 +60,8 @@ def chain(graph):
     ]
     if all(len(group) == 1 for groups in sections for group in groups):
         return graph
-    maximum, dropped, apart = None, 1, set()
+    apart: set[Step] = set()
+    maximum, dropped = None, 1
     while True:
         forward, backward = (
             [step for group in groups for step in _joined(group, touching, apart)]
@@ -74,16 +84,16 @@ def chain(graph):
         dropped *= 2
 
 
-def _touching(steps):
+def _touching(steps: list[Step]) -> dict[Value, set[Step]]:
     """Root to the set of steps that read or write a value in its memory."""
-    found = {}
+    found: dict[Value, set[Step]] = {}
     for step in steps:
         for value in (*step.read(), *(v for _, v in step.written()), *step.aux):
             found.setdefault(value.root, set()).add(step)
     return found
 
 
-def _joined(group, touching, apart):
+def _joined(group: list[Member], touching: dict[Value, set[Step]], apart: set[Step]) -> list[Step]:
     """The steps that replace a group: one joined step, or all steps of the group."""
     steps = [member.step for member in group]
     if len(group) == 1 or not apart.isdisjoint(steps):
@@ -100,18 +110,18 @@ class _Groups:
     further back can join nothing any more.
     """
 
-    def __init__(self, steps, copies):
+    def __init__(self, steps: list[Step], copies: Container[Step]) -> None:
         self.members = [member_of(step) for step in steps]
         self.copies = [step in copies for step in steps]  # copies wait for their readers
         self.before = _dependencies(steps)
         self.parent = list(range(len(steps)))
-        self.groups = []  # the groups of the steps so far, in order
+        self.groups: list[int] = []  # the groups of the steps so far, in order
         self.together = [[i] for i in range(len(steps))]
         self.above = [0] * len(steps)
 
-    def run(self):
+    def run(self) -> list[list[Member]]:
         """Lists of Members, in an order in which they may run."""
-        users = {}  # root -> positions of members that touch it
+        users: dict[Value, list[int]] = {}  # root -> positions of members that touch it
         for i, member in enumerate(self.members):
             self.groups.append(i)
             for group in {self._group(j) for j in self.before[i]}:
@@ -125,7 +135,7 @@ class _Groups:
                 known.append(i)
             if self.copies[i]:
                 continue
-            apart = set()  # groups that cannot be merged with that of `i`
+            apart: set[int] = set()  # groups that cannot be merged with that of `i`
             for j in sorted(near, reverse=True):
                 a, b = self._group(j), self._group(i)
                 if a == b or a in apart:
@@ -137,12 +147,12 @@ class _Groups:
                     apart.add(a)
         return [[self.members[i] for i in group] for group in self._sorted()]
 
-    def _group(self, i):
+    def _group(self, i: int) -> int:
         while self.parent[i] != i:
             self.parent[i] = i = self.parent[self.parent[i]]
         return i
 
-    def _fit(self, a, b, now):
+    def _fit(self, a: int, b: int, now: int) -> bool:
         """Return whether groups `a` and `b` can be one."""
         return (
             now - min(a, b) < WINDOW
@@ -151,12 +161,12 @@ class _Groups:
             and not self._leads(b, a)
         )
 
-    def _leads(self, a, b):
+    def _leads(self, a: int, b: int) -> bool:
         """Return whether a path leads from `a` to `b` through another group."""
         outside = {self._group(j) for i in self.together[b] for j in self.before[i]} - {a, b}
         return any(_shifted(self.above[group], group - a) >> WINDOW & 1 for group in outside)
 
-    def _merge(self, a, b):
+    def _merge(self, a: int, b: int) -> None:
         self.parent[b] = a
         del self.groups[bisect_left(self.groups, b)]
         self.together[a] = sorted(self.together[a] + self.together[b])
@@ -171,10 +181,11 @@ class _Groups:
                 self.above[i] |= _shifted(above, a - i)
         # dependencies on `b` alone still use its name, which now means the merged group
 
-    def _sorted(self):
+    def _sorted(self) -> Iterator[list[int]]:
         """The groups in order: each after its dependencies, and not later than its last step's
         position."""
-        after, missing = {}, {}
+        after: dict[int, list[int]] = {}
+        missing = {}
         for group, parent in enumerate(self.parent):
             if group != parent:
                 continue
@@ -198,15 +209,17 @@ class _Groups:
             raise CynetError(f"chain: {left} groups of steps wait for one another")
 
 
-def _shifted(bits, by):
+def _shifted(bits: int, by: int) -> int:
     """A bit set of groups, shifted to the numbering of a group `by` positions earlier."""
     return bits << by if by > 0 else bits >> -by
 
 
-def _dependencies(steps):
+def _dependencies(steps: list[Step]) -> list[set[int]]:
     """For each step the positions of the steps that must run before it."""
-    before = [set() for _ in steps]
-    written, reads, effect = {}, {}, None
+    before: list[set[int]] = [set() for _ in steps]
+    written: dict[Value, int] = {}
+    reads: dict[Value, list[int]] = {}
+    effect = None
     for i, step in enumerate(steps):
         targets = {v.root for v in (*(v for _, v in step.written()), *step.aux)}
         for root in {v.root for v in step.read()} | targets:
@@ -226,7 +239,7 @@ def _dependencies(steps):
     return before
 
 
-def _has_effects(step):
+def _has_effects(step: Step) -> bool:
     """True when a step draws random numbers, or may do anything else that no value shows."""
     shapes = [v.shape for v in (step.origin or step).in_data]
     ask = step.prop.forward_resource if step.direction == FORWARD else step.prop.backward_resource

@@ -1,11 +1,21 @@
 """Steps that the chain pass can fuse: the loops they run, the pieces they move, their arrays."""
 
+from __future__ import annotations
+
 from collections import Counter
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...operator.elementwise_loop import BYTE_LOOPS
 from ..ir import ADD, BACKWARD, FORWARD, NULL, TEMP, WRITE, Step, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...context import Context
+    from ...operator.elementwise_loop import Loop
+    from ...typing import Shape
+    from ..ir import Graph
 
 LOOPS = 48  # limit of a chain
 ROOTS = 48  # arrays and registers of a chain, at most
@@ -21,18 +31,18 @@ class Rows(NamedTuple):
     """
 
     offset: int
-    columns: int
-    row: int
+    columns: int | None
+    row: int | None
     column: int
 
 
 class Move(NamedTuple):
     """Copies a piece of `source` to a piece of `target`; rows None: the whole value."""
 
-    source: object
-    source_rows: Rows
-    target: object
-    target_rows: Rows
+    source: Value
+    source_rows: Rows | None
+    target: Value
+    target_rows: Rows | None
     add: bool
 
 
@@ -42,14 +52,25 @@ class Group:
     Sets of roots: `reads` and `writes` of whole arrays, `part_reads` and `part_writes` of rows.
     """
 
-    def __init__(self, count, dtype, ctx, columns, loops, reads, writes, part_reads, part_writes):
+    def __init__(
+        self,
+        count: int,
+        dtype: str,
+        ctx: Context,
+        columns: int | None,
+        loops: int,
+        reads: set[Value],
+        writes: set[Value],
+        part_reads: set[Value],
+        part_writes: set[Value],
+    ) -> None:
         self.space = (count, dtype, ctx)
         self.columns = columns
         self.loops = loops
         self.reads, self.writes = reads, writes
         self.part_reads, self.part_writes = part_reads, part_writes
 
-    def fits(self, other):
+    def fits(self, other: Group) -> bool:
         """Return whether both can be in one chain: one must not touch other rows of a value that
         the other writes."""
         return (
@@ -61,18 +82,18 @@ class Group:
             and other._apart(self)
         )
 
-    def _apart(self, other):
+    def _apart(self, other: Group) -> bool:
         return (
             self.part_reads.isdisjoint(other.writes)
             and self.part_reads.isdisjoint(other.part_writes)
             and self.part_writes.isdisjoint(other.all())
         )
 
-    def all(self):
+    def all(self) -> set[Value]:
         """Every root."""
         return self.reads | self.writes | self.part_reads | self.part_writes
 
-    def add(self, other):
+    def add(self, other: Group) -> None:
         """Take the other's members in."""
         self.columns = self.columns or other.columns
         self.loops += other.loops
@@ -85,29 +106,32 @@ class Group:
 class Member:
     """A step as the pass sees it.
 
-    step: Step
-    loops (list of (Loop, bool)): Over Values; whether the loop adds to its target.
-    rows (dict of Value to Rows): Operands of the loops that repeat.
-    moves: list of Move
+    loops: Over Values; whether the loop adds to its target.
+    rows: Operands of the loops that repeat.
     joins (bool): False: no loops and no pieces, or such that cannot be in a chain.
-    group (Group): Of this member, and of what joins it.
-    dense (set of roots): Whole arrays it touches.
+    group: Of this member, and of what joins it.
+    dense: Whole arrays it touches.
     """
 
-    def __init__(self, step):
+    def __init__(self, step: Step) -> None:
         self.step = step
-        self.loops, self.rows, self.moves = [], {}, []
-        self.joins, self.group, self.dense = False, None, frozenset()
+        self.loops: list[tuple[Loop, bool]] = []
+        self.rows: dict[Value, Rows] = {}
+        self.moves: list[Move] = []
+        self.group: Group
+        self.joins = False
+        self.dense: frozenset[Value] = frozenset()
 
-    def complete(self):
+    def complete(self) -> Member:
         """Collect the accesses of the group, and whether it can be in a chain."""
         targets = [loop.target for loop, _ in self.loops]
         operands = [v for loop, _ in self.loops for v in loop.reads if not isinstance(v, float)]
         whole, parts = [v for v in operands if v not in self.rows], list(self.rows)
         reads, writes = {v.root for v in whole}, {v.root for v in targets}
-        part_reads, part_writes = {v.root for v in parts}, set()
+        part_reads: set[Value] = {v.root for v in parts}
+        part_writes: set[Value] = set()
         whole += targets
-        columns = {r.columns for r in self.rows.values()}
+        widths = {r.columns for r in self.rows.values()}
         for move in self.moves:
             for value, rows, all_of, part_of in (
                 (move.source, move.source_rows, reads, part_reads),
@@ -115,8 +139,8 @@ class Member:
             ):
                 (all_of if rows is None else part_of).add(value.root)
                 (whole if rows is None else parts).append(value)
-                columns.add(None if rows is None else rows.columns)
-        columns.discard(None)
+                widths.add(None if rows is None else rows.columns)
+        widths.discard(None)
         # integers of 8 bits count as the floats that a loop makes of them, or makes them of
         dtypes = {v: v.dtype for v in (*whole, *parts)}
         for loop, _ in self.loops:
@@ -125,11 +149,11 @@ class Member:
         spaces = {(prod(v.shape), dtypes[v], v.ctx) for v in whole}
         if (
             len(spaces) != 1
-            or len(columns) > 1
+            or len(widths) > 1
             or {dtypes[v] for v in parts} - {dtypes[v] for v in whole}
         ):
             return self
-        (count, dtype, ctx), columns = spaces.pop(), next(iter(columns), None)
+        (count, dtype, ctx), columns = spaces.pop(), next(iter(widths), None)
         if dtype == "bool":
             return self
         if not part_reads.isdisjoint(writes | part_writes) or not part_writes.isdisjoint(reads):
@@ -145,12 +169,14 @@ class Member:
         return self
 
 
-def computed_by_readers(graph):
+def computed_by_readers(graph: Graph) -> set[Step]:
     """Copy steps into their readers: an elementwise step that costs less to compute than to read
     gets a copy in each other group of readers; returns the set of copies."""
     readers, _ = graph.neighbours()
-    source, steps, n_forward = {}, [], graph.n_forward  # source: value -> its step
-    copies = set()
+    source: dict[Value, tuple[Step, Step | None]] = {}  # value -> its step
+    steps: list[Step] = []
+    copies: set[Step] = set()
+    n_forward = graph.n_forward
     writers = Counter(v.root for step in graph.steps for _, v in step.written())
     for step in graph.steps:
         value = step.out_data[0]
@@ -185,14 +211,15 @@ def computed_by_readers(graph):
     return copies
 
 
-def member_of(step):
+def member_of(step: Step) -> Member:
     """The Member of a step."""
     member = Member(step)
     if step.aux or step.cached:
         return member
     hooks = step.prop.graph
+    targets: Sequence[Value | None] = step.out_data
     if step.direction == FORWARD:
-        loops, targets = hooks.forward_loops(step.prop, step.in_data, step.out_data), step.out_data
+        loops = hooks.forward_loops(step.prop, step.in_data, step.out_data)
     else:
         targets = step.in_grad
         loops = hooks.backward_loops(step.prop, step.out_grad, step.in_data, step.out_data, targets)
@@ -217,7 +244,7 @@ def member_of(step):
     return member.complete()
 
 
-def _moves(step):
+def _moves(step: Step) -> list[Move]:
     """The Moves of a step whose property has pieces; empty where not all of them are rows."""
     origin = step.origin or step
     pieces = step.prop.graph.pieces(step.prop, [v.shape for v in origin.in_data])
@@ -237,7 +264,7 @@ def _moves(step):
     return moves
 
 
-def _repeated(shape, full):
+def _repeated(shape: Shape, full: Shape) -> Rows | None:
     """The Rows of an operand that repeats along the leading or the trailing axes of `full`."""
     size = prod(shape)
     if size == 1:
@@ -252,10 +279,10 @@ def _repeated(shape, full):
     return None
 
 
-def _rows(view, value):
+def _rows(view: Any, value: Value) -> Any:
     """The Rows of a View of `value`; None if it covers the value, NotImplemented if it is not a
     range of rows."""
-    axes = []
+    axes: list[tuple[int, int]] = []
     for n, stride in zip(view.shape, view.strides):
         if n == 1:
             continue

@@ -1,7 +1,9 @@
 """Turns the members of a chain into one step: the storage of each value, and the loops."""
 
+from __future__ import annotations
+
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...operator.elementwise_loop import BYTE_LOOPS, Loop
 from ...operator.tensor.fused_elementwise import (
@@ -14,15 +16,21 @@ from ...operator.tensor.fused_elementwise import (
 )
 from ..ir import ADD, BACKWARD, FORWARD, TEMP, WRITE, Step
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..ir import Value
+    from .fuse_elementwise_members import Member, Move, Rows
+
 # Loops that give their first operand.
 COPIES = {("unary", "identity"), ("unary_grad", "one"), ("binary_grad", "grad_one")}
 
 
-def step_of(members, touching):
+def step_of(members: list[Member], touching: dict[Value, set[Step]]) -> Step | None:
     """One step for all `members`.
 
-    members (list of Member): In the order of their steps, all of one group.
-    touching (dict): Root to the set of steps that touch it.
+    members: In the order of their steps, all of one group.
+    touching: Root to the set of steps that touch it.
 
     Returns Step or None: None where nothing is computed, or where it would take too many registers
     or arrays.
@@ -32,20 +40,21 @@ def step_of(members, touching):
     return _Program(members, touching).step()
 
 
-def _writes(members):
+def _writes(members: list[Member]) -> dict[Value, list[int]]:
     """Root -> positions of the members that write to it, once for each loop or piece."""
-    found = {}
+    found: dict[Value, list[int]] = {}
     for position, member in enumerate(members):
-        for each in (*member.moves, *(loop for loop, _ in member.loops)):
-            found.setdefault(each.target.root, []).append(position)
+        targets = [move.target for move in member.moves]
+        for target in (*targets, *(loop.target for loop, _ in member.loops)):
+            found.setdefault(target.root, []).append(position)
     return found
 
 
 class _Operand(NamedTuple):
     """Array of `value`, all of it or its `rows`; `private`: nothing outside the chain sees it."""
 
-    value: object
-    rows: object
+    value: Value
+    rows: Rows | None
     private: bool
 
 
@@ -54,7 +63,7 @@ class _Line(NamedTuple):
 
     family: str
     functor: str
-    reads: list
+    reads: Sequence[_Operand | float]
     target: _Operand
     add: bool
 
@@ -62,17 +71,17 @@ class _Line(NamedTuple):
 class _Program:
     """State while one chain is built."""
 
-    def __init__(self, members, touching):
+    def __init__(self, members: list[Member], touching: dict[Value, set[Step]]) -> None:
         self.members = members
         self.steps = [member.step for member in members]
         self.touching, self.inside = touching, set(self.steps)
         self.count, self.dtype, self.ctx = members[0].group.space
         self.columns = next(filter(None, (m.group.columns for m in members)), self.count)
         self.written = _writes(members)
-        self.instead = {}  # root -> _Operand: a piece of another array holds the value
-        self.lines = []
+        self.instead: dict[Value, _Operand] = {}  # root -> a piece of another array holds the value
+        self.lines: list[_Line] = []
 
-    def step(self):
+    def step(self) -> Step | None:
         """The Step, or None if no chain is possible."""
         self._place_joined()
         for position, member in enumerate(self.members):
@@ -93,19 +102,19 @@ class _Program:
         return self._made(registers)
 
     # --- where values lie -------------------------------------------------------------------------
-    def _private(self, value):
+    def _private(self, value: Value) -> bool:
         return value.root.kind == TEMP and self.touching[value.root] <= self.inside
 
-    def _at(self, value, rows=None):
+    def _at(self, value: Value, rows: Rows | None = None) -> _Operand:
         if rows is None and value.root in self.instead:
             return self.instead[value.root]
         return _Operand(value, rows, rows is None and self._private(value))
 
-    def _written_behind(self, root, position):
+    def _written_behind(self, root: Value, position: int) -> bool:
         """Return whether a member behind that position writes to the memory of `root`."""
         return any(at > position for at in self.written.get(root, ()))
 
-    def _place_joined(self):
+    def _place_joined(self) -> None:
         """Values that are joined to an array are made there at once, where nothing else wants
         them, or writes to their memory once they are."""
         moved = [move.source.root for member in self.members for move in member.moves]
@@ -129,7 +138,7 @@ class _Program:
                 ):
                     self.instead[root] = _Operand(move.target, move.target_rows, False)
 
-    def _move(self, move, position):
+    def _move(self, move: Move, position: int) -> None:
         source = self._at(move.source, move.source_rows)
         if move.target_rows is None and not move.add and self._private(move.target):
             read = (move.source.root, source.value.root)
@@ -142,7 +151,7 @@ class _Program:
         if source != target:
             self._append("unary", "identity", [source], target, move.add)
 
-    def _passes_on(self, loop, add, position):
+    def _passes_on(self, loop: Loop, add: bool, position: int) -> bool:
         """Return whether the loop only copies an array to a private one, which then is read
         there."""
         source, target = loop.reads[0], loop.target
@@ -161,14 +170,26 @@ class _Program:
         self.instead[target.root] = operand
         return True
 
-    def _append(self, family, functor, reads, target, add):
+    def _append(
+        self,
+        family: str,
+        functor: str,
+        reads: Sequence[_Operand | float],
+        target: _Operand,
+        add: bool,
+    ) -> None:
         self.lines.append(_Line(family, functor, reads, target, add))
 
     # --- what becomes of the operands -------------------------------------------------------------
-    def _find_uses(self):
+    def _find_uses(self) -> None:
         """First and last line of every root; inputs and outputs with their requests."""
-        self.first, self.last, self.first_write, self.last_read = {}, {}, {}, {}
-        self.sources, self.targets, self.parts = {}, {}, set()
+        self.first: dict[Value, int] = {}
+        self.last: dict[Value, int] = {}
+        self.first_write: dict[Value, int] = {}
+        self.last_read: dict[Value, int] = {}
+        self.sources: dict[Value, Value] = {}
+        self.targets: dict[Value, tuple[Value, int]] = {}
+        self.parts: set[Value] = set()
         for i, line in enumerate(self.lines):
             reads = [each for each in line.reads if isinstance(each, _Operand)]
             for each in (*reads, line.target):
@@ -185,10 +206,12 @@ class _Program:
             if not line.target.private and root not in self.targets:
                 self.targets[root] = (line.target.value, ADD if line.add else WRITE)
 
-    def _registers(self):
+    def _registers(self) -> dict[Value, int] | None:
         """Root to register number for values used in the chain only, or None if there are too few
         registers."""
-        found, free, maximum = {}, [], 0
+        found: dict[Value, int] = {}
+        free: list[int] = []
+        maximum = 0
         for i, line in enumerate(self.lines):
             root = line.target.value.root
             read = dict.fromkeys(e.value.root for e in line.reads if isinstance(e, _Operand))
@@ -209,7 +232,7 @@ class _Program:
                 free.append(found[root])
         return found if maximum <= REGISTERS else None
 
-    def _inplace(self):
+    def _inplace(self) -> list[tuple[int, int]]:
         """Pairs of positions of inputs and outputs that may share memory: no loop reads the input
         after the output is written, and both are whole arrays of one dtype."""
         return [
@@ -224,10 +247,10 @@ class _Program:
         ]
 
     # --- the step ---------------------------------------------------------------------------------
-    def _made(self, registers):
+    def _made(self, registers: dict[Value, int]) -> Step:
         number = {root: i for i, root in enumerate((*self.sources, *self.targets))}
 
-        def operand(each):
+        def operand(each: _Operand | float) -> Memory | Register | float:
             if isinstance(each, float):
                 return each
             if each.private:

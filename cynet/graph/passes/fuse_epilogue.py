@@ -14,10 +14,18 @@ lies between, and the user may not see it.
   what it is applied to: that one has the relu's output at hand, as its data.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...operator.graph_hooks import ACTIVATION, MASK, MASKED, RESIDUAL, SUM
 from ..ir import ADD, BACKWARD, OUTPUT, TEMP, WRITE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...operator.property import OperatorProperty
+    from ..ir import Graph, Step, Value
 
 
 class Rule(NamedTuple):
@@ -25,27 +33,27 @@ class Rule(NamedTuple):
     one, and the function that joins them."""
 
     name: str
-    producer: object
-    consumer: object
-    join: object
+    producer: Callable[[OperatorProperty], bool]
+    consumer: Callable[[OperatorProperty], bool]
+    join: Callable[..., None]
 
 
-def fuse(graph):
+def fuse(graph: Graph) -> Graph:
     """Fuse activations, and sums with relu, into the steps before them, in a graph of forward steps
     in its final memory order."""
     return _Fusion(graph, "fuse").run()
 
 
-def sums(graph):
+def sums(graph: Graph) -> Graph:
     """Join sums of a graph of forward steps that only predicts with layers in front of them. The
     term that a layer adds to is written more than once."""
     return _Fusion(graph, "sum").run()
 
 
-def mask(graph):
+def mask(graph: Graph) -> Graph:
     """Join the gradients of relus that were fused, in a whole graph, with the steps in front of
     them in backward."""
-    touching = {}  # value to the steps that read or write it
+    touching: dict[Value, list[Step]] = {}  # value to the steps that read or write it
     for step in graph.steps:
         for value in dict.fromkeys(step.touched()):
             touching.setdefault(value, []).append(step)
@@ -64,14 +72,14 @@ def mask(graph):
 class _Fusion:
     """State during one pass over the forward steps."""
 
-    def __init__(self, graph, name):
+    def __init__(self, graph: Graph, name: str) -> None:
         self.graph = graph
         self.rules = _rules(name)
         self.readers, self.writer = graph.neighbours()
         self.position = {step: i for i, step in enumerate(graph.steps)}
-        self.gone = set()
+        self.gone: set[Step] = set()
 
-    def run(self):
+    def run(self) -> Graph:
         for step in self.graph.steps:
             for rule in self.rules:
                 if step in self.gone or not rule.consumer(step.prop):
@@ -83,14 +91,14 @@ class _Fusion:
         self.graph.set_forward(sorted(left, key=self.position.__getitem__))
         return self.graph
 
-    def take_activation(self, before, step):
+    def take_activation(self, before: Step | None, step: Step) -> None:
         """A layer or a norm, and an activation."""
-        if self._is_pair(before, step):
+        if before is not None and self._is_pair(before, step):
             joined = _epilogue(self.graph, before, ACTIVATION, step.prop)
             if joined is not None:
                 self._join(before, joined, step)
 
-    def take_residual(self, add, step):
+    def take_residual(self, add: Step, step: Step) -> None:
         """A norm, a sum and an activation: the later of the terms' norms takes the other term."""
         if not self._is_pair(add, step):
             return
@@ -112,7 +120,7 @@ class _Fusion:
             self._join(norm, joined, step)
             return
 
-    def take_sum(self, _, add):
+    def take_sum(self, _: Step | None, add: Step) -> None:
         """A layer, a sum and perhaps an activation: the later of the layers that may compute the
         sum does."""
         found = []
@@ -121,31 +129,30 @@ class _Fusion:
             if layer is not None and self._may_add(layer, value, other, add):
                 found.append((self.position[layer], layer, other))
         if found:
-            _, layer, other = max(found, key=lambda each: each[0])
+            layer, other = max(found, key=lambda each: each[0])[1:]
             self._add_to(layer, other, add)
 
-    def _only_reader(self, value):
+    def _only_reader(self, value: Value) -> Step | None:
         """The only step that reads `value`, or None if there are several or the user reads it."""
         readers = self.readers.get(value, ())
         return readers[0] if len(readers) == 1 and value.kind != OUTPUT else None
 
-    def _is_pair(self, before, step):
+    def _is_pair(self, before: Step, step: Step) -> bool:
         """Return whether `step` alone reads output 0 of `before`, on its device."""
         value = step.in_data[0]
         return (
-            before is not None
-            and self._only_reader(value) is step
+            self._only_reader(value) is step
             and before.ctx == step.ctx
             and before.out_data[0] is value
         )
 
-    def _join(self, step, prop, follower):
+    def _join(self, step: Step, prop: OperatorProperty, follower: Step) -> None:
         step.prop = prop
         step.out_data[0] = follower.out_data[0]
         self.writer[step.out_data[0]] = step
         self.gone.add(follower)
 
-    def _may_add(self, layer, value, other, add):
+    def _may_add(self, layer: Step, value: Value, other: Value, add: Step) -> bool:
         """Return whether `layer`, which computes `value`, may run where `add` does and write
         `other`."""
         out, at = add.out_data[0], self.position[layer]
@@ -169,11 +176,11 @@ class _Fusion:
             )
         )
 
-    def _add_to(self, layer, target, add):
+    def _add_to(self, layer: Step, target: Value, add: Step) -> None:
         """Let `layer` add to `target`, and apply the activation that follows the sum, if there is
         one."""
         out, joined = add.out_data[0], None
-        behind = self.readers.get(out, ())
+        behind = self.readers.get(out, [])
         if len(behind) == 1 and self._may_follow(behind[0], add):
             joined = _epilogue(self.graph, layer, SUM, behind[0].prop)
         if joined is None:
@@ -190,7 +197,7 @@ class _Fusion:
         # readers before the sum keep their positions: the value they read is written after them
         self.readers[target] = self.readers.get(out, [])
 
-    def _may_follow(self, step, add):
+    def _may_follow(self, step: Step, add: Step) -> bool:
         return (
             _activates(step.prop)
             and step.ctx == add.ctx
@@ -199,9 +206,11 @@ class _Fusion:
         )
 
 
-def _mask(graph, before, step):
+def _mask(graph: Graph, before: Step, step: Step) -> None:
     """Let `before` give the gradient that `step` reads behind the relu of `step`."""
-    if before.direction != BACKWARD or before.in_grad[0] is not step.out_grad[0]:
+    if before.direction != BACKWARD or before.origin is None or step.origin is None:
+        return
+    if before.in_grad[0] is not step.out_grad[0]:
         return
     if before.req[0] != WRITE or before.in_data[0] is not step.out_data[0]:
         return
@@ -213,28 +222,28 @@ def _mask(graph, before, step):
         return
     before.prop = before.origin.prop = masks
     step.prop = step.origin.prop = masked
-    step.out_data[0] = None
+    step.out_data[0] = None  # type: ignore[call-overload]  # backward steps may miss values
 
 
-def _epilogue(graph, step, kind, activation=None):
+def _epilogue(graph: Graph, step: Step, kind: str, activation: Any = None) -> Any:
     """The answers of a forward step's hooks; `activation`: the property that follows it."""
     act_type = None if activation is None else activation.graph.activation(activation)
     return graph.ask("epilogue", step, kind, act_type)
 
 
-def _any(prop):
+def _any(prop: OperatorProperty) -> bool:
     return True
 
 
-def _adds_two(prop):
+def _adds_two(prop: OperatorProperty) -> bool:
     return prop.graph.traits.adds_two
 
 
-def _activates(prop):
+def _activates(prop: OperatorProperty) -> bool:
     return prop.graph.activation(prop) is not None
 
 
-def _is_layer(prop):
+def _is_layer(prop: OperatorProperty) -> bool:
     return prop.graph.traits.linear_in_weight
 
 
@@ -246,5 +255,5 @@ RULES = (
 )
 
 
-def _rules(name):
+def _rules(name: str) -> list[Rule]:
     return [rule for rule in RULES if rule.name == name]

@@ -7,26 +7,36 @@ orders meet, the pass inserts a step that reorders, one per value and order. It 
 gradient pass, so a gradient has the order of its value.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from ...operator import get_operator
 from ...operator.graph_hooks import GraphHooks
 from ...operator.tensor.memory_format import PERMUTED
 from ..ir import ARG, FORWARD, OUTPUT, TEMP, WRITE, Step, Value
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...typing import Shape
+    from ..ir import Graph
+
 VIEW = GraphHooks(view=True)  # a reorder that does not move bytes
 
 
-class _ColumnsAsChannels(get_operator("_channels_last").prop):
+class _ColumnsAsChannels(get_operator("_channels_last").prop):  # type: ignore[misc]  # compiled
     """Views data (N, 1, H, W) as (N, W, H, 1) in channels-last order: the same bytes."""
 
-    def infer_shape(self, in_shapes, out_shapes):
+    def infer_shape(self, in_shapes: list[Any], out_shapes: list[Any]) -> tuple[Sequence[Any], ...]:
         batch, _, height, width = in_shapes[0]
         return in_shapes, [(batch, width, height, 1)], []
 
 
-def layout(graph):
+def layout(graph: Graph) -> Graph:
     """Give the values of `graph` their memory order.
 
-    graph (Graph): Forward steps only.
+    graph: Forward steps only.
 
     Returns Graph: the same graph; steps have the properties of the order they work in.
     """
@@ -36,18 +46,19 @@ def layout(graph):
 class _Layout:
     """State during one run of the pass."""
 
-    def __init__(self, graph):
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.steps = []
-        self.ordered = {}  # (value, channels_last) -> the value that holds it in that order
+        self.steps: list[Step] = []
+        # (value, channels_last) -> the value that holds it in that order
+        self.ordered: dict[tuple[Value, bool | str], Value] = {}
 
-    def run(self):
+    def run(self) -> Graph:
         for step in self.graph.steps:
             self._visit_step(step)
         self.graph.set_forward(self.steps)
         return self.graph
 
-    def _visit_step(self, step):
+    def _visit_step(self, step: Step) -> None:
         self._take_columns(step)
         self._turn_weight(step)
         form = self._channels_last_form(step)
@@ -77,7 +88,7 @@ class _Layout:
             else:
                 value.channels_last = True
 
-    def _take_columns(self, step):
+    def _take_columns(self, step: Step) -> None:
         """For a convolution of one channel whose window is as wide as its data (over the words of a
         sentence), turn columns into channels: the bytes are in that order already. Return whether
         that was done."""
@@ -100,7 +111,7 @@ class _Layout:
         self.steps.append(self._step(f"{weight.name}_columns", transpose, weight, turned))
         step.prop, step.in_data = prop, [self.ordered[key], turned, *step.in_data[2:]]
 
-    def _turn_weight(self, step):
+    def _turn_weight(self, step: Step) -> None:
         """Use data of a channels-last layout directly; the weight of such a convolution is
         transposed by a step of its own, whose result later passes may cache."""
         prop = self.graph.ask("weight_first", step)
@@ -117,7 +128,7 @@ class _Layout:
             self.ordered[key] = turned
         step.prop, step.in_data = prop, [step.in_data[0], self.ordered[key], *step.in_data[2:]]
 
-    def _columns_form(self, step):
+    def _columns_form(self, step: Step) -> Any:
         shapes, types = [v.shape for v in step.in_data], [v.dtype for v in step.in_data]
         prop = step.prop.graph.columns_as_channels(step.prop, shapes)
         if prop is None:
@@ -125,21 +136,21 @@ class _Layout:
         turned = [(n, width, height, 1) for n, _, height, width in shapes[:2]] + shapes[2:]
         return prop if prop.graph.channels_last(prop, turned, types) else None
 
-    def _channels_last_form(self, step):
+    def _channels_last_form(self, step: Step) -> tuple[Any, list[int]] | None:
         """The channels-last form of a step that should use one, or None."""
         if not step.in_data or len(step.in_data[0].shape) < 2:
             return None
         if any(v.dtype not in PERMUTED for v in step.in_data):
             return None
-        form = self.graph.ask("channels_last", step)
+        form: tuple[Any, list[int]] | None = self.graph.ask("channels_last", step)
         if form is None or form[0].graph.traits.prefers_channels_last:
             return form
         return form if any(self._is_channels_last(step.in_data[i]) for i in form[1]) else None
 
-    def _is_channels_last(self, value):
+    def _is_channels_last(self, value: Value) -> bool:
         return value.channels_last or len(value.shape) == 2 or (value, True) in self.ordered
 
-    def _in_order(self, value, channels_last):
+    def _in_order(self, value: Value, channels_last: bool) -> Value:
         if value.channels_last == channels_last:
             return value
         key = value, channels_last
@@ -150,7 +161,7 @@ class _Layout:
             self.ordered[key] = other
         return self.ordered[key]
 
-    def _reorder_step(self, source, target):
+    def _reorder_step(self, source: Value, target: Value) -> Step:
         prop = get_operator("_channels_last").prop(to_last=target.channels_last)
         _, channels, *size = source.shape
         # with one channel or one pixel the bytes stay where they are
@@ -159,10 +170,10 @@ class _Layout:
         return self._step(f"{source.name}_reorder", prop, source, target)
 
     @staticmethod
-    def _value_like(value, suffix, shape, channels_last):
+    def _value_like(value: Value, suffix: str, shape: Shape, channels_last: bool) -> Value:
         """A temporary value beside `value`."""
         return Value(f"{value.name}_{suffix}", shape, value.dtype, value.ctx, TEMP, channels_last)
 
     @staticmethod
-    def _step(name, prop, source, target):
+    def _step(name: str, prop: Any, source: Value, target: Value) -> Step:
         return Step(name, prop, source.ctx, FORWARD, [source], [target], [], [WRITE])

@@ -18,15 +18,22 @@ nodes have ``mirror_stage``, those are kept as checkpoints. Without CYNET_BACKWA
 nodes with ``force_mirroring='True'`` are repeated.
 """
 
+from __future__ import annotations
+
 import bisect
 import copy
 import heapq
 import itertools
+from math import inf
+from typing import TYPE_CHECKING
 
 from ...base import config
 from ..cost import seconds
 from ..ir import BACKWARD, FORWARD, NULL, TEMP, WRITE, Step, repeatable
 from ..memory_plan import find_peak, nbytes
+
+if TYPE_CHECKING:
+    from ..ir import Graph, Value
 
 TARGET = 0.58  # share of the bytes without mirroring at which the pass stops
 BUDGET = 0.28  # share of the plan's time that recomputation may take
@@ -34,10 +41,10 @@ PATIENCE = 3  # rounds without a gain after which the pass stops
 ROUND = 0.04  # share of the bytes to free at one step before the peak is searched again
 
 
-def mirror(graph):
+def mirror(graph: Graph) -> Graph:
     """Let backward recompute values that would otherwise wait for it in memory.
 
-    graph (Graph): With its backward steps.
+    graph: With its backward steps.
 
     Returns Graph: the same graph; repeated steps stand among the backward steps.
     """
@@ -53,11 +60,11 @@ def mirror(graph):
     return graph
 
 
-def _step_attribute(step, name):
+def _step_attribute(step: Step, name: str) -> str | None:
     return step.attrs.get(f"__{name}__", step.attrs.get(name))
 
 
-def _temporary_like(value):
+def _temporary_like(value: Value) -> Value:
     """A temporary like `value`, to hold it again."""
     new = copy.copy(value)
     new.name, new.kind, new.root = f"{value.name}_again", TEMP, new
@@ -67,12 +74,12 @@ def _temporary_like(value):
 class _Mirror:
     """State during one run: the steps, and the copies of each value."""
 
-    def __init__(self, graph):
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.producer = {}  # value of a forward step -> the step
-        self.base = {}  # repeated value -> the forward value it repeats
+        self.base: dict[Value, Value] = {}  # repeated value -> the forward value it repeats
         self.versions = {}  # forward value -> itself and its repetitions
-        self.clones = set()
+        self.clones: set[Step] = set()
         forward = graph.steps[: graph.n_forward]
         stages = any(_step_attribute(step, "mirror_stage") for step in forward)
         self.repeatable = set()
@@ -88,26 +95,26 @@ class _Mirror:
                 self.repeatable.add(step)
         self.index()
 
-    def index(self):
+    def index(self) -> None:
         """The positions at which each value is used, the first of them where it is made.
 
         Positions are numbers that grow from step to step; what is put in between gets numbers in
         between, so that others keep theirs.
         """
-        self.uses = {}
+        self.uses: dict[Value, list[float]] = {}
         self.positions = [float(i) for i in range(len(self.graph.steps))]
         for position, step in zip(self.positions, self.graph.steps):
             self._note_uses(position, step)
 
-    def _note_uses(self, position, step):
+    def _note_uses(self, position: float, step: Step) -> None:
         for value in dict.fromkeys(step.touched()):
             bisect.insort(self.uses.setdefault(value, []), position)
 
-    def _index_of(self, position):
+    def _index_of(self, position: float) -> int:
         """Return where in the list of steps the step at `position` is."""
         return bisect.bisect_left(self.positions, position)
 
-    def _insert_steps(self, block, position):
+    def _insert_steps(self, block: list[Step], position: float) -> None:
         """Put steps in front of the one at `position`."""
         at = self._index_of(position)
         self.graph.steps[at:at] = block
@@ -121,7 +128,7 @@ class _Mirror:
             self._note_uses(each, step)
 
     # --- what is repeated -------------------------------------------------------------------------
-    def force(self):
+    def force(self) -> None:
         """Recompute, once each, the nodes with ``force_mirroring='True'``.
 
         The last comes first: then what it reads lives still, and is repeated in front of it. In
@@ -132,10 +139,10 @@ class _Mirror:
                 continue
             for value in step.out_data:
                 position = self._next_use(value, self.positions[self.graph.n_forward - 1])
-                if value.kind == TEMP and position is not None:
+                if value.kind == TEMP and position < inf:
                     self._recompute_value(value, position)
 
-    def reduce(self):
+    def reduce(self) -> None:
         """Repeat until TARGET or BUDGET is reached, or nothing more can be gained."""
         budget = BUDGET * sum(map(seconds, self.graph.steps))
         maximum, step, roots = find_peak(self.graph)
@@ -151,7 +158,9 @@ class _Mirror:
                 best, saved, failures = maximum, self._save_steps(), 0
         self._restore_steps(saved)
 
-    def _relieve_peak(self, peak, roots, budget, enough):
+    def _relieve_peak(
+        self, peak: Step, roots: dict[Value, Value], budget: float, enough: float
+    ) -> float | None:
         """Free at least `enough` bytes at the step `peak`; returns the seconds of recomputation,
         None if nothing can be freed."""
         if self._split_backward(peak):
@@ -178,14 +187,15 @@ class _Mirror:
                 spent += cost
         return spent if freed else None
 
-    def _recompute_rank(self, value, peak):
+    def _recompute_rank(self, value: Value, peak: float) -> float:
         """Seconds a byte that it takes to free `value` at position `peak`."""
         position = self._next_use(value, peak)
         return (self._recompute_cost(value, position) + self._chain_after(position)) / nbytes(value)
 
-    def _idle_values(self, peak, roots):
+    def _idle_values(self, peak: float, roots: dict[Value, Value]) -> list[Value]:
         """Values that live across position `peak` unused, until backward, and can be repeated."""
-        across, backward = {}, self.positions[self.graph.n_forward]
+        across: dict[Value, list[Value]] = {}
+        backward = self.positions[self.graph.n_forward]
         for value, uses in self.uses.items():
             if value.kind == TEMP and uses[0] <= peak <= uses[-1]:
                 across.setdefault(roots.get(value, value), []).append(value)
@@ -200,20 +210,20 @@ class _Mirror:
         ]
         return sorted(idle, key=lambda value: self.uses[value][0])
 
-    def _recompute_cost(self, value, position):
-        plan = {}
+    def _recompute_cost(self, value: Value, position: float) -> float:
+        plan: dict[Step, None] = {}
         self._collect_steps(value, position, plan)
         return sum(map(seconds, plan))
 
-    def _may_repeat(self, value):
+    def _may_repeat(self, value: Value) -> bool:
         base = self.base.get(value, value)
         return base in self.producer and self.producer[base] in self.repeatable
 
-    def _next_use(self, value, position):
+    def _next_use(self, value: Value, position: float) -> float:
         uses = self.uses.get(value, ())
-        return next(iter(uses[bisect.bisect_right(uses, position) :]), None)
+        return next(iter(uses[bisect.bisect_right(uses, position) :]), inf)
 
-    def _chain_after(self, position):
+    def _chain_after(self, position: float) -> float:
         """Seconds of the recomputed steps that are already at `position`: a long chain of them is
         alive all at once, so a value in front of it is worth less."""
         total, i = 0.0, self._index_of(position)
@@ -223,7 +233,7 @@ class _Mirror:
         return total
 
     # --- how it is repeated -----------------------------------------------------------------------
-    def _collect_steps(self, value, position, plan):
+    def _collect_steps(self, value: Value, position: float, plan: dict[Step, None]) -> None:
         """Fill `plan`, forward steps to repeat so that `value` is there at `position`, in order."""
         stack = [(self.producer[self.base.get(value, value)], False)]
         while stack:
@@ -238,7 +248,7 @@ class _Mirror:
                 if self._live_copy_at(source, position) is None:
                     stack.append((self.producer[source], False))
 
-    def _live_copy_at(self, value, position):
+    def _live_copy_at(self, value: Value, position: float) -> Value | None:
         """The copy of a forward step's input that is alive at `position`, or None."""
         if value.kind != TEMP or self.producer.get(value) not in self.repeatable:
             return value
@@ -248,9 +258,10 @@ class _Mirror:
                 return version
         return None
 
-    def _recompute_value(self, value, position):
+    def _recompute_value(self, value: Value, position: float) -> None:
         """Recompute `value` before the step at `position`, for that step and later ones."""
-        plan, made = {}, {}
+        plan: dict[Step, None] = {}
+        made: dict[Value, Value] = {}
         self._collect_steps(value, position, plan)
         block = []
         for step in plan:
@@ -275,7 +286,7 @@ class _Mirror:
                 step.out_data = [new if v is value else v for v in step.out_data]
         self._insert_steps(block, position)
 
-    def _split_backward(self, step):
+    def _split_backward(self, step: Step) -> bool:
         """Part a backward step that writes gradients of data and weight; False where that cannot
         be."""
         written = [i for i, _ in step.written()]
@@ -305,10 +316,10 @@ class _Mirror:
         return True
 
     # --- going back -------------------------------------------------------------------------------
-    def _save_steps(self):
+    def _save_steps(self) -> list[tuple[Step, list[Value], list[Value]]]:
         return [(s, list(s.in_data), list(s.out_data)) for s in self.graph.steps]
 
-    def _restore_steps(self, saved):
+    def _restore_steps(self, saved: list[tuple[Step, list[Value], list[Value]]]) -> None:
         for step, in_data, out_data in saved:
             step.in_data, step.out_data = in_data, out_data
         self.graph.steps[:] = [step for step, _, _ in saved]
