@@ -62,27 +62,14 @@ def _bind_exec(
 ) -> Executor:
     """An executor with new arrays, or with the arrays of another one.
 
-    Parameters
-    ----------
-    sym : Symbol
-    ctx : Context
-    input_shapes, input_types : dict of str to shape, dtype
-        Of the inputs; the others' are inferred.
-    param_names : sequence of str
-        Arguments that are parameters.
-    need_grad : bool or set of str
-        True: all parameters get gradients; a set: the arguments in it.
-    base_exec : Executor, optional
-        Whose parameters, gradients and states are used.
-    shared_data_arrays : dict of str to NDArray, optional
-        Arrays of inputs, which executors of several sizes share: a smaller one is a part of the
-        array, a larger one takes its place.
-    logger : optional
+    input_shapes, input_types: Of the inputs; the others' are inferred.
+    param_names: Arguments that are parameters.
+    need_grad: True: all parameters get gradients; a set: the arguments in it.
+    base_exec: Whose parameters, gradients and states are used.
+    shared_data_arrays: Arrays of inputs, which executors of several sizes share: a smaller one is a
+        part of the array, a larger one takes its place.
 
-    Raises
-    ------
-    ArgumentError
-        When `need_grad` names what is no argument.
+    Raises ArgumentError when `need_grad` names what is no argument.
     """
     names = sym.list_arguments()
     if isinstance(need_grad, bool):

@@ -39,13 +39,8 @@ def short_size(height: int, width: int, size: int) -> tuple[int, int]:
 def resize_image(image: Any, width: int, height: int, interpolation: int) -> Any:
     """Pixels (H, W, C) in another size.
 
-    Parameters
-    ----------
-    image : numpy.ndarray
-        Of uint8, int16, uint16, float32 or float64.
-    width, height : int
-    interpolation : int
-        0 to 4.
+    image: Of uint8, int16, uint16, float32 or float64.
+    interpolation: 0 to 4.
     """
     if image.ndim != 3 or 0 in image.shape:
         raise ShapeError(f"an image has the shape (H, W, C), got {image.shape}")

@@ -7,16 +7,12 @@ from ..context import load_gpu_backend
 class Device:
     """A device that GPU forms of operators are built for; a backend subclasses it.
 
-    Attributes
-    ----------
-    name : str
-        What messages call it.
-    multiprocessors : int
-        How many blocks make sense at a time, for the size of grids.
-    launch_address, space_address, read_address : int
-        Addresses of the C functions LaunchFn, SpaceFn, ReadFn of ``_device.pxd``.
-    sizes_address : int
-        Address of a SizesFn that wants to know the arrays' sizes before each launch, or 0.
+    name (str): What messages call it.
+    multiprocessors (int): How many blocks make sense at a time, for the size of grids.
+    launch_address, space_address, read_address (int): Addresses of the C functions LaunchFn,
+        SpaceFn, ReadFn of ``_device.pxd``.
+    sizes_address (int): Address of a SizesFn that wants to know the arrays' sizes before each
+        launch, or 0.
     """
 
     name = "device"
@@ -26,31 +22,18 @@ class Device:
     def kernel(self, source, instance):
         """A kernel of ``cuda/kernels/SOURCE.cu``, compiled at the first call.
 
-        Parameters
-        ----------
-        source, instance : str
-            A name of `families.sources` and one of its `families.instances`.
+        source, instance (str): A name of `families.sources` and one of its `families.instances`.
 
-        Returns
-        -------
-        object
-            With ``address`` (int, what LaunchFn takes), ``name`` and ``sizes``: bytes of each
-            argument's value, or None where the device cannot tell.
-
-        Raises
-        ------
-        KernelError
-            When it does not compile or there is no such instance.
+        Returns object: with ``address`` (int, what LaunchFn takes), ``name`` and ``sizes``: bytes
+        of each argument's value, or None where the device cannot tell. Raises KernelError when it
+        does not compile or there is no such instance.
         """
         raise CynetError(f"{type(self).__name__} defines no kernel")
 
     def upload(self, data):
         """Device memory that holds these bytes for as long as the returned object lives.
 
-        Returns
-        -------
-        object
-            With ``address``, an int, 64-byte aligned, and ``nbytes``.
+        Returns object: with ``address``, an int, 64-byte aligned, and ``nbytes``.
         """
         raise CynetError(f"{type(self).__name__} defines no upload")
 

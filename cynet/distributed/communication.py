@@ -412,13 +412,9 @@ class Communication(threading.Thread):
     def _fail_requests(self, error, reason=None, tell=False):
         """Let all requests fail, present and future ones.
 
-        Parameters
-        ----------
-        error : Exception
-        reason : str, optional
-            Why this rank has failed, for the others.
-        tell : bool
-            Tell the others that something has failed.
+        error: Exception
+        reason (str, optional): Why this rank has failed, for the others.
+        tell (bool): Tell the others that something has failed.
         """
         if self.failure is not None:
             return

@@ -121,14 +121,7 @@ NAMES = frozenset(each.name for each in PASSES)
 def enabled(text: str | None = None) -> frozenset[str]:
     """The names of the passes that `text`, by default CYNET_GRAPH_PASSES, switches on.
 
-    Returns
-    -------
-    frozenset of str
-
-    Raises
-    ------
-    ArgumentError
-        When the list names no pass.
+    Raises ArgumentError when the list names no pass.
 
     Examples
     --------

@@ -66,13 +66,10 @@ def decoded_rgb(buffer, flag=1, to_rgb=True, name=None):
 def encoded(image, extension, quality):
     """An image as bytes of JPEG or PNG.
 
-    Parameters
-    ----------
-    image : array of uint8 or uint16
-        (H, W), (H, W, 1) or (H, W, 3) in the order blue, green, red. JPEG has the upper 8 bits.
-    extension : str
-        ``'.jpg'``, ``'.jpeg'`` or ``'.png'``.
-    quality : int
+    image (array of uint8 or uint16): (H, W), (H, W, 1) or (H, W, 3) in the order blue, green, red.
+        JPEG has the upper 8 bits.
+    extension (str): ``'.jpg'``, ``'.jpeg'`` or ``'.png'``.
+    quality: int
     """
     image = np.asarray(image.asnumpy() if hasattr(image, "asnumpy") else image)
     module, kind = cv(), str(extension).lower()

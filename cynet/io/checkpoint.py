@@ -212,12 +212,8 @@ def _is_pair(params, states):
 def states_of(prefix: FileName, epoch: int) -> str:
     """The path of the optimizer states that belong to the parameters of an epoch.
 
-    Raises
-    ------
-    FormatError
-        When there are none: the process that saved them was stopped in between, or one of the
-        files was replaced. The message names the newest whole pair.
-    FileError
+    Raises FormatError when there are none: the process that saved them was stopped in between, or
+    one of the files was replaced. The message names the newest whole pair. Raises FileError.
     """
     params, states = _checkpoint_paths(prefix, epoch)
     pair = read_pair(states)

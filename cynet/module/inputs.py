@@ -78,12 +78,8 @@ def refuse_batch_size(where, name, batch_size):
 def check_iterator(where, name, data):
     """Refuse an object that gives no batches, and say how to make an iterator of it.
 
-    Parameters
-    ----------
-    where, name : str
-        The method and its argument, for the message.
-    data : DataIter
-        Or anything with ``provide_data`` that can be iterated.
+    where, name (str): The method and its argument, for the message.
+    data (DataIter): Or anything with ``provide_data`` that can be iterated.
     """
     if isinstance(data, DataIter) or (hasattr(data, "provide_data") and hasattr(data, "__iter__")):
         return

@@ -33,19 +33,11 @@ class Job:
 class Batches:
     """Runs jobs in batches.
 
-    Parameters
-    ----------
-    run : callable
-        Takes a list of jobs of one key and gives a list of results.
-    maximum : int
-        Rows of a batch.
-    delay : float
-        Seconds that a batch may wait for more rows.
-    waiting : int
-        Rows that may wait.
-    workers : int
-        Batches that run at the same time.
-    counters : Counters
+    run: Takes a list of jobs of one key and gives a list of results.
+    maximum: Rows of a batch.
+    delay: Seconds that a batch may wait for more rows.
+    waiting: Rows that may wait.
+    workers: Batches that run at the same time.
     """
 
     def __init__(
@@ -78,14 +70,8 @@ class Batches:
     def do(self, job: Job, timeout: float | None) -> Any:
         """The result of a job; its exception is raised.
 
-        Raises
-        ------
-        BusyError
-            Too many rows wait.
-        WaitedError
-            Its turn did not come within `timeout` seconds.
-        StateError
-            After `close`.
+        Raises BusyError: Too many rows wait. Raises WaitedError: its turn did not come within
+        `timeout` seconds. Raises StateError: After `close`.
         """
         if self._pid != os.getpid():
             self._reset()  # a fork: the threads that waited do not exist here

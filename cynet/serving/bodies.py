@@ -85,11 +85,8 @@ class Images(NamedTuple):
 def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
     """The inputs of a JSON body by name; the only input may be without a name.
 
-    Raises
-    ------
-    FormatError, ArgumentTypeError, ArgumentError
-        No JSON, or other inputs than `names`; rows that are no arrays of numbers, or with numbers
-        that are not finite.
+    Raises FormatError or ArgumentTypeError or ArgumentError: no JSON, or other inputs than `names`;
+    rows that are no arrays of numbers, or with numbers that are not finite.
     """
     found = json_of(body)
     quotes = 0  # quotes of names; others belong to texts

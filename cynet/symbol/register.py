@@ -18,13 +18,9 @@ def add_symbol_class(cls):
 def function_of(name, entry, hint=None):
     """The function of operator `entry` under the name `name`.
 
-    Parameters
-    ----------
-    name : str
-        The function's name; what the user wrote.
-    entry : OpEntry
-    hint : str, optional
-        What automatic names start with; `name` in lower case when not given.
+    name (str): The function's name; what the user wrote.
+    entry: OpEntry
+    hint (str, optional): What automatic names start with; `name` in lower case when not given.
     """
     known = _functions.get((name, hint))
     if known is not None and known[0] is entry:

@@ -138,12 +138,8 @@ def _graph_text(heads, indent, *more):
 def from_json(text, source="symbol JSON"):
     """The outputs of the graph in the JSON text `text`.
 
-    Raises
-    ------
-    FormatError
-        Text that is no JSON, or a graph that does not hold together; the message names the node.
-    NotFoundError
-        An operator that is not registered.
+    Raises FormatError: Text that is no JSON, or a graph that does not hold together; the message
+    names the node. Raises NotFoundError: an operator that is not registered.
     """
     if not isinstance(text, str):
         raise ArgumentTypeError(f"{source}: expected a str, got {type(text).__name__}")

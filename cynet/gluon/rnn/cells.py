@@ -6,23 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.guard import PER_BATCH, guarded
 from ...base.kinds import to_count
-from ...operator.paragraphs import with_paragraphs
 from .cell import HybridRecurrentCell
 
 if TYPE_CHECKING:
     from ...typing import InitializerLike
     from ..parameter import ParameterDict
-
-_shared = with_paragraphs(
-    weights="""i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-    Initializers of the weights of the input and of the state.
-i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-    Initializers of the biases that go with them.
-input_size : int
-    Size of the input; 0 leaves it to the first forward pass.
-prefix, params
-    See :class:`Block`."""
-)
 
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
@@ -83,7 +71,6 @@ class _Gated(HybridRecurrentCell):
         return f"{type(self).__name__}({self._layer_sizes()})"
 
 
-@_shared
 class RNNCell(_Gated):
     """``h' = activation(W x + b + R h + d)``.
 
@@ -91,7 +78,6 @@ class RNNCell(_Gated):
     ----------
     activation : str or Block
         Activation of the new state.
-    {weights}
 
     Examples
     --------
@@ -171,13 +157,11 @@ class _Recurrent(_Gated):
         self._recurrent_activation = recurrent_activation
 
 
-@_shared
 class LSTMCell(_Recurrent):
     """A long short-term memory; gates in the order i, f, c, o.
 
     Parameters
     ----------
-    {weights}
     activation, recurrent_activation : str or Block
         Activations of the cell state and of the gates.
 
@@ -210,13 +194,11 @@ class LSTMCell(_Recurrent):
         return h, [h, c]
 
 
-@_shared
 class GRUCell(_Recurrent):
     """A gated recurrent unit; gates in the order r, z, n; r multiplies the state's whole part of n.
 
     Parameters
     ----------
-    {weights}
     activation, recurrent_activation : str or Block
         Activations of the new state and of the gates.
 
@@ -255,12 +237,6 @@ class LSTMPCell(_Gated):
     ----------
     hidden_size, projection_size : int
         Sizes of the cell state and of the projected state, which is the output.
-    i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-        Initializers of the weights of the input and of the state.
-    i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-        Initializers of the biases that go with them.
-    input_size : int
-        Size of the input; 0 leaves it to the first forward pass.
 
     Examples
     --------

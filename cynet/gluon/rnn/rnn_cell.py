@@ -27,21 +27,13 @@ __all__ = [
 def _format_sequence(length, inputs, layout, merge, in_layout=None):
     """Inputs of `unroll` as one array or as a list of steps.
 
-    Parameters
-    ----------
-    length : int or None
-    inputs : array, or list of one (batch, size) for each step
-    layout : str
-        ``'NTC'`` or ``'TNC'``, of the array that is returned.
-    merge : bool or None
-        True: one array; False: a list; None: as they are.
-    in_layout : str, optional
-        Of `inputs`; `layout` by default.
+    length: int or None
+    inputs: array, or list of one (batch, size) for each step
+    layout (str): ``'NTC'`` or ``'TNC'``, of the array that is returned.
+    merge (bool or None): True: one array; False: a list; None: as they are.
+    in_layout (str, optional): Of `inputs`; `layout` by default.
 
-    Returns
-    -------
-    (inputs, axis of time, mx.nd or mx.sym, batch size)
-        The batch size of symbols is 0.
+    Returns (inputs, axis of time, mx.nd or mx.sym, batch size): the batch size of symbols is 0.
     """
     given = in_layout or layout
     F, steps, batch_size = steps_of(length, inputs, given)

@@ -11,7 +11,6 @@ from ...base.guard import PER_BATCH, guarded
 from ...base.kinds import check_flag, to_count, to_index
 from ...base.np_shape import is_np_shape
 from ...ndarray import NDArray
-from ...operator.paragraphs import with_paragraphs
 from ...symbol import Symbol
 from ..block import HybridBlock
 from ..errors import MismatchError
@@ -27,31 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GRU", "LSTM", "RNN"]
 
-_shared = with_paragraphs(
-    size="""hidden_size : int
-    Size of the state of each direction.
-num_layers : int
-    Number of layers, each on the output of the one below.""",
-    sequence="""layout : str
-    Order of the axes of inputs and outputs, ``'TNC'`` or ``'NTC'``: time, batch, channels.
-dropout : float
-    Share of the elements between layers that training sets to 0.
-bidirectional : bool
-    Also run backwards over the sequence; the outputs of both directions are concatenated.""",
-    input_size="""input_size : int
-    Size of an input at one step; 0 leaves it to the first forward pass.""",
-    initializers="""i2h_weight_initializer, h2h_weight_initializer : Initializer or str, optional
-    Initializers of the weights of inputs and of states.
-i2h_bias_initializer, h2h_bias_initializer : Initializer or str
-    Initializers of the biases that go with them.""",
-    last="""dtype : str or numpy.dtype
-    Type of the parameters.
-use_sequence_length : bool
-    Each call needs `sequence_length`, the length of each sequence: outputs after its end are
-    0, and the backward direction begins there. A call that has lengths uses them in any case.
-**kwargs
-    Arguments of :class:`Block`: ``prefix`` and ``params``.""",
-)
 _PARAMETER_NAME = re.compile(r"(l|r)(\d+)_(i2h|h2h|h2r)_(weight|bias)")
 _PARAMETER_PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
 
@@ -301,19 +275,15 @@ class _RNNLayer(HybridBlock):
         return {}
 
 
-@_shared
 class RNN(_RNNLayer):
     """Layers of plain recurrent units.
 
     Parameters
     ----------
-    {size}
+    hidden_size : int
+        Size of the state of each direction.
     activation : str
         ``'relu'`` or ``'tanh'``.
-    {sequence}
-    {initializers}
-    {input_size}
-    {last}
 
     Raises
     ------
@@ -369,16 +339,13 @@ class RNN(_RNNLayer):
         )
 
 
-@_shared
 class LSTM(_RNNLayer):
     """Layers of long short-term memories.
 
     Parameters
     ----------
-    {size}
-    {sequence}
-    {input_size}
-    {initializers}
+    hidden_size : int
+        Size of the state of each direction.
     projection_size : int, optional
         Size of the output and of its state, which are projected to it; by default there is no
         projection.
@@ -386,7 +353,6 @@ class LSTM(_RNNLayer):
         Bounds to which cell states are clipped.
     state_clip_nan : bool
         Whether NaN is replaced by `state_clip_min`.
-    {last}
 
     Raises
     ------
@@ -456,17 +422,13 @@ class LSTM(_RNNLayer):
         return {} if self._clip[0] is None else dict(zip(names, self._clip))
 
 
-@_shared
 class GRU(_RNNLayer):
     """Layers of gated recurrent units.
 
     Parameters
     ----------
-    {size}
-    {sequence}
-    {input_size}
-    {initializers}
-    {last}
+    hidden_size : int
+        Size of the state of each direction.
 
     Examples
     --------

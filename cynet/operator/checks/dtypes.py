@@ -45,12 +45,8 @@ def require_float_cpu(
 ) -> None:
     """Raise unless `ctx` is a CPU and all `types` are one of `allowed`.
 
-    Raises
-    ------
-    ArgumentError
-        On a GPU, where this implementation does not run.
-    ArgumentTypeError
-        Naming the operator, the input and its dtype.
+    Raises ArgumentError: on a GPU, where this implementation does not run. Raises
+    ArgumentTypeError: naming the operator, the input and its dtype.
     """
     if ctx.device_type == "gpu":
         raise ArgumentError(f"operator {prop.op_name} has no implementation on {ctx}")

@@ -85,26 +85,15 @@ def network_function(
 ) -> Callable[..., Made]:
     """The function that builds one network.
 
-    Parameters
-    ----------
-    name : str
-        Name of the function.
-    builder : callable
-        Function that makes the network, one of many.
-    settings : dict
-        Keywords for `builder` that tell which.
-    about, more : str
-        First line of the docstring, and a paragraph behind it.
-    example : str
-        What the docstring shows of ``net``, the network with ten classes.
-    kind : str, optional
-        Class of the network; by default what `builder` is annotated with.
-    known_as : str
-        Name for `get_model` where that is another one.
-    keywords : str
-        Names of the keywords that networks of this kind take.
-    size : int
-        Sides of the images.
+    name: Name of the function.
+    builder: Function that makes the network, one of many.
+    settings: Keywords for `builder` that tell which.
+    about, more: First line of the docstring, and a paragraph behind it.
+    example: What the docstring shows of ``net``, the network with ten classes.
+    kind: Class of the network; by default what `builder` is annotated with.
+    known_as: Name for `get_model` where that is another one.
+    keywords: Names of the keywords that networks of this kind take.
+    size: Sides of the images.
     """
 
     def build(**kwargs: Any) -> Made:
