@@ -352,11 +352,6 @@ def load_checkpoint(prefix: FileName, epoch: int) -> tuple[Symbol, NamedArrays, 
     epoch : int
         Number in the name of the parameters' file: ``prefix-0003.params`` for 3.
 
-    Returns
-    -------
-    symbol : Symbol
-    arg_params, aux_params : dict of str to NDArray
-
     Examples
     --------
     >>> net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, no_bias=True, name="fc")

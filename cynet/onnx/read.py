@@ -60,17 +60,12 @@ def _load(model_file, purpose):
 
 @guarded
 def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
-    """Read a network from an ONNX file.
+    """Read a network from an ONNX file: (sym, arg_params, aux_params).
 
     Parameters
     ----------
     model_file : path
         An ONNX file.
-
-    Returns
-    -------
-    sym : Symbol
-    arg_params, aux_params : dict of str to NDArray
 
     Raises
     ------
@@ -249,7 +244,7 @@ def get_model_metadata(model_file: Any) -> dict[str, list[tuple[str, tuple[int, 
 
 @guarded
 def import_to_gluon(model_file: Any, ctx: Any = None) -> SymbolBlock:
-    """Read a network from an ONNX file as a Block.
+    """Read a network from an ONNX file as a Block with its parameters.
 
     Parameters
     ----------
@@ -257,11 +252,6 @@ def import_to_gluon(model_file: Any, ctx: Any = None) -> SymbolBlock:
         An ONNX file.
     ctx : Context or list of Context, optional
         Devices of the parameters; the CPU by default.
-
-    Returns
-    -------
-    SymbolBlock
-        With its parameters.
 
     Raises
     ------

@@ -76,7 +76,7 @@ def random_sample(population: Sequence[Any], k: int) -> list[Any]:
 
 
 def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int, int]:
-    """Draw a random pair of whole numbers from ``numpy.random``.
+    """Draw a random pair (x, y) of whole numbers from ``numpy.random``.
 
     Parameters
     ----------
@@ -84,10 +84,6 @@ def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int
         The first number is from ``[x_low, x_high)``.
     y_low, y_high : int
         The second number is from ``[y_low, y_high)``.
-
-    Returns
-    -------
-    (x, y) : numpy.int64
 
     Examples
     --------

@@ -89,11 +89,6 @@ class IterableDataset(LengthRepr):
             Called with the sample, or with the fields of a tuple as arguments; returns the new
             sample.
 
-        Returns
-        -------
-        IterableDataset
-            A stream of what `fn` returns.
-
         Examples
         --------
         >>> list(IterableDataset([1, 2, 3]).transform(lambda x: 10 * x))
@@ -108,11 +103,6 @@ class IterableDataset(LengthRepr):
         ----------
         fn : callable
             Called with the first field of a sample; returns its new value.
-
-        Returns
-        -------
-        IterableDataset
-            A stream of the changed samples.
 
         Examples
         --------
@@ -129,11 +119,6 @@ class IterableDataset(LengthRepr):
         fn : callable
             Called with a sample; returns whether to keep it.
 
-        Returns
-        -------
-        IterableDataset
-            A stream of the samples that are kept.
-
         Examples
         --------
         >>> list(IterableDataset(range(6)).filter(lambda x: x % 2))
@@ -148,11 +133,6 @@ class IterableDataset(LengthRepr):
         ----------
         count : int
             Number of samples, at most.
-
-        Returns
-        -------
-        IterableDataset
-            A stream of the first ones.
 
         Raises
         ------
@@ -205,11 +185,6 @@ class IterableDataset(LengthRepr):
         size : int
             Number of samples that are held. ``mx.random.seed`` decides the order, which differs
             from epoch to epoch.
-
-        Returns
-        -------
-        IterableDataset
-            A stream of the same samples.
 
         Raises
         ------

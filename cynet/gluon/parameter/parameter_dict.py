@@ -99,12 +99,7 @@ class ParameterDict:
         return self._params.values()
 
     def items(self) -> ItemsView[str, Parameter]:
-        """Pairs of whole name and parameter.
-
-        Returns
-        -------
-        ItemsView of str, Parameter
-        """
+        """Pairs of whole name and parameter."""
         return self._params.items()
 
     @property
