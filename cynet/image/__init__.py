@@ -1,6 +1,6 @@
 """mx.image: images from files, resized, cropped and augmented, and iterators over them."""
 
-from ..operator.namespaces import public_names as _public_names
+from ..operator.namespaces import guarded_names as _guarded_names
 from .augmenter import *
 from .color_augment import *
 from .augment import *
@@ -13,4 +13,4 @@ from .image_iter import *
 from .rotate import *
 from . import common_parameters  # last: it puts text into docstrings
 
-__all__ = _public_names(globals())
+__all__ = _guarded_names(globals())

@@ -6,7 +6,6 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
-from ..base.guard import guarded
 from ..base.opencv import resize_image, short_size
 from .augmenter import Augmenter
 from .color_augment import CastAug, color_augmenters
@@ -162,7 +161,6 @@ def checked_shape(data_shape):
     return shape
 
 
-@guarded
 def CreateAugmenter(
     data_shape: Sequence[int],
     resize: int = 0,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown
-from ..base.guard import Guarded, guarded
+from ..base.guard import Guarded
 from ..base.opencv import cv
 from .augment import ForceResizeAug, ResizeAug, checked_shape
 from .augmenter import Augmenter, apply_augmenter, to_json_value
@@ -421,7 +421,6 @@ class DetRandomPadAug(DetAugmenter):
 
 
 # --- lists of them --------------------------------------------------------------------------------
-@guarded
 def CreateMultiRandCropAugmenter(
     min_object_covered: Any = 0.1,
     aspect_ratio_range: Any = (0.75, 1.33),
@@ -464,7 +463,6 @@ def CreateMultiRandCropAugmenter(
     return DetRandomSelectAug([DetRandomCropAug(*each) for each in zip(*lists)], skip_prob)
 
 
-@guarded
 def CreateDetAugmenter(
     data_shape: Sequence[int],
     resize: int = 0,

@@ -8,7 +8,6 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
-from ..base.guard import guarded
 from ..base.kinds import to_count
 from ..base.opencv import LARGEST_SIDE, cv
 from .geometry import pixels
@@ -33,7 +32,6 @@ _COLORS = (  # colors far apart in hue and brightness
 )
 
 
-@guarded
 def draw_boxes(
     image: Any,
     boxes: ArrayLike,

@@ -12,7 +12,6 @@ import numpy as np
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.files import file_name, read_file
-from ..base.guard import guarded
 from ..base.opencv import INTERPOLATIONS, cv, resize_image, short_size
 from ..ndarray import NDArray
 from .codec import content_of, decoded_rgb
@@ -129,7 +128,6 @@ def random_sized_box(array, size, area, ratio, draws=random):
 
 
 # --- public ---------------------------------------------------------------------------------------
-@guarded
 def imdecode(
     buf: bytes | NumpyArray, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None
 ) -> NDArray:
@@ -161,7 +159,6 @@ def imdecode(
     return make_image(decoded_rgb(content_of(buf), flag, to_rgb), out)
 
 
-@guarded
 def imread(
     filename: FileName, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None
 ) -> NDArray:
@@ -196,7 +193,6 @@ def imread(
     return make_image(decoded_rgb(read_file(name), flag, to_rgb, shown(name)), out)
 
 
-@guarded
 def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None = None) -> NDArray:
     """An image in another size.
 
@@ -223,7 +219,6 @@ def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None 
     )
 
 
-@guarded
 def copyMakeBorder(
     src: NDArray,
     top: int,
@@ -275,7 +270,6 @@ def copyMakeBorder(
     return make_image(bordered.reshape(*bordered.shape[:2], array.shape[2]), out)
 
 
-@guarded
 def scale_down(src_size: Sequence[int], size: Sequence[int]) -> tuple[int, int]:
     """Give (width, height) of a crop that fits into an image, with the ratio of its sides.
 
@@ -299,7 +293,6 @@ def scale_down(src_size: Sequence[int], size: Sequence[int]) -> tuple[int, int]:
     return int(width), int(height)
 
 
-@guarded
 def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     """An image whose shorter side is `size`, with the ratio of its sides; `interp` as of
     :func:`imresize`.
@@ -323,7 +316,6 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     )
 
 
-@guarded
 def fixed_crop(
     src: NDArray,
     x0: int,
@@ -359,7 +351,6 @@ def fixed_crop(
     return make_image(crop(pixels(src), x0, y0, w, h, size, interp))
 
 
-@guarded
 def random_crop(
     src: NDArray, size: Sequence[int], interp: int = 2
 ) -> tuple[NDArray, tuple[int, int, int, int]]:
@@ -382,7 +373,6 @@ def random_crop(
     return make_image(crop(array, *box, size, interp)), box
 
 
-@guarded
 def center_crop(
     src: NDArray, size: Sequence[int], interp: int = 2
 ) -> tuple[NDArray, tuple[int, int, int, int]]:
@@ -405,7 +395,6 @@ def center_crop(
     return make_image(crop(array, *box, size, interp)), box
 
 
-@guarded
 def random_size_crop(
     src: NDArray,
     size: Sequence[int],
@@ -441,7 +430,6 @@ def random_size_crop(
     return make_image(crop(array, *box, size, interp)), box
 
 
-@guarded
 def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
     """Compute ``(src - mean) / std``; either may be None.
 

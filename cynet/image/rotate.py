@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
-from ..base.guard import guarded
 
 if TYPE_CHECKING:
     from ..ndarray import NDArray
@@ -41,7 +40,6 @@ def _sample_bilinear(batch, x, y):
     return out
 
 
-@guarded
 def imrotate(
     src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False
 ) -> NDArray:
@@ -109,7 +107,6 @@ def check_angle_limits(limits):
         raise kind(f"angle_limits are (low, high), got {shown(limits)}{hint}") from None
 
 
-@guarded
 def random_rotate(
     src: NDArray, angle_limits: Any, zoom_in: bool = False, zoom_out: bool = False
 ) -> NDArray:

@@ -20,7 +20,7 @@ from ..base.errors import (
     UndefinedError,
     shown,
 )
-from ..base.guard import Guarded, guarded
+from ..base.guard import Guarded
 from ..base.kinds import call_with, read_json
 from ..base.reprs import SettingsRepr
 from ..registry import Registry
@@ -36,7 +36,6 @@ __all__ += ["register"]
 INITIALIZERS = Registry("initializer", ignore_case=True)
 
 
-@guarded
 def register(klass: Class) -> Class:
     """Make `klass`, a subclass of Initializer, known by its lower-case name; a decorator too.
 
@@ -68,7 +67,6 @@ def register(klass: Class) -> Class:
     return INITIALIZERS.register(klass.__name__, klass, override=True)
 
 
-@guarded
 def alias(*names: str) -> Callable[[Class], Class]:
     """A decorator that registers an initializer under further names.
 
@@ -95,7 +93,6 @@ def alias(*names: str) -> Callable[[Class], Class]:
     return wrap
 
 
-@guarded
 def create(initializer: InitializerLike, **kwargs: Any) -> Any:
     """An initializer from its name, from a text of ``dumps``, or an initializer itself.
 
@@ -144,7 +141,6 @@ def create(initializer: InitializerLike, **kwargs: Any) -> Any:
     return call_with(f"initializer {initializer}", kind, [], kwargs)
 
 
-@guarded
 class InitDesc(str):
     """A parameter's name, with its symbol attributes and the initializer of the whole model.
 
@@ -311,7 +307,6 @@ def _size_of_entries(arr):
     return str(float(np.linalg.norm(values) / math.sqrt(values.size)))
 
 
-@guarded
 class Mixed(SettingsRepr):
     """Chooses among initializers by the first pattern that the name matches.
 
@@ -353,7 +348,6 @@ class Mixed(SettingsRepr):
         raise ArgumentError(f"Mixed: the name '{name}' matches no pattern; put '.*' at the end")
 
 
-@guarded
 class Load:
     """Fills parameters from saved arrays, others by another initializer.
 

@@ -46,10 +46,12 @@ def public_names(space: dict[str, Any]) -> list[str]:
 
 
 def guarded_names(space: dict[str, Any]) -> list[str]:
-    """`public_names` of a package, whose functions and classes are guarded in it from now on; its
-    modules call each other without that."""
+    """`public_names` of a package, whose functions and classes are guarded from now on."""
     names = public_names(space)
-    space.update({name: guarded(space[name]) for name in names})
+    for name in names:
+        value = guarded(space[name], but=getattr(space[name], "_unguarded", ()))
+        space[name] = value
+        setattr(sys.modules[value.__module__], name, value)  # pickle finds it there
     return names
 
 
