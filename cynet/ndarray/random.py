@@ -72,7 +72,6 @@ def _draw_unusual(name, params, shape, dtype, ctx, out):
 
 
 @operator_first("_random_uniform")
-@guarded
 @_documented
 def uniform(
     low: float | NDArray = 0,
@@ -86,7 +85,6 @@ def uniform(
 
 
 @operator_first("_random_normal")
-@guarded
 @_documented
 def normal(
     loc: float | NDArray = 0,
@@ -99,7 +97,6 @@ def normal(
     return _draw_numbers("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
 
 
-@guarded
 @_documented
 def randn(
     *shape: int,
@@ -114,7 +111,6 @@ def randn(
     return _draw_numbers("normal", {"loc": loc, "scale": scale}, shape or None, dtype, ctx, out)
 
 
-@guarded
 @_documented
 def exponential(
     scale: float | NDArray = 1,
@@ -131,7 +127,6 @@ def exponential(
     return _draw_numbers("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
 
 
-@guarded
 @_documented
 def gamma(
     alpha: float | NDArray = 1,
@@ -144,7 +139,6 @@ def gamma(
     return _draw_numbers("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
 
-@guarded
 @_documented
 def poisson(
     lam: float | NDArray = 1,
@@ -156,7 +150,6 @@ def poisson(
     return _draw_numbers("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
 
-@guarded
 @_documented
 def negative_binomial(
     k: float | NDArray = 1,
@@ -169,7 +162,6 @@ def negative_binomial(
     return _draw_numbers("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
 
 
-@guarded
 @_documented
 def generalized_negative_binomial(
     mu: float | NDArray = 1,
@@ -184,7 +176,6 @@ def generalized_negative_binomial(
     )
 
 
-@guarded
 @_documented
 def randint(
     low: int,

@@ -48,7 +48,6 @@ def _draw_numbers(name, params, shape, dtype, kwargs):
     return _apply(f"_random_{name}", **params, shape=shape, dtype=dtype, **kwargs)
 
 
-@guarded
 @_documented
 def uniform(
     low: float | Symbol = 0,
@@ -60,7 +59,6 @@ def uniform(
     return _draw_numbers("uniform", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
-@guarded
 @_documented
 def normal(
     loc: float | Symbol = 0,
@@ -72,7 +70,6 @@ def normal(
     return _draw_numbers("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
 
 
-@guarded
 @_documented
 def randn(
     *shape: int,
@@ -84,7 +81,6 @@ def randn(
     return normal(loc, scale, shape or None, dtype, **kwargs)
 
 
-@guarded
 @_documented
 def exponential(
     scale: float | Symbol = 1,
@@ -100,7 +96,6 @@ def exponential(
     return _draw_numbers("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)
 
 
-@guarded
 @_documented
 def gamma(
     alpha: float | Symbol = 1,
@@ -112,7 +107,6 @@ def gamma(
     return _draw_numbers("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
 
 
-@guarded
 @_documented
 def poisson(
     lam: float | Symbol = 1,
@@ -123,7 +117,6 @@ def poisson(
     return _draw_numbers("poisson", {"lam": lam}, shape, dtype, kwargs)
 
 
-@guarded
 @_documented
 def negative_binomial(
     k: float | Symbol = 1,
@@ -135,7 +128,6 @@ def negative_binomial(
     return _draw_numbers("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
 
 
-@guarded
 @_documented
 def generalized_negative_binomial(
     mu: float | Symbol = 1,
@@ -149,7 +141,6 @@ def generalized_negative_binomial(
     )
 
 
-@guarded
 @_documented
 def randint(
     low: float | Symbol,

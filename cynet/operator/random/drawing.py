@@ -1,5 +1,7 @@
 """The docstrings of the functions of mx.nd.random and mx.sym.random: one row for both faces."""
 
+from ...base.guard import guarded
+
 # Name: distribution, parameters, and an example.
 _ROWS = {
     "uniform": (
@@ -105,7 +107,7 @@ _SEED_LINE = ">>> mx.random.seed(1)\n"
 
 
 def with_docstring(array, by_default, options, first=""):
-    """A decorator that gives a random function of a face its docstring.
+    """A decorator that guards a random function of a face and gives it its docstring.
 
     Parameters
     ----------
@@ -128,6 +130,6 @@ def with_docstring(array, by_default, options, first=""):
         )
         text = f"{sentence}\n\nParameters\n----------\n{parameters}{dtype}{options}{_RAISES}"
         function.__doc__ = text.format(array=array) + first + _SEED_LINE + example
-        return function
+        return guarded(function)
 
     return put_in
