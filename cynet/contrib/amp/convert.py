@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from ...typing import Context, NDArray
 
+__all__ = ["convert_bucketing_module", "convert_hybrid_block", "convert_model", "convert_symbol"]
+
 FULL = "float32"
 
 

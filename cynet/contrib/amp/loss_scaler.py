@@ -16,6 +16,8 @@ from . import amp
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+__all__ = ["LossScaler", "init_trainer", "scale_loss", "unscale"]
+
 
 @guarded
 class LossScaler:

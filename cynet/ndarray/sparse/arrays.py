@@ -29,6 +29,8 @@ from ..dlpack import from_numpy
 from ..ndarray import NDArray
 from . import convert, structure
 
+__all__ = ["BaseSparseNDArray", "CSRNDArray", "RowSparseNDArray"]
+
 
 def _refused_method(name):
     def method(self, *args, **kwargs):

@@ -16,6 +16,8 @@ from ..creation import empty as dense_empty
 from ..creation import zeros as dense_zeros
 from . import arrays, convert, structure
 
+__all__ = ["array", "csr_matrix", "empty", "row_sparse_array", "zeros"]
+
 
 def _int64_copy(what, values):
     """Indices as int64 of NumPy, a copy."""

@@ -17,7 +17,7 @@ from ...operator import get_operator
 from ...operator.sparse.names import OPERATORS
 from ..binary import add, divide, multiply, subtract
 from ..functions import function_of, namespace
-from . import arrays, call, convert, structure
+from . import arrays, convert, structure
 from .through_host import is_away
 
 CAST = get_operator("cast_storage")
@@ -252,5 +252,6 @@ py_slice, py_sum = slice, sum
 
 __getattr__, __dir__ = namespace("cynet.ndarray.sparse", "", OPERATORS.__contains__)
 
-__all__ = ["__dir__", "__getattr__", "add", "call", "divide", "multiply", "native_array"]
+__all__ = ["NDArrayHandle", "__dir__", "__getattr__", "adagrad_update", "add", "cast_storage"]
+__all__ += ["divide", "gs_retain", "multiply", "native_array", "py_slice", "py_sum", "retain"]
 __all__ += ["subtract"]

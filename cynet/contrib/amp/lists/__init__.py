@@ -1,25 +1,8 @@
 """mx.contrib.amp.lists: which operators are computed in which dtype; MXNet's names for the lists
 are in `symbol_fp16` and `symbol_bf16`."""
 
+from ....operator.namespaces import public_names as _public_names
 from . import symbol_bf16, symbol_fp16
-from .listing import (
-    list_conditional_fp32_ops,
-    list_fp32_ops,
-    list_loss_output_functions,
-    list_lp16_fp32_ops,
-    list_lp16_ops,
-    list_lp16_use_fp32_params,
-    list_widest_type_cast,
-)
+from .listing import *
 
-__all__ = [
-    "list_conditional_fp32_ops",
-    "list_fp32_ops",
-    "list_loss_output_functions",
-    "list_lp16_fp32_ops",
-    "list_lp16_ops",
-    "list_lp16_use_fp32_params",
-    "list_widest_type_cast",
-    "symbol_bf16",
-    "symbol_fp16",
-]
+__all__ = ["symbol_bf16", "symbol_fp16", *_public_names(globals())]

@@ -7,6 +7,10 @@ from ....operator import OPERATORS
 from ....operator.paragraphs import with_paragraphs
 from ....operator.precision import EITHER, FLOAT32, LOW, WIDEST, Precision
 
+__all__ = ["list_conditional_fp32_ops", "list_fp32_ops", "list_loss_output_functions"]
+__all__ += ["list_lp16_fp32_ops", "list_lp16_ops", "list_lp16_use_fp32_params"]
+__all__ += ["list_widest_type_cast"]
+
 NARROW = "float16", "bfloat16"
 _shared = with_paragraphs(
     head="""Parameters
