@@ -1,6 +1,6 @@
 """The dependency engine: schedules functions by the variables they read and write.
 
-This is the contract; docs/architecture/engine.md explains how it is kept.
+This is the contract; docs/architecture/engine.md explains the implementation.
 
 Order. Functions that write the same variable run in the order in which they were pushed. Functions
 that only read it may run at the same time, between the write before them and the write after them.

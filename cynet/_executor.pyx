@@ -8,7 +8,7 @@ from libc.string cimport memset
 
 from ._engine cimport delete_variable, kInline, kNormal, kPython, new_variable, push_sync
 from .engine.native cimport now_ns
-from .engine.trace cimport SYMBOLIC, begun, kept_text, note_operator
+from .engine.trace cimport SYMBOLIC, begun, interned_text, note_operator
 from .engine.inline cimport INLINE_SEGMENT_US
 from .engine.live_objects cimport count_live, live_counter
 from ._core.copy import copy_into
@@ -31,8 +31,7 @@ from .graph.accesses import meet, touched
 
 live_plans = live_counter()
 
-# Positions in Tables.keep.
-cdef enum:
+cdef enum:  # positions in Tables.keep
     LABELS = 0
     ORIGINS = 1
     OPERATORS = 2
@@ -99,7 +98,8 @@ cdef inline void _note_step(Tables* tables, size_t index, int64_t begin, bint pr
         tables.spent[index] += now_ns() - begin
         tables.calls[index] += 1
     if begun(SYMBOLIC):
-        note_operator(kept_text(step.name), kept_text(step.node), step.backward, begin, run_ctx)
+        note_operator(interned_text(step.name), interned_text(step.node), step.backward, begin,
+                      run_ctx)
 
 
 cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil:

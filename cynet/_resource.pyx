@@ -34,7 +34,7 @@ cdef extern from *:
             for (int i = 0; i < 2 * CYNET_TEMPS; ++i) if (items[i].ptr) cynet_temp_free(&items[i]);
         }
     };
-    static thread_local void* cynet_kept_space = nullptr;
+    static thread_local void* cynet_retained_space = nullptr;
     static CynetTemp* cynet_temps() { static thread_local CynetTemps temps; return temps.items; }
     // Streams of this thread alone, in place of the CPU's, while `own` is set.
     struct CynetOwnStreams { bool own; unsigned long long seed, drawn; };
@@ -58,7 +58,7 @@ cdef extern from *:
     int TEMPS "CYNET_TEMPS"
     void (*temp_free "cynet_temp_free")(Temp*) noexcept nogil
     Temp* temps "cynet_temps" () noexcept nogil
-    void* kept_space "cynet_kept_space"
+    void* retained_space "cynet_retained_space"
     ctypedef struct OwnStreams "CynetOwnStreams":
         bint own
         unsigned long long seed
@@ -105,15 +105,15 @@ cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil:
 
 
 cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL nogil:
-    """This thread's buffer of that index on a GPU, or, after `keep_device_space`, one of its
-    KeptSpace."""
+    """This thread's buffer of that index on a GPU, or, after
+    `retain_device_space`, one of its RetainedSpace."""
     cdef Handle handle
-    cdef KeptSpace* keep
+    cdef RetainedSpace* keep
     if index < 0 or index >= TEMPS:
         _bad_index(index)
-    if kept_space == NULL:
+    if retained_space == NULL:
         return _grow_space(temps() + TEMPS + index, nbytes, kGPU, dev_id)
-    keep = <KeptSpace*>kept_space
+    keep = <RetainedSpace*>retained_space
     if keep.newest[index] == 0 or keep.handles[keep.newest[index] - 1].capacity < nbytes:
         alloc(nbytes, kGPU, dev_id, &handle)
         keep.handles.push_back(handle)
@@ -121,9 +121,9 @@ cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL no
     return keep.handles[keep.newest[index] - 1].ptr
 
 
-cdef void keep_device_space(KeptSpace* keep) noexcept nogil:
-    global kept_space
-    kept_space = keep
+cdef void retain_device_space(RetainedSpace* keep) noexcept nogil:
+    global retained_space
+    retained_space = keep
 
 
 cdef void* _grow_space(Temp* temp, size_t nbytes, int dev_type, int dev_id) except NULL nogil:

@@ -1,7 +1,7 @@
 """Pooled memory per context: 64-byte aligned, size-class free lists, counters.
 
 Promises:
-- `alloc` never returns memory smaller than asked; on exhaustion it trims the pool, tries once
+- `alloc` never returns memory smaller than requested; on exhaustion it trims the pool, tries once
   more, then raises MemoryError with the pool's figures. The next smaller request succeeds.
 - `free` gives the block back to its pool at once. Whoever frees memory the engine may still use
   does so from `_engine.delete_variable`'s on_delete.

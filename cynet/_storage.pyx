@@ -6,7 +6,7 @@ from libcpp.atomic cimport atomic
 from ._typedefs cimport kCPU, kCPUPinned, kCPUShared, kGPU
 from .storage.pools cimport (
     ARENAS, Arena, CLASSES, HAS_ARENAS, HUGE, HUGE_PAGE, HUGE_PATIENCE, HUGE_SOON, IDS,
-    KEEPS_MEMORY, LARGE, LEAST_KEPT, Lock, MIDDLE, Node, PATIENCE, SOON, TYPES, cynet_at_fork,
+    KEEPS_MEMORY, LARGE, MIN_RETAINED, Lock, MIDDLE, Node, PATIENCE, SOON, TYPES, cynet_at_fork,
     cynet_host_alloc, cynet_host_free, cynet_host_memory, cynet_limit_block, cynet_log2, cynet_page
 )
 
@@ -145,9 +145,9 @@ cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
             pool.limit = 0
         elif backend is None and HAS_ARENAS:
             pool.listed = 4 * cynet_page()
-            pool.arenas[0].init(cynet_page(), PATIENCE, SOON, LEAST_KEPT)
-            pool.arenas[1].init(cynet_page(), PATIENCE, SOON, LEAST_KEPT)
-            pool.arenas[2].init(HUGE_PAGE, PATIENCE, SOON, LEAST_KEPT)
+            pool.arenas[0].init(cynet_page(), PATIENCE, SOON, MIN_RETAINED)
+            pool.arenas[1].init(cynet_page(), PATIENCE, SOON, MIN_RETAINED)
+            pool.arenas[2].init(HUGE_PAGE, PATIENCE, SOON, MIN_RETAINED)
             pool.arenas[3].init(HUGE_PAGE, HUGE_PATIENCE, HUGE_SOON, 0)
         pool.backend = <void*>backend if backend is not None else NULL
         pool.dev_type = dev_type
@@ -469,7 +469,7 @@ def stats(ctx):
     Returns
     -------
     dict
-        ``used_bytes`` in use (a little more than was asked for), ``cached_bytes`` kept for reuse,
+        ``used_bytes`` in use (a little more than was requested), ``cached_bytes`` kept for reuse,
         ``peak_bytes`` in use at once, ``hits`` of the cache, ``misses`` that went to the device.
 
     Raises

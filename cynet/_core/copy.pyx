@@ -362,7 +362,7 @@ cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
             between = _new_flat_array(to, dst.blob.dtype, kCPU, 0)
             push_copy(between, &packed, src, source)
             return push_copy(dst, to, between, &packed)
-        if not plain_to:  # then the bytes go to their places on the GPU
+        if not plain_to:  # then the GPU scatters the bytes
             between = _new_flat_array(to, dst.blob.dtype, kGPU, dst.blob.dev_id)
             push_copy(between, &packed, src, source)
             return push_copy(dst, to, between, &packed)

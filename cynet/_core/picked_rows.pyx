@@ -78,7 +78,7 @@ cdef NDArrayBase marked_rows(NDArrayBase array, int axes, NDArrayBase mask, cons
     starts_end = sizeof(Task) + mark_blocks(n) * sizeof(int64_t)
     task = <Task*>c_malloc(starts_end + (n if mask is None else 0))
     if task == NULL:
-        raise OutOfMemoryError("no memory for the places that a mask marks")
+        raise OutOfMemoryError("no memory for the rows that a mask marks")
     try:
         if mask is None:
             task.by = <char*>task + starts_end

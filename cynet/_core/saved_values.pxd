@@ -1,4 +1,4 @@
-"""Values that recorded steps read: kept where an array is written that they know, and compared
+"""Values that recorded steps read: saved where an array is written that they know, and compared
 where somebody outside of the engine has its memory to write in (DLPack, buffers)."""
 
 from .._ndarray cimport NDArrayBase

@@ -14,7 +14,7 @@ cdef RowSet* watch_rows(NDArrayBase array) except? NULL
 
 cdef inline bint rows_hold(Chunk* chunk) noexcept nogil:
     """True when every row outside the set is zero. Only a function of the engine that reads or
-    writes the array may ask: otherwise the answer may change meanwhile."""
+    writes the array may call it: otherwise the answer may change meanwhile."""
     cdef RowSet* rows = chunk.rows.load()
     return (rows != NULL and rows.known and not chunk.exposed.load()
             and rows.writes == writes_of(chunk.var))

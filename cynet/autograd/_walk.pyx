@@ -422,7 +422,7 @@ cdef class Walk:
                 self.late.append((entry, array))
             else:
                 array = self.target(entry, &call.arrays[i], &arrays.req[i])
-                if self._is_kept(node, array):  # a gradient that is an input of the graph, too
+                if self._is_saved_by(node, array):  # a gradient that is an input of the graph, too
                     grad = blank(&call.arrays[i], call.face)
                     if arrays.req[i] == kAddTo:
                         copy_values(grad, array)
@@ -462,7 +462,7 @@ cdef class Walk:
                 return True
         return False
 
-    cdef bint _is_kept(self, CallNode node, NDArrayBase target):
+    cdef bint _is_saved_by(self, CallNode node, NDArrayBase target):
         cdef NDArrayBase array
         for array in node.arrays:
             if array is not None and array.chunk == target.chunk:

@@ -49,7 +49,7 @@ TEMPLATES = {
             tuple(f"{kind}, {'float' if kind in FEW_PLACES else kind}" for kind in ALL),
         ),
     ],
-    "pooling": [("pool pool_places pool_grad", REAL)],
+    "pooling": [("pool pool_argmax pool_grad", REAL)],
     "pooling_v1": [("pool_v1 pool_v1_grad", REAL)],
     "random": [
         ("draw masked dropout_factors weight_sums log_probability log_probability_grad", REAL),

@@ -16,7 +16,7 @@ of each replay, on the same stream.
 from libcpp.atomic cimport atomic
 from libcpp.vector cimport vector
 
-from .._resource cimport KeptSpace
+from .._resource cimport RetainedSpace
 from .._typedefs cimport RunContext
 
 cdef cppclass Recording:
@@ -26,8 +26,8 @@ cdef cppclass Recording:
     void* executable   # the graph, after it was recorded
     void* numbers      # GPU memory of the numbers that the graph reads, or NULL
     vector[char] sent  # values in `numbers` since the last replay
-    KeptSpace own      # memory of this graph alone
-    KeptSpace* spaces  # buffers that operators asked for: `own`, or shared ones
+    RetainedSpace own      # memory of this graph alone
+    RetainedSpace* spaces  # buffers that operators requested: `own`, or shared ones
 
 cdef cppclass Addressed:
     # The recording of a function with arrays at these addresses.

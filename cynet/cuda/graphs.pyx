@@ -6,7 +6,7 @@ from libcpp.atomic cimport atomic
 from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
-from .._resource cimport KeptSpace, keep_device_space
+from .._resource cimport RetainedSpace, retain_device_space
 from .._storage cimport Handle, alloc, free
 from .._typedefs cimport RunContext, kGPU
 from .driver cimport Machine, check, driver, machines
@@ -44,7 +44,7 @@ ctypedef int (*QuietRecord)(Recording* recording, RunContext* run_ctx, Put put, 
 cdef atomic[bint] _exits  # the process does: pycuda destroys streams, the driver all else
 cdef atomic[int] _side_stream_taken[64]  # 1: the side stream of the GPU is in use
 # buffers shared by all Recordings of each GPU; only a recording thread adds to it
-cdef KeptSpace _shared[64]
+cdef RetainedSpace _shared[64]
 cdef long _users[64]          # Recordings of each GPU that have any
 cdef mutex _users_lock
 cdef bint _switched_on = config.get("CYNET_CUDA_GRAPHS")
@@ -157,7 +157,7 @@ cdef int _choose_action(Recording* recording, int dev_id, void** stream) noexcep
             recording.never = True
             _side_stream_taken[dev_id].store(0)
             return kPlain
-        keep_device_space(recording.spaces)
+        retain_device_space(recording.spaces)
     elif not _follow_stream(dev_id, machine.stream, machine.side_stream):
         recording.never = True
         _side_stream_taken[dev_id].store(0)
@@ -204,7 +204,7 @@ cdef bint _finish_recording(Recording* recording, int dev_id, bint failed) noexc
     cdef Machine* machine = &machines[dev_id]
     cdef void* graph = NULL
     cdef int code
-    keep_device_space(NULL)
+    retain_device_space(NULL)
     code = driver.end_capture(machine.side_stream, &graph)
     if code == 0 and graph != NULL and not failed:
         code = driver.instantiate(&recording.executable, graph, 0)
@@ -237,7 +237,7 @@ cdef int _replay_graph(Recording* recording, int dev_id, const void* numbers,
                  b"replaying a graph")
 
 
-cdef void _free_spaces(KeptSpace* spaces) noexcept nogil:
+cdef void _free_spaces(RetainedSpace* spaces) noexcept nogil:
     cdef size_t i
     for i in range(spaces.handles.size()):
         free(&spaces.handles[i])

@@ -191,7 +191,7 @@ cdef void* upload_pinned(int dev_id, void* to, const void* source,
     if DIRECT_BYTES < nbytes <= LANDING_BYTES:
         landing = _take_landing(dev_id)
         try:
-            if _make_room(dev_id, landing, nbytes):
+            if _ensure_capacity(dev_id, landing, nbytes):
                 _land_piece(dev_id, landing, <size_t>to, source, nbytes)
                 return _record_event(dev_id, machine.in_stream)
         finally:
@@ -223,7 +223,7 @@ cdef void _leave_landing(int dev_id, Landing* landing) noexcept nogil:
     station.guard.unlock()
 
 
-cdef bint _make_room(int dev_id, Landing* landing, size_t nbytes) except -1 nogil:
+cdef bint _ensure_capacity(int dev_id, Landing* landing, size_t nbytes) except -1 nogil:
     """False where the GPU has no memory to spare for it."""
     if landing.arrived == NULL:
         landing.arrived = new_event(dev_id)

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 
 from .._engine cimport complete, next_failure, stop_engines
 from .._typedefs cimport RunContext
-from .trace cimport IMPERATIVE, begun, kept_text, note_function
+from .trace cimport IMPERATIVE, begun, interned_text, note_function
 
 import sys
 
@@ -57,7 +57,7 @@ cdef class PythonTask:
         cdef bytes label
         if begin:
             label = self.label().encode("utf-8", "replace")
-            note_function(kept_text(label), False, begin, context)
+            note_function(interned_text(label), False, begin, context)
         return 0
 
     cdef object annotated(self, error):
@@ -124,7 +124,7 @@ ctypedef int (*QuietRaise)(object error) noexcept
 
 
 cdef void write_unraisable(error, source) noexcept:
-    """Report what nobody can be told of: where sys.unraisablehook puts it."""
+    """Report an error that no caller can receive: where sys.unraisablehook puts it."""
     (<QuietRaise>_raise_error)(error)
     PyErr_WriteUnraisable(source)
 

@@ -21,7 +21,7 @@
 
 namespace cynet_trace {
 
-// A record of one cache line. Its texts are never freed (keep_text).
+// A record of one cache line. Its texts are never freed (intern_text).
 struct Record {
   int64_t begin, end;  // nanoseconds of the steady clock; equal where nothing lasts
   const char* name;
@@ -160,7 +160,7 @@ inline void label_thread(const char* kind, int number) noexcept {
 }
 
 // A copy of the text that is never freed; nullptr if there is no memory.
-inline const char* keep_text(const char* text) noexcept {
+inline const char* intern_text(const char* text) noexcept {
   try {
     std::lock_guard<std::mutex> held(state().guard);
     return state().texts.emplace(text).first->c_str();
@@ -174,7 +174,7 @@ inline void set_capacity(size_t n) { state().capacity.store(n); }
 // Forget all records, or only have sums begin anew.
 inline void clear(bool all) {
   std::lock_guard<std::mutex> held(state().guard);
-  std::vector<Ring*> kept;
+  std::vector<Ring*> live;
   for (Ring* ring : state().rings) {
     if (all && !ring->alive) {
       delete ring;
@@ -188,9 +188,9 @@ inline void clear(bool all) {
       ring->records.resize(state().capacity.load());
     }
     ring->unlock();
-    kept.push_back(ring);
+    live.push_back(ring);
   }
-  state().rings.swap(kept);
+  state().rings.swap(live);
   if (all) state().dropped.store(0);
 }
 

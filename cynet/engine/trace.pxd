@@ -3,8 +3,8 @@
 Promises:
 - Where nothing is traced, `begun` is one look at a number.
 - A record takes neither the GIL nor memory, but for the first one of a thread. Each thread has
-  room for a number of them; older ones stay in the sums.
-- Texts (`kept_text`) live for ever: of what is traced alone.
+  capacity for a number of them; older ones stay in the sums.
+- Interned texts (`interned_text`) are never freed: there are some of traced things alone.
 """
 
 from libc.stdint cimport int64_t
@@ -34,14 +34,14 @@ cdef inline int64_t begun(int what) noexcept nogil:
         return 0
     return now_ns()
 
-cdef const char* kept_text(const char* text) noexcept nogil
-# An operator has run since `begin` on the device that `context` names. Texts are kept ones; `node`
+cdef const char* interned_text(const char* text) noexcept nogil
+# An operator has run since `begin` on the device that `context` names. Texts are interned; `node`
 # may be NULL.
 cdef void note_operator(const char* name, const char* node, bint backward, int64_t begin,
                         const RunContext* context) noexcept nogil
-# The time, if functions of the engine are traced; `name` becomes a kept text then.
+# The time, if functions of the engine are traced; `name` is interned then.
 cdef int64_t begun_function(const char** name) noexcept nogil
-# A function of the engine has run; `unless_noted`: it has not told of what it did itself.
+# A function of the engine has run; `unless_noted`: not where it has noted its work itself.
 cdef void note_function(const char* name, bint unless_noted, int64_t begin,
                         const RunContext* context) noexcept nogil
 # Note that this thread has waited for others since `begin`.

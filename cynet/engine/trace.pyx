@@ -29,7 +29,7 @@ cdef extern from "trace.h" namespace "cynet_trace" nogil:
         pass
     void write(const Record& record, int counter)
     int64_t last_end()
-    const char* keep_text(const char* text)
+    const char* intern_text(const char* text)
     void c_label_thread "cynet_trace::label_thread" (const char* kind, int number)
     void set_capacity(size_t n)
     void c_clear "cynet_trace::clear" (bint all)
@@ -69,8 +69,8 @@ kinds = {"lasts": LASTS, "along": ALONG, "mark": MARK, "counter": COUNTER}
 
 
 # --- natively -------------------------------------------------------------------------------------
-cdef const char* kept_text(const char* text) noexcept nogil:
-    return keep_text(text)
+cdef const char* interned_text(const char* text) noexcept nogil:
+    return intern_text(text)
 
 
 cdef inline void _note_record(int kind, const char* name, const char* node, const char* category,
@@ -105,7 +105,7 @@ cdef int64_t begun_function(const char** name) noexcept nogil:
         return 0
     if name[0] == NULL:
         name[0] = b"function"
-    name[0] = keep_text(name[0])
+    name[0] = intern_text(name[0])
     return now_ns()
 
 
@@ -159,10 +159,10 @@ cdef int _close_span(const void* owner) noexcept:
 
 cdef const char* _c_text(str text) except NULL:
     cdef bytes encoded = text.encode("utf-8", "replace")
-    cdef const char* kept = keep_text(PyBytes_AS_STRING(encoded))
-    if kept == NULL:
+    cdef const char* interned = intern_text(PyBytes_AS_STRING(encoded))
+    if interned == NULL:
         raise MemoryError()
-    return kept
+    return interned
 
 
 cdef class Span:
@@ -216,16 +216,16 @@ def is_running():
 def note(int kind, str name not None, str category not None, int64_t begin, int64_t end,
          int64_t value, str node=None):
     """A record of this thread, if objects of the user are traced."""
-    cdef const char* kept_node = NULL
+    cdef const char* node_text = NULL
     if trace_load(&tracing) & OBJECTS:
         if node is not None:
-            kept_node = _c_text(node)
-        _note_record(kind, _c_text(name), kept_node, _c_text(category), False, begin, end, value,
+            node_text = _c_text(node)
+        _note_record(kind, _c_text(name), node_text, _c_text(category), False, begin, end, value,
                      -1, 0)
 
 
 def limit(size_t n):
-    """Room for `n` records a thread, from the next `clear` on, and in threads to come."""
+    """Set the capacity to `n` records a thread, from the next `clear` on and in new threads."""
     set_capacity(n)
 
 

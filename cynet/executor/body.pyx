@@ -60,14 +60,14 @@ cdef class BodyPlan:
     cdef int _keep_python(self, graph, dict operators) except -1:
         """Operators in Python, which may keep something from forward to backward: one for each run,
         made when the run comes, since a loop may end long before its most runs."""
-        places = {}
+        steps_of = {}
         for i, step in enumerate(graph.steps):
             forward = step.origin or step
             if (<Operator>operators[forward]).runs_python:
-                places.setdefault(forward, []).append(i)
-        self.runs_python = bool(places)
+                steps_of.setdefault(forward, []).append(i)
+        self.runs_python = bool(steps_of)
         self.python = [(forward, positions, [operators[forward]])
-                       for forward, positions in places.items()]
+                       for forward, positions in steps_of.items()]
         return 0
 
     cdef void _set_slot(self, size_t slot, void* at) noexcept nogil:

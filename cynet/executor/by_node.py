@@ -39,7 +39,12 @@ class NodeExecutor(Executor):
         self.aux_dict = dict(zip(self._aux_names, aux_arrays))
         self.has_run, self._training = False, True
         self._monitor, self._monitor_all = None, False
-        self._constant_inputs, self.kept, self.nbytes, self.joins_steps = None, [], 0, False
+        self._constant_inputs, self.cached_results, self.nbytes, self.joins_steps = (
+            None,
+            [],
+            0,
+            False,
+        )
         self._wants = any(grad is not None for grad in grad_arrays)
         self._made = self._leaves = None  # results of the last forward, and its variables
         self._stypes = {}  # node -> storage types of its inputs and outputs in the last forward

@@ -64,7 +64,7 @@ class CachedOp:
         Signatures it has met, of which it keeps what runs them (CYNET_PLAN_CACHE_MB).
     nbytes : int
         What its plans take that they share with no other ones.
-    kept : list of CachedResult
+    cached_results : list of CachedResult
         Weights in other forms, which plans share.
 
     Examples
@@ -127,15 +127,15 @@ class CachedOp:
         return self._programs.nbytes + self._called.nbytes
 
     @property
-    def kept(self):
+    def cached_results(self):
         """Weights in other forms, which plans share: a list of CachedResult.
 
         Examples
         --------
-        >>> mx.executor.CachedOp(mx.sym.square(mx.sym.var("x"))).kept
+        >>> mx.executor.CachedOp(mx.sym.square(mx.sym.var("x"))).cached_results
         []
         """
-        return self._programs.kept
+        return self._programs.cached_results
 
     def __call__(self, *arrays):
         """Run the graph on arrays.
@@ -336,7 +336,7 @@ class _Program:
         # the inputs that each group reads
         self.read_cached = [[positions[value] for value in group.sources] for group in self.groups]
         self.sources = {i for each in self.read_cached for i in each}
-        self.kept = []  # the groups' results for the arrays of the last call
+        self.cached_results = []  # the groups' results for the arrays of the last call
         self.fakes = dict(zip(self.values, map(placeholder, range(len(self.values)), self.values)))
         self.idle_arenas = op._arenas.setdefault(ctx, []) if self.moves else None
         self.constants = constants(graph)
@@ -412,11 +412,11 @@ class _Instance:
         """Give the plan the cached results of steps for these inputs, or new ones to be filled."""
         self.knows_cached = False
         program = self.program
-        program.kept = [
+        program.cached_results = [
             group.result([arrays[i] for i in read])
             for group, read in zip(program.groups, program.read_cached)
         ]
-        self.slots.bind_cached(program.first_cached, program.kept)
+        self.slots.bind_cached(program.first_cached, program.cached_results)
         self.knows_cached = True
 
     def rest(self):

@@ -121,8 +121,8 @@ class Group:
         cdef NDArrayBase array
         if self.form is None:
             return CachedResult(self.value, arrays)
-        places = [(<size_t>array.chunk, <size_t>array.blob.data) for array in arrays]
-        key = self.form, tuple(places)
+        addresses = [(<size_t>array.chunk, <size_t>array.blob.data) for array in arrays]
+        key = self.form, tuple(addresses)
         found = _shared.get(key)
         if found is None:
             found = _shared.setdefault(key, CachedResult(self.value, arrays))

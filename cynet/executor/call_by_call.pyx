@@ -58,7 +58,7 @@ def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, cont
 
     Returns CallByCall or None: None where a plan is needed: an operator runs Python, holds graphs,
     draws random numbers in prediction or is written out in others; there is one output twice, or an
-    array without elements; or values are to be computed twice rather than kept for gradients. Where
+    array without elements; or values are computed twice rather than saved for gradients. Where
     a plan is worth its time, since a run takes longer. And where an operator cannot be made:
     planning says so, and names the node.
     """
@@ -90,10 +90,10 @@ cdef class Calls:
 
     cdef public bint fits
     cdef list rows       # a row for each operator: node, kind, inputs' entries, outputs' entries
-    cdef list sources    # places of each call's inputs among the values
-    cdef list made       # places of each call's visible outputs
-    cdef list dead       # places that nobody reads after the call
-    cdef list given      # places of the arrays that a run takes
+    cdef list sources    # positions of each call's inputs among the values
+    cdef list made       # positions of each call's visible outputs
+    cdef list dead       # positions that nobody reads after the call
+    cdef list given      # positions of the arrays that a run takes
     cdef list heads
     cdef Py_ssize_t n_values
     cdef object structure
@@ -101,11 +101,11 @@ cdef class Calls:
 
     def __init__(self, structure, list inputs not None):
         structure.find_kinds()
-        places = {entry: i for i, entry in enumerate(structure.entries)}
-        names = {node.name: places[node, 0] for node in structure.variables}
-        self.n_values, self.structure, self.leading = len(places), structure, {}
+        positions = {entry: i for i, entry in enumerate(structure.entries)}
+        names = {node.name: positions[node, 0] for node in structure.variables}
+        self.n_values, self.structure, self.leading = len(positions), structure, {}
         self.given = [names[name] for name in inputs]
-        self.heads = [places[entry] for entry in structure.heads]
+        self.heads = [positions[entry] for entry in structure.heads]
         # each output gets memory of its own
         self.fits = len({*self.heads}.difference(names.values())) == len(self.heads)
         self.rows, self.sources, self.made, self.dead = [], [], [], []
@@ -116,8 +116,8 @@ cdef class Calls:
             if prop.users or prop.decomposed or prop.reads_out or getattr(prop, "subgraphs", ()):
                 self.fits = False
             self.rows.append((node, kind, sources, made))
-            self.sources.append([places[entry] for entry in sources])
-            self.made.append([places[entry] for entry in made[:prop.num_visible_outputs()]])
+            self.sources.append([positions[entry] for entry in sources])
+            self.made.append([positions[entry] for entry in made[:prop.num_visible_outputs()]])
         self._find_dead()
 
     def takes_gradients(self, wanted):
@@ -231,7 +231,7 @@ cdef class CallByCall:
         return seconds < _SECONDS_OF_PLANNING * len(self.calls)
 
     @property
-    def kept(self):
+    def cached_results(self):
         """The cached results that are shared with other plans (`PlanCache`): none."""
         return ()
 

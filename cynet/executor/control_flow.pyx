@@ -64,8 +64,8 @@ cdef class RunsBodies(Operator):
     cdef vector[Feed] condition_feeds
     cdef vector[int64_t] arenas
     cdef size_t n_inputs, n_visible
-    cdef int64_t said, header
-    cdef int said_dtype
+    cdef int64_t predicate, header
+    cdef int predicate_dtype
     cdef readonly list plans  # (word, BodyPlan), for graph/profile.py
 
     def __init__(self, prop):
@@ -79,8 +79,8 @@ cdef class RunsBodies(Operator):
         if prop.condition is not None:
             self.condition = BodyPlan(prop.condition)
             feeds_of(prop.condition, &self.condition_feeds)
-            self.said = prop.said
-            self.said_dtype = dtype_code(prop.condition.graph.outputs[0].dtype)
+            self.predicate = prop.predicate
+            self.predicate_dtype = dtype_code(prop.condition.graph.outputs[0].dtype)
             self._note_body("condition", self.condition)
 
     def _note_body(self, word, BodyPlan plan):
@@ -115,7 +115,7 @@ cdef class LoopOperator(RunsBodies):
     cdef size_t n_stacked, n_states
     cdef bint back, blocked
     cdef vector[size_t] state_inputs
-    cdef vector[int64_t] place, other   # places of each state
+    cdef vector[int64_t] offset, other_offset  # offsets of each state's buffers
     cdef vector[int64_t] grad, other_grad
     cdef vector[int64_t] dumps
     cdef vector[char] has_grad          # whether each variable has a gradient
@@ -135,12 +135,12 @@ cdef class LoopOperator(RunsBodies):
         self.n_states = len(prop.state_inputs)
         for i in prop.state_inputs:
             self.state_inputs.push_back(i)
-        for first, second in prop.state_places:
-            self.place.push_back(first)
-            self.other.push_back(second)
+        for first, second in prop.state_offsets:
+            self.offset.push_back(first)
+            self.other_offset.push_back(second)
         self.flows.assign(self.n_states, 0)
         if self.back:
-            for first, second in prop.grad_places:
+            for first, second in prop.grad_offsets:
                 self.grad.push_back(first)
                 self.other_grad.push_back(second)
             for offset in prop.dumps:
@@ -158,17 +158,17 @@ cdef class LoopOperator(RunsBodies):
             self.copies.append(made)
             self.copy_ops.push_back(<void*>made)
 
-    cdef char* state_at(self, const TBlob* in_data, char* kept, char* space, size_t i,
+    cdef char* state_at(self, const TBlob* in_data, char* reserve, char* space, size_t i,
                         int64_t t) noexcept nogil:
         """Address of the state that run t gives; of the initial state for t = -1."""
         if t < 0:
             return <char*>in_data[self.state_inputs[i]].data
         if self.back:
-            return kept + self.place[i] + t * self.stride
-        return space + (self.other[i] if t & 1 else self.place[i])
+            return reserve + self.offset[i] + t * self.stride
+        return space + (self.other_offset[i] if t & 1 else self.offset[i])
 
     cdef void feed(self, void* plan, const vector[Feed]* feeds, const TBlob* in_data,
-                   const TBlob* aux, char* kept, char* space, int64_t t) noexcept nogil:
+                   const TBlob* aux, char* reserve, char* space, int64_t t) noexcept nogil:
         """Set the variables of a body, or of the condition, for run t."""
         cdef size_t p, index
         cdef int kind
@@ -180,7 +180,7 @@ cdef class LoopOperator(RunsBodies):
                 if at != NULL:
                     at += t * row_of(&in_data[index])
             elif kind == kState:
-                at = self.state_at(in_data, kept, space, index, t - 1)
+                at = self.state_at(in_data, reserve, space, index, t - 1)
             elif kind == kInput:
                 at = <char*>in_data[index].data
             else:
@@ -189,7 +189,7 @@ cdef class LoopOperator(RunsBodies):
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        cdef char* kept = <char*>out_data[self.n_visible].data
+        cdef char* reserve = <char*>out_data[self.n_visible].data
         cdef char* space = <char*>out_data[self.n_visible + 1].data
         cdef int64_t t = 0, left
         cdef size_t i
@@ -201,29 +201,29 @@ cdef class LoopOperator(RunsBodies):
             self.condition.begin(ctx)
             self.condition.run.seed ^= 1
             self.condition.put_arena(space + self.arenas[1])
-            self.condition.put_output(0, space + self.said)
+            self.condition.put_output(0, space + self.predicate)
         while t < self.runs:
             if self.condition is not None:
-                self.feed(<void*>self.condition, &self.condition_feeds, in_data, aux_states, kept,
-                          space, t)
+                self.feed(<void*>self.condition, &self.condition_feeds, in_data, aux_states,
+                          reserve, space, t)
                 self.condition.go(ctx, False, t, <void*>self)
-                if not holds(space + self.said, self.said_dtype):
+                if not holds(space + self.predicate, self.predicate_dtype):
                     break
-            self.feed(<void*>self.body, &self.feeds, in_data, aux_states, kept, space, t)
+            self.feed(<void*>self.body, &self.feeds, in_data, aux_states, reserve, space, t)
             if self.back:
-                self.body.put_saved(kept + self.saved + t * self.stride)
+                self.body.put_saved(reserve + self.saved + t * self.stride)
             for i in range(self.n_stacked):
                 at = <char*>out_data[i].data + t * row_of(&out_data[i])
                 self.body.put_output(i, at)
             for i in range(self.n_states):
-                at = self.state_at(in_data, kept, space, i, t)
+                at = self.state_at(in_data, reserve, space, i, t)
                 self.body.put_output(self.n_stacked + i, at)
             self.body.go(ctx, False, t, <void*>self)
             t += 1
         if self.back:
-            (<int64_t*>kept)[0] = t
+            (<int64_t*>reserve)[0] = t
         for i in range(self.n_states):
-            at = self.state_at(in_data, kept, space, i, t - 1)
+            at = self.state_at(in_data, reserve, space, i, t - 1)
             memcpy(out_data[self.n_stacked + i].data, at, bytes_of(&out_data[self.n_stacked + i]))
         for i in range(self.n_stacked):
             left = t * row_of(&out_data[i])
@@ -233,9 +233,9 @@ cdef class LoopOperator(RunsBodies):
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
-        cdef char* kept = <char*>out_data[self.n_visible].data
+        cdef char* reserve = <char*>out_data[self.n_visible].data
         cdef char* space = <char*>out_data[self.n_visible + 1].data
-        cdef int64_t runs = (<int64_t*>kept)[0], t
+        cdef int64_t runs = (<int64_t*>reserve)[0], t
         cdef size_t i
         cdef TBlob blob
         cdef char* at
@@ -248,8 +248,8 @@ cdef class LoopOperator(RunsBodies):
             memset(space + self.other_grad[i], 0, bytes_of(&out_grad[self.n_stacked + i]))
         t = runs - 1
         while t >= 0:
-            self.feed(<void*>self.body, &self.feeds, in_data, aux_states, kept, space, t)
-            self.body.put_saved(kept + self.saved + t * self.stride)
+            self.feed(<void*>self.body, &self.feeds, in_data, aux_states, reserve, space, t)
+            self.body.put_saved(reserve + self.saved + t * self.stride)
             for i in range(self.n_stacked):
                 if out_data[i].data != NULL:
                     at = <char*>out_data[i].data + t * row_of(&out_data[i])
@@ -258,7 +258,8 @@ cdef class LoopOperator(RunsBodies):
                     at = <char*>out_grad[i].data + t * row_of(&out_grad[i])
                     self.body.put_head(i, at)
             for i in range(self.n_states):
-                self.body.put_output(self.n_stacked + i, self.state_at(in_data, kept, space, i, t))
+                self.body.put_output(
+                    self.n_stacked + i, self.state_at(in_data, reserve, space, i, t))
                 if self.has_head[self.n_stacked + i]:
                     if t == runs - 1:
                         at = <char*>out_grad[self.n_stacked + i].data
@@ -359,7 +360,7 @@ cdef class BranchOperator(RunsBodies):
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        cdef char* kept = <char*>out_data[self.n_visible].data
+        cdef char* reserve = <char*>out_data[self.n_visible].data
         cdef char* space = <char*>out_data[self.n_visible + 1].data
         cdef void* plan
         cdef size_t i
@@ -368,15 +369,15 @@ cdef class BranchOperator(RunsBodies):
         self.condition.begin(ctx)
         self.condition.run.seed ^= 1
         self.condition.put_arena(space + self.arenas[0])
-        self.condition.put_output(0, space + self.said)
+        self.condition.put_output(0, space + self.predicate)
         self.feed(<void*>self.condition, &self.condition_feeds, in_data, aux_states)
         self.condition.go(ctx, False, 0, <void*>self)
-        chosen = holds(space + self.said, self.said_dtype)
-        (<int64_t*>kept)[0] = chosen
+        chosen = holds(space + self.predicate, self.predicate_dtype)
+        (<int64_t*>reserve)[0] = chosen
         plan = <void*>self.then if chosen else <void*>self.other
         (<BodyPlan>plan).begin(ctx)
         (<BodyPlan>plan).put_arena(space + self.arenas[1])
-        (<BodyPlan>plan).put_saved(kept + self.saved)
+        (<BodyPlan>plan).put_saved(reserve + self.saved)
         self.feed(plan, &self.then_feeds if chosen else &self.other_feeds, in_data, aux_states)
         for i in range(self.n_visible):
             (<BodyPlan>plan).put_output(i, out_data[i].data)
@@ -385,9 +386,9 @@ cdef class BranchOperator(RunsBodies):
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
-        cdef char* kept = <char*>out_data[self.n_visible].data
+        cdef char* reserve = <char*>out_data[self.n_visible].data
         cdef char* space = <char*>out_data[self.n_visible + 1].data
-        cdef bint chosen = (<int64_t*>kept)[0] != 0
+        cdef bint chosen = (<int64_t*>reserve)[0] != 0
         cdef void* plan = <void*>self.then if chosen else <void*>self.other
         cdef vector[Feed]* feeds = &self.then_feeds if chosen else &self.other_feeds
         cdef vector[int64_t]* dumps = &self.then_dumps if chosen else &self.other_dumps
@@ -398,7 +399,7 @@ cdef class BranchOperator(RunsBodies):
                 memset(in_grad[i].data, 0, bytes_of(&in_grad[i]))
         (<BodyPlan>plan).begin(ctx)
         (<BodyPlan>plan).put_arena(space + self.arenas[1])
-        (<BodyPlan>plan).put_saved(kept + self.saved)
+        (<BodyPlan>plan).put_saved(reserve + self.saved)
         self.feed(plan, feeds, in_data, aux_states)
         for i in range(self.n_visible):
             (<BodyPlan>plan).put_output(i, out_data[i].data)

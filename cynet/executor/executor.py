@@ -71,7 +71,7 @@ class Executor(Postponed, Monitoring):
         Whether there was a `forward`; who passes the executor on may set it back.
     nbytes : int
         Memory that it takes and shares with no other executor: outputs, tables.
-    kept : list of CachedResult
+    cached_results : list of CachedResult
         Weights in other forms, which executors share.
     joins_steps : bool
         Whether `step` does more than call `forward`, `backward` and an update one after the other.
@@ -192,18 +192,20 @@ class Executor(Postponed, Monitoring):
         self._heads = zeros_for(graph.heads)
         self._takes_heads = any(head is not None for head in self._heads)
         self._waits = bool(graph.grads)
-        fixed, self.kept = constants(graph), []
+        fixed, self.cached_results = constants(graph), []
         self._arrays = {**self._arrays_of(graph), **fixed}
         for group in cached_groups(graph):
-            self.kept.append(group.result([self._arrays[source] for source in group.sources]))
-            self._arrays[group.value] = self.kept[-1].array
+            self.cached_results.append(
+                group.result([self._arrays[source] for source in group.sources])
+            )
+            self._arrays[group.value] = self.cached_results[-1].array
         self.nbytes = bytes_of_graph(graph, [*fixed.values(), *self.outputs])
         self._arena = self._lease = self._slots = None
         size = arena_size(graph)
         if size and not python and not watched and self._ctx.device_type == "cpu":
             value = Value("arena", (size,), "uint8", self._ctx)
             arena = placeholder(0, value)
-            self._plan = Plan(graph, operators, self._arrays, arena, cached=self.kept)
+            self._plan = Plan(graph, operators, self._arrays, arena, cached=self.cached_results)
             self._slots = ArgumentSlots(self._plan, [arena], set())
             self._arena_size = size
             self._take_arena()
@@ -213,7 +215,9 @@ class Executor(Postponed, Monitoring):
                 self._arena = allocate_named(graph, empty, (size,), self._ctx, "uint8")
                 self.nbytes += size
             guarded = watched or not python
-            self._plan = Plan(graph, operators, self._arrays, self._arena, guarded, self.kept)
+            self._plan = Plan(
+                graph, operators, self._arrays, self._arena, guarded, self.cached_results
+            )
         self._steps = {}  # whether with an update -> GpuStep
         self.joins_steps = joins_steps(self._plan)
         self._note_plan()

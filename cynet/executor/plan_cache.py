@@ -67,8 +67,8 @@ class _Entry:
 class PlanCache:
     """Plans by key, limited to CYNET_PLAN_CACHE_MB for the process.
 
-    A plan says by `nbytes` what it takes, and by `kept` which CachedResults it shares with
-    others; those count once, and go with the last plan that has them. Where they take too much in
+    A plan says by `nbytes` what it takes, and by `cached_results` what it shares with
+    others; that counts once, and goes with the last plan that has it. Where they take too much in
     all, the one that was not used for longest goes, weighed by what it costs to plan it again. The
     plan that a cache gave last stays whatever it takes. Threads may use a cache at the same time.
 
@@ -101,7 +101,7 @@ class PlanCache:
         return sum(plan.nbytes for plan in self.values())
 
     @property
-    def kept(self) -> list[Any]:
+    def cached_results(self) -> list[Any]:
         """The arrays that plans share with others."""
         return [each for plan in self.values() for each in _cached_of(plan)]
 
@@ -141,7 +141,7 @@ class PlanCache:
 
 
 def _cached_of(plan: Any) -> set[Any]:
-    return set(plan.kept)
+    return set(plan.cached_results)
 
 
 def _evict() -> Sequence[_Entry]:

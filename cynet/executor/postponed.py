@@ -81,7 +81,7 @@ class Postponed:
             self._calls = None
             return False
         self._inputs = [*self._variables(), *self.aux_arrays] if trains else arrays
-        self._types, self._watched, self.joins_steps, self.kept = types, False, False, []
+        self._types, self._watched, self.joins_steps, self.cached_results = types, False, False, []
         heads = [(*entry, shapes[entry], types[entry]) for entry in structure.heads]
         self.outputs = [
             allocate_named(

@@ -61,14 +61,14 @@ cdef enum Kind:
     WATCHED = 2   # a chunk of a step, and its rows
     PROMISED = 3  # a chunk that a segment writes
 
-cdef struct Place:
+cdef struct Use:
     # Something in the tables that belongs to a slot.
     Kind kind
     size_t slot, index, position
     int64_t offset          # offset from the array's first byte
 
 cdef struct Change:
-    Place place
+    Use use
     void* value             # address, Chunk*, or CachedState* (with a reference)
     RowSet* rows
 
@@ -86,7 +86,7 @@ cdef cppclass Slot:
     bint watched
     bint is_source          # a source of a cached result
     RowSet* rows
-    vector[Place] places
+    vector[Use] uses
     vector[size_t] segments  # segments that name the slot's variable
 
 ctypedef Slot* SlotPointer
@@ -103,16 +103,16 @@ cdef int _apply_patch(void* arg, RunContext* run_ctx) except -1 nogil:
         return 0  # the run reports the error
     patch.applied = True
     for _ in range(patch.n):
-        k = change.place.index
-        if change.place.kind == BLOB:
-            tables.blobs[k].data = <char*>change.value + change.place.offset
-            tables.bound[change.place.slot] = change.value
-        elif change.place.kind == STATE:
+        k = change.use.index
+        if change.use.kind == BLOB:
+            tables.blobs[k].data = <char*>change.value + change.use.offset
+            tables.slot_addresses[change.use.slot] = change.value
+        elif change.use.kind == STATE:
             if tables.cached[k].state != NULL:
                 drop(tables.cached[k].state)
             tables.cached[k].state = <CachedState*>change.value
-        elif change.place.kind == PROMISED:
-            tables.segments[k].promised[change.place.position] = <Chunk*>change.value
+        elif change.use.kind == PROMISED:
+            tables.segments[k].promised[change.use.position] = <Chunk*>change.value
         else:
             tables.steps[k].watched = <Chunk*>change.value if change.rows != NULL else NULL
             tables.steps[k].context.rows = change.rows
@@ -123,9 +123,9 @@ cdef int _apply_patch(void* arg, RunContext* run_ctx) except -1 nogil:
 cdef void _changes_of(const Slot* slot, vector[Change]* changes) noexcept nogil:
     cdef Change change
     cdef size_t i
-    for i in range(slot.places.size()):
-        change.place, change.rows = slot.places[i], slot.rows
-        change.value = slot.data if change.place.kind == BLOB else slot.chunk
+    for i in range(slot.uses.size()):
+        change.use, change.rows = slot.uses[i], slot.rows
+        change.value = slot.data if change.use.kind == BLOB else slot.chunk
         changes.push_back(change)
 
 
@@ -135,7 +135,7 @@ cdef void _end_patch(void* arg) noexcept nogil:
     if not patch.applied:  # an earlier function has failed
         patch.tables.stale.store(True)
         for _ in range(patch.n):
-            if change.place.kind == STATE:
+            if change.use.kind == STATE:
                 drop(<CachedState*>change.value)
             change += 1
     release_tables(patch.tables)
@@ -143,7 +143,7 @@ cdef void _end_patch(void* arg) noexcept nogil:
 
 
 cdef class ArgumentSlots:
-    """The places in a Plan of arrays that were placeholders when it was built.
+    """Where a Plan uses arrays that were placeholders when it was built.
 
     plan: Plan
     arrays (list of NDArray): The placeholders, in the order in which `put` gives arrays.
@@ -180,9 +180,9 @@ cdef class ArgumentSlots:
             slot.rows = NULL
             by_var[<size_t>slot.var] = self.slots.size()
             self.slots.push_back(slot)
-            tables.bound.push_back(slot.data)
+            tables.slot_addresses.push_back(slot.data)
         for i in range(tables.blobs.size()):
-            self._note_place(BLOB, i, tables.blobs[i].data)
+            self._note_use(BLOB, i, tables.blobs[i].data)
         for i in range(tables.steps.size()):
             if tables.steps[i].watched != NULL:
                 self._note_chunk(WATCHED, i, 0, tables.steps[i].watched)
@@ -224,24 +224,24 @@ cdef class ArgumentSlots:
         segment.recordings[0].never = segment.recordings[1].never = True
         return 0
 
-    cdef int _note_place(self, Kind kind, size_t index, void* data) except -1:
+    cdef int _note_use(self, Kind kind, size_t index, void* data) except -1:
         cdef size_t number = number_of(data)
-        cdef Place place
+        cdef Use use
         if number >= self.slots.size():
             return 0
-        place.kind, place.slot, place.index, place.position = kind, number, index, 0
-        place.offset = <char*>data - <char*>self.slots[number].data
-        self.slots[number].places.push_back(place)
+        use.kind, use.slot, use.index, use.position = kind, number, index, 0
+        use.offset = <char*>data - <char*>self.slots[number].data
+        self.slots[number].uses.push_back(use)
         return 0
 
     cdef int _note_chunk(self, Kind kind, size_t index, size_t position, Chunk* chunk) except -1:
         cdef size_t i
-        cdef Place place
-        place.kind, place.index, place.position, place.offset = kind, index, position, 0
+        cdef Use use
+        use.kind, use.index, use.position, use.offset = kind, index, position, 0
         for i in range(self.slots.size()):
             if self.slots[i].chunk == chunk:
-                place.slot = i
-                self.slots[i].places.push_back(place)
+                use.slot = i
+                self.slots[i].uses.push_back(use)
                 self.slots[i].watched = self.slots[i].watched or kind == WATCHED
         return 0
 
@@ -278,10 +278,10 @@ cdef class ArgumentSlots:
         cdef Change change
         cdef size_t i
         change.rows = NULL
-        change.place.kind, change.place.position, change.place.offset = STATE, 0, 0
+        change.use.kind, change.use.position, change.use.offset = STATE, 0, 0
         for i, each in enumerate(self.plan.cached):
             if each is not None:
-                change.place.index, change.value = i, (<CachedResult>each).state
+                change.use.index, change.value = i, (<CachedResult>each).state
                 hold((<CachedResult>each).state)
                 changes.push_back(change)
         return 0

@@ -81,7 +81,7 @@ cdef cppclass Tables:
     vector[Resource] resources
     vector[Segment*] segments
     vector[CachedGroup*] cached
-    vector[void*] bound     # present address of each slot (rebind.pyx)
+    vector[void*] slot_addresses     # present address of each slot (rebind.pyx)
     atomic[bint] stale      # the addresses are not those of the arrays given last (rebind.pyx)
     atomic[bint] profiled
     vector[int64_t] spent   # nanoseconds of each step while `profiled`
@@ -130,7 +130,7 @@ cdef inline Recording* recording_of(PlanRun* run) noexcept nogil:
     cdef size_t slot
     if segment.rebinds and not run.tables.stale.load():
         for slot in segment.slots:
-            at.push_back(run.tables.bound[slot])
+            at.push_back(run.tables.slot_addresses[slot])
         found = recording_at(&segment.by_address[run.is_train], &at, segment.dev_id)
     return found if found != NULL else &segment.recordings[run.is_train]
 

@@ -1,13 +1,13 @@
 """Offsets in the arena: each value in turn gets the lowest one that is free during its lifetime.
 
 The steps are the leaves of a segment tree, in which what lives from one step to another covers
-O(log n) nodes. A node holds two sets of places: those of the values that cover it, and those of all
-that live at some step under it. What meets a value in time covers a node above one of the value's,
-or lives under one of them. A set is a union of intervals, and since the arena fills from below most
-of them grow into one: the lowest place is found by O(log n) looks into sets of few intervals.
+O(log n) nodes. A node holds two sets of used intervals: those of the values that cover it, and
+those of all that live at some step under it. What meets a value in time covers a node above one of
+the value's, or lives under one of them. Since the arena fills from below, most intervals of a set
+grow into one: the lowest free offset is found by O(log n) looks into sets of few intervals.
 
 Where lives and sizes are such that sets have many holes, which values of other sets fill, that
-takes longer than a look at every value in the order of their places, which is then done instead.
+takes longer than a look at every value in the order of their offsets, which is then done instead.
 Both find the same.
 """
 
@@ -22,7 +22,8 @@ cdef enum:
     LOOK = 8  # a look into a set takes as long as that many values of the list
     TOO_LONG = -2
 
-ctypedef map[int64_t, int64_t] Places  # begin to end of used intervals; between them memory is free
+# begin to end of used intervals; between them memory is free
+ctypedef map[int64_t, int64_t] Intervals
 
 cdef struct Placed:
     int64_t begin, end
@@ -30,10 +31,10 @@ cdef struct Placed:
 
 cdef cppclass Tree:
     size_t steps            # node k has the children 2k and 2k + 1, step i is node steps + i
-    vector[Places] covers   # places of the values that cover each node's steps
-    vector[Places] under
-    vector[Places*] near    # sets of places that the present value meets, not empty
-    vector[Placed] placed   # all values, the first `n_sorted` of them by their places
+    vector[Intervals] covers   # intervals of the values that cover each node's steps
+    vector[Intervals] under
+    vector[Intervals*] near    # sets that the present value meets, not empty
+    vector[Placed] placed   # all values, the first `n_sorted` of them by their offsets
     size_t n_sorted
     size_t pause, wait      # number of values that skip the sets: in all, and left
 
@@ -84,7 +85,7 @@ cdef int64_t _find_offset(Tree* tree, size_t first, size_t last, int64_t size) e
 
 
 cdef int _find_near(Tree* tree, size_t first, size_t last) except -1 nogil:
-    """The places of all that live at a step from `first` to `last`."""
+    """Find the intervals of all that live at a step from `first` to `last`."""
     cdef size_t left = first + tree.steps, right = last + tree.steps
     cdef size_t above_left = left, above_right = right
     tree.near.clear()
@@ -107,15 +108,15 @@ cdef int _find_near(Tree* tree, size_t first, size_t last) except -1 nogil:
     return 0
 
 
-cdef int _add_near(Tree* tree, Places* places) except -1 nogil:
-    if not places.empty():
-        tree.near.push_back(places)
+cdef int _add_near(Tree* tree, Intervals* used) except -1 nogil:
+    if not used.empty():
+        tree.near.push_back(used)
     return 0
 
 
 cdef int _take_range(Tree* tree, size_t first, size_t last, int64_t begin,
                      int64_t end) except -1 nogil:
-    """Note a place in every node that it concerns."""
+    """Note an interval in every node that it concerns."""
     cdef size_t left = first + tree.steps, right = last + tree.steps
     cdef size_t above_left = left, above_right = right
     cdef Placed value
@@ -142,24 +143,25 @@ cdef int _take_range(Tree* tree, size_t first, size_t last, int64_t begin,
     return 0
 
 
-cdef int _join_interval(Places* places, int64_t begin, int64_t end) except -1 nogil:
+cdef int _join_interval(Intervals* used, int64_t begin, int64_t end) except -1 nogil:
     """Add an interval; it is merged with intervals that it overlaps or touches."""
-    cdef Places.iterator each = places.upper_bound(begin)
-    if each != places.begin():
+    cdef Intervals.iterator each = used.upper_bound(begin)
+    if each != used.begin():
         one_before(each)
         if at(each).second >= end:
             return 0
         if at(each).second < begin:
             next_of(each)
-    while each != places.end() and at(each).first <= end:
+    while each != used.end() and at(each).first <= end:
         begin, end = min(begin, at(each).first), max(end, at(each).second)
-        each = places.erase(each)
-    places[0][begin] = end
+        each = used.erase(each)
+    used[0][begin] = end
     return 0
 
 
-cdef int64_t _lowest_free(const vector[Places*]* near, int64_t size, size_t maximum) noexcept nogil:
-    """The lowest place of that size which is free in all sets, or TOO_LONG after about `maximum`
+cdef int64_t _lowest_free(
+        const vector[Intervals*]* near, int64_t size, size_t maximum) noexcept nogil:
+    """The lowest offset from which that size is free in all sets, or TOO_LONG after about `maximum`
     looks."""
     cdef int64_t begin = 0, free
     cdef size_t i = 0, agreed = 0, looks = 0, n = near.size()
@@ -175,14 +177,14 @@ cdef int64_t _lowest_free(const vector[Places*]* near, int64_t size, size_t maxi
 
 
 cdef int64_t _lowest_from(
-        Places* places, int64_t begin, int64_t size, size_t* looks) noexcept nogil:
-    """The lowest place from `begin` on that is free in one set."""
-    cdef Places.iterator each = places.upper_bound(begin)
-    if each != places.begin():
+        Intervals* used, int64_t begin, int64_t size, size_t* looks) noexcept nogil:
+    """The lowest offset from `begin` on that is free in one set."""
+    cdef Intervals.iterator each = used.upper_bound(begin)
+    if each != used.begin():
         one_before(each)
         begin = max(begin, at(each).second)
         next_of(each)
-    while each != places.end() and at(each).first < begin + size:
+    while each != used.end() and at(each).first < begin + size:
         begin = at(each).second
         next_of(each)
         looks[0] += 1

@@ -1,8 +1,8 @@
 """Steps that run graphs: the plan's form of `_foreach`, `_while_loop` and `_cond`.
 
 `build` makes a `RunsGraphs` of such a node: states of operators inside are told from arguments, and
-two hidden outputs hold memory, `kept` what backward reads of each run of a body, `space` what a run
-needs meanwhile. Behind the gradient pass it is known which gradients are wanted; then
+two hidden outputs hold memory, `reserve` what backward reads of each run of a body, `space` what a
+run needs meanwhile. Behind the gradient pass it is known which gradients are wanted; then
 `build_bodies` puts each body through all passes and plans its memory, once, whatever the number of
 runs.
 """
@@ -20,7 +20,7 @@ from .ir import ADD, BACKWARD, FORWARD, NULL, TEMP, WRITE, Step, Value
 from .memory_plan import aligned, nbytes, plan_memory
 from .verify import verify_memory
 
-HEADER = 64  # bytes of `kept` before the runs: their number, or the index of the graph that ran
+HEADER = 64  # bytes of `reserve` before the runs: their number, or the index of the graph that ran
 # The source of a body's variable: a row of an input, a state, an input, an auxiliary state.
 ROW, STATE, INPUT, AUX = 0, 1, 2, 3
 # pack's results would be cached by counts of writes, which rows do not have
@@ -124,7 +124,7 @@ class RunsGraphs(OperatorProperty):
         return [self.names[i] for i in self.states]
 
     def list_outputs(self):
-        return [*self.definition.list_outputs(), "kept", "space"]
+        return [*self.definition.list_outputs(), "reserve", "space"]
 
     def num_visible_outputs(self):
         return self.definition.num_outputs
@@ -162,12 +162,12 @@ class RunsGraphs(OperatorProperty):
         self.requests = list(back.req) if back else [NULL] * len(step.in_data)
         # no gradient comes from behind, but states inside have one in backward
         self.blocked = self.back and all(req == NULL for req in self.requests)
-        self.space, self.kept = _Memory(), _Memory(HEADER)
+        self.space, self.reserve = _Memory(), _Memory(HEADER)
         if self.definition.n_subgraphs < 3:
             needed = self._settle_loop(step, values)
         else:
             needed = self._settle_branches(step, values)
-        for value, memory in zip(step.out_data[-2:], (self.kept, self.space)):
+        for value, memory in zip(step.out_data[-2:], (self.reserve, self.space)):
             value.shape = (max(memory.size, 1),)
             check_elements(value.shape, f"'{value.name}'")
         if back:
@@ -224,13 +224,13 @@ class RunsGraphs(OperatorProperty):
                 definition.condition, values, (), states, lambda i, k: None
             )
             self.arenas.append(self.space.take(self.condition.graph.memory.planned))
-            self.said = self.space.take(8)
+            self.predicate = self.space.take(8)
         sizes = [nbytes(values[i]) for i in states]
-        memory = self.kept if self.back else self.space
+        memory = self.reserve if self.back else self.space
         first = memory.size
         self.saved = memory.take(body.graph.saved) if self.back else 0
         # a state lies behind the saved values of its run, or in one of two alternating buffers
-        self.state_places = [
+        self.state_offsets = [
             (memory.take(size), 0) if self.back else (memory.take(size), memory.take(size))
             for size in sizes
         ]
@@ -254,7 +254,7 @@ class RunsGraphs(OperatorProperty):
     def _take_gradients(self, body, sizes):
         """Memory for gradients: of states, and of values that the body computes but nobody
         needs."""
-        self.grad_places = [(self.space.take(size), self.space.take(size)) for size in sizes]
+        self.grad_offsets = [(self.space.take(size), self.space.take(size)) for size in sizes]
         self.dumps = [
             self.space.take(nbytes(grad)) if self.blocked and grad is not None else 0
             for grad in body.grads
@@ -268,11 +268,11 @@ class RunsGraphs(OperatorProperty):
 
         self.condition = self._subgraph_body(0, values, (), (), lambda i, k: None)
         self.arenas = [self.space.take(self.condition.graph.memory.planned)]
-        self.said = self.space.take(8)
+        self.predicate = self.space.take(8)
         self.bodies = tuple(self._subgraph_body(n, values, (), (), requests) for n in (1, 2))
         maximum = max(body.graph.memory.planned for body in self.bodies)
         self.arenas += [self.space.take(maximum)] * 2
-        self.saved = self.kept.take(max(body.graph.saved for body in self.bodies))
+        self.saved = self.reserve.take(max(body.graph.saved for body in self.bodies))
         read, visible = set(), set()
         self.dumps = []
         for body in self.bodies:
@@ -292,7 +292,9 @@ class RunsGraphs(OperatorProperty):
 def step_of(node: Any, inputs: list[Value], outputs: list[Value], ctx: Context) -> Step:
     """The forward step of a node that holds graphs, on these Values."""
     step_prop = RunsGraphs(node)
-    hidden = [Value(f"{node.name}_{name}", (1,), "uint8", ctx, TEMP) for name in ("kept", "space")]
+    hidden = [
+        Value(f"{node.name}_{name}", (1,), "uint8", ctx, TEMP) for name in ("reserve", "space")
+    ]
     outs = [*outputs, *hidden]
     return Step(
         node.name,

@@ -52,7 +52,7 @@ struct Blob {
 
 enum { MAX_TENSORS = 72 };  // maximum number of tensors that a kernel reads or writes
 
-// The first of the places that threads tell.
+// The first of the positions that threads report.
 struct FirstPlace {
   std::atomic<int64_t> first{-1};
   std::vector<double> values;  // further numbers for the message
@@ -82,7 +82,7 @@ struct Args {
   void* space;  // workspace, as many bytes as the entry's `space` says
   Failure* failure;
   uint64_t seed, stream;  // seed and stream of the run's random words, if it asks for them
-  uint64_t* rows;  // nullptr, or a bit for each row of the gradient that is not zeros: to be kept
+  uint64_t* rows;  // nullptr, or a bit for each row of the gradient that is not zeros: to be saved
   bool rows_known;  // whether the bits of `rows` are right before the run
 
   template <typename T>

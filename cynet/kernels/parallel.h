@@ -75,7 +75,7 @@ inline void parallel_ranges(int threads, int64_t n, RangeFunction function, void
 
 #if defined(CYNET_TEAM) && defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__)
 // `prange` in cynet's own modules: GCC makes a function of the loop and calls GOMP_parallel, which
-// in these modules is this one. Each part asks for its number and the number of parts to find its
+// in these modules is this one. Each part reads its number and the number of parts to find its
 // iterations. A region holds one loop (tests/test_house.py), so its barrier is its end.
 namespace cynet {
 

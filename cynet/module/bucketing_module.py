@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 class Bucket:
     """The module of a bucket, as a PlanCache takes it.
 
-    Its executors take `nbytes`; `kept` is what they share with others.
+    Its executors take `nbytes`; `cached_results` is what they share with others.
     """
 
     def __init__(self, module):
@@ -57,8 +57,8 @@ class Bucket:
         return self.module._exec_group.nbytes
 
     @property
-    def kept(self):
-        return self.module._exec_group.kept
+    def cached_results(self):
+        return self.module._exec_group.cached_results
 
 
 class BucketingModule(BaseModule):

@@ -28,7 +28,7 @@ _STEP_SPAN, _METRIC_SPAN = Span("step", "training"), Span("metric", "training")
 class BoundShapes:
     """Executors for input shapes that were bound, as a PlanCache takes them.
 
-    They and the arrays of their inputs take `nbytes`; `kept` is what they share with others.
+    They and the arrays of their inputs take `nbytes`; `cached_results` are what they share.
     """
 
     def __init__(self, execs, inputs):
@@ -41,8 +41,8 @@ class BoundShapes:
         return self._own_bytes + sum(each.nbytes for each in self.execs)
 
     @property
-    def kept(self):
-        return [kept for each in self.execs for kept in each.kept]
+    def cached_results(self):
+        return [kept for each in self.execs for kept in each.cached_results]
 
 
 class DataParallelExecutorGroup:
@@ -122,9 +122,9 @@ class DataParallelExecutorGroup:
         return self._kept.nbytes
 
     @property
-    def kept(self):
+    def cached_results(self):
         """The arrays that its executors share with others."""
-        return self._kept.kept
+        return self._kept.cached_results
 
     def _grad_requests(self, grad_req, data_names):
         """Argument name to request: gradients of parameters, of data if requested, and of nothing

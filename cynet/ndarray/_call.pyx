@@ -88,7 +88,7 @@ cdef inline bint _is_same_value(object a, object b):
 
 
 cdef CachedCall _cached_call(CallSite site, tuple args, dict kwargs, PyObject** arrays):
-    # The kept call with these arguments, `out` aside, or None.
+    # The cached call with these arguments, `out` aside, or None.
     cdef CachedCall cached
     cdef NDArrayBase array
     cdef PyObject* key
@@ -278,7 +278,7 @@ cdef bint _has_gap(list given):
 
 
 cdef tuple _names_by_place(OpEntry entry, tuple wanted, bint variable, list given):
-    # The names of the arrays given by place, and those arrays, without the places left empty.
+    # The names of the arrays given by place, and those arrays, without the empty positions.
     if variable:
         if given:
             raise ArgumentTypeError(

@@ -208,7 +208,7 @@ cdef CallTask* _new_task(Call call, State* state, const vector[int]* resources,
 cdef int _submit_task(Call call, CallTask* task, VarHandle* vars, int n_mutable,
                       int n_all) except -1:
     # The engine owns the task from here on. Of `vars` the first `n_mutable` are written.
-    cdef int flags, kept = 0
+    cdef int flags, saved_flags = 0
     cdef int dev_type = call.dev_type, dev_id = call.dev_id
     cdef const char* name = task.state.name
     if call.python:
@@ -225,14 +225,14 @@ cdef int _submit_task(Call call, CallTask* task, VarHandle* vars, int n_mutable,
         return _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,
                                  n_all - n_mutable, vars, n_mutable, 0, flags, name)
     if call.python and flagged:  # the naive engine runs the call on this thread
-        kept = set_flags(0)
+        saved_flags = set_flags(0)
     try:
         with nogil:
             _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,
                               n_all - n_mutable, vars, n_mutable, 0, flags, name)
     finally:
-        if kept:
-            set_flags(kept)
+        if saved_flags:
+            set_flags(saved_flags)
     return 0
 
 
@@ -254,7 +254,7 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
     cdef VarHandle few[FEW]
     cdef VarHandle* vars
     cdef State* state = call.state
-    cdef State* kept = NULL
+    cdef State* saved_state = NULL
     cdef CallTask* task
     cdef TBlob* blob
     cdef bint taped = flagged and tracked(arrays, n_in) and records()
@@ -287,19 +287,19 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
     for i in range(n_in):
         n_all = _add_var(vars, n_all, (<NDArrayBase>arrays[i]).chunk.var)
     if taped and call.state == NULL:
-        kept = state
-        state_hold(&kept.references)
+        saved_state = state
+        state_hold(&saved_state.references)
     try:
         _submit_task(call, task, vars, n_mutable, n_all)
     except BaseException:
-        if kept != NULL:
-            drop_state(kept)
+        if saved_state != NULL:
+            drop_state(saved_state)
         raise
     finally:
         if vars != few:
             c_free(vars)
     if taped:
-        record(call, arrays, outs, kept, trains())
+        record(call, arrays, outs, saved_state, trains())
     if _watch is not None:
         _watch(call.entry.name, [<object>arrays[i] for i in range(n_in)],
                [<object>outs[i] for i in range(call.n_visible)])

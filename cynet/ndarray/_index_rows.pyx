@@ -48,14 +48,14 @@ cdef bint is_basic(object item):
 
 
 cdef int _refuse_inexact(cnp.ndarray item, object kind) except -1:
-    # Floats that are no places: beyond those that the dtype tells apart, or NaN.
+    # Floats that are no indices: beyond those that the dtype tells apart, or NaN.
     cdef cnp.ndarray wide = np.ascontiguousarray(item, np.float64)
-    cdef const double* places = <const double*>cnp.PyArray_DATA(wide)
+    cdef const double* indices = <const double*>cnp.PyArray_DATA(wide)
     cdef double largest = LARGEST_EXACT.get(kind, EXACT)
     cdef bint exact = True
     cdef int64_t i
     for i in range(wide.size):
-        exact = exact and -largest <= places[i] <= largest
+        exact = exact and -largest <= indices[i] <= largest
     if not exact:
         raise ArgumentError(
             f"an index array of {kind} names places up to {LARGEST_EXACT.get(kind, EXACT)}, got "
@@ -114,7 +114,7 @@ cdef NDArrayBase by_numbers(NDArrayBase array, object key):
         return None
     item = key
     size, n = array.blob.shape[0], item.blob.size
-    if not _holds_places(item) or n == 0 or not on_host(&item.blob) or (
+    if not _holds_indices(item) or n == 0 or not on_host(&item.blob) or (
             not on_host(&array.blob)):
         return None
     item.wait_read()
@@ -126,7 +126,7 @@ cdef NDArrayBase by_numbers(NDArrayBase array, object key):
     numbers = new_array(ND, item.blob.shape, item.blob.ndim, kInt64, item.blob.dev_type,
                         item.blob.dev_id)
     with nogil:
-        inside = _add_places(item, <int64_t*>numbers.blob.data, size, True)
+        inside = _add_indices(item, <int64_t*>numbers.blob.data, size, True)
     return numbered_rows(array, numbers) if inside else None
 
 
@@ -152,7 +152,7 @@ cdef cnp.ndarray rows_of_one(NDArrayBase array, object item):
     return rows if lowest >= -n and highest < n else None
 
 
-cdef inline bint _holds_places(NDArrayBase item) noexcept:
+cdef inline bint _holds_indices(NDArrayBase item) noexcept:
     cdef int dtype = item.blob.dtype
     return dtype == kInt32 or dtype == kInt64 or dtype == kFloat32 or dtype == kFloat64
 
@@ -165,7 +165,7 @@ cdef bint _are_whole(const number* index, int64_t n) noexcept nogil:
     return are
 
 
-cdef bint _add_places(NDArrayBase item, int64_t* numbers, int64_t size, bint first) noexcept nogil:
+cdef bint _add_indices(NDArrayBase item, int64_t* numbers, int64_t size, bint first) noexcept nogil:
     cdef void* data = item.blob.data
     cdef int64_t n = item.blob.size
     if item.blob.dtype == kInt32:
@@ -207,7 +207,7 @@ cdef cnp.ndarray rows_of_many(NDArrayBase array, object key):
         if not isinstance(each, NDArrayBase):
             return None
         item = each
-        if not _holds_places(item) or not on_host(&item.blob) or (
+        if not _holds_indices(item) or not on_host(&item.blob) or (
                 item.blob.size == 0 or not same_shape(&item.blob, &one.blob)):
             return None
     for k in range(one.blob.ndim):
@@ -217,7 +217,7 @@ cdef cnp.ndarray rows_of_many(NDArrayBase array, object key):
     for k in range(len(<tuple>key)):
         item = (<tuple>key)[k]
         item.wait_read()
-        inside = inside and _add_places(item, numbers, array.blob.shape[k], k == 0)
+        inside = inside and _add_indices(item, numbers, array.blob.shape[k], k == 0)
     return out if inside else None
 
 
@@ -236,7 +236,7 @@ cdef cnp.ndarray _flat_numbers(list items, tuple shape):
     cdef tuple sizes = ()
     cdef cnp.ndarray index, out
     cdef int64_t* numbers
-    cdef int64_t* places
+    cdef int64_t* indices
     cdef int64_t n, m, i, j, place, size, before
     cdef list wide = [], lengths = []
     for item, length in zip(items, shape):
@@ -261,21 +261,21 @@ cdef cnp.ndarray _flat_numbers(list items, tuple shape):
     for item, length in zip(wide, shape):
         size = length
         index = np.ascontiguousarray(item, np.int64)
-        places = <int64_t*>cnp.PyArray_DATA(index)
+        indices = <int64_t*>cnp.PyArray_DATA(index)
         m = index.size
         for j in range(m):
-            if not -size <= places[j] < size:
+            if not -size <= indices[j] < size:
                 return None
         if slices and out.size:
             for i in range(n - 1, -1, -1):
                 before = numbers[i] * size
                 for j in range(m - 1, -1, -1):
-                    place = places[j]
+                    place = indices[j]
                     numbers[i * m + j] = before + (place + size if place < 0 else place)
             n *= m
         elif not slices:
             for i in range(n):
-                place = places[i if m > 1 else 0]
+                place = indices[i if m > 1 else 0]
                 numbers[i] = numbers[i] * size + (place + size if place < 0 else place)
     return out
 
@@ -379,11 +379,11 @@ cdef bint has_truth(object key):
 cdef object with_truths(NDArrayBase array, object key):
     # A new axis of length 1 or 0, one for all of them.
     cdef tuple keys = key if type(key) is tuple else (key,)
-    cdef list places = [i for i, item in enumerate(keys) if _is_truth(item)]
-    first = places[0]
+    cdef list positions = [i for i, item in enumerate(keys) if _is_truth(item)]
+    first = positions[0]
     out = array[tuple([None if i == first else item for i, item in enumerate(keys)
-                       if i == first or i not in places])]
-    for i in places:
+                       if i == first or i not in positions])]
+    for i in positions:
         if not bool(keys[i]):
             return _none_of(out, keys, first)
     return out
@@ -405,7 +405,7 @@ cdef object _none_of(object out, tuple keys, int place):
 
 cdef object without_truths(object key):
     cdef tuple items = key if type(key) is tuple else (key,)
-    cdef list kept = []
+    cdef list remaining = []
     cdef int truths = 0
     for item in items:
         if _is_truth(item):
@@ -415,5 +415,5 @@ cdef object without_truths(object key):
             if truths > 1:
                 continue
             item = None
-        kept.append(item)
-    return tuple(kept) if truths else key
+        remaining.append(item)
+    return tuple(remaining) if truths else key

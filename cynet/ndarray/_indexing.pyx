@@ -392,16 +392,16 @@ cdef NDArrayBase _pick_region(NDArrayBase array, const Region* region):
 cdef int _push_rows(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tuple row,
                     bint scatter) except -1:
     cdef int64_t nbytes = dtype_size(array.blob.dtype)
-    cdef NDArrayBase kept
+    cdef NDArrayBase unique
     cdef cnp.ndarray last
     for size in row:
         nbytes *= <int64_t>size
     if scatter and array.blob.dev_type == kGPU:  # threads of a GPU write in no order
         last = last_of_equal(rows.reshape(-1))
         if last.size < rows.size:
-            kept = _blank_rows(array, last, row)
-            push_rows(picked, kept, <int64_t*>cnp.PyArray_DATA(last), last.size, nbytes, False)
-            picked, rows = kept, rows.reshape(-1)[last]
+            unique = _blank_rows(array, last, row)
+            push_rows(picked, unique, <int64_t*>cnp.PyArray_DATA(last), last.size, nbytes, False)
+            picked, rows = unique, rows.reshape(-1)[last]
     return push_rows(array, picked, <int64_t*>cnp.PyArray_DATA(rows), rows.size, nbytes, scatter)
 
 

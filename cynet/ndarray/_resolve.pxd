@@ -29,7 +29,7 @@ cdef struct State:
     int references     # guarded by the atomic functions of the C++ compiler
     void* op           # Operator, a reference is held
     void* node         # name of the node of a graph, or None; a reference is held
-    const char* name   # the operator's, kept for ever
+    const char* name   # the operator's, interned
 
 cdef class Call:
     cdef readonly OpEntry entry

@@ -34,8 +34,8 @@ from ..operator.property import is_known
 from ..operator.signature import too_many
 from ..operator.checks.shapes import check_elements, known_shape, plain_shape
 
-cdef object _kept = deque()  # the Calls of all operators' caches, the oldest first
-atexit.register(_kept.clear)  # objects held by users' operators must not outlive Python
+cdef object _cached_calls = deque()  # the Calls of all operators' caches, the oldest first
+atexit.register(_cached_calls.clear)  # objects held by users' operators must not outlive Python
 live_states = live_counter()  # counts live operators of imperative calls
 cdef dict _interned = {}  # str -> bytes, for names and files whose char* running functions hold
 cdef bytes _ANY_FILE = b"(one of many files)"
@@ -201,7 +201,7 @@ cdef Call resolve(Face face, OpEntry entry, list given, tuple names, dict params
         _evict_calls(maximum - 1)
         call.key = key
         entry.cache[key] = call
-        _kept.append(call)
+        _cached_calls.append(call)
     return call
 
 
@@ -209,11 +209,11 @@ cdef int _evict_calls(size_t maximum) except -1:
     # Drop Calls until `maximum` are kept, by second chance (the clock algorithm): a Call that was
     # used since it was looked at last stays.
     cdef Call call
-    while <size_t>len(_kept) > maximum:
-        call = _kept.popleft()
+    while <size_t>len(_cached_calls) > maximum:
+        call = _cached_calls.popleft()
         if call.used:
             call.used = False
-            _kept.append(call)
+            _cached_calls.append(call)
         elif call.entry.cache.get(call.key) is call:  # two threads may make a call: one is kept
             del call.entry.cache[call.key]
     return 0
@@ -320,20 +320,21 @@ cdef object _missing_input_error(OpEntry entry, str name, list wanted):
         f"operator {entry.name}: input '{name}' is missing; it takes {', '.join(wanted)}")
 
 
-cdef list _order_inputs(OpEntry entry, list wanted, list places, Py_ssize_t n_given, tuple names):
-    # The index of each wanted input among those given by name, or by place in the order of
-    # `places`.
+cdef list _order_inputs(OpEntry entry, list wanted, list positional, Py_ssize_t n_given,
+                        tuple names):
+    # The index of each wanted input among those given by name, or by position in the
+    # order of `positional`.
     if len(set(names)) != len(names):
         raise ArgumentTypeError(
             f"operator {entry.name}: an input is given twice: {', '.join(names)}")
     if not names:
         if n_given > len(wanted):
-            raise ArgumentError(too_many(f"operator {entry.name}", entry, places, n_given))
+            raise ArgumentError(too_many(f"operator {entry.name}", entry, positional, n_given))
         if n_given < len(wanted):
-            raise _missing_input_error(entry, places[n_given], places)
-        if places == wanted:
+            raise _missing_input_error(entry, positional[n_given], positional)
+        if positional == wanted:
             return None
-        names = tuple(places)
+        names = tuple(positional)
     place = dict(zip(names, range(n_given)))
     for name in names:
         if name not in wanted:
@@ -401,9 +402,9 @@ def infer(prop, list wanted, list shapes, list types):
             [known_shape(shape) for shape in shapes[:n_in]], [None] * len(outputs))
         in_types, out_types, aux_types = prop.infer_type(types[:n_in], [None] * len(outputs))
     except CynetError as error:
-        told = with_message(error, f"{where}: {error}")
+        reported = with_message(error, f"{where}: {error}")
         # the first traceback is worth its lines where it shows code of the user
-        raise told from (error if prop.users else None)
+        raise reported from (error if prop.users else None)
     except Exception as error:
         if isinstance(error, IndexError) and not prop.users:  # a shape has too few axes
             raise ShapeError(f"{where}: the shapes have too few axes ({error})") from error

@@ -47,7 +47,7 @@ ctypedef int (*BinaryGradientT2)(const TBlob* out_grad, const TBlob* lhs, const 
                                  const EnvArguments* env, TBlob* lhs_grad, TBlob* rhs_grad,
                                  int req_lhs_grad, int req_rhs_grad,
                                  RunContext* ctx) except -1 nogil
-# Shapes: the inputs' `data` is NULL; fill `out` (8 places) and return the number of axes.
+# Shapes: the inputs' `data` is NULL; fill `out` (8 elements) and return the number of axes.
 ctypedef int (*UnaryShape)(const TBlob* src, const EnvArguments* env, int64_t* out) except -1
 ctypedef int (*BinaryShape)(const TBlob* lhs, const TBlob* rhs, const EnvArguments* env,
                             int64_t* out) except -1

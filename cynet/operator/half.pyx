@@ -104,11 +104,11 @@ cdef class ConvertedOperator(Operator):
                                    + _wide_bytes(out_data, n_out, &self.rule), n_in + n_out, n_out)
         cdef TBlob* inputs = <TBlob*>at
         cdef TBlob* outputs = inputs + n_in
-        cdef int* asked = <int*>(outputs + n_out)
-        at = _aligned(<char*>(asked + n_out))
+        cdef int* requests = <int*>(outputs + n_out)
+        at = _aligned(<char*>(requests + n_out))
         at = _widen_inputs(ctx, in_data, n_in, inputs, at, &self.rule)
-        _offer_outputs(out_data, req, n_out, outputs, asked, at, &self.rule)
-        self.inner.forward(ctx, inputs, asked, outputs, aux_states)
+        _offer_outputs(out_data, req, n_out, outputs, requests, at, &self.rule)
+        self.inner.forward(ctx, inputs, requests, outputs, aux_states)
         _narrow_outputs(ctx, outputs, out_data, req, n_out, &self.rule)
         return 0
 
@@ -124,13 +124,13 @@ cdef class ConvertedOperator(Operator):
         cdef TBlob* inputs = heads + n_out
         cdef TBlob* outputs = inputs + n_in
         cdef TBlob* grads = outputs + n_out
-        cdef int* asked = <int*>(grads + n_in)
-        at = _aligned(<char*>(asked + n_in))
+        cdef int* requests = <int*>(grads + n_in)
+        at = _aligned(<char*>(requests + n_in))
         at = _widen_inputs(ctx, out_grad, n_out, heads, at, &self.rule)
         at = _widen_inputs(ctx, in_data, n_in, inputs, at, &self.rule)
         at = _widen_inputs(ctx, out_data, n_out, outputs, at, &self.rule)
-        _offer_outputs(in_grad, req, n_in, grads, asked, at, &self.rule)
-        self.inner.backward(ctx, heads, inputs, outputs, asked, grads, aux_states)
+        _offer_outputs(in_grad, req, n_in, grads, requests, at, &self.rule)
+        self.inner.backward(ctx, heads, inputs, outputs, requests, grads, aux_states)
         _narrow_outputs(ctx, grads, in_grad, req, n_in, &self.rule)
         return 0
 
@@ -156,14 +156,14 @@ cdef size_t _wide_bytes(const TBlob* blobs, int n, const Rule* rule) noexcept no
     return total
 
 
-cdef char* _workspace(OpContext* ctx, size_t nbytes, int n_blobs, int n_asked) except NULL nogil:
+cdef char* _workspace(OpContext* ctx, size_t nbytes, int n_blobs, int n_requests) except NULL nogil:
     """Memory for this many bytes of numbers after the tables of tensors and requests: the request
     after the operator's own."""
     cdef Resource resource
     resource.type = kTempSpace
     resource.index = ctx.n_requested
     return <char*>get_space(
-        &resource, n_blobs * sizeof(TBlob) + n_asked * sizeof(int) + 64 + nbytes)
+        &resource, n_blobs * sizeof(TBlob) + n_requests * sizeof(int) + 64 + nbytes)
 
 
 cdef void _convert(OpContext* ctx, const TBlob* source, int to_type, void* to) noexcept nogil:
@@ -189,18 +189,18 @@ cdef char* _widen_inputs(OpContext* ctx, const TBlob* given, int n, TBlob* to, c
     return at
 
 
-cdef void _offer_outputs(const TBlob* given, const int* req, int n, TBlob* to, int* asked, char* at,
-                         const Rule* rule) noexcept nogil:
+cdef void _offer_outputs(const TBlob* given, const int* req, int n, TBlob* to, int* requests,
+                         char* at, const Rule* rule) noexcept nogil:
     """The same for outputs; sums are made when they are converted back."""
     cdef int i
     memcpy(to, given, n * sizeof(TBlob))
     for i in range(n):
-        asked[i] = req[i]
+        requests[i] = req[i]
         if _is_converted(&given[i], rule):
             to[i].data, to[i].dtype = at, rule.wide
             at += _wide_size(&given[i], rule)
             if req[i] != kNullOp:
-                asked[i] = kWriteTo
+                requests[i] = kWriteTo
 
 
 cdef void _narrow_outputs(OpContext* ctx, const TBlob* found, TBlob* to, const int* req, int n,

@@ -47,7 +47,7 @@ cdef class KernelCall:
     cdef Tensor writes[MOST]
     cdef bint whole
 
-    def __init__(self, prop, kernel, dtype, dict params, dict places, work, KernelCall then):
+    def __init__(self, prop, kernel, dtype, dict params, dict sources, work, KernelCall then):
         name, reads, writes = kernel.name, kernel.reads, kernel.writes
         if len(reads) >= MAX_TENSORS or len(writes) >= MAX_TENSORS:  # behind the last: NULL
             raise ArgumentError(f"kernel {name}: expected at most {MAX_TENSORS - 1} tensors that "
@@ -62,9 +62,9 @@ cdef class KernelCall:
         self.n_read, self.n_written = len(reads), len(writes)
         self.work = -1 if work is None else work
         for i, each in enumerate(reads):
-            self.reads[i] = _tensor_place(each, places)
+            self.reads[i] = _tensor_source(each, sources)
         for i, each in enumerate(writes):
-            self.writes[i] = _tensor_place(each, places)
+            self.writes[i] = _tensor_source(each, sources)
 
     cdef int call(self, OpContext* ctx, const TBlob** tensors, const int* req,
                   object prop) except -1 nogil:
@@ -151,13 +151,13 @@ cdef class KernelCall:
         return at
 
 
-cdef Tensor _tensor_place(str name, dict places):
-    """The position of a tensor; one with a question mark may be absent."""
+cdef Tensor _tensor_source(str name, dict sources):
+    """The source of a tensor; one with a question mark may be absent."""
     cdef Tensor found
     if name.endswith("?"):
-        found.source, found.index = places.get(name[:-1], (<int>ABSENT, 0))
+        found.source, found.index = sources.get(name[:-1], (<int>ABSENT, 0))
     else:
-        found.source, found.index = places[name]
+        found.source, found.index = sources[name]
     return found
 
 
@@ -185,16 +185,16 @@ cdef class KernelOperator(Operator):
 
     def __init__(self, prop, dtype, params, work=None):
         n_in, n_out = len(prop.list_arguments()), len(prop.list_outputs())
-        places = prop.named(*([(source, i) for i in range(n)] for source, n in (
+        sources = prop.named(*([(source, i) for i in range(n)] for source, n in (
             (<int>IN_DATA, n_in), (<int>OUT_DATA, n_out), (<int>OUT_GRAD, n_out),
             (<int>IN_GRAD, n_in))))
-        places |= {name: (<int>AUX, i) for i, name in enumerate(prop.list_auxiliary_states())}
+        sources |= {name: (<int>AUX, i) for i, name in enumerate(prop.list_auxiliary_states())}
         self.prop = prop
         taken, firsts = set(), []
         for direction in ("forward", "backward"):
             call = None
             for kernel in reversed(prop.kernels_of(direction)):
-                call = KernelCall(prop, kernel, dtype, params, places, work, call)
+                call = KernelCall(prop, kernel, dtype, params, sources, work, call)
                 taken.update(call.kernel.names)
             firsts.append(call)
         self.forward_call, self.backward_call = firsts
@@ -205,7 +205,7 @@ cdef class KernelOperator(Operator):
             self._rows_of = prop.list_arguments().index(prop.keeps_rows_of)
         self.n_zeros = len(prop.zeros)
         for i, name in enumerate(prop.zeros):
-            self.zeros[i] = _tensor_place(name, places)
+            self.zeros[i] = _tensor_source(name, sources)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:

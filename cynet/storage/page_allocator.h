@@ -1,5 +1,5 @@
 // Memory of the host in blocks of whole pages: mapped as needed, split, joined with free
-// neighbours, unmapped when long unused. Not thread-safe: the pool holds its lock where said.
+// neighbours, unmapped when long unused. Not thread-safe: the pool holds its lock.
 #pragma once
 #include <cstddef>
 #include <cstdint>

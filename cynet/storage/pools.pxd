@@ -46,7 +46,7 @@ cdef enum:
     PATIENCE = 4096
     SOON = 2 * PATIENCE
     HUGE_PATIENCE = 16
-    LEAST_KEPT = 32 << 20       # bytes of an arena that stay whether needed or not
+    MIN_RETAINED = 32 << 20       # bytes of an arena that stay whether needed or not
     HUGE_SOON = 256 * HUGE_PATIENCE
 
 cdef struct Node:

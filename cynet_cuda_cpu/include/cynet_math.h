@@ -129,8 +129,8 @@ __attribute__((always_inline)) static inline T cynet_rounded(T x) {
 #elif defined(__aarch64__)
   __asm__("" : "+w"(x));
 #else
-  volatile T kept = x;
-  x = kept;
+  volatile T stored = x;
+  x = stored;
 #endif
   return x;
 }

@@ -322,7 +322,7 @@ static void note_deadlock(Block* b) {
 }
 
 // Stacks that a system thread keeps between launches.
-enum { kKeptFibres = 256 };
+enum { kMaxCachedFibres = 256 };
 struct StackCache {
   Fibre* first = nullptr;
   int count = 0;
@@ -334,16 +334,16 @@ struct StackCache {
     }
   }
 };
-static thread_local StackCache kept;
+static thread_local StackCache fibre_cache;
 
 static Fibre* take_fibre(Block* b) {
   Fibre* fibre = b->free_fibres;
   if (fibre) {
     b->free_fibres = fibre->next;
-  } else if (kept.first) {
-    fibre = kept.first;
-    kept.first = fibre->next;
-    --kept.count;
+  } else if (fibre_cache.first) {
+    fibre = fibre_cache.first;
+    fibre_cache.first = fibre->next;
+    --fibre_cache.count;
   } else {
     fibre = new_fibre();
     if (fibre) begin(fibre, fibre_main);
@@ -383,7 +383,7 @@ static bool run_block(Block* b) {
   }
 }
 
-// Room for the blocks of `count` threads that this system thread runs in a launch.
+// Allocates the blocks of `count` threads that this system thread runs in a launch.
 static bool open_block(Block* b, int count, void (*body)(void**), void** arguments,
                        Failure* failure) {
   memset(b, 0, sizeof(Block));
@@ -409,10 +409,10 @@ static void close_block(Block* b) {
   while (b->free_fibres) {
     Fibre* fibre = b->free_fibres;
     b->free_fibres = fibre->next;
-    if (kept.count < kKeptFibres) {
-      fibre->next = kept.first;
-      kept.first = fibre;
-      ++kept.count;
+    if (fibre_cache.count < kMaxCachedFibres) {
+      fibre->next = fibre_cache.first;
+      fibre_cache.first = fibre;
+      ++fibre_cache.count;
     } else {
       free_fibre(fibre);
     }

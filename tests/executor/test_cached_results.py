@@ -89,7 +89,7 @@ def test_plans_of_all_shapes_share_what_they_pack():
     gc.collect()
     plans = plans_of(net)
     assert len(plans) == 12
-    kept = {*net._cached._plans[1, 0][0].op.kept}
+    kept = {*net._cached._plans[1, 0][0].op.cached_results}
     assert len(kept) <= 3 * 2  # each weight has as many forms as there are kernels for it
     assert sum(each.nbytes for each in kept) == cached_bytes() - before
     del plans, kept, net
@@ -111,7 +111,7 @@ def test_modules_of_other_shapes_share_them_too():
             out = module.get_outputs()[0].asnumpy()
             assert out.shape == (1, 32, size - 2, size - 2)
             np.testing.assert_allclose(out, scale * (0.5 * 16 * 9 + 1), rtol=1e-5)
-            found += module._exec_group.execs[0].kept
+            found += module._exec_group.execs[0].cached_results
     assert len(set(found)) < len(found)
     array = module._exec_group.execs[0].arg_dict["c_weight"]
     assert all(each.sources[0] is array for each in found)
@@ -141,9 +141,11 @@ def test_executors_that_share_a_weight_share_its_form():
     for each, value in zip(scaled, (2, 2, 4)):
         np.testing.assert_allclose(each.forward()[0].asnumpy()[0, 0, 4, 4], 144 * value, rtol=1e-5)
     if onednn.available():
-        assert len(twice.kept) == 2 and {*twice.kept} == {*one.kept} == {*larger.kept}
-        assert not {*one.kept} & {*other.kept}
-    (a,), (b,), (c,) = (each.kept for each in scaled)
+        assert len(twice.cached_results) == 2 and {*twice.cached_results} == {
+            *one.cached_results
+        } == {*larger.cached_results}
+        assert not {*one.cached_results} & {*other.cached_results}
+    (a,), (b,), (c,) = (each.cached_results for each in scaled)
     assert a is b and a is not c
 
 
@@ -179,10 +181,10 @@ def test_equal_forms_are_equal_bytes(name, algorithm, monkeypatch):
             bound = net.simple_bind(mx.cpu(), grad_req="null", x=(batch, 16, size, size))
             shape = bound.arg_dict["w"].shape
             bound.arg_dict["w"][:] = np.random.RandomState(1).uniform(-1, 1, shape)
-            for kept in bound.kept:
+            for kept in bound.cached_results:
                 kept.array[:] = 7  # gaps, which nobody reads
             bound.forward()
-            for group, kept in zip(cached_groups(bound._graph), bound.kept, strict=True):
+            for group, kept in zip(cached_groups(bound._graph), bound.cached_results, strict=True):
                 assert group.form is not None
                 now = kept.array.asnumpy().tobytes()
                 pairs += group.form in found

@@ -17,8 +17,8 @@ from tests.steady import assert_flat
 MIB = 1 << 20
 
 
-def plan(mib=0.25, kept=()):
-    return SimpleNamespace(nbytes=int(mib * MIB), kept=kept)
+def plan(mib=0.25, cached_results=()):
+    return SimpleNamespace(nbytes=int(mib * MIB), cached_results=cached_results)
 
 
 class Shared:
@@ -118,7 +118,7 @@ def test_what_plans_share_counts_once_and_goes_with_the_last(alone, monkeypatch)
         first.put(i, plan(0.1, [weights]), 1.0)
     second.put("a", plan(0.05, [weights, weights]), 1.0)
     assert kept(first) == [0, 1, 2, 3]  # 0.95 MiB in all
-    assert first.kept == [weights] * 4 and second.kept == [weights]
+    assert first.cached_results == [weights] * 4 and second.cached_results == [weights]
     second.put("b", plan(0.05, [others]), 1.0)  # 1.4: four plans are not enough to go
     assert kept(second) == ["b"] and kept(first) == [3]
     first.put(4, plan(0.05, [others]), 1.0)  # now the weights have no user

@@ -8,12 +8,12 @@ struct Space {
   Index shape[8], a[8], b[8], g[8];  // sizes of the output; strides of the operands in elements
 };
 
-struct Places {
+struct Offsets {
   Index a, b, g;
 };
 
-__device__ inline Places places(const Space& s, Index i) {
-  Places at = {0, 0, 0};
+__device__ inline Offsets offsets_of(const Space& s, Index i) {
+  Offsets at = {0, 0, 0};
 #pragma unroll 1
   for (int k = s.ndim - 1; k >= 0; --k) {
     const Index here = k > 0 ? split(&i, s.shape[k]) : i;
@@ -28,7 +28,7 @@ __device__ inline Places places(const Space& s, Index i) {
 template <class F, typename T>
 __global__ void broadcast(const T* a, const T* b, T* out, const Space s, int add) {
   CYNET_EACH(i, s.n) {
-    const Places at = places(s, i);
+    const Offsets at = offsets_of(s, i);
     put(out, i, F::template map<computed<T>>(load(a, at.a), load(b, at.b)), add);
   }
 }
@@ -38,7 +38,7 @@ template <class F, typename T>
 __global__ void broadcast_grad(const T* gradient, const T* a, const T* b, T* out, const Space s,
                                int add) {
   CYNET_EACH(i, s.n) {
-    const Places at = places(s, i);
+    const Offsets at = offsets_of(s, i);
     const computed<T> slope = F::template map<computed<T>>(load(a, at.a), load(b, at.b));
     put(out, i, cynet::product_of(load(gradient, at.g), slope), add);
   }

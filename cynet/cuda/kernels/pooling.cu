@@ -93,22 +93,22 @@ __global__ void pool(const T* x, T* y, const Window s, int add) {
   }
 }
 
-// places[i] = the place of the maximum of window i in its plane
+// argmax[i] = the index of the maximum of window i in its plane
 template <typename T>
-__global__ void pool_places(const T* x, int* places, const Window s) {
+__global__ void pool_argmax(const T* x, int* argmax, const Window s) {
   const Index plane_size = static_cast<Index>(s.size[0]) * s.size[1] * s.size[2];
   CYNET_EACH(i, s.planes * s.out[0] * s.out[1] * s.out[2]) {
     int at[3];
     const T* plane = x + place_of(i, s, at) * plane_size;
-    places[i] = static_cast<int>(largest(plane, s, span(s, at)));
+    argmax[i] = static_cast<int>(largest(plane, s, span(s, at)));
   }
 }
 
 // dx (+)= the gradient. A thread for each element of x gathers from the windows that it lies in, so
-// nothing is added twice at once and the sum has one order. MAX_POOL reads places; LP_POOL with
+// nothing is added twice at once and the sum has one order. MAX_POOL reads argmax; LP_POOL with
 // p > 1 reads x and y.
 template <typename T>
-__global__ void pool_grad(const T* dy, const T* x, const T* y, const int* places, T* dx,
+__global__ void pool_grad(const T* dy, const T* x, const T* y, const int* argmax, T* dx,
                           const Window s, int add) {
   const Index plane_size = static_cast<Index>(s.size[0]) * s.size[1] * s.size[2];
   CYNET_EACH(i, s.planes * plane_size) {
@@ -126,7 +126,7 @@ __global__ void pool_grad(const T* dy, const T* x, const T* y, const int* places
           const Index from = ((rest * s.out[0] + at[0]) * s.out[1] + at[1]) * s.out[2] + at[2];
           computed<T> g = load(dy, from);
           if (s.type == MAX_POOL) {
-            if (places[from] != i - rest * plane_size) continue;
+            if (argmax[from] != i - rest * plane_size) continue;
           } else if (s.type == AVG_POOL) {
             g /= static_cast<computed<T>>(span(s, at).counted);
           } else if (s.type == LP_POOL && s.p > 1) {

@@ -116,8 +116,8 @@ __global__ void dropout_factors(T* factor, Index n, Index first, double p,
   const float limit = static_cast<float>(p);
   const T scale = static_cast<T>(p < 1 ? 1 / (1 - p) : 0);
   CYNET_EACH(i, n) {
-    const bool kept = cynet::unit_float(word(key, 4 * first + i)) >= limit;
-    factor[i] = kept ? scale : static_cast<T>(0);
+    const bool keep = cynet::unit_float(word(key, 4 * first + i)) >= limit;
+    factor[i] = keep ? scale : static_cast<T>(0);
   }
 }
 
@@ -127,7 +127,7 @@ struct Repeats {
   Index shape[8], stride[8];  // the data's shape; the mask's strides, 0 on repeated axes
 };
 
-// y (+)= x * scale where kept, else 0
+// y (+)= x * scale where keep, else 0
 template <typename T>
 __global__ void masked(const T* x, const bool* keep, T* y, const Repeats s, double scale, int add) {
   typedef computed<T> C;
@@ -156,9 +156,9 @@ extern "C" __global__ void permutation(const Index* choice, Index* order, Index 
   if (blockIdx.x + threadIdx.x > 0) return;
   for (Index i = 0; i < n; ++i) order[i] = i;
   for (Index i = n - 1; i > 0; --i) {
-    const Index kept = order[i];
+    const Index swapped = order[i];
     order[i] = order[choice[i]];
-    order[choice[i]] = kept;
+    order[choice[i]] = swapped;
   }
 }
 

@@ -4,13 +4,13 @@
 #include "reduce/reduce.h"
 
 struct Axes {
-  Index kept_size, reduced_size;  // elements of the output; elements that fold into each
-  int n_kept, n_reduced;
-  Index kept[8], kept_stride[8];  // sizes, and strides in the input
+  Index preserved_size, reduced_size;  // elements of the output; elements that fold into each
+  int n_preserved, n_reduced;
+  Index preserved[8], preserved_stride[8];  // sizes, and strides in the input
   Index reduced[8], reduced_stride[8];
 };
 
-__device__ inline Index place(Index i, int n, const Index* shape, const Index* stride) {
+__device__ inline Index strided_offset(Index i, int n, const Index* shape, const Index* stride) {
   Index at = 0;
 #pragma unroll 1
   for (int k = n - 1; k > 0; --k) at += split(&i, shape[k]) * stride[k];
@@ -32,12 +32,12 @@ __global__ void reduce(const T* x, T* out, typename Reducer<T>::acc* parts, cons
   typedef typename R::acc Acc;
   const Index each = (s.reduced_size + gridDim.y - 1) / gridDim.y, begin = blockIdx.y * each;
   const Index end = begin + each < s.reduced_size ? begin + each : s.reduced_size;
-  for (Index o = blockIdx.x; o < s.kept_size; o += gridDim.x) {
-    const T* from = x + place(o, s.n_kept, s.kept, s.kept_stride);
+  for (Index o = blockIdx.x; o < s.preserved_size; o += gridDim.x) {
+    const T* from = x + strided_offset(o, s.n_preserved, s.preserved, s.preserved_stride);
     Acc total = R::init();
 #pragma unroll 1
     for (Index i = begin + threadIdx.x; i < end; i += blockDim.x)
-      R::step(total, load(from, place(i, s.n_reduced, s.reduced, s.reduced_stride)));
+      R::step(total, load(from, strided_offset(i, s.n_reduced, s.reduced, s.reduced_stride)));
     total = fold_block(total, R::init(), Merge<R, Acc>());
     if (threadIdx.x > 0) continue;
     if (parts != nullptr) parts[o * gridDim.y + blockIdx.y] = total;
@@ -46,19 +46,19 @@ __global__ void reduce(const T* x, T* out, typename Reducer<T>::acc* parts, cons
 }
 
 // The reduction with a thread for each output element: neighbours read neighbours where the array's
-// last axis is kept, and short reductions waste no threads.
+// last axis is preserved, and short reductions waste no threads.
 template <template <typename> class Reducer, typename T>
 __global__ void reduce_columns(const T* x, T* out, typename Reducer<T>::acc* parts, const Axes s,
                                double divisor, int add) {
   typedef Reducer<T> R;
   const Index each = (s.reduced_size + gridDim.y - 1) / gridDim.y, begin = blockIdx.y * each;
   const Index end = begin + each < s.reduced_size ? begin + each : s.reduced_size;
-  CYNET_EACH(o, s.kept_size) {
-    const T* from = x + place(o, s.n_kept, s.kept, s.kept_stride);
+  CYNET_EACH(o, s.preserved_size) {
+    const T* from = x + strided_offset(o, s.n_preserved, s.preserved, s.preserved_stride);
     typename R::acc total = R::init();
 #pragma unroll 1
     for (Index i = begin; i < end; ++i)
-      R::step(total, load(from, place(i, s.n_reduced, s.reduced, s.reduced_stride)));
+      R::step(total, load(from, strided_offset(i, s.n_reduced, s.reduced, s.reduced_stride)));
     if (parts != nullptr) parts[o * gridDim.y + blockIdx.y] = total;
     else put(out, o, cynet::convert_one<computed<T>>(R::finish(total, divisor)), add);
   }

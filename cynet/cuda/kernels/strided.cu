@@ -10,7 +10,7 @@ struct Strides {
   Index shape[16], to[16], from[16];
 };
 
-__device__ inline void places(const Strides& s, Index i, Index* to, Index* from) {
+__device__ inline void offsets_of(const Strides& s, Index i, Index* to, Index* from) {
   *to = *from = 0;
 #pragma unroll 1
   for (int k = s.ndim - 1; k >= 0; --k) {
@@ -25,7 +25,7 @@ template <typename D, typename S>
 __global__ void assign(D* dst, const S* src, const Strides s) {
   CYNET_EACH(i, s.n) {
     Index to, from;
-    places(s, i, &to, &from);
+    offsets_of(s, i, &to, &from);
     dst[to] = cynet::convert_one<D>(src[from]);
   }
 }
@@ -35,7 +35,7 @@ template <typename W>
 __global__ void fill(W* dst, W value, const Strides s) {
   CYNET_EACH(i, s.n) {
     Index to, from;
-    places(s, i, &to, &from);
+    offsets_of(s, i, &to, &from);
     dst[to] = value;
   }
 }

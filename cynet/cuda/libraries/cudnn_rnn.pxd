@@ -39,7 +39,7 @@ cdef class Recurrent:
     cdef readonly size_t weights, reserve
     cdef readonly size_t[2] work  # bytes of workspace for prediction and for training
     cdef readonly bint direct
-    # Ask cuDNN for sizes and places. `parameters` is the vector.
+    # Ask cuDNN for sizes and offsets. `parameters` is the vector.
     cdef int prepare(self, const RunContext* run, const void* parameters) except -1 nogil
     # Lengths of the sequences from here on.
     cdef int set_lengths(self, const int* lengths) except -1 nogil

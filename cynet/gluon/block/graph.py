@@ -214,8 +214,8 @@ class BoundGraph:
         return _NODE_BYTES * self.op.n_nodes + self.op.nbytes
 
     @property
-    def kept(self):
-        return self.op.kept
+    def cached_results(self):
+        return self.op.cached_results
 
     def _warn_of_unused(self, graph, params):
         used = set(self.op.inputs)

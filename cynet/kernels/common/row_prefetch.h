@@ -1,4 +1,4 @@
-// Rows at random places of a large table: each is prefetched a while before it is needed, to hide
+// Rows at random offsets of a large table: each is prefetched a while before it is needed, to hide
 // the latency of memory.
 #ifndef CYNET_ROWS_H
 #define CYNET_ROWS_H

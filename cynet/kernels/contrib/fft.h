@@ -30,9 +30,9 @@ inline void transform_power(Complex* x, int64_t n, const Complex* roots, int sig
     for (; j & bit; bit >>= 1) j ^= bit;
     j ^= bit;
     if (i < j) {
-      const Complex kept = x[i];
+      const Complex swapped = x[i];
       x[i] = x[j];
-      x[j] = kept;
+      x[j] = swapped;
     }
   }
   for (int64_t half = 1; half < n; half *= 2) {

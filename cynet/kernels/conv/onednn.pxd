@@ -1,7 +1,7 @@
 """The one guarded door to oneDNN: primitives over fixed shapes of float32, bfloat16 or integers of
 8 bits, made once and run often.
 
-The library is the one in the `onednn-cpu-gomp` wheel, opened when the first primitive is asked for;
+The library is the one in the `onednn-cpu-gomp` wheel, opened when the first primitive is requested;
 nothing is linked and no header is needed. It runs on the threads of parallel.pxd. Where it is
 missing, or ``CYNET_KERNELS=portable``, `available` says no and operators use the portable kernels.
 """
@@ -118,8 +118,8 @@ cdef class ReorderedPrimitive:
     # A primitive whose operands may first be brought into, or whose result be brought out of, the
     # layout it prefers: reorders in, primitive, reorder out, all over one piece of scratch.
     cdef Primitive main
-    cdef void* reorders[9]      # reorder of each tensor: a Primitive that `_kept` holds, or NULL
-    cdef list _kept
+    cdef void* reorders[9]      # reorder of each tensor: a Primitive that `_owned` holds, or NULL
+    cdef list _owned
     cdef size_t offsets[9]      # offsets of the reordered tensors in the scratch
     cdef size_t inner[9]        # offsets of the reorders' own scratch
     cdef size_t main_offset

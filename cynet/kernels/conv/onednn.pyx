@@ -344,7 +344,7 @@ cdef class ReorderedPrimitive:
         cdef Layout mine, wanted
         cdef int i
         cdef Primitive step
-        self.main, self.output, self._kept = main, output, []
+        self.main, self.output, self._owned = main, output, []
         self.dtype = kBfloat16 if dtype == "bfloat16" else kFloat32
         self.add = find_unary(b"identity", self.dtype, True)
         for i in range(len(given)):
@@ -352,7 +352,7 @@ cdef class ReorderedPrimitive:
             if mine is None or mine == wanted:
                 continue
             step = reorder(wanted, mine) if i == output else reorder(mine, wanted)
-            self._kept.append(step)
+            self._owned.append(step)
             self.reorders[i] = <void*>step
             self.offsets[i] = self.scratch_bytes
             self.inner[i] = self.scratch_bytes + aligned(wanted.nbytes())

@@ -9,8 +9,8 @@ cdef class Matmul:
     # Not for two threads at once: an Operator that holds one is `stateful`.
     cdef readonly int stacks, cuts, strips  # parts of the stack, of rows and of columns
     cdef int threads, n_tensors
-    cdef list _kept
-    cdef void* chains[MAX_THREADS]  # Primitive of each thread; `_kept` owns them
+    cdef list _owned
+    cdef void* chains[MAX_THREADS]  # Primitive of each thread; `_owned` owns them
     cdef int64_t products, space_bytes
     cdef int64_t steps[4][3]  # bytes to the next part of the stack, row, column of each tensor
     cdef readonly int64_t scratch_bytes

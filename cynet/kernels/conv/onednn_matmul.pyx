@@ -33,8 +33,8 @@ cdef class Matmul:
         cdef Primitive chain
         cdef int i
         stack, (m, n, k) = shape[:-3], shape[-3:]
-        ways = stacks_rows_and_columns(stack[0] if stack else 1, m, n, k)
-        self.stacks, self.cuts, self.strips = ways
+        splits = stacks_rows_and_columns(stack[0] if stack else 1, m, n, k)
+        self.stacks, self.cuts, self.strips = splits
         part = tuple(size // self.stacks for size in stack)
         rows, columns = m // self.cuts, n // self.strips
 
@@ -46,10 +46,10 @@ cdef class Matmul:
                    layout((rows, columns), (m, n))]
         ones = len(stack) + 1
         of_bias = Layout((*[1] * ones, columns), [n] * ones + [1], dtype) if bias else None
-        self.threads = min(prod(ways), get_num_threads()) if runs_on_team() else 1
-        self._kept = [matmul(*tensors, of_bias, activation, add) for _ in range(self.threads)]
+        self.threads = min(prod(splits), get_num_threads()) if runs_on_team() else 1
+        self._owned = [matmul(*tensors, of_bias, activation, add) for _ in range(self.threads)]
         for i in range(self.threads):
-            chain = self._kept[i]
+            chain = self._owned[i]
             self.chains[i] = <void*>chain
         item = 2 if dtype == "bfloat16" else 4
         each = part[0] if stack else 0

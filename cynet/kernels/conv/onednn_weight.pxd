@@ -10,8 +10,8 @@ cdef class WeightGradient:
     # Not for two threads at once: an Operator that holds one is `stateful`.
     cdef readonly int slices, cuts  # number of slices of the batch, and of cuts of the filters
     cdef int parts
-    cdef list _kept
-    # ReorderedPrimitives of each thread, which `_kept` holds: for the last slice, and for the
+    cdef list _owned
+    # ReorderedPrimitives of each thread, which `_owned` holds: for the last slice, and for the
     # earlier slices if these are longer.
     cdef void* chains[2][MAX_THREADS]
     cdef bint of_slices             # whether earlier slices are longer than the last
@@ -25,7 +25,7 @@ cdef class WeightGradient:
     cdef int64_t cut_filters, cut_bytes, cut_bias_bytes
     cdef int64_t slice_bytes, slice_bias_bytes  # bytes of a slice's gradients in the scratch
     cdef int64_t data_step, grad_step, grad_cut_step  # bytes from one part's operand to the next
-    cdef int64_t bias_at, slices_at, slice_bias_at, space_at, space_bytes  # places in the scratch
+    cdef int64_t bias_at, slices_at, slice_bias_at, space_at, space_bytes  # offsets in the scratch
     cdef readonly int64_t scratch_bytes
     # Gradients that are NULL are not computed; `scratch` has `scratch_bytes`.
     cdef int run(self, void* grad, void* data, void* weight, bint add_weight, void* bias,

@@ -41,7 +41,7 @@ cdef class WeightGradient:
         threads = get_num_threads() if runs_on_team() else 1
         for self.slices, self.cuts in (slices_and_cuts(data, weight, out), (1, 1)):
             self.parts = self.slices * self.cuts
-            self.threads, self._kept, self.space_bytes = min(self.parts, threads), [], 0
+            self.threads, self._owned, self.space_bytes = min(self.parts, threads), [], 0
             part_weight = (weight[0] // self.cuts, *weight[1:])
             batch = slice_of(data[0], self.slices)
             rest = data[0] - (self.slices - 1) * batch
@@ -53,12 +53,12 @@ cdef class WeightGradient:
                     given = (channels_last if last else row_major)(part_out, dtype, out)
                 for thread in range(self.threads):
                     chain = part.backward_weight(given, self.slices == 1)
-                    self._kept.append(chain)
+                    self._owned.append(chain)
                     self.chains[i][thread] = <void*>chain
                     self.space_bytes = max(self.space_bytes, aligned(chain.scratch_bytes))
             self.of_slices = rest != batch
             found, wanted = chain.main.layouts[chain.output], row_major(part_weight, dtype)
-            chain = self._kept[0]
+            chain = self._owned[0]
             if chain.main.layouts[chain.output] == found:
                 break  # equal layouts: slices can be added
         self.cut_filters = self.filters // self.cuts

@@ -88,15 +88,15 @@ inline void scatter_pack(const ConvWindow& s, const float* w, int threads, float
 inline void scatter_row(const ConvWindow& s, const ScatterChunk& chunk, const float* windows,
                         int64_t y, int64_t begin, int64_t end, float* dx) {
   const int64_t length = s.kernel_w * chunk.channels;
-  // each turn has windows that do not overlap
-  const int64_t turns = (s.kernel_w + s.stride_w - 1) / s.stride_w;
+  // each pass adds windows that do not overlap
+  const int64_t passes = (s.kernel_w + s.stride_w - 1) / s.stride_w;
   const bool whole = chunk.channels == s.channels;
   for (int64_t a = 0; a < s.kernel_h; ++a, windows += length) {
     const int64_t at = y * s.stride_h - s.pad_h + a;
     if (at < begin || at >= end) continue;
     float* to = dx + at * s.width * s.channels;
-    for (int64_t turn = 0; turn < turns; ++turn)
-      for (int64_t x = turn; x < s.out_width; x += turns) {
+    for (int64_t pass = 0; pass < passes; ++pass)
+      for (int64_t x = pass; x < s.out_width; x += passes) {
         const int64_t left = x * s.stride_w - s.pad_w;
         const int64_t first = std::max<int64_t>(0, -left);
         const int64_t last = std::min(s.kernel_w, s.width - left);

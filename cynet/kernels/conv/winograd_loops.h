@@ -127,16 +127,16 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
   const int64_t channels = depth(p.from);
   const Tiles tiles(spread ? p.from : p.to, M);
   const int64_t pad_h = spread ? 0 : p.pad_h, pad_w = spread ? 0 : p.pad_w;
-  const Places places = {
+  const TileTargets targets = {
       v, 0, plan.channel_blocks, plan.v_block, plan.v_group, plan.v_down, plan.v_across};
   for (int64_t first = part.begin; first < part.end; first += plan.tile_block) {
     const int64_t end = std::min(first + plan.tile_block, part.end);
-    if constexpr (spread) read_gradients<P, M>(p.x, p.from, tiles, first, end, zeros, places);
-    else read_inputs<P>(p.x, p.from, tiles, M, first, end, pad_h, pad_w, zeros, strip, places);
+    if constexpr (spread) read_gradients<P, M>(p.x, p.from, tiles, first, end, zeros, targets);
+    else read_inputs<P>(p.x, p.from, tiles, M, first, end, pad_h, pad_w, zeros, strip, targets);
     for (int64_t t = end - first; t % STEP; ++t)  // zeros that complete the last block
       for (int64_t b = 0; b < plan.channel_blocks; ++b)
         for (int64_t q = 0; q < P * P; ++q)
-          at(places(b, t) + q / P * plan.v_down + q % P * plan.v_across) = Vec{};
+          at(targets(b, t) + q / P * plan.v_down + q % P * plan.v_across) = Vec{};
     for (int64_t b = part.first_block; b < part.last_block; b += plan.chunk) {
       const int64_t last = std::min(b + plan.chunk, part.last_block);
       multiply<P, N>(plan, v, u, channels, end - first, b, last, s);

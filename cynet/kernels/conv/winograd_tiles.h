@@ -100,7 +100,7 @@ CYNET_XINLINE void turn_columns(const float* strip, int64_t line, float* v, int6
 // Where the positions of tiles are written, for the blocks begin .. end, `block` floats apart, and
 // groups of ROWS adjacent tiles, `group` floats apart. Position (row i, column j) of a tile is at i
 // * down + j * across.
-struct Places {
+struct TileTargets {
   float* v;
   int64_t begin, end, block, group, down, across;
   float* operator()(int64_t b, int64_t tile) const {
@@ -112,7 +112,7 @@ struct Places {
 // `to`. Rows are transformed once into `strip` for all tiles, because adjacent tiles share columns.
 template <int P>
 inline void read_run(const float* x, const Image& image, const Tile& first, int64_t side,
-                     int64_t count, float* strip, int64_t t, const Places& to) {
+                     int64_t count, float* strip, int64_t t, const TileTargets& to) {
   const int64_t channels = image.channels, blocks = blocks_of(channels), step = image.step;
   const int64_t all = (count - 1) * side + P, line = all * LANES;
   for (int64_t phase = 0; phase < image.phases(); ++phase) {
@@ -154,7 +154,7 @@ inline void read_run(const float* x, const Image& image, const Tile& first, int6
 template <int P>
 inline void read_inputs(const float* x, const Image& image, const Tiles& tiles, int64_t side,
                         int64_t begin, int64_t end, int64_t pad_h, int64_t pad_w,
-                        const float* zeros, float* strip, const Places& to) {
+                        const float* zeros, float* strip, const TileTargets& to) {
   if constexpr (!STRIPS) {
     for (int64_t t = begin; t < end; ++t)
       read_tile<P>(x, image, tiles(t, pad_h, pad_w), zeros,
@@ -172,7 +172,7 @@ inline void read_inputs(const float* x, const Image& image, const Tiles& tiles, 
 // `begin` is tile 0 of `to`.
 template <int P, int M>
 inline void read_gradients(const float* dy, const Image& image, const Tiles& tiles, int64_t begin,
-                           int64_t end, const float* zeros, const Places& to) {
+                           int64_t end, const float* zeros, const TileTargets& to) {
   for (int64_t t = begin; t < end; ++t)
     read_tile<M>(dy, image, tiles(t, 0, 0), zeros, [&](int64_t b, const auto& get) CYNET_XLAMBDA {
       if (b >= to.begin && b < to.end)

@@ -98,11 +98,11 @@ inline void suppress_boxes(const Nms& o, const T* data, int64_t n, int64_t width
       some,
       [=](int64_t i) { return corners_of(data + order[i] * width + o.coord_start, o.center_in); },
       [=](int64_t i) { return data[order[i] * width + o.id_index]; });
-  int32_t* kept = rows;
+  int32_t* keep = rows;
   const T maximum = static_cast<T>(o.overlap_thresh);
-  const int64_t found = suppress(candidates, some, some, maximum, false, kept);
+  const int64_t found = suppress(candidates, some, some, maximum, false, keep);
   for (int64_t i = 0; i < found; ++i) {
-    record[i] = order[kept[i]];
+    record[i] = order[keep[i]];
     std::memcpy(out + i * width, data + record[i] * width, width * sizeof(T));
     if (o.center_in != o.center_out) convert_box(out + i * width + o.coord_start, o.center_out);
   }

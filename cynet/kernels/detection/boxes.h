@@ -110,7 +110,7 @@ template <typename T>
 struct Candidates {
   T *left, *top, *right, *bottom, *area, *dropped;
   T *kind, *gone;   // kind and `dropped` by position; NULL and `dropped` for one kind
-  int32_t* places;  // positions of the boxes in the order above; NULL: 0, 1, ...
+  int32_t* order;  // positions of the boxes in the order above; NULL: 0, 1, ...
   T more;           // see `length`
 
   static int64_t bytes(int64_t n) { return 8 * piece_bytes<T>(n) + piece_bytes<int32_t>(n); }
@@ -121,16 +121,16 @@ struct Candidates {
     area = from->take<T>(n), dropped = from->take<T>(n);
     kind = kinds ? from->take<T>(n) : nullptr;
     gone = kinds ? from->take<T>(n) : dropped;
-    places = kinds ? from->take<int32_t>(n) : nullptr;
+    order = kinds ? from->take<int32_t>(n) : nullptr;
   }
 
   // n candidates: box(i) gives the corners of the i-th best, kind(i) its kind.
   template <typename Box, typename Kind>
   void fill(int64_t n, const Box& box, const Kind& kind_of) {
     for (int64_t i = 0; kind && i < n; ++i) kind[i] = kind_of(i);
-    if (kind) order_by_score(kind, places, n, n, true);
+    if (kind) order_by_score(kind, order, n, n, true);
     for (int64_t i = 0; i < n; ++i) {
-      const Corners<T> b = box(kind ? places[i] : i);
+      const Corners<T> b = box(kind ? order[i] : i);
       left[i] = b.left, top[i] = b.top, right[i] = b.right, bottom[i] = b.bottom;
       area[i] = length(b.left, b.right, more) * length(b.top, b.bottom, more);
       dropped[i] = 0;
@@ -141,17 +141,17 @@ struct Candidates {
   int64_t end_of_kind(int64_t begin, int64_t n) const {
     if (!kind) return n;
     int64_t end = begin + 1;
-    while (end < n && kind[places[end]] == kind[places[begin]]) ++end;
+    while (end < n && kind[order[end]] == kind[order[begin]]) ++end;
     return end;
   }
 };
 
 // Drops every candidate that overlaps a better one, of its kind, which is kept: by more than
-// `threshold`, or (`reached`) as much. At most `maximum` are kept. Their places, in order, go to
-// `kept`; the result is how many.
+// `threshold`, or (`reached`) as much. At most `maximum` are kept. Their positions, ascending, go
+// to `keep`; the result is their number.
 template <typename T, typename I>
 inline int64_t suppress(const Candidates<T>& c, int64_t n, int64_t maximum, T threshold,
-                        bool reached, I* kept) {
+                        bool reached, I* keep) {
   int64_t found = 0;
   for (int64_t begin = 0, end; begin < n; begin = end) {
     end = c.end_of_kind(begin, n);
@@ -159,7 +159,7 @@ inline int64_t suppress(const Candidates<T>& c, int64_t n, int64_t maximum, T th
       if (c.dropped[i] != 0) continue;
       if (!c.kind) {
         if (found == maximum) break;
-        kept[found++] = static_cast<I>(i);
+        keep[found++] = static_cast<I>(i);
       }
       const T l = c.left[i], t = c.top[i], r = c.right[i], b = c.bottom[i], area = c.area[i];
       for (int64_t j = i + 1; j < end; ++j) {  // no branch: the compiler makes vectors of it
@@ -173,9 +173,9 @@ inline int64_t suppress(const Candidates<T>& c, int64_t n, int64_t maximum, T th
     }
   }
   if (!c.kind) return found;
-  for (int64_t i = 0; i < n; ++i) c.gone[c.places[i]] = c.dropped[i];
+  for (int64_t i = 0; i < n; ++i) c.gone[c.order[i]] = c.dropped[i];
   for (int64_t i = 0; i < n && found < maximum; ++i)
-    if (c.gone[i] == 0) kept[found++] = static_cast<I>(i);
+    if (c.gone[i] == 0) keep[found++] = static_cast<I>(i);
   return found;
 }
 

@@ -258,7 +258,7 @@ void detect(const DetectionParams& o, const float* scores, int64_t classes, cons
   float* rows = pieces.take<float>(6 * valid);
   float* score = best;  // no longer needed, as best_kind
   int32_t* order = best_kind;
-  int32_t* kept = pieces.take<int32_t>(valid);
+  int32_t* keep = pieces.take<int32_t>(valid);
   std::memcpy(rows, out, 6 * valid * sizeof(float));
   for (int64_t i = 0; i < valid; ++i) score[i] = rows[6 * i + 1];
   const int64_t some = o.nms_topk > 0 && o.nms_topk < valid ? o.nms_topk : valid;
@@ -269,7 +269,7 @@ void detect(const DetectionParams& o, const float* scores, int64_t classes, cons
   candidates.fill(
       some, [=](int64_t i) { return corners_of(out + 6 * i + 2, false); },
       [=](int64_t i) { return out[6 * i]; });
-  suppress(candidates, some, some, maximum, true, kept);
+  suppress(candidates, some, some, maximum, true, keep);
   for (int64_t i = 0; i < valid; ++i)  // suppressed rows still have score and box, as in MXNet
     if (i >= some || candidates.gone[i] != 0) out[6 * i] = -1;
 }

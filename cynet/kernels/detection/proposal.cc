@@ -51,7 +51,7 @@ void propose(const ProposalParams& o, int64_t height, int64_t width, const float
   Corners<float>* boxes = pieces.take<Corners<float>>(n);
   float* score = pieces.take<float>(n);
   int32_t* order = pieces.take<int32_t>(n);
-  int32_t* kept = pieces.take<int32_t>(n);
+  int32_t* keep = pieces.take<int32_t>(n);
   for (int64_t place = 0; place < area; ++place) {
     const float x = static_cast<float>(place % width), y = static_cast<float>(place / width);
     for (int64_t a = 0; a < n_anchors; ++a) {
@@ -76,9 +76,9 @@ void propose(const ProposalParams& o, int64_t height, int64_t width, const float
   candidates.fill(some, [=](int64_t i) { return boxes[order[i]]; }, [](int64_t) { return 0.0f; });
   const int64_t after = o.rpn_post_nms_top_n, maximum = std::min(after, some);
   const int64_t found =
-      suppress(candidates, some, maximum, static_cast<float>(o.threshold), false, kept);
+      suppress(candidates, some, maximum, static_cast<float>(o.threshold), false, keep);
   for (int64_t i = 0; i < after; ++i) {
-    const int64_t from = order[kept[i % found]];
+    const int64_t from = order[keep[i % found]];
     const float row[5] = {batch_index, boxes[from].left, boxes[from].top, boxes[from].right,
                           boxes[from].bottom};
     std::copy(row, row + 5, out + 5 * i);

@@ -226,7 +226,7 @@ class ArithmeticJoin {
   }
 };
 
-// Joins lines of the chain, whose `loops` these are; `steps` has room for three a loop.
+// Joins lines of the chain, whose `loops` these are; `steps` has a capacity of three a loop.
 inline void join_arithmetic(FusedLoops* chain, FusedLoop* loops, FusedStep* steps) {
 #if defined(__GNUC__)
   chain->n_loops =

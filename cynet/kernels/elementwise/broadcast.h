@@ -238,7 +238,7 @@ inline void for_runs(const Space& s, int64_t begin, int64_t end, Body&& body) {
 }
 
 // ----- whole arrays ------------------------------------------------------------------------------
-// Whether this was asked on this thread a moment ago: loops come one after another, and a thread
+// Whether this was computed on this thread a moment ago: loops come one after another, and a thread
 // that is woken for one serves the next ones.
 inline bool was_called_lately() {
   static thread_local int64_t before = 0;

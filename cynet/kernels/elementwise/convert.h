@@ -31,8 +31,8 @@ CYNET_XINLINE float whole_for_rounding(From x) {
     return float_for_rounding(static_cast<double>(x));
   } else {  // a double has 53 bits: below 2^11, one bit says whether lower bits are set
     const bool large = x > (From(1) << 53) || x < -(From(1) << 53);
-    const From rest = x & 0x7ff, kept = (x ^ rest) | (rest ? 0x800 : 0);
-    return float_for_rounding(static_cast<double>(large ? kept : x));
+    const From rest = x & 0x7ff, sticky = (x ^ rest) | (rest ? 0x800 : 0);
+    return float_for_rounding(static_cast<double>(large ? sticky : x));
   }
 }
 

@@ -23,10 +23,10 @@ constexpr int BYTE_SHIFT[4] = {0, 8, 16, 24};
 
 namespace cynet {
 
-typedef void (*DrawKept)(const Philox&, int64_t, float, bool*, int64_t);
+typedef void (*DrawMask)(const Philox&, int64_t, float, bool*, int64_t);
 
-inline DrawKept draw_kept_at(int level) {
-  static const DrawKept loops[] = CYNET_AT_LEVELS(draw_kept);
+inline DrawMask draw_mask_at(int level) {
+  static const DrawMask loops[] = CYNET_AT_LEVELS(draw_mask);
   return loops[level];
 }
 
@@ -38,7 +38,7 @@ inline T dropout_scale(double p) {
 inline void dropout_mask(int level, uint64_t seed, uint64_t stream, double p, bool* keep, int64_t n,
                          int threads) {
   const Philox key(seed, stream);
-  const DrawKept draw = draw_kept_at(level);
+  const DrawMask draw = draw_mask_at(level);
   by_chunks(threads, n, [=](int64_t first, int64_t count) {
     draw(key, first / 4, static_cast<float>(p), keep + first, count);
   });
@@ -48,7 +48,7 @@ inline void dropout_mask(int level, uint64_t seed, uint64_t stream, double p, bo
 template <typename T>
 void dropout_apply(int level, const T* x, const bool* keep, double p, T* y, int64_t n, bool add,
                    int threads) {
-  static decltype(&baseline::apply_kept<T>) const loops[] = CYNET_AT_LEVELS(apply_kept<T>);
+  static decltype(&baseline::apply_mask<T>) const loops[] = CYNET_AT_LEVELS(apply_mask<T>);
   const auto apply = loops[level];
   parallel_for(threads, n, [=](int64_t begin, int64_t end) {
     apply(x + begin, keep + begin, dropout_scale<T>(p), y + begin, end - begin, add);
@@ -60,7 +60,7 @@ template <typename T>
 void dropout_forward(int level, uint64_t seed, uint64_t stream, double p, bool* keep, const T* x,
                      T* y, int64_t n, bool add, int threads) {
   const Philox key(seed, stream);
-  const DrawKept draw = draw_kept_at(level);
+  const DrawMask draw = draw_mask_at(level);
   by_chunks(threads, n, [=](int64_t first, int64_t count) {
     draw(key, first / 4, static_cast<float>(p), keep + first, count);
     dropout_apply(level, x + first, keep + first, p, y + first, count, add, 1);
@@ -71,10 +71,10 @@ void dropout_forward(int level, uint64_t seed, uint64_t stream, double p, bool* 
 template <typename T>
 void dropout_factors(int level, uint64_t seed, uint64_t stream, int64_t begin, double p, T* factor,
                      T* x, int64_t n, int threads) {
-  static decltype(&baseline::scale_kept<T>) const loops[] = CYNET_AT_LEVELS(scale_kept<T>);
+  static decltype(&baseline::scale_by_mask<T>) const loops[] = CYNET_AT_LEVELS(scale_by_mask<T>);
   const auto scale = loops[level];
   const Philox key(seed, stream);
-  const DrawKept draw = draw_kept_at(level);
+  const DrawMask draw = draw_mask_at(level);
   by_chunks(threads, n, [=](int64_t first, int64_t count) {
     bool keep[CHUNK];
     draw(key, begin + first / 4, static_cast<float>(p), keep, count);

@@ -48,7 +48,7 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
         FUSED_BYTES      # bytes of all registers together
 
 # Makes of a chain's loops, operands, rows, columns and element what runs: lines of arithmetic that
-# follow one another become one loop, so `loops` changes. `steps` has room for three a loop, or is
+# follow one another become one loop, so `loops` changes. `steps` holds up to three a loop, or is
 # NULL: each line stays a loop. `registers`: how many there are.
 cdef int finish_chain(FusedLoops* chain, FusedLoop* loops, FusedStep* steps,
                       int registers) noexcept nogil

@@ -164,7 +164,7 @@ struct Grid {
   int64_t parts() const { return rows * columns; }
 };
 
-// Places in which a narrow product (b read in place) is considered. AMONG: as one of `product`'s
+// Uses of a narrow product (b read in place). AMONG: as one of `product`'s
 // algorithms, which all add in the same order. ALONE: by itself.
 enum FewOf { AMONG, ALONE };
 

@@ -161,12 +161,12 @@ def _product_arrays(a, b, c, bint a_transposed=False, bint b_transposed=False, b
     cdef size_t psums = 0 if sums is None else sums.ctypes.data
     p.mask, p.sums, p.add_sums = <float*>pmask, <float*>psums, add_sums
     buffer, start = _scratch(size)
-    cdef size_t space = buffer.ctypes.data + start, pkept
+    cdef size_t space = buffer.ctypes.data + start, ppacked
     if packed:
-        kept, first = _scratch(4 * cpp_packed_size(p.n, p.k))
-        pkept = kept.ctypes.data + first
-        cpp_pack(p.b, p.b_row, b_transposed, p.k, p.n, <float*>pkept, threads)
-        p.packed = <float*>pkept
+        packed_buffer, first = _scratch(4 * cpp_packed_size(p.n, p.k))
+        ppacked = packed_buffer.ctypes.data + first
+        cpp_pack(p.b, p.b_row, b_transposed, p.k, p.n, <float*>ppacked, threads)
+        p.packed = <float*>ppacked
         p.b = NULL
     with nogil:
         cpp_product(at, taken, p, threads, <char*>space)

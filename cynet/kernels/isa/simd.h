@@ -175,9 +175,9 @@ CYNET_XINLINE double fold_wide(Vec v) {
 
 // v with `other` in the lanes from n on
 CYNET_XINLINE Vec first_of(Vec v, int64_t n, float other) {
-  static const int32_t places[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  static const int32_t lane_numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   IVec lane;
-  std::memcpy(&lane, places, sizeof lane);
+  std::memcpy(&lane, lane_numbers, sizeof lane);
   return lane < static_cast<int32_t>(n) ? v : Vec{} + other;
 }
 #endif

@@ -137,11 +137,11 @@ static void loss_rows(const SoftmaxLoss& p, const T* y, const T* label, T* dx, T
                       int64_t rows) {
   const Targets<T> t(p);
   T values[LOSS_WIDTH];
-  int64_t places[LOSS_WIDTH];
+  int64_t offsets[LOSS_WIDTH];
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t marked = class_of(label[row]);
-    places[row] = 0 <= marked && marked < p.n ? row * p.n + marked : -1;
-    if (places[row] >= 0) values[row] = scale * (y[places[row]] - t.hit);
+    offsets[row] = 0 <= marked && marked < p.n ? row * p.n + marked : -1;
+    if (offsets[row] >= 0) values[row] = scale * (y[offsets[row]] - t.hit);
   }
   const T miss = t.miss;
   if (dx == y) {  // compilers see that no element is read after another one is written
@@ -150,7 +150,7 @@ static void loss_rows(const SoftmaxLoss& p, const T* y, const T* label, T* dx, T
     for (int64_t i = 0; i < rows * p.n; ++i) dx[i] = scale * (y[i] - miss);
   }
   for (int64_t row = 0; row < rows; ++row) {
-    if (places[row] >= 0) dx[places[row]] = values[row];
+    if (offsets[row] >= 0) dx[offsets[row]] = values[row];
     if (p.use_ignore && class_of(label[row]) == p.ignore_label)
       memset(dx + row * p.n, 0, p.n * sizeof(T));
   }

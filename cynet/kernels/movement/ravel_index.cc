@@ -1,4 +1,4 @@
-// Places in an array as one number and as one number an axis.
+// Flat indices, and indices along each axis.
 #include "common/by_dtype.h"
 #include "kernel.h"
 
@@ -6,16 +6,16 @@ namespace cynet {
 #define AXES(field) field(int, ndim) field(Int64s<8>, shape)
 CYNET_PARAMS(Axes, AXES)
 #define REQUESTED_AXES(field) \
-  field(int, ndim) field(Int64s<8>, shape) field(int, n_asked) field(Int64s<64>, asked)
+  field(int, ndim) field(Int64s<8>, shape) field(int, n_requested) field(Int64s<64>, requested)
 CYNET_PARAMS(RequestedAxes, REQUESTED_AXES)
 
 template <typename T>
-static void put_place(T* to, int64_t place, bool add) {
-  if (add) add_element(to, convert_one<T>(place));
-  else *to = convert_one<T>(place);
+static void put_index(T* to, int64_t index, bool add) {
+  if (add) add_element(to, convert_one<T>(index));
+  else *to = convert_one<T>(index);
 }
 
-// out[j] (+)= the row-major place of column j of index (ndim, n); the first length does not matter
+// out[j] (+)= the flat index of column j of index (ndim, n); the first length does not matter
 template <typename T>
 static void ravel_index(const Args& args) {
   const Axes axes = args.as<Axes>();
@@ -29,7 +29,7 @@ static void ravel_index(const Args& args) {
       for (int i = 0; i < axes.ndim; ++i)
         at = at * static_cast<uint64_t>(axes.shape[i]) +
              static_cast<uint64_t>(convert_one<int64_t>(index[i * n + j]));
-      put_place(out + j, static_cast<int64_t>(at), add);
+      put_index(out + j, static_cast<int64_t>(at), add);
     }
   });
 }
@@ -60,28 +60,27 @@ static void unravel_index(const Args& args) {
     for (int64_t j = begin; j < end; ++j) {
       int64_t at = convert_one<int64_t>(index[j]);
       for (int i = axes.ndim - 1; i > 0; --i) {
-        const int64_t place = divide(at, axes.shape[i]);
-        put_place(out + i * n + j, place, add);
+        put_index(out + i * n + j, divide(at, axes.shape[i]), add);
       }
-      if (axes.ndim) put_place(out + j, at, add);
+      if (axes.ndim) put_index(out + j, at, add);
     }
   });
 }
 
-// out (elements, n_asked) (+)= the position of each element along the requested axes
+// out (elements, n_requested) (+)= the position of each element along the requested axes
 template <typename T>
 static void index_array(const Args& args) {
   const RequestedAxes& axes = args.as<RequestedAxes>();
   T* out = args.output<T>(0);
   const bool add = args.add[0];
-  const int n_asked = axes.n_asked, last = axes.ndim - 1;
+  const int n_requested = axes.n_requested, last = axes.ndim - 1;
   parallel_for(args.threads, args.in[0]->size, [=, &axes](int64_t begin, int64_t end) {
-    int64_t place[8] = {}, at = begin;
-    for (int i = last; i >= 0; --i) place[i] = divide(at, axes.shape[i]);
+    int64_t position[8] = {}, at = begin;
+    for (int i = last; i >= 0; --i) position[i] = divide(at, axes.shape[i]);
     for (int64_t j = begin; j < end; ++j) {
-      T* to = out + j * n_asked;
-      for (int k = 0; k < n_asked; ++k) to[k] = (add ? to[k] : 0) + place[axes.asked[k]];
-      for (int i = last; i >= 0 && ++place[i] == axes.shape[i]; --i) place[i] = 0;
+      T* to = out + j * n_requested;
+      for (int k = 0; k < n_requested; ++k) to[k] = (add ? to[k] : 0) + position[axes.requested[k]];
+      for (int i = last; i >= 0 && ++position[i] == axes.shape[i]; --i) position[i] = 0;
     }
   });
 }

@@ -1,4 +1,4 @@
-// Indices of any dtype that are known to be places of an axis.
+// Indices of any dtype that are known to be within an axis.
 #ifndef CYNET_READ_WITHIN_H
 #define CYNET_READ_WITHIN_H
 

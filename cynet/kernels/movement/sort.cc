@@ -171,7 +171,7 @@ struct PutPositions {
   }
 };
 
-// element(r) for the places of all that is ordered in (outer, n, inner).
+// element(r) for the offsets of all that is ordered in (outer, n, inner).
 template <class Body>
 static void for_ordered(const Args& args, const int64_t* order, const Body& element) {
   const Order p = args.as<Order>();
@@ -252,7 +252,7 @@ CYNET_NOINLINE void order_row(const T* row, int64_t step, int64_t n, int64_t k, 
   for (int64_t i = 0; i < k; ++i) order[i * step] = static_cast<int64_t>(pairs[i] & 0xffffffffu);
 }
 
-// The first k <= MAX_FEW of many elements. They are kept sorted; parts without a key smaller than
+// The first k <= MAX_FEW of many elements. They stay sorted; parts without a key smaller than
 // the last of them are skipped.
 template <typename T>
 CYNET_NOINLINE void order_few(const T* row, int64_t step, int64_t n, int64_t k, bool ascending,
@@ -310,7 +310,7 @@ const int64_t* ordered(const Args& args) {
   return order;
 }
 
-// The values of each row and nothing else; false where some have to be told by their positions.
+// The values of each row and nothing else; false where positions are needed to tell some apart.
 template <typename T>
 CYNET_NOINLINE bool sort_values(const Args& args) {
   const Order p = args.as<Order>();

@@ -2,11 +2,11 @@
 #include "kernel.h"
 
 namespace cynet {
-// Images (planes, size), columns (planes, taps, places): `taps` numbers of a window, `places` where
-// windows lie. Fewer than three axes: the first ones have size 1.
-#define WINDOWS(field)                                                                            \
-  field(int64_t, planes) field(Int64s<3>, size) field(Int64s<3>, places) field(Int64s<3>, kernel) \
-      field(Int64s<3>, stride) field(Int64s<3>, pad) field(Int64s<3>, dilate)
+// Images (planes, size), columns (planes, taps, out_size): `taps` numbers of a window, `out_size`
+// windows along each axis. Fewer than three axes: the first ones have size 1.
+#define WINDOWS(field)                                                            \
+  field(int64_t, planes) field(Int64s<3>, size) field(Int64s<3>, out_size) field( \
+      Int64s<3>, kernel) field(Int64s<3>, stride) field(Int64s<3>, pad) field(Int64s<3>, dilate)
 CYNET_PARAMS(Windows, WINDOWS)
 
 static int64_t elements(const Int64s<3>& size) { return size[0] * size[1] * size[2]; }
@@ -30,7 +30,7 @@ static void windows_to_columns(const Args& args) {
   const T* images = args.input<T>(0);
   T* columns = args.output<T>(0);
   const bool add = args.add[0];
-  const int64_t taps = taps_of(w), n = elements(w.places);
+  const int64_t taps = taps_of(w), n = elements(w.out_size);
   parallel_for(args.threads, w.planes * taps, [=, &w](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const T* image = images + row / taps * elements(w.size);
@@ -39,25 +39,25 @@ static void windows_to_columns(const Args& args) {
                         row % taps / w.kernel[2] % w.kernel[1], row % taps % w.kernel[2]};
       int64_t start[3];
       for (int i = 0; i < 3; ++i) start[i] = tap[i] * w.dilate[i] - w.pad[i];
-      for (int64_t a = 0; a < w.places[0]; ++a) {
+      for (int64_t a = 0; a < w.out_size[0]; ++a) {
         const int64_t x = start[0] + a * w.stride[0];
-        for (int64_t b = 0; b < w.places[1]; ++b) {
+        for (int64_t b = 0; b < w.out_size[1]; ++b) {
           const int64_t y = start[1] + b * w.stride[1];
           const bool there = x >= 0 && x < w.size[0] && y >= 0 && y < w.size[1];
           const T* line = image + (x * w.size[1] + y) * w.size[2];
-          put_line(line, to, w.places[2], start[2], w.stride[2], there ? w.size[2] : 0, add);
-          to += w.places[2];
+          put_line(line, to, w.out_size[2], start[2], w.stride[2], there ? w.size[2] : 0, add);
+          to += w.out_size[2];
         }
       }
     }
   });
 }
 
-// The window, along one axis, that has element `place` at its position k; -1 if there is none.
-static int64_t window_at(const Windows& w, int axis, int64_t place, int64_t k) {
-  const int64_t begins = place + w.pad[axis] - k * w.dilate[axis];
+// The window, along one axis, that has element `at` at its position k; -1 if there is none.
+static int64_t window_at(const Windows& w, int axis, int64_t at, int64_t k) {
+  const int64_t begins = at + w.pad[axis] - k * w.dilate[axis];
   const int64_t number = begins / w.stride[axis];
-  const bool there = begins >= 0 && begins % w.stride[axis] == 0 && number < w.places[axis];
+  const bool there = begins >= 0 && begins % w.stride[axis] == 0 && number < w.out_size[axis];
   return there ? number : -1;
 }
 
@@ -69,7 +69,7 @@ static void add_windows(const Windows& w, int64_t k, const T* from, int64_t firs
   const int64_t start = k * w.dilate[2] - w.pad[2], step = w.stride[2];
   const int64_t low = first > start ? (first - start + step - 1) / step : 0;
   int64_t high = last > start ? (last - start + step - 1) / step : 0;
-  high = high < w.places[2] ? high : w.places[2];
+  high = high < w.out_size[2] ? high : w.out_size[2];
   double* to = sums + (start - first);
   if (step == 1)
     for (int64_t c = low; c < high; ++c) to[c] += static_cast<double>(from[c]);
@@ -85,7 +85,7 @@ static void columns_to_windows(const Args& args) {
   T* images = args.output<T>(0);
   const bool add = args.add[0];
   enum { PART = 512 };
-  const int64_t taps = taps_of(w), n = elements(w.places);
+  const int64_t taps = taps_of(w), n = elements(w.out_size);
   parallel_for(args.threads, w.planes * w.size[0], [=, &w](int64_t begin, int64_t end) {
     double sums[PART];
     for (int64_t line = begin * w.size[1]; line < end * w.size[1]; ++line) {
@@ -104,7 +104,7 @@ static void columns_to_windows(const Args& args) {
               tap += w.kernel[2];
               continue;
             }
-            const int64_t row = (a * w.places[1] + b) * w.places[2];
+            const int64_t row = (a * w.out_size[1] + b) * w.out_size[2];
             for (int64_t k = 0; k < w.kernel[2]; ++k, ++tap)
               add_windows(w, k, from + tap * n + row, first, last, sums);
           }

@@ -36,7 +36,7 @@ struct NormGradient {
 };
 
 constexpr int64_t kRowsABlock = 64;   // summed in float
-constexpr int64_t kReadAtOnce = 4;    // places of a part: prefetchers ask for more of memory
+constexpr int64_t kReadAtOnce = 4;    // positions of a part: prefetchers read ahead more
 constexpr int64_t kPage = 1024;       // floats of a page of memory
 constexpr int64_t kMapped = 1024;     // floats of an array that are written together
 

@@ -81,7 +81,7 @@ static bool pools_by_rows(const PoolShape& s) {
   return folds_rows(s) || (s.type != POOL_LP && pools_whole(s));
 }
 
-// Whether rows do it backward: places in a plane go into 32 bits, too.
+// Whether rows do it backward: indices in a plane go into 32 bits, too.
 static bool spreads_by_rows(const PoolShape& s) {
   return folds_rows(s) && s.in_size[0] * s.in_size[1] * s.in_size[2] < (int64_t{1} << 30);
 }

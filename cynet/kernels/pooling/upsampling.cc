@@ -116,7 +116,7 @@ void upsampling(const Args& args) {
   }
 }
 
-// Gradients that nobody asks for have no array, and no shape: the channels are parameters.
+// Gradients that nobody requests have no array, and no shape: the channels are parameters.
 template <typename T>
 void upsampling_grad(const Args& args) {
   const Enlarged& p = args.as<Enlarged>();

@@ -11,7 +11,7 @@
 
 namespace cynet {
 
-#define ENTROPY(field) field(int64_t, bins) field(int64_t, kept)
+#define ENTROPY(field) field(int64_t, bins) field(int64_t, quantized_bins)
 CYNET_PARAMS(Entropy, ENTROPY)
 
 // Moves a little from nonempty bins to empty ones; false if all are empty.
@@ -37,13 +37,13 @@ inline double divergence(const std::vector<double>& p, const std::vector<double>
 
 // The divergence if the middle 2 * half + 1 bins are used, and values beyond go into the outermost
 // of them.
-inline double cut_off(const float* hist, int64_t bins, int64_t kept, int64_t half) {
-  const int64_t first = bins / 2 - half, n = 2 * half + 1, each = n / kept;
+inline double cut_off(const float* hist, int64_t bins, int64_t quantized_bins, int64_t half) {
+  const int64_t first = bins / 2 - half, n = 2 * half + 1, each = n / quantized_bins;
   std::vector<double> p(hist + first, hist + first + n), q(n, 0.0);
   for (int64_t i = 0; i < first; ++i) p[0] += hist[i];
   for (int64_t i = first + n; i < bins; ++i) p[n - 1] += hist[i];
-  for (int64_t j = 0; j < kept; ++j) {
-    const int64_t begin = j * each, end = j + 1 < kept ? begin + each : n;
+  for (int64_t j = 0; j < quantized_bins; ++j) {
+    const int64_t begin = j * each, end = j + 1 < quantized_bins ? begin + each : n;
     double sum = 0;
     int64_t full = 0;
     for (int64_t i = begin; i < end; ++i) {
@@ -66,10 +66,11 @@ void calibrate_entropy(const Args& args) {
     if (i < p.bins && std::isnan(hist[i])) return fail_at(args, 0, i, hist[i]);
     if (std::isnan(edges[i])) return fail_at(args, 1, i, edges[i]);
   }
-  const int64_t least = p.kept / 2, maximum = p.bins / 2;
+  const int64_t least = p.quantized_bins / 2, maximum = p.bins / 2;
   std::vector<double> found(maximum - least + 1);
   parallel_for(args.threads, found.size(), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) found[i] = cut_off(hist, p.bins, p.kept, least + i);
+    for (int64_t i = begin; i < end; ++i)
+      found[i] = cut_off(hist, p.bins, p.quantized_bins, least + i);
   });
   const int64_t best = std::min_element(found.begin(), found.end()) - found.begin();
   const int64_t half = least + best;

@@ -22,7 +22,7 @@ CYNET_XINLINE void store_rounded(const float* v, T* out, int n) {
   for (int i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<int32_t>(v[i] + shift - shift));
 }
 
-// n <= SHORTS sums of filters from f on, to the places of out from `at` on.
+// n <= SHORTS sums of filters from f on, to out from `at` on.
 CYNET_XINLINE void finish_some(const int32_t* sums, int n, const Int8Epilogue& e, int64_t f,
                                int64_t at, void* out) {
   if (e.scale == nullptr) {

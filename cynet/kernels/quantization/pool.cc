@@ -63,14 +63,14 @@ void quantized_pool(const Args& args) {
   const T* x = args.input<T>(0);
   T* y = args.output<T>(0);
   const int64_t points = p.in_size[0] * p.in_size[1] * p.in_size[2];
-  const int64_t places = p.out_size[0] * p.out_size[1] * p.out_size[2];
+  const int64_t out_pixels = p.out_size[0] * p.out_size[1] * p.out_size[2];
   // planes of one channel each, or images with all channels of a pixel together
   const int64_t planes = p.last ? p.batch : p.batch * p.channels, wide = p.last ? p.channels : 1;
-  parallel_for(args.threads, planes * places, [&](int64_t begin, int64_t end) {
+  parallel_for(args.threads, planes * out_pixels, [&](int64_t begin, int64_t end) {
     int32_t sums[TOGETHER];
     for (int64_t i = begin; i < end; ++i) {
-      int64_t at = i % places;
-      const T* plane = x + i / places * points * wide;
+      int64_t at = i % out_pixels;
+      const T* plane = x + i / out_pixels * points * wide;
       const PoolSpan w(p, 2, at % p.out_size[2]);
       at /= p.out_size[2];
       const PoolSpan h(p, 1, at % p.out_size[1]), d(p, 0, at / p.out_size[1]);

@@ -29,14 +29,14 @@ CYNET_XINLINE bool arg_better(V x, V best) {
 
 // Searches m <= ARG_COLUMNS adjacent columns, over n < 2**32 rows that are `step` apart.
 template <typename T, bool greatest>
-void arg_columns(const T* x, int64_t n, int64_t step, int64_t m, int64_t* places) {
+void arg_columns(const T* x, int64_t n, int64_t step, int64_t m, int64_t* indices) {
   typedef value_of<T> V;
   typedef typename std::conditional<sizeof(T) == 8, int64_t, uint32_t>::type I;
   V best[ARG_COLUMNS];
-  I place[ARG_COLUMNS];
+  I index[ARG_COLUMNS];
   for (int64_t c = 0; c < m; ++c) {
     best[c] = x[c];
-    place[c] = 0;
+    index[c] = 0;
   }
   for (int64_t r = 1; r < n; ++r) {
     const T* row = x + r * step;
@@ -46,10 +46,10 @@ void arg_columns(const T* x, int64_t n, int64_t step, int64_t m, int64_t* places
       const V value = row[c];
       const bool better = arg_better<greatest>(value, best[c]);
       best[c] = better ? value : best[c];
-      place[c] = better ? here : place[c];
+      index[c] = better ? here : index[c];
     }
   }
-  for (int64_t c = 0; c < m; ++c) places[c] = place[c];
+  for (int64_t c = 0; c < m; ++c) indices[c] = index[c];
 }
 
 // Searches n contiguous elements.
@@ -76,9 +76,9 @@ int64_t arg_row(const T* x, int64_t n) {
   return best;
 }
 
-// The places of mx.nd, which are of the data's dtype where that holds them: WIDE of places.py.
+// The dtype of indices in mx.nd: that of the data where it holds them.
 template <typename T>
-using place_of = typename std::conditional<sizeof(T) < 4, float, T>::type;
+using index_type = typename std::conditional<sizeof(T) < 4, float, T>::type;
 
 template <typename T, bool greatest, typename O>
 void arg_extreme(const Args& args) {
@@ -99,24 +99,24 @@ void arg_extreme(const Args& args) {
   const int64_t width = share < 64 ? 64 : (share < maximum ? share : maximum);
   const int64_t strips = (p.inner + width - 1) / width;
   parallel_for(args.threads, p.outer * strips, [=](int64_t begin, int64_t end) {
-    int64_t place[ARG_COLUMNS];
+    int64_t index[ARG_COLUMNS];
     for (int64_t s = begin; s < end; ++s) {
       const int64_t o = s / strips, first = s % strips * width;
       const int64_t m = p.inner - first < width ? p.inner - first : width;
-      arg_columns<T, greatest>(x + o * p.n * p.inner + first, p.n, p.inner, m, place);
-      for (int64_t c = 0; c < m; ++c) ::cynet::store(out + o * p.inner + first + c, add, place[c]);
+      arg_columns<T, greatest>(x + o * p.n * p.inner + first, p.n, p.inner, m, index);
+      for (int64_t c = 0; c < m; ++c) ::cynet::store(out + o * p.inner + first + c, add, index[c]);
     }
   });
 }
 
 template <typename T>
 void argmax(const Args& args) {
-  arg_extreme<T, true, place_of<T> >(args);
+  arg_extreme<T, true, index_type<T> >(args);
 }
 
 template <typename T>
 void argmin(const Args& args) {
-  arg_extreme<T, false, place_of<T> >(args);
+  arg_extreme<T, false, index_type<T> >(args);
 }
 
 template <typename T>

@@ -3,20 +3,20 @@
 #include "kernel.h"
 
 namespace cynet {
-// An input whose axes are sorted: `kept` ones, which number the outputs, and `folded` ones. The
-// last kept axis and the last folded one run innermost; strides are in elements. `outputs` and
-// `each`: products of the lengths.
-#define MOMENT_AXES(field)                                                                      \
-  field(int, n_kept) field(int, n_folded) field(Int64s<8>, kept) field(Int64s<8>, kept_strides) \
-      field(Int64s<8>, folded) field(Int64s<8>, folded_strides) field(int64_t, outputs)         \
-          field(int64_t, each)
+// An input whose axes are sorted: `preserved` ones, which number the outputs, and `folded` ones.
+// The last preserved axis and the last folded one run innermost; strides are in elements. `outputs`
+// and `each`: products of the lengths.
+#define MOMENT_AXES(field)                                                 \
+  field(int, n_preserved) field(int, n_folded) field(Int64s<8>, preserved) \
+      field(Int64s<8>, preserved_strides) field(Int64s<8>, folded)         \
+          field(Int64s<8>, folded_strides) field(int64_t, outputs) field(int64_t, each)
 CYNET_PARAMS(MomentAxes, MOMENT_AXES)
 
 static inline int64_t place_of(const MomentAxes& a, int64_t output) {
   int64_t at = 0;
-  for (int i = a.n_kept - 1; i >= 0; --i) {
-    at += output % a.kept[i] * a.kept_strides[i];
-    output /= a.kept[i];
+  for (int i = a.n_preserved - 1; i >= 0; --i) {
+    at += output % a.preserved[i] * a.preserved_strides[i];
+    output /= a.preserved[i];
   }
   return at;
 }
@@ -63,9 +63,9 @@ static inline void moment_sums(const MomentAxes& axes, const T* x, int64_t count
 // work(place, first output, count) for each group of outputs
 template <typename Work>
 static inline void moment_groups(const MomentAxes& axes, int threads, Work work) {
-  const int last = axes.n_kept - 1;
-  const bool beside = axes.n_kept && axes.kept_strides[last] == 1;
-  const int64_t line = beside ? axes.kept[last] : 1, lines = axes.outputs / line;
+  const int last = axes.n_preserved - 1;
+  const bool beside = axes.n_preserved && axes.preserved_strides[last] == 1;
+  const int64_t line = beside ? axes.preserved[last] : 1, lines = axes.outputs / line;
   const int64_t groups = (line + MOMENT_LANES - 1) / MOMENT_LANES;
   parallel_for(threads, lines * groups, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

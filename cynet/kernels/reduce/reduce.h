@@ -1,5 +1,5 @@
 // Reductions over any set of axes. Sums and products of floats are carried in double, of integers
-// in 64 bits; the axes arrive collapsed and split into kept and reduced ones. The tables are
+// in 64 bits; the axes arrive collapsed and split into preserved and reduced ones. The tables are
 // reduce.cc's.
 #ifndef CYNET_REDUCE_H
 #define CYNET_REDUCE_H
@@ -143,14 +143,14 @@ inline void store(T* out, int add, V value) {
 
 enum { MAX_PARTS = 16, COLUMNS = 1024, PART_SIZE = 1 << 15, FEW_ROWS = 128 };
 
-// Rows side by side in memory, of so many bytes each, are asked for before they are needed: the
+// Rows side by side in memory, of so many bytes each, are prefetched before they are needed: the
 // hardware looks ahead too little for rows that end this soon.
-struct AskedRows {
+struct PrefetchedRows {
   enum { AHEAD = 8192, LINE = 64, LONG = 4096, CACHED = 1 << 25 };
-  int64_t bytes;  // bytes of a row; 0: rows are too small to ask for
-  AskedRows(int64_t row, int64_t rows)
+  int64_t bytes;  // bytes of a row; 0: rows are too small to prefetch
+  PrefetchedRows(int64_t row, int64_t rows)
       : bytes(row < 2 * LINE || row > LONG || row * rows < CACHED ? 0 : row) {}
-  CYNET_XINLINE void ask(const void* row) const {
+  CYNET_XINLINE void prefetch(const void* row) const {
 #if defined(__GNUC__)
     const char* from = static_cast<const char*>(row) + AHEAD;
     for (int64_t i = 0; i < bytes; i += LINE) __builtin_prefetch(from + i);
@@ -219,39 +219,39 @@ inline int64_t parts_of(int64_t results, int64_t rows, int64_t row) {
 template <typename T, class R, typename O>
 void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, O* out, int add,
                  double divisor) {
-  const int64_t parts = parts_of(s.kept_size, s.reduced_size, 1);
+  const int64_t parts = parts_of(s.preserved_size, s.reduced_size, 1);
   if (parts > 1) {
     typename R::acc found[MAX_PARTS * MAX_PARTS];
     const int64_t each = (s.reduced_size + parts - 1) / parts;
-    parallel_for(threads, s.kept_size * parts, [&](int64_t begin, int64_t end) {
+    parallel_for(threads, s.preserved_size * parts, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const T* from = x + offset_of(i / parts, s.n_kept, s.kept, s.kept_stride);
+        const T* from = x + offset_of(i / parts, s.n_preserved, s.preserved, s.preserved_stride);
         const int64_t start = i % parts * each, stop = std::min(start + each, s.reduced_size);
         found[i] = reduce_rows<T, R>(level, s, from, start, stop);
       }
     });
-    for (int64_t o = 0; o < s.kept_size; ++o) {
+    for (int64_t o = 0; o < s.preserved_size; ++o) {
       typename R::acc total = R::init();
       for (int64_t p = 0; p < parts; ++p) R::merge(total, found[o * parts + p]);
       store(out + o, add, R::finish(total, divisor));
     }
     return;
   }
-  if (s.n_kept == 1 && s.n_reduced == 1) {  // rows side by side
+  if (s.n_preserved == 1 && s.n_reduced == 1) {  // rows side by side
     const auto loop = row_loop<T, R>(level);
-    const int64_t n = s.reduced_size, stride = s.kept_stride[0];
-    const AskedRows rows(n * sizeof(T), s.kept_size);
-    parallel_for(threads, s.kept_size, [&](int64_t begin, int64_t end) {
+    const int64_t n = s.reduced_size, stride = s.preserved_stride[0];
+    const PrefetchedRows rows(n * sizeof(T), s.preserved_size);
+    parallel_for(threads, s.preserved_size, [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) {
-        rows.ask(x + o * stride);
+        rows.prefetch(x + o * stride);
         store(out + o, add, R::finish(loop(x + o * stride, n), divisor));
       }
     });
     return;
   }
-  parallel_for(threads, s.kept_size, [&](int64_t begin, int64_t end) {
+  parallel_for(threads, s.preserved_size, [&](int64_t begin, int64_t end) {
     for (int64_t o = begin; o < end; ++o) {
-      const T* from = x + offset_of(o, s.n_kept, s.kept, s.kept_stride);
+      const T* from = x + offset_of(o, s.n_preserved, s.preserved, s.preserved_stride);
       store(out + o, add, R::finish(reduce_rows<T, R>(level, s, from, 0, s.reduced_size), divisor));
     }
   });
@@ -262,15 +262,15 @@ void reduce_outer(int threads, int level, const ReduceSpace& s, const T* x, O* o
                   double divisor) {
   typedef typename R::acc acc;
   const auto loop = column_loop<T, R>(level);
-  const int last = s.n_kept - 1;
-  const int64_t width = s.kept[last], strips = (width + COLUMNS - 1) / COLUMNS;
-  const int64_t tasks = s.kept_size / width * strips;
+  const int last = s.n_preserved - 1;
+  const int64_t width = s.preserved[last], strips = (width + COLUMNS - 1) / COLUMNS;
+  const int64_t tasks = s.preserved_size / width * strips;
   const int64_t parts = parts_of(tasks, s.reduced_size, std::min<int64_t>(width, COLUMNS));
   const int64_t each = (s.reduced_size + parts - 1) / parts;
   const auto task = [&](int64_t t) {
     const int64_t row = t / strips, column = t % strips * COLUMNS;
     const int64_t n = width - column < COLUMNS ? width - column : static_cast<int64_t>(COLUMNS);
-    const T* from = x + offset_of(row, last, s.kept, s.kept_stride) + column;
+    const T* from = x + offset_of(row, last, s.preserved, s.preserved_stride) + column;
     acc total[COLUMNS];
     if (parts == 1) {
       loop(s, from, n, 0, s.reduced_size, total);
@@ -299,7 +299,7 @@ void reduce_loop(int threads, int level, const ReduceSpace& s, const void* x_, v
                  double divisor) {
   const T* x = static_cast<const T*>(x_);
   O* out = static_cast<O*>(out_);
-  if (s.last_is_kept) reduce_outer<T, R>(threads, level, s, x, out, add, divisor);
+  if (s.last_is_preserved) reduce_outer<T, R>(threads, level, s, x, out, add, divisor);
   else reduce_last<T, R>(threads, level, s, x, out, add, divisor);
 }
 

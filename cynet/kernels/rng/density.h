@@ -131,15 +131,15 @@ struct GeneralizedNegativeBinomialDensity {  // k = 1 / alpha, p = 1 / (1 + mu a
   double log(double x) const {
     if (x < 0) return nowhere().log;
     if (alpha == 0) return limit.log(x);
-    const double ways = log_gamma(x + k) - log_counted(x) - constant;
-    return ways + (x == 0 ? 0 : x * log_part) - (x + k) * log_wide;
+    const double log_coefficient = log_gamma(x + k) - log_counted(x) - constant;
+    return log_coefficient + (x == 0 ? 0 : x * log_part) - (x + k) * log_wide;
   }
   LogDensity at(double x) const {
     if (x < 0) return nowhere();
     if (alpha == 0) return {limit.log(x), 0, limit.at(x).da, ((x - mu) * (x - mu) - x) / 2};
-    const double dways = -k * k * (math::digamma(x + k) - digamma_k);
+    const double d_coefficient = -k * k * (math::digamma(x + k) - digamma_k);
     return {log(x), 0, (x == 0 ? 0 : x / mu) - (x + k) * alpha / wide,
-            dways + x / alpha + k * k * log_wide - (x + k) * mu / wide};
+            d_coefficient + x / alpha + k * k * log_wide - (x + k) * mu / wide};
   }
 };
 

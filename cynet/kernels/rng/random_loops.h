@@ -226,9 +226,9 @@ inline void store(T* out, const Source* values, int64_t n, bool add) {
 // of the arithmetic: float for narrow floats and float32.
 template <typename T, typename C>
 void fill_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, T* out, bool add) {
-  C kept[CHUNK];
+  C buffer[CHUNK];
   const bool direct = std::is_same<T, C>::value && !add;
-  C* values = direct ? reinterpret_cast<C*>(out) : kept;
+  C* values = direct ? reinterpret_cast<C*>(out) : buffer;
   const bool standard = d.distribution <= kExponential;
   if (d.distribution == kUniform) standard_uniform(key, first, n, values);
   if (d.distribution == kNormal) standard_normal(key, first, n, values);

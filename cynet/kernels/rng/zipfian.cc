@@ -14,9 +14,9 @@ namespace {
 int64_t draw_row(uint64_t seed, uint64_t stream, int64_t row, int64_t range, int64_t count,
                  int64_t* out, int64_t* table, int bits) {
   const Philox generator(seed, stream);
-  const int64_t places = int64_t(1) << bits;
+  const int64_t slots = int64_t(1) << bits;
   const double width = std::log(static_cast<double>(range) + 1);
-  std::fill(table, table + places, int64_t(-1));
+  std::fill(table, table + slots, int64_t(-1));
   uint64_t block = static_cast<uint64_t>(row) << 40;
   uint32_t words[4];
   int64_t found = 0, tries = 0;
@@ -30,7 +30,7 @@ int64_t draw_row(uint64_t seed, uint64_t stream, int64_t row, int64_t range, int
     ++tries;
     int64_t at =
         static_cast<int64_t>((static_cast<uint64_t>(x) * 0x9E3779B97F4A7C15u) >> (64 - bits));
-    while (table[at] >= 0 && table[at] != x) at = (at + 1) & (places - 1);
+    while (table[at] >= 0 && table[at] != x) at = (at + 1) & (slots - 1);
     if (table[at] == x) continue;
     table[at] = x;
     out[found++] = x;

@@ -63,7 +63,7 @@ struct Recurrence {
   void* dgates_h;  // gradient of the recurrent products (GRU); other modes: dgates
   bool wants_dh;
 
-  // Places of step t, and of the state before it, in h and c.
+  // Addresses of step t, and of the state before it, in h and c.
   int64_t slot(int64_t t) const { return reverse ? t : t + 1; }
   int64_t before(int64_t t) const { return reverse ? t + 1 : t; }
   bool active(int64_t t, int64_t row) const { return !lengths || t < lengths[row]; }

@@ -14,7 +14,7 @@ struct Numbered {
   int64_t number, place;
 };
 
-// Numbers from 0 to `maximum` with their places, sorted; equal ones stay in order. A radix sort.
+// Numbers from 0 to `maximum` with their positions, sorted; equal ones stay in order. A radix sort.
 inline std::vector<Numbered> sorted_numbers(const int64_t* numbers, int64_t n, int64_t maximum) {
   std::vector<Numbered> from(n), to(n);
   for (int64_t k = 0; k < n; ++k) from[k] = {numbers[k], k};

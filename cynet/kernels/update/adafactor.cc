@@ -175,7 +175,7 @@ void adafactor(const Args& args) {
   for (int64_t tile = 0; tile < t.tiles(); ++tile)
     weight += squares[2 * tile], step += squares[2 * tile + 1];
   const double rate = adafactor_rate(p, weight, step, args.in[0]->size);
-  const T kept = T(1 - p.decay);
+  const T decay_factor = T(1 - p.decay);
   const bool add = args.add[0];
   parallel_for(args.threads, t.tiles(), [=](int64_t begin, int64_t end) {
     for (int64_t tile = begin; tile < end; ++tile) {
@@ -189,7 +189,7 @@ void adafactor(const Args& args) {
         CYNET_IVDEP
         for (int64_t i = 0; i < n; ++i) {
           const T d = within(rescale * static_cast<T>(g[at + i]), clip) * of_row * across[i];
-          const T next = static_cast<T>(w[at + i]) * kept - by * d;
+          const T next = static_cast<T>(w[at + i]) * decay_factor - by * d;
           y[at + i] = static_cast<W>(add ? static_cast<T>(y[at + i]) + next : next);
         }
       }
@@ -236,13 +236,13 @@ void adafactor_vector(const Args& args) {
   double weight = 0, step = 0;
   for (int64_t block = 0; block < blocks; ++block)
     weight += squares[2 * block], step += squares[2 * block + 1];
-  const T rate = T(adafactor_rate(p, weight, step, size)), kept = T(1 - p.decay);
+  const T rate = T(adafactor_rate(p, weight, step, size)), decay_factor = T(1 - p.decay);
   const bool add = args.add[0];
   parallel_for(args.threads, blocks, [=](int64_t begin, int64_t end) {
     const int64_t last = std::min(size, end * ADA_BLOCK);
     CYNET_IVDEP
     for (int64_t i = begin * ADA_BLOCK; i < last; ++i) {
-      const T next = static_cast<T>(w[i]) * kept - rate * moves[i];
+      const T next = static_cast<T>(w[i]) * decay_factor - rate * moves[i];
       y[i] = static_cast<W>(add ? static_cast<T>(y[i]) + next : next);
     }
   });

@@ -18,7 +18,7 @@ void group_adagrad(const Args& args) {
   typedef typename std::conditional<std::is_same<W, half>::value, float, W>::type T;
   const GroupAdaGrad& p = args.as<GroupAdaGrad>();
   const W *w = args.input<W>(0), *g = args.input<W>(1);
-  W *y = args.output<W>(0), *kept = static_cast<W*>(args.out[1]->data);
+  W *y = args.output<W>(0), *history = static_cast<W*>(args.out[1]->data);
   const T lr = T(p.lr), rescale = T(p.rescale_grad), epsilon = T(p.epsilon);
   const T clip = T(clip_limit(p.clip_gradient));
   const int64_t rows = args.in[0]->shape[0], length = args.in[0]->size / rows;
@@ -32,8 +32,8 @@ void group_adagrad(const Args& args) {
         const T d = within(rescale * static_cast<T>(g[i]), clip);
         sum += d * d;
       }
-      const T total = static_cast<T>(kept[row]) + sum / static_cast<T>(length);
-      kept[row] = static_cast<W>(total);
+      const T total = static_cast<T>(history[row]) + sum / static_cast<T>(length);
+      history[row] = static_cast<W>(total);
       const T rate = lr / std::sqrt(total + epsilon);
       for (int64_t i = first; i < first + length; ++i) {
         const T d = within(rescale * static_cast<T>(g[i]), clip);

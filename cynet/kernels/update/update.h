@@ -162,9 +162,9 @@ struct nag {  // the momentum takes the decay of the new weight
   template <typename T>
   static CYNET_XINLINE T step(const Rule<T>& p, T w, T g, T& mom, T&, T&) {
     const T momentum = p.a;
-    const T kept = momentum * mom, moved = p.lr * p.decayed(g, w);
-    const T next = w + momentum * (kept - moved) - moved;
-    mom = kept - p.lr * p.decayed(g, next);
+    const T decayed_mom = momentum * mom, moved = p.lr * p.decayed(g, w);
+    const T next = w + momentum * (decayed_mom - moved) - moved;
+    mom = decayed_mom - p.lr * p.decayed(g, next);
     return next;
   }
 };

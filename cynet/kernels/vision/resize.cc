@@ -16,21 +16,21 @@ struct ResizeShape {
       : planes(x->shape[0] * x->shape[1]),
         in_size{x->shape[2], x->shape[3]},
         out_size{y->shape[2], y->shape[3]} {}
-  // Bytes of workspace: for places along both axes, and for a row of each thread.
+  // Bytes of workspace: for sources along both axes, and for a row of each thread.
   int64_t row_bytes() const { return (in_size[1] * 8 + 63) / 64 * 64; }
-  int64_t places_bytes() const;
+  int64_t sources_bytes() const;
 };
 
 // The input of output i along an axis: [first, last) for a mean, or two neighbours (first, last)
 // and the weight of the second.
-struct ResizePlace {
+struct ResizeSource {
   int64_t first, last;
   double weight;
 };
 
-// The places of bilinear interpolation along one axis, computed in T.
+// The sources of bilinear interpolation along one axis, computed in T.
 template <typename T>
-void resize_places(int64_t in, int64_t out, bool align_corners, ResizePlace* places) {
+void bilinear_sources(int64_t in, int64_t out, bool align_corners, ResizeSource* sources) {
   const T scale = align_corners
                       ? (out > 1 ? static_cast<T>(in - 1) / static_cast<T>(out - 1) : T(0))
                       : static_cast<T>(in) / static_cast<T>(out);
@@ -39,24 +39,24 @@ void resize_places(int64_t in, int64_t out, bool align_corners, ResizePlace* pla
     if (at < T(0)) at = T(0);
     int64_t low = static_cast<int64_t>(at);
     if (low > in - 1) low = in - 1;
-    places[i] = {low, low < in - 1 ? low + 1 : low, static_cast<double>(at - static_cast<T>(low))};
+    sources[i] = {low, low < in - 1 ? low + 1 : low, static_cast<double>(at - static_cast<T>(low))};
   }
 }
 
-inline void mean_places(int64_t in, int64_t out, ResizePlace* places) {
-  for (int64_t i = 0; i < out; ++i) places[i] = {i * in / out, ((i + 1) * in + out - 1) / out, 0};
+inline void mean_sources(int64_t in, int64_t out, ResizeSource* sources) {
+  for (int64_t i = 0; i < out; ++i) sources[i] = {i * in / out, ((i + 1) * in + out - 1) / out, 0};
 }
 
-inline int64_t ResizeShape::places_bytes() const {
-  return ((out_size[0] + out_size[1]) * int64_t(sizeof(ResizePlace)) + 63) / 64 * 64;
+inline int64_t ResizeShape::sources_bytes() const {
+  return ((out_size[0] + out_size[1]) * int64_t(sizeof(ResizeSource)) + 63) / 64 * 64;
 }
 inline int64_t resize_space(const Args& args) {
   const ResizeShape s(args.in[0], args.out[0]);
-  return s.places_bytes() + args.threads * s.row_bytes();
+  return s.sources_bytes() + args.threads * s.row_bytes();
 }
 inline int64_t resize_grad_space(const Args& args) {
   const ResizeShape s(args.out[0], args.in[0]);
-  return s.places_bytes() + args.threads * s.row_bytes();
+  return s.sources_bytes() + args.threads * s.row_bytes();
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ CYNET_SPACE_KERNEL(adaptive_avg_pool_grad, NoParams, 4, resize_grad_space, CYNET
 namespace {
 
 template <typename T>
-void resize_plane(const ResizeShape& s, const ResizePlace* rows, const ResizePlace* columns,
+void resize_plane(const ResizeShape& s, const ResizeSource* rows, const ResizeSource* columns,
                   const T* x, T* y, bool add, void* space) {
   T* line = static_cast<T*>(space);  // two rows of x, mixed
   for (int64_t i = 0; i < s.out_size[0]; ++i) {
@@ -90,8 +90,8 @@ void resize_plane(const ResizeShape& s, const ResizePlace* rows, const ResizePla
 }
 
 template <typename T>
-void resize_plane_backward(const ResizeShape& s, const ResizePlace* rows,
-                           const ResizePlace* columns, const T* dy, T* dx, bool add, void* space) {
+void resize_plane_backward(const ResizeShape& s, const ResizeSource* rows,
+                           const ResizeSource* columns, const T* dy, T* dx, bool add, void* space) {
   T* line = static_cast<T*>(space);
   if (!add) std::memset(dx, 0, static_cast<size_t>(s.in_size[0] * s.in_size[1]) * sizeof(T));
   for (int64_t i = 0; i < s.out_size[0]; ++i) {
@@ -112,7 +112,7 @@ void resize_plane_backward(const ResizeShape& s, const ResizePlace* rows,
 }
 
 template <typename T>
-void mean_plane(const ResizeShape& s, const ResizePlace* rows, const ResizePlace* columns,
+void mean_plane(const ResizeShape& s, const ResizeSource* rows, const ResizeSource* columns,
                 const T* x, T* y, bool add, void* space) {
   double* line = static_cast<double*>(space);  // sums of rows
   for (int64_t i = 0; i < s.out_size[0]; ++i) {
@@ -132,8 +132,8 @@ void mean_plane(const ResizeShape& s, const ResizePlace* rows, const ResizePlace
 }
 
 template <typename T>
-void mean_plane_backward(const ResizeShape& s, const ResizePlace* rows, const ResizePlace* columns,
-                         const T* dy, T* dx, bool add, void* space) {
+void mean_plane_backward(const ResizeShape& s, const ResizeSource* rows,
+                         const ResizeSource* columns, const T* dy, T* dx, bool add, void* space) {
   T* line = static_cast<T*>(space);
   if (!add) std::memset(dx, 0, static_cast<size_t>(s.in_size[0] * s.in_size[1]) * sizeof(T));
   for (int64_t i = 0; i < s.out_size[0]; ++i) {
@@ -151,17 +151,17 @@ void mean_plane_backward(const ResizeShape& s, const ResizePlace* rows, const Re
   }
 }
 
-// loop(..., from, to, add, row) for all planes; `places` fills those of an axis (in, out).
-template <typename T, class Places, class Loop>
-void resize_planes(const Args& args, const ResizeShape& s, Places places, Loop loop) {
-  ResizePlace* rows = static_cast<ResizePlace*>(args.space);
-  ResizePlace* columns = rows + s.out_size[0];
-  places(s.in_size[0], s.out_size[0], rows);
-  places(s.in_size[1], s.out_size[1], columns);
+// loop(..., from, to, add, row) for all planes; `fill` fills the sources of an axis (in, out).
+template <typename T, class FillSources, class Loop>
+void resize_planes(const Args& args, const ResizeShape& s, FillSources fill, Loop loop) {
+  ResizeSource* rows = static_cast<ResizeSource*>(args.space);
+  ResizeSource* columns = rows + s.out_size[0];
+  fill(s.in_size[0], s.out_size[0], rows);
+  fill(s.in_size[1], s.out_size[1], columns);
   const int64_t from = args.in[0]->size / s.planes, to = args.out[0]->size / s.planes;
   const int64_t parts = args.threads < s.planes ? args.threads : s.planes;
   for_parts(parts, [&](int64_t part) {
-    char* row = static_cast<char*>(args.space) + s.places_bytes() + part * s.row_bytes();
+    char* row = static_cast<char*>(args.space) + s.sources_bytes() + part * s.row_bytes();
     for (int64_t p = s.planes * part / parts; p < s.planes * (part + 1) / parts; ++p)
       loop(s, rows, columns, args.input<T>(0) + p * from, args.output<T>(0) + p * to, args.add[0],
            row);
@@ -171,10 +171,10 @@ void resize_planes(const Args& args, const ResizeShape& s, Places places, Loop l
 template <typename T, class Loop>
 void interpolate_planes(const Args& args, const ResizeShape& s, Loop loop) {
   const bool align_corners = args.as<Resize>().align_corners;
-  const auto places = [=](int64_t in, int64_t out, ResizePlace* to) {
-    resize_places<T>(in, out, align_corners, to);
+  const auto fill = [=](int64_t in, int64_t out, ResizeSource* to) {
+    bilinear_sources<T>(in, out, align_corners, to);
   };
-  resize_planes<T>(args, s, places, loop);
+  resize_planes<T>(args, s, fill, loop);
 }
 
 template <typename T>
@@ -187,11 +187,12 @@ void bilinear_resize_grad(const Args& args) {
 }
 template <typename T>
 void adaptive_avg_pool(const Args& args) {
-  resize_planes<T>(args, ResizeShape(args.in[0], args.out[0]), mean_places, mean_plane<T>);
+  resize_planes<T>(args, ResizeShape(args.in[0], args.out[0]), mean_sources, mean_plane<T>);
 }
 template <typename T>
 void adaptive_avg_pool_grad(const Args& args) {
-  resize_planes<T>(args, ResizeShape(args.out[0], args.in[0]), mean_places, mean_plane_backward<T>);
+  resize_planes<T>(args, ResizeShape(args.out[0], args.in[0]), mean_sources,
+                   mean_plane_backward<T>);
 }
 
 }  // namespace

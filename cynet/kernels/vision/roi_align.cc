@@ -48,8 +48,8 @@ struct RegionSpace {
   }
 
   RegionSpace(const RoiAlignShape& s, char* at) {
-    int64_t* places = reinterpret_cast<int64_t*>(at);
-    y.first = places, y.last = places + s.pooled[0];
+    int64_t* ranges = reinterpret_cast<int64_t*>(at);
+    y.first = ranges, y.last = ranges + s.pooled[0];
     x.first = y.last + s.pooled[0], x.last = x.first + s.pooled[1];
     y.weight = reinterpret_cast<T*>(x.last + s.pooled[1]);
     x.weight = y.weight + s.pooled[0] * s.height;

@@ -25,7 +25,7 @@ void roi_pool(const Args& args) {
   const RoiShape s(args.in[0], args.in[1], args.out[0], args.as<RoiPool>().spatial_scale);
   const T *data = args.input<T>(0), *rois = args.input<T>(1);
   T* out = args.output<T>(0);
-  int32_t* places = args.output<int32_t>(1);
+  int32_t* argmax = args.output<int32_t>(1);
   if (!check_rois<T>(args, args.in[1], s.scale, s.batch)) return;
   const T scale = static_cast<T>(s.scale);
   const int64_t plane = s.height * s.width, bins = s.pooled[0] * s.pooled[1];
@@ -55,19 +55,19 @@ void roi_pool(const Args& args) {
             }
           const int64_t k = (r * s.channels + c) * bins + bin;
           if (out) put(out + k, maximum, args.add[0]);
-          if (places) places[k] = static_cast<int32_t>(best) + (args.add[1] ? places[k] : 0);
+          if (argmax) argmax[k] = static_cast<int32_t>(best) + (args.add[1] ? argmax[k] : 0);
         }
       }
     });
   });
 }
 
-// reads d_output, data, rois, places
+// reads d_output, data, rois, argmax
 template <typename T>
 void roi_pool_grad(const Args& args) {
   const RoiShape s(args.in[1], args.in[2], args.in[0], args.as<RoiPool>().spatial_scale);
   const T *dy = args.input<T>(0), *rois = args.input<T>(2);
-  const int32_t* places = args.input<int32_t>(3);
+  const int32_t* argmax = args.input<int32_t>(3);
   T* dx = args.output<T>(0);
   const bool add = args.add[0];
   const int64_t plane = s.height * s.width, bins = s.pooled[0] * s.pooled[1];
@@ -78,7 +78,7 @@ void roi_pool_grad(const Args& args) {
                            if (image_of(rois + r * 5) != image) continue;
                            for (int64_t c = c0; c < c1; ++c) {
                              T* to = dx + (image * s.channels + c) * plane;
-                             const int32_t* place = places + (r * s.channels + c) * bins;
+                             const int32_t* place = argmax + (r * s.channels + c) * bins;
                              const T* g = dy + (r * s.channels + c) * bins;
                              for (int64_t k = 0; k < bins; ++k)
                                if (place[k] >= 0) to[place[k]] += g[k];

@@ -67,7 +67,7 @@ CYNET_NOINLINE void affine_grid_gradient(int threads, const int64_t* shape, cons
   });
 }
 
-// The places that a flow in pixels leads to; `backwards`, the gradient of the flow.
+// The positions that a flow in pixels leads to; `backwards`, the gradient of the flow.
 template <typename T>
 void follow_flow(const Args& args, bool backwards) {
   const int64_t height = args.in[0]->shape[2], width = args.in[0]->shape[3];

@@ -121,7 +121,7 @@ cdef inline int _kind_of(const TBlob* array, const TBlob* out, int64_t* columns)
     # How the array lies in the output's space, whose rows are of `columns` elements (0: any); -1
     # where it does not.
     cdef int64_t row
-    cdef int i, own, turns = 0
+    cdef int i, own, changes = 0
     cdef bint same, before = False, first = True
     if array.size == out.size:
         return WHOLE
@@ -132,10 +132,10 @@ cdef inline int _kind_of(const TBlob* array, const TBlob* out, int64_t* columns)
             continue
         own = i - (out.ndim - array.ndim)
         same = own >= 0 and array.shape[own] == out.shape[i]
-        turns += not first and same != before
+        changes += not first and same != before
         before, first = same, False
     row = array.size if before else out.size // array.size
-    if turns != 1 or row < LEAST_COLUMNS or columns[0] not in (0, row):
+    if changes != 1 or row < LEAST_COLUMNS or columns[0] not in (0, row):
         return -1
     columns[0] = row
     return LEADING if before else TRAILING

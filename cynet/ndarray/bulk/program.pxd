@@ -28,7 +28,7 @@ cdef struct Noted:
     bint fresh       # the array held nothing before
     bint counted     # a caller relies on one write of the array
     # these fields are set when the program is pushed
-    bint kept        # the array is seen outside of the program
+    bint in_memory        # the array is seen outside of the program, or found no register
     bint used
     bint written     # the array is written by the lines that are pushed together
     int place        # among the arrays of the function, or -1

@@ -64,7 +64,7 @@ cdef void _free(void* arg) noexcept nogil:
 
 
 # --- from lines to loops --------------------------------------------------------------------------
-cdef int _find_kept(Program* program, int begin, int end, bint together) noexcept:
+cdef int _find_live(Program* program, int begin, int end, bint together) noexcept:
     # Find the arrays that are seen outside, and the lines needed for them: the other lines get no
     # reads.
     cdef Noted* each
@@ -73,11 +73,11 @@ cdef int _find_kept(Program* program, int begin, int end, bint together) noexcep
     for i in range(program.n_arrays):
         each = &program.arrays[i]
         each.used, each.written, each.place, each.last, each.cell = False, False, -1, -1, -1
-        each.kept = not (together and each.fresh and each.chunk.references.load() == 1)
+        each.in_memory = not (together and each.fresh and each.chunk.references.load() == 1)
     for k in range(end - 1, begin - 1, -1):
         line = &program.lines[k]
         each = &program.arrays[line.target]
-        if not each.kept and each.last < 0:
+        if not each.in_memory and each.last < 0:
             line.reads = 0
             continue
         n += 1
@@ -106,7 +106,7 @@ cdef int _give_registers(Program* program, int begin, int end) noexcept:
                 if each.cell >= 0 and each.last == k and line.operand[i] != line.target:
                     taken[each.cell] = False
         each = &program.arrays[line.target]
-        if each.kept or each.cell >= 0:
+        if each.in_memory or each.cell >= 0:
             continue
         for r in range(FUSED_REGISTERS):
             if not taken[r]:
@@ -114,7 +114,7 @@ cdef int _give_registers(Program* program, int begin, int end) noexcept:
                 most = max(most, r + 1)
                 break
         else:
-            each.kept = True
+            each.in_memory = True
     return most
 
 
@@ -146,7 +146,7 @@ cdef int _set_operand(FusedOperand* operand, Noted* each, int64_t columns, int e
 cdef Task* _make(Program* program, int begin, int end, bint together) except? NULL:
     # The function of some lines; NULL where nobody sees what they compute.
     cdef int element = <int>dtype_size(program.dtype)
-    cdef int n = _find_kept(program, begin, end, together), steps = 0, most, i, k, j
+    cdef int n = _find_live(program, begin, end, together), steps = 0, most, i, k, j
     cdef Task* task
     cdef FusedLoop* loop
     cdef FusedOperand* operand

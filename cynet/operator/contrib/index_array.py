@@ -55,4 +55,4 @@ class IndexArrayProperty(KernelProperty, operator="_contrib_index_array"):
         shape, asked = in_shapes[0], self.counted_axes(len(in_shapes[0]))
         if len(asked) > 64:
             raise ArgumentError(f"operator {self.op_name}: at most 64 axes, got {len(asked)}")
-        return {"ndim": len(shape), "shape": shape, "n_asked": len(asked), "asked": asked}
+        return {"ndim": len(shape), "shape": shape, "n_requested": len(asked), "requested": asked}

@@ -43,8 +43,15 @@ class Space(ctypes.Structure):
 class Axes(ctypes.Structure):
     """Kept and reduced axes of an array (reduce.cu)."""
 
-    _fields_ = [("kept_size", LONG), ("reduced_size", LONG), ("n_kept", INT), ("n_reduced", INT)]
-    _fields_ += [(n, LONG * 8) for n in ("kept", "kept_stride", "reduced", "reduced_stride")]
+    _fields_ = [
+        ("preserved_size", LONG),
+        ("reduced_size", LONG),
+        ("n_preserved", INT),
+        ("n_reduced", INT),
+    ]
+    _fields_ += [
+        (n, LONG * 8) for n in ("preserved", "preserved_stride", "reduced", "reduced_stride")
+    ]
 
 
 class Layout(ctypes.Structure):

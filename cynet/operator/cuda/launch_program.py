@@ -85,8 +85,8 @@ def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
     """Launches of ``target (+)= the reduction of source`` over the Axes `walk`, with the reducer
     and C type of reduce.cu: a block for each output, a thread where neighbours are kept or little
     is reduced; in parts where few outputs are made of much."""
-    count, reduced = walk.kept_size, walk.reduced_size
-    last = walk.kept_stride[walk.n_kept - 1] if walk.n_kept else 0
+    count, reduced = walk.preserved_size, walk.reduced_size
+    last = walk.preserved_stride[walk.n_preserved - 1] if walk.n_preserved else 0
     columns = (last == 1 and count >= 32) or reduced <= 16
     threads = count if columns else count * 256
     parts = max(

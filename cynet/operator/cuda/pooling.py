@@ -80,7 +80,7 @@ def pooling(prop, in_shapes, in_types, device):
             )
         positions = backward.workspace(n, "int")
         backward += launch_each(
-            n, "pooling", f"pool_places<{kind}>", IN[0], positions, window, to=(0, 1)
+            n, "pooling", f"pool_argmax<{kind}>", IN[0], positions, window, to=(0, 1)
         )
     arrays = OUT_GRAD[0], IN[0], OUT[0], positions, IN_GRAD[0]
     backward += launch_each(prod(data), "pooling", f"pool_grad<{kind}>", *arrays, window, ADD)

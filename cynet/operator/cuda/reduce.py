@@ -39,10 +39,10 @@ def reduce(prop, shapes, types, forward, backward):
     fold(forward, prop.reduction, kind, IN[0], OUT[0], walk, divisor)
     small = broadcast_strides([1 if i in reduced else m for i, m in enumerate(shape)], shape)
     name, kind = compute_instance("broadcast_grad", prop.gradient, dtype, "broadcast")
-    g = backward.read(OUT_GRAD[0], dtype, walk.kept_size, kind)
+    g = backward.read(OUT_GRAD[0], dtype, walk.preserved_size, kind)
     if prop.reads:
         x = backward.read(IN[0], dtype, n, kind)
-        y = backward.read(OUT[0], dtype, walk.kept_size, kind)
+        y = backward.read(OUT[0], dtype, walk.preserved_size, kind)
         spread = space(shape, strides_of(shape), small, small)
     else:  # both directions use one number
         x = y = constant(forward.device, 1 / divisor, dtype, kind)

@@ -22,7 +22,7 @@ from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from ..checks.dtypes import CPU_FLOATS, require_floats
 from ..rnn.layout import GATES, reserved_layout
-from ..rnn.layout import parameters as places_of
+from ..rnn.layout import parameters as parameter_offsets
 from ..rnn.rnn import RNNProperty
 from .registry import register_form
 from .launch_program import Steps, operator, zeros
@@ -166,7 +166,7 @@ cdef class RNNForm(Operator):
 # ----- memory
 
 cdef int _prepare_run(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1 nogil:
-    """Sizes and places from cuDNN, and the lengths of this run."""
+    """Sizes and offsets from cuDNN, and the lengths of this run."""
     if not self.prepared:
         with gil:
             _query_sizes(self, ctx, in_data)
@@ -247,7 +247,7 @@ cdef int _take_saved(RNNForm self, OpContext* ctx, char* hidden, bint training,
 
 cdef int _restore_saved(RNNForm self, OpContext* ctx, const TBlob* in_data, char* hidden,
                         char* work, Reserve* where) except -1 nogil:
-    """The values that forward kept, with reserves that backward may change; computed again where it
+    """The values that forward saved, with reserves that backward may change; recomputed where it
     did not fit."""
     cdef void* ends[2]
     cdef int req = kWriteTo
@@ -456,7 +456,7 @@ def rnn(prop, in_shapes, in_types, device):
     open_door()
     data, dtype = in_shapes[0], in_types[0]
     directions, hidden = prop.directions, prop.state_size
-    passes, _ = places_of(prop, data[2])
+    passes, _ = parameter_offsets(prop, data[2])
     clip = None
     if prop.lstm_state_clip_min is not None:
         clip = prop.lstm_state_clip_min, prop.lstm_state_clip_max, prop.lstm_state_clip_nan

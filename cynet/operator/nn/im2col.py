@@ -65,7 +65,7 @@ class _WindowsProperty(KernelProperty):
         return {
             "planes": batch * channels,
             "size": pad3(size, 1),
-            "places": pad3(self.window_counts(size), 1),
+            "out_size": pad3(self.window_counts(size), 1),
             "kernel": pad3(self.kernel, 1),
             "stride": pad3(stride, 1),
             "pad": pad3(pad, 0),

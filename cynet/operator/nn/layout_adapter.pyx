@@ -44,15 +44,15 @@ cdef class LayoutAdapter(Operator):
                      TBlob* aux_states) except -1 nogil:
         cdef TBlob given[INPUTS]
         cdef TBlob made = out_data[0]
-        cdef int asked = req[0]
+        cdef int requests = req[0]
         cdef char* at
         if req[0] == kNullOp:
             return 0
         at = self.workspace(ctx, _inputs(self, ctx, in_data) + _nbytes(self.out, out_data))
         at = _take_inputs(self, ctx, in_data, given, at)
         if self.out is not None:
-            made.data, asked = at, kWriteTo
-        self.inner.forward(ctx, given, &asked, &made, aux_states)
+            made.data, requests = at, kWriteTo
+        self.inner.forward(ctx, given, &requests, &made, aux_states)
         if self.out is not None:
             _copy_back(self.out, ctx, &made, req, out_data)
         return 0
@@ -63,7 +63,7 @@ cdef class LayoutAdapter(Operator):
         cdef TBlob given[INPUTS]
         cdef TBlob wanted[INPUTS]
         cdef TBlob head, made
-        cdef int asked[INPUTS]
+        cdef int requests[INPUTS]
         cdef char* at
         at = self.workspace(ctx, _nbytes(self.out, out_grad) + _nbytes(self.out, out_data)
                             + _inputs(self, ctx, in_data) + _inputs(self, ctx, in_grad))
@@ -71,13 +71,13 @@ cdef class LayoutAdapter(Operator):
         at = _copy_in(self.out, ctx, out_data, &made, at)
         at = _take_inputs(self, ctx, in_data, given, at)
         memcpy(wanted, in_grad, ctx.n_in * sizeof(TBlob))
-        memcpy(asked, req, ctx.n_in * sizeof(int))
+        memcpy(requests, req, ctx.n_in * sizeof(int))
         if self.data is not None and req[0] != kNullOp:
-            wanted[0].data, asked[0] = at, kWriteTo
+            wanted[0].data, requests[0] = at, kWriteTo
             at += _nbytes(self.data, in_grad)
         if self.weight is not None and req[1] != kNullOp:
-            wanted[1].data, asked[1] = at, kWriteTo
-        self.inner.backward(ctx, &head, given, &made, asked, wanted, aux_states)
+            wanted[1].data, requests[1] = at, kWriteTo
+        self.inner.backward(ctx, &head, given, &made, requests, wanted, aux_states)
         if self.data is not None and req[0] != kNullOp:
             _copy_back(self.data, ctx, &wanted[0], &req[0], &in_grad[0])
         if self.weight is not None and req[1] != kNullOp:

@@ -274,17 +274,17 @@ cdef class WideReduceOperator(Operator):
     def __init__(self, prop, shape, data, out, str name):
         cdef int own = dtype_flag(data), to = dtype_flag(out), i, add, ndim = len(shape)
         cdef bint gone[8]
-        cdef TBlob full, kept
+        cdef TBlob full, result
         cdef const TBlob* operands[4]
-        full.ndim = kept.ndim = ndim
+        full.ndim = result.ndim = ndim
         reduced = prop.reduced(ndim)
         for i in range(ndim):
             gone[i] = i in reduced
             full.shape[i] = shape[i]
-            kept.shape[i] = 1 if gone[i] else shape[i]
+            result.shape[i] = 1 if gone[i] else shape[i]
         make_reduce_space(&self.space, ndim, full.shape, gone)
         operands[0] = operands[2] = &full
-        operands[1] = operands[3] = &kept
+        operands[1] = operands[3] = &result
         make_space(&self.spread, operands, 4)
         self.loop = find_reduce(name.encode(), own)
         self.divisor = self.space.reduced_size if prop.mean else 1.0

@@ -47,7 +47,7 @@ class CalibrateEntropyProperty(Refusing, KernelProperty, operator="_contrib_cali
         return [hist, edges], outs, []
 
     def kernel_params(self, in_shapes):
-        return {"bins": in_shapes[0][0], "kept": self.num_quantized_bins}
+        return {"bins": in_shapes[0][0], "quantized_bins": self.num_quantized_bins}
 
     def work(self, in_shapes):
         return in_shapes[0][0] ** 2

@@ -65,7 +65,7 @@ cdef class Int8Layer(Operator):
 
     geometry (dict): The fields of Int8Conv.
     where (str): The operator's name, for messages.
-    places (dict): Name of an input to its place. With `scale` among them the layer is a whole one.
+    input_index (dict): Name of an input to its index. With `scale` the layer is a whole one.
     last, packed (bool): Whether data and output are channels-last, and the weight comes packed.
     low, high (float): Bounds of the output.
     range_low, range_high (float): What an output of 8 bits stands for.
@@ -74,22 +74,23 @@ cdef class Int8Layer(Operator):
     cdef Int8Conv conv
     cdef bint last, packed, whole_layer
     cdef str where
-    cdef dict places
+    cdef dict input_index
     cdef int n_inputs, data_range, weight_range, scale, bias, bias_range, residual, residual_range
     cdef float low, high, range_low, range_high
     cdef int64_t work, in_pixels, out_pixels
 
-    def __init__(self, geometry, where, places, last, packed, low=0, high=0, range_low=0,
+    def __init__(self, geometry, where, input_index, last, packed, low=0, high=0, range_low=0,
                  range_high=0):
-        self.conv, self.where, self.places = _conv_of_geometry(geometry), where, places
-        self.last, self.packed, self.whole_layer = last, packed, "scale" in places
-        self.n_inputs, self.low, self.high = len(places), low, high
+        self.conv, self.where, self.input_index = _conv_of_geometry(geometry), where, input_index
+        self.last, self.packed, self.whole_layer = last, packed, "scale" in input_index
+        self.n_inputs, self.low, self.high = len(input_index), low, high
         self.range_low, self.range_high = range_low, range_high
-        self.data_range, self.weight_range = places["min_data"], places.get("min_weight", -1)
-        self.scale, self.bias = places.get("scale", -1), places.get("bias", -1)
-        self.bias_range = places.get("min_bias", -1)
-        self.residual = places.get("residual", -1)
-        self.residual_range = places.get("min_residual", -1)
+        self.data_range = input_index["min_data"]
+        self.weight_range = input_index.get("min_weight", -1)
+        self.scale, self.bias = input_index.get("scale", -1), input_index.get("bias", -1)
+        self.bias_range = input_index.get("min_bias", -1)
+        self.residual = input_index.get("residual", -1)
+        self.residual_range = input_index.get("min_residual", -1)
         self.in_pixels, self.out_pixels = prod(geometry["in_size"]), prod(geometry["out_size"])
         self.work = (self.conv.batch * self.out_pixels * self.conv.filters * self.conv.channels
                      // self.conv.groups * prod(geometry["kernel"])) // 4
@@ -161,7 +162,7 @@ cdef class Int8Layer(Operator):
                               threads if i == self.residual else 1)
             if place >= 0:
                 with gil:
-                    name = next(name for name, at in self.places.items() if at == i)
+                    name = next(name for name, at in self.input_index.items() if at == i)
                     raise not_a_number(self.where, name, place, nan)
         return 0
 

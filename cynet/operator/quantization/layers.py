@@ -144,7 +144,7 @@ class _Int8Layer:
         settings = {
             "geometry": geometry,
             "where": self._operator_label(),
-            "places": {name: i for i, name in enumerate(self.list_arguments())},
+            "input_index": {name: i for i, name in enumerate(self.list_arguments())},
             "last": self.last or not self.has_windows or is_last(self.layout),
             "packed": self.packed_shape is not None,
             **self.output_bounds(),

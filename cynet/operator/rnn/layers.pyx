@@ -48,7 +48,7 @@ cdef struct Space:  # parts of the temporary space
     char* bias    # (gates, hidden)
     char* weight  # packed
     char* scratch  # scratch of matrix products
-    char* kept    # instead of the output, where that is not to be written
+    char* reserve    # the reserve of forward, where the output is not to be written
     char* dh
     char* dc
     char* sums
@@ -70,7 +70,7 @@ cdef class LayersOperator(Operator):
     cdef vector[int64_t] inputs  # offset of a layer's input in the saved values, or -1
     cdef vector[int64_t] masks
     cdef int dtype
-    cdef int64_t item, layers, directions, width, kept_size, state_size, cell_size
+    cdef int64_t item, layers, directions, width, reserve_size, state_size, cell_size
     cdef bint projects, has_lengths, state_outputs, drops
     cdef double p
     cdef Kernel write, add, multiply
@@ -98,7 +98,7 @@ cdef class LayersOperator(Operator):
         self.cell_size = self.shape.batch * self.shape.hidden
         self.has_lengths, self.state_outputs = prop.use_sequence_length, prop.state_outputs
         self.p, self.drops, self.name = prop.p, prop.drops, prop.op_name
-        passes, inputs, masks, self.kept_size = lay_out(prop, data)
+        passes, inputs, masks, self.reserve_size = lay_out(prop, data)
         for one in passes:
             at.inputs = one.inputs
             at.i2h_weight, at.h2h_weight = one.i2h_weight * item, one.h2h_weight * item
@@ -135,30 +135,30 @@ cdef class LayersOperator(Operator):
         cdef bint keeps = req[last] != kNullOp and req[last] != kAddTo
         cdef Space space
         cdef const char* x = <const char*>in_data[0].data
-        cdef char* kept
+        cdef char* reserve
         self._take_space(ctx, False, keeps, &space)
         self._read_lengths(&in_data[ctx.n_in - 1], space.lengths)
-        kept = <char*>out_data[last].data if keeps else space.kept
+        reserve = <char*>out_data[last].data if keeps else space.reserve
         for layer in range(self.layers):
             for direction in range(self.directions):
-                self._forward_pass(layer, direction, x, in_data, req, out_data, kept, &space)
+                self._forward_pass(layer, direction, x, in_data, req, out_data, reserve, &space)
             if layer + 1 < self.layers:
-                x = self._layer_input(layer + 1, kept)
+                x = self._layer_input(layer + 1, reserve)
                 if self.drops:
-                    self._drop(ctx, layer + 1, size, kept)
+                    self._drop(ctx, layer + 1, size, reserve)
         if req[last] == kAddTo:
-            run_unary(&self.add, kept, out_data[last].data, self.kept_size)
+            run_unary(&self.add, reserve, out_data[last].data, self.reserve_size)
         return 0
 
     cdef void _forward_pass(self, int64_t layer, int direction, const char* x, const TBlob* in_data,
-                            const int* req, TBlob* out_data, char* kept,
+                            const int* req, TBlob* out_data, char* reserve,
                             Space* space) noexcept nogil:
         cdef int64_t number = layer * self.directions + direction
         cdef int64_t states = self.state_size * self.item, cells = self.cell_size * self.item
         cdef int64_t bias_n = 0
         cdef const Offsets* at = &self.passes[number]
         cdef const char* parameters = <const char*>in_data[1].data
-        cdef Recurrence r = self._recurrence_of(number, direction, kept, space)
+        cdef Recurrence r = self._recurrence_of(number, direction, reserve, space)
         cdef bint top = layer + 1 == self.layers
         memcpy(space.bias, parameters + at.i2h_bias, self.width * self.item)
         if r.mode == GRU:
@@ -183,7 +183,7 @@ cdef class LayersOperator(Operator):
         if top and req[0] != kNullOp:
             r.y, r.y_add = out_data[0].data, req[0] == kAddTo
         elif not top and self.inputs[layer + 1] >= 0:
-            r.y = kept + self.inputs[layer + 1]
+            r.y = reserve + self.inputs[layer + 1]
         if r.y != NULL:
             r.y = <char*>r.y + direction * r.state * self.item
         recurrent_forward(&r)
@@ -200,7 +200,7 @@ cdef class LayersOperator(Operator):
         cdef int direction
         cdef int64_t layer, size = self.shape.steps * self.state_size * self.directions
         cdef Space space
-        cdef char* kept = <char*>out_data[ctx.n_out - 1].data
+        cdef char* reserve = <char*>out_data[ctx.n_out - 1].data
         cdef const char* dy = <const char*>out_grad[0].data
         cdef const char* x
         cdef char* dx
@@ -211,28 +211,28 @@ cdef class LayersOperator(Operator):
         self._take_space(ctx, True, True, &space)
         self._read_lengths(&in_data[ctx.n_in - 1], space.lengths)
         for layer in range(self.layers - 1, -1, -1):
-            x = self._layer_input(layer, kept) if layer else <char*>in_data[0].data
+            x = self._layer_input(layer, reserve) if layer else <char*>in_data[0].data
             dx, add = space.gradient[layer % 2], False
             if layer == 0:
                 dx = <char*>in_grad[0].data if req[0] != kNullOp else NULL
                 add = req[0] == kAddTo
             for direction in range(self.directions):
                 self._backward_pass(layer, direction, x, dy, dx, add or direction > 0, out_grad,
-                                    in_data, req, in_grad, kept, &space)
+                                    in_data, req, in_grad, reserve, &space)
             if layer and self.drops:
-                run_binary(&self.multiply, dx, 1, kept + self.masks[layer], 1, dx, size)
+                run_binary(&self.multiply, dx, 1, reserve + self.masks[layer], 1, dx, size)
             dy = dx
         return 0
 
     cdef void _backward_pass(self, int64_t layer, int direction, const char* x, const char* dy,
                              char* dx, bint add, const TBlob* out_grad, const TBlob* in_data,
-                             const int* req, TBlob* in_grad, char* kept,
+                             const int* req, TBlob* in_grad, char* reserve,
                              Space* space) noexcept nogil:
         cdef int64_t number = layer * self.directions + direction
         cdef const Offsets* at = &self.passes[number]
         cdef const char* parameters = <const char*>in_data[1].data
         cdef char* gradient = <char*>in_grad[1].data
-        cdef Recurrence r = self._recurrence_of(number, direction, kept, space)
+        cdef Recurrence r = self._recurrence_of(number, direction, reserve, space)
         cdef int64_t rows = r.steps * r.batch, left = rows, skipped = 0
         cdef const char* h
         cdef bint sums = req[1] == kAddTo
@@ -298,14 +298,14 @@ cdef class LayersOperator(Operator):
             sizes[10] = cells * self.item if self.projects else 0
             sizes[11] = 2 * each * self.item
         elif not keeps:
-            sizes[4] = self.kept_size * self.item
+            sizes[4] = self.reserve_size * self.item
         cdef int64_t total = 0
         for i in range(12):
             sizes[i] = aligned(sizes[i])
             total += sizes[i]
         base = <char*>get_space(&ctx.requested[0], total)
         parts[0], parts[1], parts[2] = <char**>&space.lengths, &space.bias, &space.weight
-        parts[3], parts[4], parts[5] = &space.scratch, &space.kept, &space.dh
+        parts[3], parts[4], parts[5] = &space.scratch, &space.reserve, &space.dh
         parts[6], parts[7], parts[8] = &space.dc, &space.sums, &space.sums_h
         parts[9], parts[10], parts[11] = &space.dfull, &space.dprojected, &space.gradient[0]
         for i in range(12):
@@ -314,16 +314,16 @@ cdef class LayersOperator(Operator):
         space.gradient[1] = space.gradient[0] + each * self.item
         return 0
 
-    cdef Recurrence _recurrence_of(self, int64_t number, int direction, char* kept,
+    cdef Recurrence _recurrence_of(self, int64_t number, int direction, char* reserve,
                                    const Space* space) noexcept nogil:
         """One direction of one layer: its shape, and the offsets of its arrays."""
         cdef Recurrence r = self.shape
         cdef const Offsets* at = &self.passes[number]
         r.reverse, r.lengths = direction == 1, space.lengths if self.has_lengths else NULL
-        r.gates, r.h, r.c, r.n = kept + at.gates, kept + at.h, kept + at.c, kept + at.n
+        r.gates, r.h, r.c, r.n = reserve + at.gates, reserve + at.h, reserve + at.c, reserve + at.n
         r.dh, r.dc, r.dgates = space.dh, space.dc, space.sums
         r.dgates_h = space.sums_h if r.mode == GRU else space.sums
-        r.full, r.dfull, r.dprojected = kept + at.full, space.dfull, space.dprojected
+        r.full, r.dfull, r.dprojected = reserve + at.full, space.dfull, space.dprojected
         return r
 
     cdef int64_t _initial_state(self, int direction, int64_t each) noexcept nogil:
@@ -333,11 +333,11 @@ cdef class LayersOperator(Operator):
     cdef int64_t _final_state(self, int direction, int64_t each) noexcept nogil:
         return 0 if direction else self.shape.steps * each
 
-    cdef char* _layer_input(self, int64_t layer, char* kept) noexcept nogil:
+    cdef char* _layer_input(self, int64_t layer, char* reserve) noexcept nogil:
         """The input of layer 1 or a higher one, (steps, batch, directions * state)."""
         if self.inputs[layer] >= 0:
-            return kept + self.inputs[layer]
-        return kept + self.passes[layer - 1].h + self.state_size * self.item
+            return reserve + self.inputs[layer]
+        return reserve + self.passes[layer - 1].h + self.state_size * self.item
 
     cdef int _read_lengths(self, const TBlob* given, int64_t* lengths) except -1 nogil:
         cdef int64_t i
@@ -354,13 +354,14 @@ cdef class LayersOperator(Operator):
 
     # ----- small steps
 
-    cdef void _drop(self, OpContext* ctx, int64_t layer, int64_t size, char* kept) noexcept nogil:
+    cdef void _drop(self, OpContext* ctx, int64_t layer, int64_t size,
+                    char* reserve) noexcept nogil:
         """Draw the factors of a layer's input (all 1 in prediction) and multiply by them."""
-        cdef char* factor = kept + self.masks[layer]
+        cdef char* factor = reserve + self.masks[layer]
         cdef double p = self.p if ctx.is_train else 0
         # each layer has its own words in the stream: they are counted in blocks of four
         cdef int64_t first = (layer - 1) * ((size + 3) // 4)
-        cdef char* x = kept + self.inputs[layer]
+        cdef char* x = reserve + self.inputs[layer]
         if self.dtype == kFloat32:
             dropout_factors(ctx.requested[1].seed, ctx.requested[1].stream, first, p,
                             <float*>factor, <float*>x, size)

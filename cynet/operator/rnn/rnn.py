@@ -147,7 +147,7 @@ class RNNProperty(OperatorProperty, operator="RNN"):
         names = ["output"]
         if self.state_outputs:
             names += ["state_output", "statecell_output"][: self._count_states()]
-        return [*names, "kept"]
+        return [*names, "reserve"]
 
     def num_visible_outputs(self):
         return len(self.list_outputs()) - 1

@@ -42,7 +42,7 @@ def gradient_sizes(a, b, m, n, k):
 cdef struct Stack:
     # `batch` products of one shape
     bint trans_a, trans_b
-    int dtype, way
+    int dtype, algorithm
     int64_t batch, parts, m, n, k
     double beta
     const char* a
@@ -58,7 +58,7 @@ cdef class ProductOperator(Operator):
     cdef bint trans_a, trans_b
     cdef int dtype
     cdef int64_t batch, m, n, k
-    cdef int ways[3]  # kernels of forward and the gradients; -1: BLAS
+    cdef int algorithms[3]  # kernels of forward and the gradients; -1: BLAS
 
     def __init__(self, prop, dtype, batch, m, n, k):
         if dtype not in ("float32", "float64"):
@@ -68,7 +68,7 @@ cdef class ProductOperator(Operator):
         self.dtype = dtype_flag(dtype)
         self.batch, self.m, self.n, self.k = batch, m, n, k
         choices = product_choices(prop, dtype, m, n, k).values()
-        self.ways = [kernel_number(choice) for choice in choices]
+        self.algorithms = [kernel_number(choice) for choice in choices]
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -101,10 +101,11 @@ cdef int _multiply(ProductOperator self, OpContext* ctx, int which, int req, bin
                    void* c) except -1 nogil:
     cdef Stack s
     cdef int threads = 1
-    cdef bint own = self.ways[which] >= 0
+    cdef bint own = self.algorithms[which] >= 0
     if req == kNullOp:
         return 0
-    s.trans_a, s.trans_b, s.dtype, s.way = trans_a, trans_b, self.dtype, self.ways[which]
+    s.trans_a, s.trans_b, s.dtype = trans_a, trans_b, self.dtype
+    s.algorithm = self.algorithms[which]
     s.batch, s.m, s.n, s.k = self.batch, m, n, k
     s.beta = 1.0 if req == kAddTo else 0.0
     s.a, s.b, s.c = <const char*>a, <const char*>b, <char*>c
@@ -148,7 +149,7 @@ cdef void _own_range(const Stack* s, int64_t begin, int64_t end, int threads,
         p.a = <const float*>s.a + i * s.m * s.k
         p.b = <const float*>s.b + i * s.k * s.n
         p.c = <float*>s.c + i * s.m * s.n
-        product(&p, <ProductKernel>s.way, threads, space)
+        product(&p, <ProductKernel>s.algorithm, threads, space)
 
 
 cdef void _range(const Stack* s, int64_t begin, int64_t end) noexcept nogil:

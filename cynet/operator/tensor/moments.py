@@ -59,10 +59,10 @@ class MomentsProperty(KernelProperty, operator="moments"):
         outer = [each for i, each in enumerate(lengths) if i not in axes]
         folded = [each for i, each in enumerate(lengths) if i in axes]
         return {
-            "n_kept": len(outer),
+            "n_preserved": len(outer),
             "n_folded": len(folded),
-            "kept": [n for n, _ in outer],
-            "kept_strides": [stride for _, stride in outer],
+            "preserved": [n for n, _ in outer],
+            "preserved_strides": [stride for _, stride in outer],
             "folded": [n for n, _ in folded],
             "folded_strides": [stride for _, stride in folded],
             "outputs": prod(n for n, _ in outer),

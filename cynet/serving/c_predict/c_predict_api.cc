@@ -65,13 +65,13 @@ void start() {
 }
 
 // The exception that is set, as a sentence.
-std::string told() {
+std::string exception_text() {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   std::string text = type ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "unknown error";
-  if (Ref said{value ? PyObject_Str(value) : nullptr}) {
-    const char* words = PyUnicode_AsUTF8(said.get());
+  if (Ref message{value ? PyObject_Str(value) : nullptr}) {
+    const char* words = PyUnicode_AsUTF8(message.get());
     if (words) text += std::string(": ") + words;
   }
   PyErr_Clear();
@@ -94,7 +94,7 @@ int with_python(Body body) {
   PyGILState_STATE state = PyGILState_Ensure();
   int code = 0;
   try {
-    if (!body()) code = failed(told().c_str());
+    if (!body()) code = failed(exception_text().c_str());
   } catch (const std::bad_alloc&) {
     code = failed("out of memory");
   }
@@ -200,10 +200,10 @@ int MXPredGetOutputShape(PredictorHandle handle, mx_uint index, mx_uint** shape_
     return failed("MXPredGetOutputShape: a pointer is NULL");
   return with_python([&] {
     Ref shape{PyObject_CallMethod(network_of(handle), "shape", "I", index)};
-    std::vector<mx_uint>& kept = static_cast<Predictor*>(handle)->shape;
-    if (!shape || !numbers_of(shape.get(), &kept)) return false;
-    *shape_data = kept.data();
-    *shape_ndim = static_cast<mx_uint>(kept.size());
+    std::vector<mx_uint>& stored = static_cast<Predictor*>(handle)->shape;
+    if (!shape || !numbers_of(shape.get(), &stored)) return false;
+    *shape_data = stored.data();
+    *shape_ndim = static_cast<mx_uint>(stored.size());
     return true;
   });
 }

@@ -19,7 +19,7 @@ from ..spatial_window import pad3
 
 cdef class UnrolledConvolution(Operator):
     """The convolution of a ConvDesc, or the deconvolution, in which forward and the gradient of
-    data have changed places. `implicit`: forward is implicit gemm."""
+    data are swapped. `implicit`: forward is implicit gemm."""
 
     cdef ConvShape shape
     cdef bint has_bias, transposed

@@ -1,7 +1,7 @@
 # distutils: extra_compile_args = -Os
 # cython: wraparound=True
 """Deconvolution of channels-last float32 data: a convolution whose forward and whose gradient of
-data have changed places.
+data are swapped.
 
 Sizes are those of a ConvDesc (select.py): its data are our out, its out our data; both lie in
 channels-last order.

@@ -61,7 +61,7 @@ cdef class ProductFullyConnected(Operator):
     cdef StridedSpace picked
     cdef size_t picked_bytes
     cdef bint has_bias, gives_masked, packed
-    cdef ProductKernel forward_way, data_way, weight_way
+    cdef ProductKernel forward_algorithm, data_algorithm, weight_algorithm
     cdef FoldedActivation activation
 
     def __init__(self, prop, rows, units, hidden, packed=False, picked=None):
@@ -69,9 +69,10 @@ cdef class ProductFullyConnected(Operator):
         self.has_bias, self.gives_masked = not prop.no_bias, prop.gives_masked
         self.activation = FoldedActivation(prop, rows * hidden)
         products = layer_products(rows, units, hidden, packed=packed)
-        cdef int[3] ways = [kernel_number(own_choice(desc)) for desc in products.values()]
-        self.forward_way = <ProductKernel>ways[0]
-        self.data_way, self.weight_way = <ProductKernel>ways[1], <ProductKernel>ways[2]
+        cdef int[3] algorithms = [kernel_number(own_choice(desc)) for desc in products.values()]
+        self.forward_algorithm = <ProductKernel>algorithms[0]
+        self.data_algorithm = <ProductKernel>algorithms[1]
+        self.weight_algorithm = <ProductKernel>algorithms[2]
         self.picked_bytes = 0
         if picked is not None:
             strided_space(&self.picked, contiguous(picked.shape), picked)
@@ -97,7 +98,7 @@ cdef class ProductFullyConnected(Operator):
             rows = get_space(&ctx.requested[0], self.picked_bytes + product_space(threads))
             run_strided(&self.picked, kFloat32, STRIDED_WRITE, rows, p.a)
             p.a = <const float*>rows
-        self._run(ctx, &p, self.forward_way, threads, self.picked_bytes)
+        self._run(ctx, &p, self.forward_algorithm, threads, self.picked_bytes)
         if self.activation.apart:
             self.activation.apply(p.c)
         return 0
@@ -105,10 +106,10 @@ cdef class ProductFullyConnected(Operator):
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
-        cdef size_t kept = self.activation.nbytes
+        cdef size_t reserved = self.activation.nbytes
         cdef int threads = self._threads()
         # requested once for all: growing the space would move it
-        cdef char* space = <char*>get_space(&ctx.requested[0], kept + product_space(threads))
+        cdef char* space = <char*>get_space(&ctx.requested[0], reserved + product_space(threads))
         cdef const float* grad
         cdef Product p
         cdef bint sums = self.has_bias and req[2] != kNullOp
@@ -127,15 +128,15 @@ cdef class ProductFullyConnected(Operator):
             p.b, p.c = <const float*>in_data[0].data, <float*>in_grad[1].data
             if sums:
                 p.sums, p.add_sums = <float*>in_grad[2].data, req[2] == kAddTo
-            p.b_shared = product_shares_a(self.forward_way, self.rows, self.hidden, threads)
-            self._run(ctx, &p, self.weight_way, threads, kept)
+            p.b_shared = product_shares_a(self.forward_algorithm, self.rows, self.hidden, threads)
+            self._run(ctx, &p, self.weight_algorithm, threads, reserved)
             p.b_shared = False
             p.sums = NULL
         if req[0] != kNullOp:
             p.m, p.k, p.a_transposed, p.add = self.rows, self.hidden, False, req[0] == kAddTo
             p.b, p.c = <const float*>in_data[1].data, <float*>in_grad[0].data
             p.mask = <const float*>in_data[0].data if self.gives_masked else NULL
-            self._run(ctx, &p, self.data_way, threads, kept)
+            self._run(ctx, &p, self.data_algorithm, threads, reserved)
         return 0
 
     cdef int _threads(self) noexcept nogil:
@@ -143,8 +144,8 @@ cdef class ProductFullyConnected(Operator):
         return threads_for(self.rows * self.units * self.hidden // 8)
 
     cdef int _run(self, OpContext* ctx, const Product* p, ProductKernel way, int threads,
-                  size_t kept) except -1 nogil:
-        """Run a product; its scratch lies behind the first `kept` bytes of the temporary space."""
+                  size_t reserved) except -1 nogil:
+        """Run a product; its scratch lies behind `reserved` bytes of the temporary space."""
         product(p, way, threads, <char*>get_space(&ctx.requested[0],
-                                                  kept + product_space(threads)) + kept)
+                                                  reserved + product_space(threads)) + reserved)
         return 0

@@ -69,12 +69,12 @@ cdef class MatmulFullyConnected(Operator):
         return 0
 
     cdef int _run(self, OpContext* ctx, int kind, bint add, void** tensors,
-                  size_t kept) except -1 nogil:
-        """Run a product; its scratch lies behind the first `kept` bytes of the temporary space."""
+                  size_t reserved) except -1 nogil:
+        """Run a product; its scratch lies behind `reserved` bytes of the temporary space."""
         cdef void* product = self._product(kind, add)
-        cdef size_t need = kept + (<Matmul>product).scratch_bytes
+        cdef size_t need = reserved + (<Matmul>product).scratch_bytes
         cdef char* space = <char*>get_space(&ctx.requested[0], need)
-        return (<Matmul>product).run(tensors, space + kept)
+        return (<Matmul>product).run(tensors, space + reserved)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -94,13 +94,13 @@ cdef class MatmulFullyConnected(Operator):
                       TBlob* aux_states) except -1 nogil:
         cdef void* tensors[3]
         cdef void* grad = out_grad[0].data
-        cdef size_t kept = self.activation.nbytes, need = kept
+        cdef size_t reserved = self.activation.nbytes, need = reserved
         cdef void* space = NULL
         cdef int kind
-        if kept:
+        if reserved:
             for kind in range(DATA, BIAS + 1 if self.ones.size() else BIAS):
                 if req[kind - DATA] != kNullOp:  # made now: growing the space moves it
-                    need = max(need, kept + <size_t>(<Matmul>self._product(
+                    need = max(need, reserved + <size_t>(<Matmul>self._product(
                         kind, req[kind - DATA] == kAddTo)).scratch_bytes)
             space = get_space(&ctx.requested[0], need)
         if self.has_bias and req[2] != kNullOp and self.ones.empty():
@@ -110,11 +110,11 @@ cdef class MatmulFullyConnected(Operator):
             grad = self.activation.gradient(grad, out_data[0].data, space)
         if self.has_bias and req[2] != kNullOp and not self.ones.empty():
             tensors[0], tensors[1], tensors[2] = self.ones.data(), grad, in_grad[2].data
-            self._run(ctx, BIAS, req[2] == kAddTo, tensors, kept)
+            self._run(ctx, BIAS, req[2] == kAddTo, tensors, reserved)
         if req[1] != kNullOp:
             tensors[0], tensors[1], tensors[2] = grad, in_data[0].data, in_grad[1].data
-            self._run(ctx, WEIGHT, req[1] == kAddTo, tensors, kept)
+            self._run(ctx, WEIGHT, req[1] == kAddTo, tensors, reserved)
         if req[0] != kNullOp:
             tensors[0], tensors[1], tensors[2] = grad, in_data[1].data, in_grad[0].data
-            self._run(ctx, DATA, req[0] == kAddTo, tensors, kept)
+            self._run(ctx, DATA, req[0] == kAddTo, tensors, reserved)
         return 0
