@@ -41,8 +41,7 @@ _COMMANDS = {  # command -> (its module, its line in the help)
 
 
 def command(arguments=None):
-    """The program ``cynet``: runs the command that its first argument names; returns the exit
-    status."""
+    """The program ``cynet``: runs the command named first; returns the exit status."""
     word, *others = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if word in ("-h", "--help"):
         print("usage: cynet COMMAND [arguments]; cynet COMMAND --help\n")

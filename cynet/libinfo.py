@@ -136,8 +136,7 @@ class _LacksError(NotFoundError):
 
 
 class Missing:
-    """Descriptor for an attribute of MXNet's class that cynet's class lacks; ``hasattr`` is
-    False."""
+    """Descriptor for an attribute of MXNet's class that cynet's lacks; ``hasattr`` is False."""
 
     def __init__(self, path, name):
         self.path, self.name = path, name
@@ -170,8 +169,7 @@ def _make_getattr(path, module):
 
 
 def _install_getattr(path, module):
-    """Give a module its ``__getattr__``, and a ``__dir__`` of its public names, later imports
-    included."""
+    """Give a module ``__getattr__``, and ``__dir__`` of its public names, later imports too."""
     later = [
         name
         for owner, _, name in (each.rpartition(".") for each in _LAZY_NAMES)
@@ -226,8 +224,7 @@ class _Answering:
 
 
 class _Explainer:
-    """Last import hook, for ``from cynet import np`` and ``import cynet.numpy``: explains a missing
-    module."""
+    """Last import hook, for ``from cynet import np`` and the like: explains a missing module."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -256,8 +253,7 @@ def _say_in_class(cls, path):
 
 
 def _own_names():
-    """Module or class, such as ``cynet.metric``, to its path in MXNet, if some of its names are
-    missing."""
+    """Module or class, such as ``cynet.metric``, to its path in MXNet, if it lacks names."""
     return {_PACKAGE + path[2:]: path for path in (*missing_names(), *OTHER_NAMES)}
 
 

@@ -148,8 +148,7 @@ def last_seed() -> int | None:
 
 
 def shuffles_drawn() -> tuple[int, int] | None:
-    """Count a shuffle of data: the seed and the number of shuffles since; None if `seed` was not
-    called."""
+    """Count a shuffle of data: the seed and the shuffles since; None before `seed`."""
     if not _state:
         return None
     _state[1] += 1

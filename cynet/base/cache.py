@@ -79,8 +79,7 @@ def _distrust_reason(found: os.stat_result) -> str | None:
 
 
 def read_cached(path: str | Path) -> bytes | None:
-    """The object given to `write_cached`; None if there is none, another user has it, or it is
-    damaged."""
+    """The object given to `write_cached`; None if it is missing, another user's or damaged."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return None

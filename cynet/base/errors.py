@@ -217,13 +217,11 @@ class NestingError(CynetError, RecursionError):
 
 
 class KernelError(CynetError):
-    """A CUDA kernel does not compile, or made an invalid access; the message names the kernel and
-    its line."""
+    """A CUDA kernel does not compile, or made an invalid access; names the kernel and its line."""
 
 
 class PeerError(CynetError):
-    """Another process of this training has failed, died, ended or does not answer; the message
-    names its rank and host."""
+    """Another process of this training failed, ended or does not answer; names rank and host."""
 
 
 class OperatorError(CynetError):
@@ -241,15 +239,13 @@ def file_error(error: OSError, verb: str, path: object) -> FileError:
 
 
 class _Annotated:
-    """Base that `wrap_error` adds to an exception class: its own text, and the number of errors it
-    holds."""
+    """Base that `wrap_error` adds to an exception class: its own text, and its number of errors."""
 
     _text, _depth = "", 0
     __cause__: BaseException | None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Replaces the original's __init_subclass__, which may count its subclasses or refuse
-        them."""
+        """Replaces the original's, which may count its subclasses or refuse them."""
 
     def __new__(cls, error: Any, text: str, depth: int) -> Any:
         if _Group is not None and isinstance(error, _Group):
@@ -288,8 +284,7 @@ _annotated: weakref.WeakValueDictionary[type, Any] = weakref.WeakValueDictionary
 
 
 def _extra_attributes(error: BaseException) -> dict[str, Any]:
-    """The attributes of an error beside its text: errno, filename, ..., and those a user has
-    set."""
+    """The attributes of an error beside its text: errno, filename, ..., and those of a user."""
     found: dict[str, Any] = {}
     for base in type(error).__mro__:
         for name, member in vars(base).items():

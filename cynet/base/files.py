@@ -333,8 +333,7 @@ def _take_over(number: int, old: os.stat_result) -> None:
 
 
 def _lock_file(number: int) -> bool | None:
-    """Take the lock of a temporary file: True; False if its process is alive; None: no locks on
-    this system."""
+    """Take the lock of a temporary file: True; False if its process lives; None: no locks here."""
     if fcntl is None:
         return None
     try:

@@ -204,8 +204,7 @@ def refusal(
 
 
 def refuse(error: Exception, function: Callable[..., Any], *args: Any) -> NoReturn:
-    """Raise the exception of `refusal`: in an except block of a method that is not guarded
-    itself."""
+    """Raise the exception of `refusal`: in an except block of a method that is not guarded."""
     refused = refusal(error, function, args, {})
     if refused is error:
         raise error

@@ -78,8 +78,7 @@ def missing_names() -> dict[str, frozenset[str]]:
 
 
 def is_missing(name: str) -> bool:
-    """Return whether MXNet's module of this dotted name, such as ``"mxnet.ndarray.sparse"``, is
-    missing here."""
+    """Return whether MXNet's module of this dotted name (``"mxnet.ndarray.sparse"``) is missing."""
     owner, _, last = name.rpartition(".")
     return last in missing_names().get("mx" + owner[len("mxnet") :], ())
 
@@ -184,8 +183,7 @@ class Face(ModuleType):
         return sorted(name for name in found if hasattr(self, name))
 
     def _star_names(self) -> list[str]:
-        """The names of ``from mxnet.x import *``: MXNet's names that cynet has, and none of its
-        own."""
+        """The names of ``from mxnet.x import *``: those of MXNet's names that cynet has."""
         table = globals_of_mxnet()
         names = table.get(f"{self._module_path} *")
         if names is None:

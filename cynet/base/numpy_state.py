@@ -101,8 +101,7 @@ _plain_words = None
 
 
 def _has_plain_words(generator: np.random.BitGenerator) -> bool:
-    """Return whether the memory of `generator` has the layout that `seeded_numpy` expects; checked
-    once."""
+    """Return whether `generator` has the layout that `seeded_numpy` expects; checked once."""
     global _plain_words
     if type(generator) is not np.random.MT19937:
         return False

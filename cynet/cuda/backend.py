@@ -258,8 +258,7 @@ class GPU(device.Device):
         return self._images[key]
 
     def function(self, module, title, name):
-        """The `Kernel` of that name in the result of `module`; KernelError lists the existing
-        ones."""
+        """The `Kernel` of that name in the result of `module`; KernelError lists the others."""
         compiled, image = module
         symbol = compiled.symbols.get(strip_spaces(name))
         if symbol is None:

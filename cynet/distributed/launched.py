@@ -16,8 +16,7 @@ _RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MPI_RANKID"
 
 
 def is_launched():
-    """Return whether a launcher of MPI has started this process, or its program uses MPI
-    already."""
+    """Return whether a launcher of MPI started this process, or its program uses MPI already."""
     if any(config.variables().get(name) for name in _RANK_VARIABLES):
         return True
     loaded = sys.modules.get("mpi4py.MPI")  # not imported: importing mpi4py.MPI starts MPI

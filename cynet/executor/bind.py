@@ -121,8 +121,7 @@ def _makes_sparse(structure):
 
 
 def _storage_types(arguments, requested):
-    """Argument name to storage type, for the sparse ones: as requested, or as the variable's
-    attribute says."""
+    """Argument name to storage type of the sparse ones: as requested, or the variable's own."""
     found = {}
     for node in arguments:
         code = node.attrs.get("__storage_type__", "0")
@@ -283,8 +282,7 @@ def _unknown_arguments(given, names):
 
 
 def _from_buffer(buffer, name, shape, dtype, ctx):
-    """An array of `shape` at the front of ``buffer[name]``, or in new memory that the buffer
-    keeps."""
+    """An array of `shape` at the front of ``buffer[name]``, or in new memory for the buffer."""
     size = 1
     for n in shape:
         size *= n

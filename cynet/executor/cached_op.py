@@ -275,8 +275,7 @@ class CachedOp:
         return found
 
     def _hold_pinned(self, arrays):
-        """Inputs with a fixed value whatever is written to them (gamma of a BatchNorm with
-        fix_gamma)."""
+        """Inputs with a fixed value whatever is written to them (a BatchNorm's fixed gamma)."""
         for i, number in self._pinned:
             known_array, constant_inputs = self._constant_inputs.get(i, (None, None))
             if known_array is not arrays[i]:
@@ -473,8 +472,7 @@ class _PlanNode(StepNode):
         self.lease = self.given = self.older = None
 
     def exchanged(self, i, array):
-        """Backward reads another array; the plan's saved data about the input belong to the old
-        one."""
+        """Backward reads another array; the plan's saved data of the input are the old one's."""
         if self.program.groups:
             self._refuse(i)
         self.older[self.program.read_inputs[i]] = array
@@ -518,8 +516,7 @@ class _PlanNode(StepNode):
         return sums
 
     def backward(self, grads, recorded):
-        """The gradients as recorded steps: node by node, since a plan has no gradient of its
-        backward."""
+        """The gradients as recorded steps: node by node, as a plan's backward has no gradient."""
         op, wanted = self.op, self.program.wanted
         if total_writes(self.given[: len(op._arguments)]) != self.writes_before:
             raise GradientError(

@@ -424,8 +424,7 @@ class Executor(Postponed, Monitoring):
             joined(*numbers)
 
     def _is_whole_step(self):
-        """Return whether forward and backward can run as one step: no access in between, no
-        explicit gradients."""
+        """Return whether both passes can be one step: no access between, no explicit gradients."""
         seen = self._monitor is not None or executor_steps
         return not seen and not self._takes_heads and bool(self._graph.grads)
 

@@ -162,8 +162,7 @@ class _Step(StepNode):
 
     @contextlib.contextmanager
     def _with_weights(self, weights):
-        """Let the parameters hold the arrays that they held in forward, for the block of a
-        ``with``."""
+        """Let the parameters hold the arrays that they held in forward, for a ``with``."""
         changes = [
             (param, now, then)
             for param, now, then in zip(self.params, self.weights, weights)

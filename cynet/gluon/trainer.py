@@ -188,8 +188,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         self._set_groups()
 
     def _param_dict(self):
-        """Parameters by the names of their states, and by their numbers, as scripts look them
-        up."""
+        """Parameters by the names and by the numbers of their states, as scripts look them up."""
         return {**dict(zip(self._names, self._params)), **dict(enumerate(self._params))}
 
     # --- several contexts -------------------------------------------------------------------------
@@ -244,8 +243,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         self._warn_about_ranks()
 
     def _are_rows(self):
-        """Return whether a gradient is row_sparse and its weight is not: a store's would be one
-        more."""
+        """Return whether a gradient is row_sparse and its weight is not."""
         return any(p._grad_stype == "row_sparse" and p._stype == "default" for p in self._params)
 
     def _warn_about_ranks(self):
@@ -562,8 +560,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
 
 
 def _is_special(kvstore):
-    """Return whether a KVStore does something that one context needs, too: one with a user's
-    methods."""
+    """Return whether a KVStore does what one context needs, too: one with a user's methods."""
     kind = type(kvstore)
     return kind is not kvs.KVStore or any(callable(getattr(kind, n, None)) for n in vars(kvstore))
 

@@ -41,8 +41,7 @@ def touched(steps: Iterable[Step]) -> Accesses:
 
 
 def meet(a: Accesses, b: Accesses) -> bool:
-    """True if one of the two sets of accesses writes arena bytes that the other touches (results of
-    `touched`)."""
+    """True if one of two sets of accesses (of `touched`) writes arena bytes of the other."""
     return _bits_overlap(a[3], b[3]) or _bits_overlap(a[3], b[2]) or _bits_overlap(a[2], b[3])
 
 

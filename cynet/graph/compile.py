@@ -90,8 +90,7 @@ def lower(
 
 
 def _require_known_shapes(shapes):
-    """Inferred `shapes` in the form of arrays' shapes; ShapeError for an unknown or too large
-    one."""
+    """Inferred `shapes` as arrays have them; ShapeError for an unknown or too large one."""
     out = {}
     for entry, shape in shapes.items():
         if (

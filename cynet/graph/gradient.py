@@ -194,8 +194,7 @@ class _Gradient:
 
 
 def read_by_backward(step: Any, n_out: int, n_in: int) -> set[int]:
-    """Ids of the values that the backward of a step or node reads: gradients of outputs, then
-    inputs, then outputs."""
+    """Ids of values that backward of a step or node reads: out grads, then inputs, then outputs."""
     ids = list(range(2 * n_out + n_in))
     used = set(
         step.prop.declare_backward_dependency(

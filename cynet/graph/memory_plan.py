@@ -358,8 +358,7 @@ def _lifetimes(graph: Graph, fixed: Container[Value] | None) -> Spans:
 
 
 def _save(graph: Graph, spans: Spans) -> int:
-    """Remove values that live across the end of forward from `spans`; returns the bytes they
-    need."""
+    """Take values that live across the end of forward from `spans`; returns their bytes."""
     size = 0
     if graph.n_forward == len(graph.steps):
         return size

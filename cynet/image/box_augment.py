@@ -19,8 +19,7 @@ _RANGES = {
 
 
 class _Crop:
-    """One kind of crop: ranges of its side and ratio of sides, and the condition for objects in
-    it."""
+    """One kind of crop: ranges of its side and ratio of sides, and its condition for objects."""
 
     def __init__(self, ranges, trials):
         self.ranges, self.trials = ranges, trials

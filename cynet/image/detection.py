@@ -401,8 +401,7 @@ class DetRandomPadAug(DetAugmenter):
         return out.reshape(h, w, channels), boxes
 
     def _draw_region(self, height, width):
-        """(x, y, width, height): the result's size, and the position of the image in it; or
-        None."""
+        """(x, y, width, height): the result's size, and the image's position in it; or None."""
         least, maximum = (part * height * width for part in self.area_range)
         for _ in range(self.max_attempts):
             ratio = random.uniform(*self.aspect_ratio_range)

@@ -264,8 +264,7 @@ class NDArrayIter(DataIter):
         return self._batch_rows(self.label)
 
     def getpad(self) -> int:
-        """Return how many rows at the end only fill the batch up; rows that rolled over are no
-        padding."""
+        """Return how many rows at the end only fill the batch up, without rows rolled over."""
         if self.last_batch_handle != "pad":
             return 0
         return max(self.cursor + self.batch_size - self.num_data, 0)

@@ -40,8 +40,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 class Checkpoint(NamedTuple):
-    """The result of `find_checkpoint`: the epoch, the paths, and the time of saving, in
-    nanoseconds."""
+    """The result of `find_checkpoint`: the epoch, the paths, and when it was saved, in ns."""
 
     epoch: int
     params: str

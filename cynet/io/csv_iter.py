@@ -160,8 +160,7 @@ def _line_blocks(text, name, shape, columns):
 
 
 def _check_unpacked(file, name):
-    """Refuse a file that unpacks to far more than its compressed size, before its numbers are
-    parsed."""
+    """Refuse a file that unpacks to far more than its compressed size, before it is parsed."""
     maximum, total = max(_MAX_FREE, _MAX_TIMES * os.path.getsize(name)), 0
     while block := file.read(_BLOCK_CHARACTERS):
         total += len(block)

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 
 def _check_resumable(iters, name):
-    """Refuse ``state_dict`` for iterators without one; raised at attribute access, so that
-    ``hasattr`` is False."""
+    """Refuse ``state_dict`` of iterators without one, at attribute access: ``hasattr`` is False."""
     for each in iters:
         if not hasattr(each, "state_dict"):
             raise NotFoundError(f"{name}: {type(each).__name__} inside has no state_dict")

@@ -71,8 +71,7 @@ class CrossEntropy(EvalMetric):
         self.eps = eps
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels: classes, (N,), or distributions, (N, classes); preds: probabilities, (N,
-        classes)."""
+        """labels: classes, (N,), or distributions; preds: probabilities, both (N, classes)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
             # soft labels, of MixUp for example

@@ -142,8 +142,7 @@ class FeedForward:
         return {**vars(self), "_predictors": []}
 
     def _choose_symbol(self, data, is_train):
-        """Use the symbol of `data` as the model's own; data without buckets use the bucket that was
-        trained last."""
+        """Use the symbol of `data` as the model's own; without buckets that of the last bucket."""
         known = self.symbol is not None and not is_train
         if self.sym_gen is None or (known and not hasattr(data, "default_bucket_key")):
             return
@@ -156,8 +155,7 @@ class FeedForward:
         _check_arguments(self.symbol)
 
     def _bucket_symbol(self, key, data_names=None, label_names=None):
-        """The symbol and names that BucketingModule needs for a bucket; the function may say which
-        inputs are data."""
+        """Symbol and names for BucketingModule of a bucket; the function may say what is data."""
         if key not in self._generated:
             self._generated[key] = self.sym_gen(key)
         made = self._generated[key]

@@ -42,8 +42,7 @@ def iterator(data, label, is_train, batch_size):
 
 
 def is_label(name, data):
-    """Return whether an argument that is neither data nor a parameter may be left without a
-    value."""
+    """Return whether an argument that is neither data nor a parameter may lack a value."""
     return name.endswith("label") or name in dict(data.provide_label or ())
 
 

@@ -8,8 +8,7 @@ from .slicing import _slice_batch
 
 
 def checked_pad(pad, size):
-    """Return the number of padding examples at the end of a batch of `size`: its `pad`,
-    checked."""
+    """Return the checked `pad` of a batch of `size`: its number of padding examples."""
     try:
         pad = operator.index(0 if pad is None else pad)
     except TypeError:

@@ -127,8 +127,7 @@ class DataParallelExecutorGroup:
         return self._kept.cached_results
 
     def _grad_requests(self, grad_req, data_names):
-        """Argument name to request: gradients of parameters, of data if requested, and of nothing
-        else."""
+        """Argument name to request: gradients of parameters and, if requested, of data."""
         word = grad_req if isinstance(grad_req, str) else "write"
         wanted = set(self.param_names) - set(self.fixed_param_names)
         if self.inputs_need_grad:

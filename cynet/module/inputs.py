@@ -121,8 +121,7 @@ def check_callbacks(where, **callbacks):
 
 
 def check_fit_callbacks(where, callbacks):
-    """Refuse objects that are not FitCallbacks; let those that save check that they will be able
-    to."""
+    """Refuse objects that are no FitCallbacks; let those that save check that they can."""
     for each in callbacks:
         if isinstance(each, type) or not isinstance(each, FitCallback):
             raise ArgumentTypeError(

@@ -316,8 +316,7 @@ class Optimization:
         return clip_global_norm([*self._updates[1], *others], max_norm / scale, False) * scale
 
     def _lending_module(self):
-        """The module whose parameters are the union of those of all modules that share its
-        optimizer."""
+        """The module with the parameters of all modules that share its optimizer."""
         self._lender = self._lender or self
         return self._lender
 

@@ -82,8 +82,7 @@ modulo = _binary_function("modulo", operator.mod, "lhs % rhs, of the divisor's s
 
 
 def _power_of_numbers(base, exp):
-    """base ** exp of numbers, unless the result is an int of so many digits that Python computes
-    for hours."""
+    """base ** exp of numbers, unless the int would have so many digits that it takes hours."""
     if isinstance(base, int) and isinstance(exp, int) and base.bit_length() * exp > _MAX_BITS:
         raise SizeError(f"the result would have more than {_MAX_BITS} bits")
     return base**exp

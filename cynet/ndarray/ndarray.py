@@ -371,8 +371,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
     @property
     def grad(self):
-        """The gradient that `attach_grad` gave the array, an NDArray of its shape and dtype, or
-        None."""
+        """The gradient from `attach_grad`, an NDArray of its shape and dtype, or None."""
         leaf = _tape.leaf_of(self)
         return None if leaf is None else leaf.grad
 

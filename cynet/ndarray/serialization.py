@@ -409,8 +409,7 @@ def load(fname: FileName) -> Any:
 
 
 def load_from(file, name, start=0, end=None):
-    """The arrays of the ``.params`` block that an open file has from offset `start` to `end`, or to
-    its own end."""
+    """The arrays of the ``.params`` block in an open file from `start` to `end` or its own end."""
     if not file.seekable():
         if start:
             raise ArgumentError(f"{name} is a pipe: it can be read from its beginning only")

@@ -237,8 +237,7 @@ def _write(graph, node, values, extents, types, verbose):
 
 
 def _output_names(graph, network, values):
-    """Names of the outputs; an output that is an input, a constant, or listed twice gets an
-    Identity node."""
+    """Names of the outputs; an input, a constant or a repeated one gets an Identity node."""
     made = {o for node in graph.nodes for o in node.output}
     heads = []
     for node, i in network.entries:

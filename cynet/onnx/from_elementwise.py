@@ -36,8 +36,7 @@ def logical_not(reader, node):
 
 
 def _aligned_operands(node):
-    """Both inputs with the same number of axes; below opset 7 the second one's begin at `axis` of
-    the first."""
+    """Inputs with equally many axes; below opset 7 the second's begin at `axis` of the first."""
     if node.opset >= 7:
         return node.aligned(0, 1)
     node.ignore("consumed_inputs", "broadcast")

@@ -64,8 +64,7 @@ def conv_transpose(reader, node):
 
 
 def _transposed_pads(node, spans, stride, adj):
-    """The length that is cut off before and behind each axis; below 0 where the output is
-    longer."""
+    """The length that is cut off before and behind each axis; below 0 where it grows."""
     n, auto = len(spans), node.choice("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
     lengths = node.get("output_shape")
     if auto == "VALID" or (lengths is None and auto == "NOTSET"):

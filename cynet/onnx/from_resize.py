@@ -109,8 +109,7 @@ def _crop_region(node, roi, count):
 
 
 def _source_coordinates(how, length, made, scale, part):
-    """Return the position of each new element in the old axis, in the precision of other
-    runtimes."""
+    """Return the position of each new element in the old axis, as precise as other runtimes."""
     x, scale = np.arange(made, dtype=np.float32), np.float32(scale)
     if how == "half_pixel":
         return (x + 0.5) / scale - 0.5

@@ -233,8 +233,7 @@ def shape_(reader, node):
 
 @imports("ConstantOfShape", "Range")
 def of_known_shape(reader, node):
-    """Nodes that are computed when the file is read, because the shape of their result must be
-    known."""
+    """Nodes that are computed when the file is read, since the result's shape must be known."""
     for i in range(len(node.inputs)):
         node.constant(i)
     node.refuse("a value of this kind is not known when the file is read")

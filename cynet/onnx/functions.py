@@ -82,8 +82,7 @@ def _newest_version(versions, maximum):
 
 
 def _inlined_nodes(library, node, function):
-    """The function's nodes, with its formal inputs, outputs and attributes replaced by the
-    node's."""
+    """The function's nodes, with inputs, outputs and attributes replaced by the node's."""
     names = dict.fromkeys(function.input, "")
     names.update(zip(function.input, node.inputs))
     names.update((a, b) for a, b in zip(function.output, node.outputs) if b)

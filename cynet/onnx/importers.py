@@ -311,8 +311,7 @@ class Reader:
         return found
 
     def values(self):
-        """(name, entry, dtype, lengths) of a value that was read; None if the file does not
-        tell."""
+        """(name, entry, dtype, lengths) of a value that was read; None if the file lacks it."""
         for name, symbol in self._symbols.items():
             if symbol is not None and name not in self._constants:
                 yield name, symbol.entries[0], self._shapes.dtype(name), self._shapes.of(name)
@@ -337,8 +336,7 @@ class Reader:
         return found
 
     def parameter(self, name, values):
-        """A variable with the value `values`, under this name, or a similar one if the name is
-        taken."""
+        """A variable with the value `values`, under this name, or a similar one if it is taken."""
         values = np.asarray(values)
         if values.dtype.name not in DTYPES:
             raise UndefinedError(
@@ -403,8 +401,7 @@ class Reader:
                 self._made.add(id(symbol.entries[0][0]))
 
     def fold(self, node):
-        """Compute a node of constants, or a shape that the file determines; return whether that was
-        possible."""
+        """Compute a node of constants, or a shape of the file; return whether that was possible."""
         if node.domain not in ("", "ai.onnx") or node.kind in _NOT_FOLDED:
             return False
         if node.kind == "Constant":

@@ -113,8 +113,7 @@ def computed_in(loop: Loop, dtype: str) -> str:
 
 
 def _replace_out_of_range(loop: Loop, number: float, dtype: str) -> Loop:
-    """A comparison with a number outside of `dtype`'s integers, replaced by one inside or by a
-    constant."""
+    """A comparison with a number outside of `dtype`'s integers: by one inside, or a constant."""
     operands = loop.reads[-2:]
     if not fits_dtype(number, dtype) or loop.functor in ("equal", "not_equal"):
         # 0 is an integer of every dtype, and all of them compare as it does

@@ -81,8 +81,7 @@ class KernelProperty(OperatorProperty):
     keeps_rows_of: str | None = None
 
     def kernel_params(self, in_shapes: Sequence[Shape]) -> Mapping[str, Any]:
-        """The parameters of all kernels, by name, for inputs of these shapes: a dict. Missing ones
-        are attributes."""
+        """The parameters of all kernels for inputs of these shapes by name; else attributes."""
         return {}
 
     def kernel_dtype(self, in_types: Sequence[str]) -> str:
@@ -99,8 +98,7 @@ class KernelProperty(OperatorProperty):
         return ArgumentError(f"{self._operator_label()}: element {place} of an input is not valid")
 
     def noticed(self, place: int, values: Sequence[float]) -> None:
-        """Warn the user of a value that a kernel has reported at `place`, or raise
-        (``Args.note``)."""
+        """Warn the user of a value that a kernel reported at `place`, or raise (``Args.note``)."""
 
     def kernels_of(self, direction: str) -> tuple[Kernel, ...]:
         """The kernels of 'forward' or 'backward', a tuple."""

@@ -422,8 +422,7 @@ class Registered:
         return "bfloat16" in in_types or getattr(self, "dtype", None) == "bfloat16"
 
     def _is_converted(self, in_shapes: Sequence[Shape], in_types: Sequence[str]) -> bool:
-        """Return whether an operator is computed in float32, with conversions from and to narrow
-        floats."""
+        """Return whether an operator is computed in float32 between conversions of floats."""
         if self._meets_bfloat16(in_types):
             return not self.graph.takes_bfloat16(self, in_shapes, in_types)
         return "float16" in in_types and self.graph.traits.float32_beside_half is not None

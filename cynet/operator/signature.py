@@ -124,8 +124,7 @@ def python_signature(entry: OpEntry, tail: Sequence[str] = ("out", "name")) -> i
 
 
 def docstring(entry: OpEntry, array: str = "NDArray") -> str:
-    """The operator's documentation in numpydoc form; `array` is the word for a tensor (NDArray,
-    Symbol)."""
+    """The operator's documentation; `array` is the word for a tensor (NDArray, Symbol)."""
     arguments, states, variable, fields = describe(entry)[:4]
     about = entry.prop.inputs_doc
     needed = set() if variable else set(entry.prop.with_defaults().list_arguments())

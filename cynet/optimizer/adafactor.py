@@ -134,8 +134,7 @@ class Adafactor(Optimizer):
         )
 
     def _numbers_of(self, index):
-        """Count a step; return its learning rate, its weight decay, and the share of the new
-        squares."""
+        """Count a step; return its learning rate, weight decay, and share of the new squares."""
         lr, wd, step = self._step(index)
         return min(lr, step**-0.5) if self.relative_step else lr, lr * wd, step**self.decay_rate
 

@@ -133,8 +133,7 @@ class FusedOptimizer(Optimizer):
             joined(*numbers)
 
     def _update_one_sparse(self, index, weight, grad, state, multi_precision, own):
-        """Change the rows of a weight that the gradient has, or all of them where the optimizer
-        has no lazy update."""
+        """Change the rows that the gradient has, or all if the optimizer has no lazy update."""
         if grad.stype != "row_sparse" or not self._rests_rows:
             copies = []  # copies of gradients that hold some rows only
             arrays = [dense_to_change(weight, copies)], [dense_of(grad)]

@@ -83,8 +83,7 @@ def accepted_settings(klass):
 
 @functools.cache
 def _accepted_settings(klass):
-    """The settings of an optimizer class: (names, those that are numbers, names in the order of
-    positions)."""
+    """The settings of an optimizer class: (names, those of numbers, names by position)."""
     known, numbers, order = {}, set(), None
     for owner in klass.__mro__:
         if "__init__" not in vars(owner) or owner is object:

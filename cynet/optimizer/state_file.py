@@ -90,8 +90,7 @@ def unpack(content, user=None):
 
 
 def read_state_file(path, user=None):
-    """(states, optimizer or None) from a file, see `unpack`; memory is allocated for the arrays
-    alone."""
+    """(states, optimizer or None) from a file (`unpack`), in no more memory than arrays need."""
     with opened_sealed(path) as (file, size, whole):
         header, end = _read_header(file, size, path, whole)
         return _build(header, load_from(file, f"{path}", end, size), path, user)

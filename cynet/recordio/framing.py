@@ -204,8 +204,7 @@ class RecordFile:
         return record[:size], len(record)
 
     def after_damage(self, offset):
-        """The next offset behind `offset` that looks like the start of a record, or the size of the
-        file."""
+        """The next offset behind `offset` that looks like a record, or the file's size."""
         at = offset + 4 - offset % 4
         while at < self.size:
             block = self._get(at, min(_READ_AHEAD_BYTES, self.size - at), _READ_AHEAD_BYTES)

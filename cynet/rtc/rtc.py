@@ -437,8 +437,7 @@ def _match_signature(name, arguments, parameters):
 
 
 def _compare_sizes(name, arguments, sizes):
-    """Compare sizes as far as a GPU's driver knows the arguments; `sizes` is None if it does
-    not."""
+    """Compare sizes as far as a GPU's driver knows the arguments; else `sizes` is None."""
     declared = tuple(8 if a.is_array else struct.calcsize("=" + a.code) for a in arguments)
     if sizes is not None and declared != sizes:
         raise KernelError(

@@ -106,8 +106,7 @@ class Batches:
             return self._more.wait_for(lambda: not (self._queue or self._running), timeout)
 
     def _wake_leader(self) -> None:
-        """With the lock held: wake the first waiting caller to run the next batch, if one may
-        run."""
+        """With the lock held: wake the first waiting caller if it may run the next batch."""
         if self._queue and not self._gathers and self._running < self._workers:
             self._running += 1
             self._gathers = True
@@ -115,8 +114,7 @@ class Batches:
             self._queue[0].wake.release()
 
     def _wait(self, job: Job, timeout: float | None) -> None:
-        """Wait until another thread has run the job, or the job's turn comes and this thread runs a
-        batch."""
+        """Wait until another thread has run the job, or this thread's turn for a batch comes."""
         end = None if timeout is None else time.monotonic() + timeout
         try:
             while not (job.leads or job.done):

@@ -165,8 +165,7 @@ def set_variable_attrs(prop, names, entries):
 
 
 def copy_graph(heads):
-    """New nodes for everything that `heads` depend on: (new heads, dict of id of old node to new
-    node)."""
+    """New nodes for what `heads` depend on: (new heads, dict of id of old node to new node)."""
     new = {}
     for node in topological_order(heads):
         inputs = [(new[id(source)], i) for source, i in node.inputs]

@@ -55,8 +55,7 @@ def _entries_text(values, indent):
 
 
 def state_versions(order):
-    """Return how often each state was written before: per node, the version number of each of
-    its inputs."""
+    """Return how often each state was written before: per node, a number for each input."""
     current = {}
     out = []
     for node in order:
@@ -96,8 +95,7 @@ def to_json(heads):
 
 
 def _graph_text(heads, indent, *more):
-    """A graph as a JSON object; `more` are lines at its end. Inner graphs of a node are indented
-    below it."""
+    """A graph as a JSON object; `more` are lines at its end. Inner graphs are indented."""
     order = topological_order(heads)
     number = {id(node): i for i, node in enumerate(order)}
     versions, final = state_versions(order)

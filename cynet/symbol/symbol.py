@@ -239,8 +239,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
 
     # --- names ---
     def list_arguments(self) -> list[str]:
-        """Names of the arguments: the variables that are not auxiliary states, in depth-first
-        order."""
+        """Names of the arguments: variables that are no auxiliary states, depth first."""
         return [node.name for node in variable_nodes(self.entries)[0]]
 
     def list_auxiliary_states(self) -> list[str]:

@@ -113,8 +113,7 @@ def _unlike_list(found, entries, name):
 
 
 def _same_label(label, wanted):
-    """Return whether a record has the labels of a line, or, packed without --pack-label, its
-    first."""
+    """Return whether a record has a line's labels, or, without --pack-label, the first."""
     label = np.atleast_1d(np.asarray(label, np.float32))
     return np.array_equal(label, wanted) or np.array_equal(label, wanted[:1])
 

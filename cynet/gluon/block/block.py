@@ -545,8 +545,7 @@ class Block(Files):
 
 
 def _not_a_prefix(kind, given):
-    """A message for a `given` prefix that is not a prefix of a name: the layer belongs
-    elsewhere."""
+    """A message for a `given` prefix that begins no name: the layer belongs elsewhere."""
     layers = given if isinstance(given, (list, tuple)) else [given]
     if layers and all(isinstance(each, Block) for each in layers):
         return (

@@ -111,8 +111,7 @@ def remember(block):
 
 
 def put_back(remembered, kind):
-    """Restore every attribute that is, or contains, an object of class `kind`; returns whether
-    there was one."""
+    """Restore every attribute that is or contains a `kind`; returns whether there was one."""
     there_was = False
     for container, before in remembered:
         of_names = isinstance(container, dict)

@@ -115,8 +115,7 @@ def _function_of(fn):
 
 
 def _read(fn):
-    """Names of global arrays, numbers and Blocks that a function and the functions it calls
-    read."""
+    """Names of global arrays, numbers and Blocks that a function and its callees read."""
     found, seen, stack = [], set(), [fn]
     while stack:
         value = stack.pop()

@@ -255,8 +255,7 @@ class BoundGraph:
         return regroup(outputs, self.graph.out_format)[0]
 
     def waits(self):
-        """Return whether a parameter has no arrays: the call is refused, and the next one looks
-        again."""
+        """Return whether a parameter has no arrays: the call is refused; the next looks again."""
         return any(each._data is None for each in self.params)
 
     def fits(self, arrays):

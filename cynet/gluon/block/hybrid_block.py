@@ -70,8 +70,7 @@ class HybridBlock(Block):
             vars(self)["_cached"] = None
 
     def __getstate__(self):
-        """The state of copies and pickles: graphs, which have memory of their own, are made
-        anew."""
+        """The state of copies and pickles: without graphs, which have memory of their own."""
         return {**vars(self), "_cached": None}
 
     def register_child(self, block: Block, name: str | None = None) -> None:

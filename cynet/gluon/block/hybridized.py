@@ -105,8 +105,7 @@ class Hybridized:
         return plan, arrays
 
     def by_operator(self, call):
-        """Run the Block operator by operator, with (args, kwargs); hybridized Blocks inside run as
-        graphs."""
+        """Run the Block operator by operator; hybridized Blocks inside run as graphs."""
         args, kwargs = call
         if self.runs_forward:
             return self._block._run_own(*args, **kwargs)
@@ -119,8 +118,7 @@ class Hybridized:
         )
 
     def _finish_deferred(self, args, kwargs):
-        """Finish the initialization of parameters that waited for shapes; none does between two
-        changes."""
+        """Initialize the parameters that waited for shapes; none does between two changes."""
         count = changes[0]
         if self._finished != count:
             if any(each._data is None and each._deferred_init for each in self._params()):

@@ -169,8 +169,7 @@ class Dataset(LengthRepr):
 
 
 def by_position(data):
-    """`data` such that ``data[i]`` is its i-th sample: pandas objects, which index by label, become
-    NumPy arrays."""
+    """`data` such that ``data[i]`` is its i-th sample: objects of pandas become NumPy arrays."""
     return data.to_numpy() if hasattr(data, "iloc") and hasattr(data, "to_numpy") else data
 
 

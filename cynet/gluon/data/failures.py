@@ -38,8 +38,7 @@ def received_error(sent):
 
 
 def _pickle_error(error):
-    """An exception as bytes that can be unpickled; if its own class cannot be, as one of its base
-    classes."""
+    """An exception as bytes that can be unpickled, if need be as one of its base classes."""
     whole = _pickle_or_none(error)
     if whole is not None:
         return whole

@@ -31,8 +31,7 @@ def fetch(dataset, indices, batchify):
 
 
 def draws_nothing(dataset, batchify):
-    """Return whether no code of a user's makes batches, so that no random numbers are drawn for
-    them."""
+    """Return whether no user's code makes batches, so that it needs no random numbers."""
     if batchify not in (default_batchify_fn, numpy_batchify):
         return False
     if type(dataset) is ArrayDataset:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 @guarded(but=("__call__",))
 class _Mixing:
-    """Mixtures of each sample with another one of its batch, with the same shares for both
-    labels."""
+    """Mixtures of each sample with another one of its batch, with the same shares for labels."""
 
     def __init__(
         self,

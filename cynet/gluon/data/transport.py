@@ -89,8 +89,7 @@ def pack_batch(batch, numpy_stays=True):
 
 
 class _Sparse:
-    """Replaces a csr matrix or a row_sparse array in a message: values, then the structure, as
-    `_Array`s."""
+    """A csr matrix or row_sparse array in a message: values, then the structure, as `_Array`s."""
 
     __slots__ = ("parts", "shape", "stype")
 

@@ -200,8 +200,7 @@ class Processes:
         task.settle(batch)
 
     def _note_end(self, k):
-        """Note that a worker died: all of its tasks fail, since another worker does not have its
-        dataset."""
+        """Note that a worker died: its tasks fail, since no other worker has its dataset."""
         worker = self._workers[k]
         worker.join(_PATIENCE_SECONDS)
         code = worker.exitcode

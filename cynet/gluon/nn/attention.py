@@ -19,8 +19,7 @@ _MASK_PENALTY = 3e4  # taken off a score, which float16 holds, too
 
 
 def causal_mask(F, scores, start=1):
-    """A mask (1, queries, keys): 1 for keys up to a query's own position, 0 behind it; the first
-    query sees `start` keys."""
+    """A mask (1, queries, keys) of keys up to a query's position; the first sees `start` keys."""
     ones = F.ones_like(F.slice_axis(scores, axis=0, begin=0, end=1))
     # positions are counted in float32: bfloat16 is exact only up to 256
     column = F.cast(F.slice_axis(ones, axis=2, begin=0, end=1), dtype="float32")

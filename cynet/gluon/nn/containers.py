@@ -70,8 +70,7 @@ class Sequential(_Members):
     """
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """The output of the last Block; each but the last that gives a tuple hands it on as
-        arguments."""
+        """The output of the last Block; a tuple of another is handed on as arguments."""
         return _call_in_order(self._children.values(), x, args)
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:

@@ -112,8 +112,7 @@ class BatchNorm(_Norm):
             setattr(self, name, param)
 
     def cast(self, dtype: DTypeLike) -> None:
-        """Change the dtype of the parameters; they stay float32 beside float16 and
-        bfloat16."""
+        """Change the dtype of the parameters; beside float16 and bfloat16 they stay float32."""
         super().cast("float32" if is_narrow(dtype) else dtype)
 
     def hybrid_forward(

@@ -35,8 +35,7 @@ def shape_is_known(shape):
 
 
 def has_sizes(shape):
-    """Return whether a parameter of this shape can be made: 0 is unknown there, under np_shape,
-    too."""
+    """Return whether a parameter of this shape can be made: 0 is unknown, under np_shape, too."""
     return shape_is_known(shape) and 0 not in shape
 
 

@@ -182,8 +182,7 @@ class _Groups:
         # dependencies on `b` alone still use its name, which now means the merged group
 
     def _sorted(self) -> Iterator[list[int]]:
-        """The groups in order: each after its dependencies, and not later than its last step's
-        position."""
+        """The groups in order: behind their dependencies, not behind their last step's position."""
         after: dict[int, list[int]] = {}
         missing = {}
         for group, parent in enumerate(self.parent):

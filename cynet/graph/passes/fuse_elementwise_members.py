@@ -280,8 +280,7 @@ def _repeated(shape: Shape, full: Shape) -> Rows | None:
 
 
 def _rows(view: Any, value: Value) -> Any:
-    """The Rows of a View of `value`; None if it covers the value, NotImplemented if it is not a
-    range of rows."""
+    """The Rows of a View of `value`; None if it covers the value, NotImplemented if it is none."""
     axes: list[tuple[int, int]] = []
     for n, stride in zip(view.shape, view.strides):
         if n == 1:

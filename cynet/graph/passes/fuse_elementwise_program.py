@@ -152,8 +152,7 @@ class _Program:
             self._append("unary", "identity", [source], target, move.add)
 
     def _passes_on(self, loop: Loop, add: bool, position: int) -> bool:
-        """Return whether the loop only copies an array to a private one, which then is read
-        there."""
+        """Return whether the loop only copies an array to a private one that is read there."""
         source, target = loop.reads[0], loop.target
         if (
             (loop.family, loop.functor) not in COPIES
@@ -207,8 +206,7 @@ class _Program:
                 self.targets[root] = (line.target.value, ADD if line.add else WRITE)
 
     def _registers(self) -> dict[Value, int] | None:
-        """Root to register number for values used in the chain only, or None if there are too few
-        registers."""
+        """Root to register number for values used in the chain only; None if there are too few."""
         found: dict[Value, int] = {}
         free: list[int] = []
         maximum = 0

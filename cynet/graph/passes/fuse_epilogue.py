@@ -51,8 +51,7 @@ def sums(graph: Graph) -> Graph:
 
 
 def mask(graph: Graph) -> Graph:
-    """Join the gradients of relus that were fused, in a whole graph, with the steps in front of
-    them in backward."""
+    """Join gradients of fused relus, in a whole graph, with the steps before them in backward."""
     touching: dict[Value, list[Step]] = {}  # value to the steps that read or write it
     for step in graph.steps:
         for value in dict.fromkeys(step.touched()):
@@ -121,8 +120,7 @@ class _Fusion:
             return
 
     def take_sum(self, _: Step | None, add: Step) -> None:
-        """A layer, a sum and perhaps an activation: the later of the layers that may compute the
-        sum does."""
+        """A layer, a sum and perhaps an activation: the later layer that can computes the sum."""
         found = []
         for value, other in (add.in_data, add.in_data[::-1]):
             layer = self.writer.get(value)
@@ -153,8 +151,7 @@ class _Fusion:
         self.gone.add(follower)
 
     def _may_add(self, layer: Step, value: Value, other: Value, add: Step) -> bool:
-        """Return whether `layer`, which computes `value`, may run where `add` does and write
-        `other`."""
+        """Return whether `layer`, which computes `value`, may write `other` in place of `add`."""
         out, at = add.out_data[0], self.position[layer]
         if _epilogue(self.graph, layer, SUM) is None:
             return False
@@ -177,8 +174,7 @@ class _Fusion:
         )
 
     def _add_to(self, layer: Step, target: Value, add: Step) -> None:
-        """Let `layer` add to `target`, and apply the activation that follows the sum, if there is
-        one."""
+        """Let `layer` add to `target`, and apply an activation that follows the sum."""
         out, joined = add.out_data[0], None
         behind = self.readers.get(out, [])
         if len(behind) == 1 and self._may_follow(behind[0], add):

@@ -287,8 +287,7 @@ class _Mirror:
         self._insert_steps(block, position)
 
     def _split_backward(self, step: Step) -> bool:
-        """Part a backward step that writes gradients of data and weight; False where that cannot
-        be."""
+        """Part a backward step that writes gradients of data and weight; False if impossible."""
         written = [i for i, _ in step.written()]
         if step.direction != BACKWARD or not step.prop.graph.traits.linear_in_weight:
             return False

@@ -456,8 +456,7 @@ def _transpose_to_letters(x, letters, wanted, shape=None):
 
 
 def _contract_pair(a, of_a, b, of_b, needed):
-    """The product of two operands, summed over the letters that neither the result nor another
-    operand has."""
+    """The product of two operands, summed over the letters that nothing else has."""
     sizes = {}
     for x, letters in ((a, of_a), (b, of_b)):
         for c, n in zip(letters, x.shape):

@@ -65,8 +65,7 @@ class BaseSparseNDArray(NDArray):
     __slots__ = ("_indices", "_indptr", "_ready", "_shape", "_transposed", "_values_array")
 
     def _set(self, shape, values, indices, indptr, ready):
-        """Set the arrays that a sparse array consists of. `ready`: the structure is known to be
-        canonical."""
+        """Set the arrays of a sparse array. `ready`: the structure is known to be canonical."""
         self._shape, self._values_array = shape, values
         self._indices, self._indptr, self._ready = indices, indptr, ready
         self._transposed = None

@@ -20,8 +20,7 @@ from ..pooling import pooling as write_pooling
 
 
 def _step(g, c, dtype, low, high):
-    """The size of a quantization step by the values `low` and `high`, which are constants of the
-    graph."""
+    """The size of a quantization step by `low` and `high`, which are constants of the graph."""
     if low not in g.constants or high not in g.constants:
         c.refuse("its range is found in each run; calibrate the network (calib_mode 'naive')")
     reach = max(float(np.abs(g.constants[each]).max()) for each in (low, high))

@@ -130,8 +130,7 @@ class _Lifted:
         return node, index or old[1]
 
     def _quantized_input(self, old, quantize, reader, name):
-        """The quantized entry of an old one that `reader` reads, from `quantize`; a new node gets
-        this name."""
+        """The quantized entry of the one that `reader` reads; a new `quantize` gets this name."""
         node = old[0]
         if _is_operator(node, DEQUANTIZE) and self._dequantizes_same(node, quantize):
             return self._new_entry(node.inputs[0])

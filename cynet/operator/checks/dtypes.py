@@ -22,8 +22,7 @@ CPU_FLOATS = (*GPU_FLOATS, "bfloat16")
 def require_floats(
     prop: Any, names: Sequence[str], types: Sequence[str], allowed: Sequence[str] = FLOATS
 ) -> None:
-    """Raise ArgumentTypeError unless all `types` are one of `allowed`, naming the operator, the
-    input and its dtype."""
+    """Raise ArgumentTypeError with operator, input and dtype unless `types` are all `allowed`."""
     for name, dtype in zip(names, types):
         if dtype not in allowed:
             raise ArgumentTypeError(

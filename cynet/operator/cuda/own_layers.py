@@ -63,8 +63,7 @@ def _line_moments(steps, dtype, walk, eps, **options):
 
 
 def _normalize_lines(steps, prop, types, walk):
-    """The outputs of `prop`, the second and third are mean and standard deviation: returns their
-    dtypes."""
+    """The outputs of `prop`, then mean and standard deviation: returns their dtypes."""
     kind, count = C_TYPES[types[0]], walk.outer * walk.inner
     moment_types = prop.infer_type(types, [None] * len(prop.list_outputs()))[1][1:]
     found = _line_moments(steps, types[0], walk, prop.eps, to=(0, 1 + len(moment_types)))
@@ -79,8 +78,7 @@ def _normalize_lines(steps, prop, types, walk):
 
 
 def _normalized_back(steps, kind, walk, mean, std):
-    """Gradients of data, gamma and beta; first those of gamma and beta, since that of data may
-    overwrite out_grad."""
+    """Gradients of gamma and beta, then of data, as that may overwrite out_grad."""
     count = walk.outer * walk.inner
     if walk.channels == 0 and walk.inner == 1:
         _scales_of_rows(steps, kind, count, walk.n, mean, std)

@@ -150,8 +150,7 @@ class Checker:
             return self.refuse(callback, found, "NumPy types, such as numpy.float32")
 
     def ids(self, callback, out_grad, in_data, out_data):
-        """The ids of the arrays that backward reads, as declare_backward_dependency returns
-        them."""
+        """The ids of the arrays that backward reads, from declare_backward_dependency."""
         found = self.ask(callback, list(out_grad), list(in_data), list(out_data))
         known = {*out_grad, *in_data, *out_data}
         if not isinstance(found, (list, tuple)) or not all(_is_id(i, known) for i in found):

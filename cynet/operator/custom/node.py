@@ -149,8 +149,7 @@ class CustomOperator(Operator):
         self._run("backward", "in_grad", lent, req)
 
     def _run(self, method, target, lent, req, **more):
-        """Call the method with copies of the lists, as the user's code may change them; `target` is
-        the written one."""
+        """Call the method with copies of the lists that users may change; `target` is written."""
         given, done = {name: list(each) for name, each in lent.items()}, False
         try:
             method = callback(self.op, method)

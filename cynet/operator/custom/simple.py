@@ -464,8 +464,7 @@ class SimpleOp:
             )
 
     def _check_sizes(self, option=kNoInplace):
-        """Refuse to share memory if the shape function returns another size for all inputs that are
-        tried."""
+        """Refuse to share memory if the shape function gives another size for all tried inputs."""
         option = option or self.forward_option or self.backward_option
         if self.shape_function is None or option == kNoInplace:
             return
@@ -491,8 +490,7 @@ class SimpleOp:
             yield shape, found
 
     def _publish_operator(self):
-        """Register the operator when it has its first function; keep its property in step
-        afterwards."""
+        """Register the operator when it has its first function; keep its property in step."""
         if self.prop is None and self.functions:
             self.prop = make_property(self)
             OPERATORS.remove(self.name)  # replaces an operator that a user registered earlier

@@ -13,8 +13,7 @@ from .box_iou import FORMATS
 
 
 class BoxEncodeProperty(KernelProperty, operator="_contrib_box_encode"):
-    """The regression targets of anchors for the boxes that they are matched with, and their
-    mask."""
+    """The regression targets of anchors for the boxes matched with them, and their mask."""
 
     differentiable = False
     graph = GraphHooks(float32_beside_half=())

@@ -137,8 +137,7 @@ class LeakyReLUProperty(KernelProperty, operator="LeakyReLU"):
 
     @property
     def backward(self):
-        """The kernels of `act_type`; first the gradient of gamma: data's may overwrite the
-        output's."""
+        """The kernels of `act_type`; gamma's gradient first: data's may overwrite the output's."""
         pair = (("d_output", "d_data"),)
         if self.act_type == "prelu":
             return (

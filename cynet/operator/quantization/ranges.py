@@ -36,8 +36,7 @@ def not_a_number(where, name, place, value):
 
 
 class Refusing:
-    """Mixin whose error names the float that a kernel could not quantize; in front of a
-    KernelProperty."""
+    """Mixin whose error names a float that cannot be quantized; before a KernelProperty."""
 
     takes_float32 = True  # but not narrower floats (contrib/amp)
 

@@ -160,8 +160,7 @@ class Law(IntEnum):
 
 # --- the table -----------------------------------------------------------------------------------
 class Parameter(NamedTuple):
-    """A parameter with its condition: the text `must` and the function ``allowed(value,
-    property)``."""
+    """A parameter with its condition: the text `must` and ``allowed(value, property)``."""
 
     name: str
     default: float

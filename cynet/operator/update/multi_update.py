@@ -109,8 +109,7 @@ class ManyWeights(OperatorProperty):
         return tuple([getattr(self, name) for name in self.own_numbers])
 
     def all_numbers(self):
-        """For each weight learning rate, decay, factor and bound of the gradient, and the rule's
-        own."""
+        """For each weight rate, decay, factor and bound of the gradient, and the rule's own."""
         return [
             (lr, wd, self.rescale_grad, self.clip_gradient, *self.numbers())
             for lr, wd in zip(self.lrs, self.wds)

@@ -260,8 +260,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     @staticmethod
     def _restore_random(file, ranks):
-        """With the same number of ranks each one restores its own state; with another number all
-        use the first one's."""
+        """Of as many ranks as before each restores its own state, else all the first one's."""
         meta, arrays = read_training(file, _FORMAT)
         if not ranks.is_first:
             if meta.get("ranks", 1) != ranks.size:

@@ -89,8 +89,7 @@ class _SyncBatchNorm(CustomOp):
 
 
 def _reduced_axes(x):
-    """All axes except that of the channels, and the shape of an array with one entry for each
-    channel."""
+    """All axes except the channels', and the shape of an array with one entry for each channel."""
     return tuple(i for i in range(x.ndim) if i != 1), (1, -1, *[1] * (x.ndim - 2))
 
 

@@ -58,8 +58,7 @@ def mnist(root):
 
 
 def fashion_mnist(root):
-    """Paths of FashionMNIST's four files: in the folder, in CYNET_DATA_DIR, or downloaded into the
-    folder."""
+    """Paths of FashionMNIST's four files: in the folder, in CYNET_DATA_DIR, or downloaded."""
     data_dir = config.get("CYNET_DATA_DIR")
     for folder in [root, *([os.path.join(data_dir, "fashion-mnist")] if data_dir else [])]:
         found = files.idx_files(folder)

@@ -75,8 +75,7 @@ class _OfPixels(Block):
 
 
 def _resize_images(x, size, keep_ratio, interpolation):
-    """The image or images in another size; of kinds 9 and 10 of interpolation the sizes decide, or
-    chance."""
+    """The image or images in another size; sizes or chance decide of interpolations 9 and 10."""
     if interpolation == 10:
         interpolation = int(sample_generator().integers(INTERPOLATIONS))
     elif interpolation == 9 and not isinstance(x, Symbol) and len(x.shape) in (3, 4):

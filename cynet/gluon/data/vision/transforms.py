@@ -222,8 +222,7 @@ class RandomApply(Sequential):
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _RandomColor(HybridBlock):
-    """Changes colors by a factor drawn from ``[max(0, 1 - strength), 1 + strength]``; uint8 stays
-    uint8."""
+    """Changes colors by a factor from ``[max(0, 1 - strength), 1 + strength]``; keeps uint8."""
 
     _operator = ""
 

@@ -123,8 +123,7 @@ def winograd_cycles(desc):
 
 
 def packed_winograd_pays(desc):
-    """Return whether a packed weight, up to 11 times as large as the weight, saves more than a
-    tenth."""
+    """Return whether a packed weight, up to 11 times as large, saves more than a tenth."""
     parts = _Winograd(desc)
     return 10 * parts.weights * parts.costs.packing > parts.tiles(parts.out_tiles)
 

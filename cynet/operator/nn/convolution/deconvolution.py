@@ -159,8 +159,7 @@ class DeconvolutionProperty(FiltersProperty, operator="Deconvolution"):
 
 
 class ChannelsLastDeconvolutionHooks(ChannelsLastHooks, DeconvolutionHooks):
-    """Graph hooks of a channels-last deconvolution: those of row-major data, and a packed
-    weight."""
+    """Graph hooks of a channels-last deconvolution: row-major data's, and a packed weight."""
 
 
 class ChannelsLastDeconvolution(ChannelsLast, DeconvolutionProperty):

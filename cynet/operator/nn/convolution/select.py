@@ -184,8 +184,7 @@ def _is_product(desc):
 
 
 def _is_plain_image(desc):
-    """Return whether kernels of our own take the convolution, in channels-last order or behind a
-    reorder."""
+    """Return whether our own kernels take the convolution, channels-last or behind a reorder."""
     return len(desc.kernel) == 2 and desc.groups == 1 and _is_single(desc)
 
 
@@ -394,8 +393,7 @@ def takes_channels_last(desc):
 
 
 def prepack(desc, prop, replaces):
-    """The PackWeight of an algorithm with a prepacked weight, or None; `replaces` as in
-    `GraphHooks.prepack`."""
+    """An algorithm's PackWeight, or None; `replaces` as in `GraphHooks.prepack`."""
     packed = desc._replace(packed=True)
     choice, forced = ALGORITHMS.choose(packed), ALGORITHMS.forced(packed)
     if choice is None or choice.algorithm.prepack is None:
