@@ -585,7 +585,7 @@ UNTYPED = {
     "_core": "",
     "engine": "",
     "storage": "",
-    "graph": "compile decompose infer subgraphs __init__",
+    "graph": "",
     "graph/passes": "",
     "executor": "bind by_node cached_op executor monitoring postponed replay __init__",
     "operator": "",
@@ -598,10 +598,11 @@ UNTYPED = {
 def test_types_are_strict_but_in_the_listed(package):
     """Every file of these packages is in mypy's list (`make lint`) but those named above."""
     listed = re.findall(r'^    "(cynet/[^"]+)",$', (ROOT / "pyproject.toml").read_text(), re.M)
+    folders = [Path("cynet", package), *Path("cynet", package).parents]
     rest = [
         path.stem
         for path in sorted((ROOT / "cynet" / package).glob("*.py"))
-        if f"cynet/{package}" not in listed and f"cynet/{package}/{path.name}" not in listed
+        if not {f"cynet/{package}/{path.name}", *map(str, folders)} & set(listed)
     ]
     assert sorted(rest) == sorted(UNTYPED[package].split())
     assert len([path for path in listed if path.endswith(".py")]) >= 17

@@ -3,7 +3,10 @@
 Nothing is allocated, so networks of any size can be examined.
 """
 
+from __future__ import annotations
+
 from math import prod
+from typing import TYPE_CHECKING, Any
 
 from ..base import config
 from ..base.errors import CynetError, ShapeError
@@ -18,38 +21,42 @@ from .placement import place_nodes
 from .subgraphs import build_bodies
 from .verify import verify, verify_memory
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..symbol.node import Entry
+    from ..typing import Context, Shape, Symbol
+    from .ir import Graph, Value
+    from .memory_plan import MemoryReport
+
 MAX_SIMPLE = 1 << 40  # elements of a shape that needs no further look
 
 
 def lower(
-    heads,
-    ctx,
-    shapes,
-    dtypes,
-    grad_req,
-    group2ctx=None,
-    names=None,
-    predict=False,
-    apart=False,
-    inferred=(None, None),
-    structure=None,
-):
+    heads: list[Entry],
+    ctx: Context,
+    shapes: Mapping[str, Shape],
+    dtypes: Mapping[str, str],
+    grad_req: Mapping[str, str],
+    group2ctx: Mapping[str, Context] | None = None,
+    names: frozenset[str] | None = None,
+    predict: bool = False,
+    apart: bool = False,
+    inferred: tuple[dict[Entry, Any] | None, dict[Entry, Any] | None] = (None, None),
+    structure: Structure | None = None,
+) -> Graph:
     """Run place, infer, build, gradient and the optional passes.
 
-    heads (list of (Node, int)): What the symbol outputs (``symbol.entries``).
-    ctx: Context
-    shapes, dtypes (dict of str to tuple, str): What is known of arguments and auxiliary states; a
+    heads: What the symbol outputs (``symbol.entries``).
+    shapes, dtypes: What is known of arguments and auxiliary states; a
         length of 0 that an array has is `EMPTY`.
-    grad_req (dict of str to str): Of the arguments that have a gradient.
-    group2ctx: dict of str to Context, optional
-    names (container of str, optional): The optional passes that run; by default what
-        CYNET_GRAPH_PASSES says.
-    predict (bool): The plan is for ``forward(is_train=False)``, at which some more passes help.
-    apart (bool): Every gradient that an operator gives to an input has memory of its own
-        (`gradient`).
-    inferred ((dict, dict)): What `infer_shapes` and `infer_types` found from `shapes` and `dtypes`;
+    grad_req: Of the arguments that have a gradient.
+    names: The optional passes that run; by default what CYNET_GRAPH_PASSES says.
+    predict: The plan is for ``forward(is_train=False)``, at which some more passes help.
+    apart: Every gradient that an operator gives to an input has memory of its own (`gradient`).
+    inferred: What `infer_shapes` and `infer_types` found from `shapes` and `dtypes`;
         None where they have not been asked.
-    structure (Structure, optional): That of `heads`, where it is there already.
+    structure: That of `heads`, where it is there already.
 
     Returns Graph.
     """
@@ -57,24 +64,24 @@ def lower(
     structure = structure or Structure(heads)
     order = structure.order
     contexts = place_nodes(order, ctx, group2ctx)
-    found_shapes, found_types = inferred
-    shapes = _require_known_shapes(found_shapes or infer_shapes(heads, shapes, structure=structure))
-    dtypes = found_types or infer_types(heads, dtypes, "float32", structure=structure)
+    found, types = inferred
+    full = _require_known_shapes(found or infer_shapes(heads, shapes, structure=structure))
+    types = types or infer_types(heads, dtypes, "float32", structure=structure)
     if any(node.op is not None and node.prop.decomposed for node in order):
         from .decompose import decompose_graph  # imported here: few graphs need mx.np's family
 
         variables = {node.name: (node, 0) for node in order if node.op is None}
-        known_shapes = {name: known_shape(shapes[entry]) for name, entry in variables.items()}
-        known_types = {name: dtypes[entry] for name, entry in variables.items()}
-        plain_heads = decompose_graph(heads, shapes, dtypes)
+        known_shapes = {name: known_shape(full[entry]) for name, entry in variables.items()}
+        known_types = {name: types[entry] for name, entry in variables.items()}
+        plain_heads = decompose_graph(heads, full, types)
         return lower(
             plain_heads, ctx, known_shapes, known_types, grad_req, group2ctx, names, predict, apart
         )
     stages = (pipeline.FORWARD, pipeline.PREDICT) if predict else (pipeline.FORWARD,)
-    if any(0 in shape for shape in shapes.values()):
+    if any(0 in shape for shape in full.values()):
         names = frozenset()  # passes join kernels, which take no arrays without elements
     checks = verify if config.get("CYNET_GRAPH_VERIFY") else lambda graph, after: None
-    graph = build(structure, shapes, dtypes, contexts)
+    graph = build(structure, full, types, contexts)
     checks(graph, "building it")
     graph = pipeline.run(graph, stages, names, ctx.device_type)
     graph = gradient(graph, grad_req, apart)
@@ -89,7 +96,7 @@ def lower(
     return graph
 
 
-def _require_known_shapes(shapes):
+def _require_known_shapes(shapes: dict[Entry, Any]) -> dict[Entry, Shape]:
     """Inferred `shapes` as arrays have them; ShapeError for an unknown or too large one."""
     out = {}
     for entry, shape in shapes.items():
@@ -112,18 +119,18 @@ def _require_known_shapes(shapes):
     return out
 
 
-def _written_roots(graph):
+def _written_roots(graph: Graph) -> set[Value]:
     """The roots of the values that the steps of `graph` write."""
     steps = (*graph.constant_steps, *graph.steps)
     return {value.root for step in steps for _, value in step.written()}
 
 
-def memory_of(symbol, ctx, grad_req="write", **shapes):
+def memory_of(
+    symbol: Symbol, ctx: Context, grad_req: str = "write", **shapes: Shape
+) -> MemoryReport:
     """The MemoryReport that an executor of `symbol` would have; nothing is allocated.
 
-    symbol: Symbol
-    ctx: Context
-    grad_req (str): For all arguments.
+    grad_req: For all arguments.
     **shapes: Of the inputs.
 
     Returns MemoryReport.
@@ -142,4 +149,5 @@ def memory_of(symbol, ctx, grad_req="write", **shapes):
     plan_memory(graph, "inplace" in names, "reuse" in names)
     if config.get("CYNET_GRAPH_VERIFY"):
         verify_memory(graph)
-    return graph.memory
+    report: MemoryReport = graph.memory
+    return report

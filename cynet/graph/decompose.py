@@ -1,6 +1,9 @@
 """Replaces nodes that are functions of mx.np by the operators they consist of."""
 
+from __future__ import annotations
+
 from itertools import count
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +14,13 @@ from ..operator.parameters import Int
 from ..operator.property import OperatorProperty
 from ..symbol.node import Node, topological_order
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..context import Context
+    from ..symbol.node import Entry
+    from ..typing import NDArray, Shape
+
 _numbers = count()
 
 
@@ -20,39 +30,50 @@ class Held(OperatorProperty):
     number = Int(0)  # each number differs from all others
     differentiable = False
     op_name = "_held"
-    array = None
+    array: np.ndarray[Any, Any]
 
-    def list_arguments(self):
+    def list_arguments(self) -> list[str]:
         return []
 
-    def infer_shape(self, in_shapes, out_shapes):
+    def infer_shape(self, in_shapes: list[Any], out_shapes: list[Any]) -> tuple[Sequence[Any], ...]:
         return [], [known_shape(self.array.shape)], []
 
-    def infer_type(self, in_types, out_types):
+    def infer_type(self, in_types: list[Any], out_types: list[Any]) -> tuple[Sequence[Any], ...]:
         return [], [self.array.dtype.name], []
 
-    def create_operator(self, ctx, in_shapes, in_types):
+    def create_operator(
+        self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
+    ) -> Operator:
         return _Copies(self.array)
 
 
 class _Copies(Operator):
-    def __init__(self, array):
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.array = array
 
-    def forward(self, ctx, in_data, req, out_data, aux_states):
+    def forward(
+        self,
+        ctx: Any,
+        in_data: list[Any],
+        req: list[int],
+        out_data: list[Any],
+        aux_states: list[Any],
+    ) -> None:
         np.asarray(out_data[0])[...] = self.array
 
 
 _HELD = OpEntry("_held", Held)
 
 
-def _constant_node(name, array):
+def _constant_node(name: str, array: NDArray) -> Node:
     prop = Held(number=next(_numbers))
     prop.array = array.asnumpy()
     return Node(_HELD, name, {}, {}, prop)
 
 
-def decompose_graph(heads, shapes, dtypes):
+def decompose_graph(
+    heads: list[Entry], shapes: Mapping[Entry, Any], dtypes: Mapping[Entry, str]
+) -> list[Entry]:
     """The same graph in operators that can run.
 
     Parameters
@@ -66,7 +87,7 @@ def decompose_graph(heads, shapes, dtypes):
     list of (Node, int)
         The new heads.
     """
-    new = {}
+    new: dict[Entry, Entry] = {}
     for node in topological_order(heads):
         outputs = [(node, i) for i in range(node.num_outputs)]
         inputs = [new[entry] for entry in node.inputs]
@@ -82,12 +103,12 @@ def decompose_graph(heads, shapes, dtypes):
     return [new[each] for each in heads]
 
 
-def _node_outputs(node, inputs, written):
+def _node_outputs(node: Node, inputs: list[Entry], written: Any) -> list[tuple[Entry, str]]:
     """Pairs (entry, dtype) of the outputs of a call."""
     entry_of_input = {id(each): entry for each, entry in zip(written.inputs, inputs)}
     held = {}
 
-    def source(entry):
+    def source(entry: Entry) -> Entry:
         inner = entry[0]
         if inner.op is not None:
             return entry
@@ -108,7 +129,7 @@ def _node_outputs(node, inputs, written):
     return [(source(entry), kind) for entry, kind in zip(written.entries, written.types)]
 
 
-def _cast(entry, kind, wanted):
+def _cast(entry: Entry, kind: str, wanted: str) -> Entry:
     """An entry in the dtype that was inferred."""
     if kind == wanted:
         return entry

@@ -1,7 +1,9 @@
 """Inference: completes shapes and types over a graph, forwards and backwards."""
 
+from __future__ import annotations
+
 import heapq
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.dtype import FLAGS, NAMES
 from ..base.errors import (
@@ -19,26 +21,35 @@ from ..operator.checks.values import read_shape
 from ..operator.property import merge_shapes
 from ..symbol.node import topological_order
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from ..operator.property import OperatorProperty
+    from ..symbol.node import Entry, Node
+    from ..typing import Shape, Symbol
+
 
 class Structure:
     """The nodes of a graph in order, with their neighbors: the same for all shapes.
 
-    heads: list of (Node, int)
     order: list of Node
     entries: list of (Node, int)
     rows (list of tuple): Of each node: itself, its property, the entries of its arguments and
         auxiliary states, those of its arguments, and those that it makes.
     users (dict of entry to list of int): Positions in `order`.
-    kinds (list or None): Of each node a number that those have in common which compute the same of
+    kinds: Of each node a number that those have in common which compute the same of
         alike inputs; None: nobody has asked (`find_kinds`).
-    calls (object): What an executor that runs call by call keeps here.
-    met (dict of bool to dict): Of executors without and with gradients: of the shapes and dtypes
+    calls: What an executor that runs call by call keeps here.
+    met: Of executors without and with gradients: of the shapes and dtypes
         that they have met, how often they were run call by call; None: they have a plan.
     """
 
-    def __init__(self, heads):
+    def __init__(self, heads: list[Entry]) -> None:
         self.heads, self.order = heads, topological_order(heads)
-        self.rows, self.users, self.entries = rows, users, entries = [], {}, []
+        rows: list[tuple[Node, Any, list[Entry], list[Entry], list[Entry]]] = []
+        users: dict[Entry, list[int]] = {}
+        entries: list[Entry] = []
+        self.rows, self.users, self.entries = rows, users, entries
         for position, node in enumerate(self.order):
             made = [(node, k) for k in range(node.num_outputs)]
             entries += made
@@ -50,37 +61,36 @@ class Structure:
         self.position = {node: i for i, node in enumerate(self.order)}
         self.operators = [i for i, node in enumerate(self.order) if node.op is not None]
         self.variables = [node for node in self.order if node.op is None]
-        self.kinds = self.calls = None
+        self.kinds: list[int] | None = None
+        self.calls: Any = None
         self._planned = False
-        self.met = {False: {}, True: {}}
+        self.met: dict[bool, dict[Any, int | None]] = {False: {}, True: {}}
 
-    def find_kinds(self):
+    def find_kinds(self) -> list[int]:
         """Set `kinds`: from now on inference runs once for nodes of one kind."""
-        numbers = {}
+        numbers: dict[Any, int] = {}
         self.kinds = [numbers.setdefault(_node_key(node), len(numbers)) for node in self.order]
+        return self.kinds
 
-    def properties(self):
+    def properties(self) -> dict[Node, Any]:
         """Property of each node. From the second time on nodes of one kind share a property, so
         that its answer for some shapes is computed once."""
         if self.kinds is None and not self._planned:
             self._planned = True
             return {node: node.prop for node in self.order}
-        if self.kinds is None:
-            self.find_kinds()
-        first = {}
-        return {
-            node: first.setdefault(kind, node.prop) for node, kind in zip(self.order, self.kinds)
-        }
+        kinds = self.find_kinds() if self.kinds is None else self.kinds
+        first: dict[int, Any] = {}
+        return {node: first.setdefault(kind, node.prop) for node, kind in zip(self.order, kinds)}
 
 
-def structure_of(symbol):
+def structure_of(symbol: Symbol) -> Structure:
     """The Structure of a Symbol's graph, found once."""
     if symbol._structure is None or symbol._structure.heads != symbol.entries:
         symbol._structure = Structure(list(symbol.entries))
     return symbol._structure
 
 
-def _node_key(node):
+def _node_key(node: Node) -> Any:
     """A key that nodes share exactly if they compute the same."""
     if node.op is None or node.prop.users:
         return id(node)
@@ -89,8 +99,11 @@ def _node_key(node):
 
 
 def infer_shapes(
-    heads: Any, known: Any = None, outputs: Any = (), structure: Any = None
-) -> dict[Any, Any]:
+    heads: list[Entry],
+    known: Mapping[str, Any] | None = None,
+    outputs: Iterable[tuple[Entry, Any]] = (),
+    structure: Structure | None = None,
+) -> dict[Entry, Any]:
     """Complete the shapes of all entries of a graph.
 
     known: Shapes of variables by name; 0 or -1 is an unknown dimension, `EMPTY` a length that is
@@ -108,15 +121,14 @@ def infer_shapes(
     return pass_.run()
 
 
-def infer_storage_types(structure, given):
+def infer_storage_types(structure: Structure, given: Mapping[str, str]) -> dict[Entry, str]:
     """The storage types of all entries of a graph.
 
-    structure: Structure
-    given (dict of str to str): Variable to storage type, of those that are not dense.
+    given: Variable to storage type, of those that are not dense.
 
     Returns dict of entry to str.
     """
-    found = {}
+    found: dict[Entry, str] = {}
     for node, prop, _, inputs, made in structure.rows:
         if node.op is None:
             found[node, 0] = given.get(node.name, "default")
@@ -125,15 +137,19 @@ def infer_storage_types(structure, given):
     return found
 
 
-def infer_types(heads, known=None, default=None, outputs=(), structure=None):
+def infer_types(
+    heads: list[Entry],
+    known: Mapping[str, str | None] | None = None,
+    default: str | None = None,
+    outputs: Iterable[tuple[Entry, Any]] = (),
+    structure: Structure | None = None,
+) -> dict[Entry, Any]:
     """Complete the dtypes of all entries of a graph.
 
-    heads: list of (Node, int)
-    known (dict of str to str, optional): Dtype names of variables by name.
-    default (str, optional): What variables get of which nothing follows, one after the other in
-        topological order.
-    outputs (list of (entry, dtype), optional): What is known of outputs of nodes.
-    structure (Structure, optional): That of `heads`, where it is there already.
+    known: Dtype names of variables by name.
+    default: What variables get of which nothing follows, one after the other in topological order.
+    outputs: What is known of outputs of nodes.
+    structure: That of `heads`, where it is there already.
 
     Returns dict: ``(node, output index)`` to the dtype's name, or None. Raises ArgumentError when
     types contradict each other; the message names the node and the argument.
@@ -155,24 +171,36 @@ class _Inference:
     What is known of an entry only ever grows (`merge` refuses the rest), so this ends.
     """
 
-    def __init__(self, structure, known):
+    what: str
+    error: type[CynetError]
+    declared: Callable[[Node], Any]
+    clean: Callable[[Any], Any]
+    infer: Callable[[Any, list[Any], list[Any]], tuple[Sequence[Any], ...]]
+    says_nothing: Callable[[list[Any], list[Any]], bool]
+    merge: Callable[[Any, Any], Any]
+    all_known: Callable[[list[Any]], bool]
+
+    def __init__(self, structure: Structure, known: Mapping[str, Any] | None) -> None:
         self.structure = structure
-        self.values = values = dict.fromkeys(structure.entries)
+        values: dict[Entry, Any] = dict.fromkeys(structure.entries)
+        self.values = values
         known = known or {}
         for node in structure.variables:
             value = known.get(node.name)
             values[node, 0] = self.declared(node) if value is None else self.clean(value)
         self.stale = set(structure.operators)  # positions
-        self.answers = {}  # results for nodes of one kind, by the known inputs and outputs
+        # results for nodes of one kind, by the known inputs and outputs
+        self.answers: dict[Any, tuple[Sequence[Any], ...]] = {}
         # a heap of positions, negative on the way back
-        self.due, self.sign, self.current = [], 1, 0
+        self.due: list[int] = []
+        self.sign, self.current = 1, 0
 
-    def learn_outputs(self, outputs):
+    def learn_outputs(self, outputs: Iterable[tuple[Entry, Any]]) -> None:
         """Take over known values of entries, pairs (entry, value)."""
         for entry, value in outputs:
             self.learn(entry, value, entry[0])
 
-    def run(self):
+    def run(self) -> dict[Entry, Any]:
         """Ask until nothing changes; returns the values."""
         self.sign = 1
         while self.stale:
@@ -185,14 +213,14 @@ class _Inference:
             self.sign = -self.sign
         return self.values
 
-    def mark(self, position):
+    def mark(self, position: int) -> None:
         """Ask a node again: on this way, if it is still to come, else on the way back."""
         if position not in self.stale:
             self.stale.add(position)
             if self.sign * position > self.current:
                 heapq.heappush(self.due, self.sign * position)
 
-    def ask(self, position):
+    def ask(self, position: int) -> None:
         """Let one operator infer unknown inputs and outputs."""
         self.stale.discard(position)
         values = self.values
@@ -233,7 +261,9 @@ class _Inference:
         ):
             self.stale.discard(position)
 
-    def answer(self, position, prop, ins, outs):
+    def answer(
+        self, position: int, prop: Any, ins: list[Any], outs: list[Any]
+    ) -> tuple[Sequence[Any], ...]:
         """The operator's answer, or its answer for another node of the kind."""
         kinds = self.structure.kinds
         if kinds is None:
@@ -244,7 +274,7 @@ class _Inference:
             found = self.answers[key] = self.infer(prop, ins, outs)
         return found
 
-    def learn(self, entry, value, node):
+    def learn(self, entry: Entry, value: Any, node: Node) -> None:
         """Take over the value of `entry` that `node` has inferred."""
         old = self.values[entry]
         if value is None or value == old:
@@ -264,7 +294,7 @@ class _Inference:
             if entry[0].op is not None:
                 self.mark(self.structure.position[entry[0]])
 
-    def conflict(self, node, entry, old, value):
+    def conflict(self, node: Node, entry: Entry, old: Any, value: Any) -> CynetError:
         """The error for an operator that infers another value than the given one."""
         place = "output"
         for key, source in zip(node.input_names(), node.inputs):
@@ -277,7 +307,7 @@ class _Inference:
             f"inferred {_known_text(value)}; {self.situation(node)}"
         )
 
-    def situation(self, node):
+    def situation(self, node: Node) -> str:
         """The shapes and dtypes around a node, for messages."""
         parts = [
             f"{key}={_known_text(self.values[source])}"
@@ -286,7 +316,7 @@ class _Inference:
         return f"{node.op.name} has {self.what}s {', '.join(parts) or 'of no inputs'}"
 
 
-def _known_text(value):
+def _known_text(value: Any) -> str:
     return "unknown" if value is None else str(value)
 
 
@@ -295,7 +325,7 @@ class _Shapes(_Inference):
     error = ShapeError
 
     @staticmethod
-    def declared(node):
+    def declared(node: Node) -> Shape | None:
         """The shape a variable was made with."""
         text = node.attrs.get("__shape__")
         if text is None:
@@ -308,7 +338,7 @@ class _Shapes(_Inference):
         return declared_shape(shape)
 
     @staticmethod
-    def clean(shape):
+    def clean(shape: Any) -> Shape:
         """A tuple with 0 for unknown dimensions."""
         if type(shape) is tuple:
             for n in shape:
@@ -320,23 +350,23 @@ class _Shapes(_Inference):
         return tuple(n if n is EMPTY else max(int(n), 0) for n in shape)
 
     @staticmethod
-    def infer(prop, ins, outs):
+    def infer(prop: OperatorProperty, ins: list[Any], outs: list[Any]) -> tuple[Sequence[Any], ...]:
         """Ask the operator."""
         return prop.infer_shape(ins, outs)
 
     @staticmethod
-    def says_nothing(ins, outs):
+    def says_nothing(ins: list[Any], outs: list[Any]) -> bool:
         """Return whether inference skips an operator: nothing around it is known, and as in MXNet
         its parameters then stay unknown, too."""
         return bool(ins) and all(shape is None for shape in (*ins, *outs))
 
     @staticmethod
-    def merge(old, new):
+    def merge(old: Any, new: Any) -> Any:
         """Merge two shapes into the one that both describe."""
         return merge_shapes(old, new)
 
     @staticmethod
-    def all_known(shapes):
+    def all_known(shapes: list[Any]) -> bool:
         """Return whether every one is complete."""
         return None not in shapes and all(map(all, shapes))
 
@@ -346,7 +376,7 @@ class _Types(_Inference):
     error = ArgumentError
 
     @staticmethod
-    def declared(node):
+    def declared(node: Node) -> str | None:
         """The dtype a variable was made with (its attribute holds the type flag)."""
         text = node.attrs.get("__dtype__")
         if text is None or text == "-1":
@@ -361,30 +391,30 @@ class _Types(_Inference):
         return flags[text]
 
     @staticmethod
-    def clean(name):
+    def clean(name: str) -> str:
         """The dtype's name."""
         if name not in FLAGS:
             raise ArgumentTypeError(f"type {shown(name)} is not one of {', '.join(FLAGS)}")
         return name
 
     @staticmethod
-    def infer(prop, ins, outs):
+    def infer(prop: OperatorProperty, ins: list[Any], outs: list[Any]) -> tuple[Sequence[Any], ...]:
         """Ask the operator."""
         return prop.infer_type(ins, outs)
 
     @staticmethod
-    def says_nothing(ins, outs):
+    def says_nothing(ins: list[Any], outs: list[Any]) -> bool:
         """Never: the dtype of an output may follow from a parameter alone."""
         return False
 
     @staticmethod
-    def merge(old, new):
+    def merge(old: Any, new: Any) -> Any:
         """Merge two dtypes into the one that both name."""
         if old is not None and old != new:
             raise ShapeError("types differ")
         return new
 
     @staticmethod
-    def all_known(types):
+    def all_known(types: list[Any]) -> bool:
         """Return whether every one is."""
         return None not in types

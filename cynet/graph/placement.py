@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, CynetError, shown
 from ..context import Context
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 def place_nodes(
-    order: list[Any], ctx: Context, group2ctx: dict[str, Any] | None = None
+    order: list[Any], ctx: Context, group2ctx: Mapping[str, Any] | None = None
 ) -> dict[Any, Context]:
     """Assign a context to every node.
 

@@ -7,7 +7,9 @@ run needs meanwhile. Behind the gradient pass it is known which gradients are wa
 runs.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from ..base import config
 from ..context import Context
@@ -19,6 +21,14 @@ from .cost import FLOPS_PER_SECOND, seconds
 from .ir import ADD, BACKWARD, FORWARD, NULL, TEMP, WRITE, Step, Value
 from .memory_plan import aligned, nbytes, plan_memory
 from .verify import verify_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..operator._base import Operator
+    from ..symbol.node import Node
+    from ..typing import Shape
+    from .ir import Graph
 
 HEADER = 64  # bytes of `reserve` before the runs: their number, or the index of the graph that ran
 # The source of a body's variable: a row of an input, a state, an input, an auxiliary state.
@@ -32,9 +42,9 @@ class _Hooks(GraphHooks):
 
     traits = Traits(bfloat16_loops=True)
 
-    def flops(self, prop, in_shapes, out_shapes):
+    def flops(self, prop: Any, in_shapes: Sequence[Shape], out_shapes: Sequence[Shape]) -> int:
         steps = [s for body in prop.bodies for s in body.graph.steps[: body.graph.n_forward]]
-        return prop.runs * FLOPS_PER_SECOND * sum(map(seconds, steps))
+        return int(prop.runs * FLOPS_PER_SECOND * sum(map(seconds, steps)))
 
 
 class Body:
@@ -44,11 +54,21 @@ class Body:
         ``saved``.
     variables (list of Value): What it reads, in the subgraph's order.
     grads (list of Value or None): Of the variables.
-    feeds (list of (int, int)): What each variable is: a kind, and the number of the row, state,
+    feeds: What each variable is: a kind, and the number of the row, state,
         input or auxiliary state.
     """
 
-    def __init__(self, subgraph, shapes, types, requests, ctx, names, lower, feeds):
+    def __init__(
+        self,
+        subgraph: Any,
+        shapes: list[Shape],
+        types: list[str],
+        requests: list[str | None],
+        ctx: Context,
+        names: frozenset[str],
+        lower: Callable[..., Graph],
+        feeds: list[tuple[int, int]],
+    ) -> None:
         named = [node.name for node in subgraph.variables]
         self.graph = graph = lower(
             subgraph.heads,
@@ -68,17 +88,17 @@ class Body:
         self.feeds = feeds
         self.read_back = {v.root for s in graph.steps[graph.n_forward :] for v in s.read()}
 
-    def reads_back(self, value):
+    def reads_back(self, value: Value) -> bool:
         """Return whether backward reads a variable or an output."""
         return value in self.read_back
 
-    def asks_random(self, backward):
+    def asks_random(self, backward: bool) -> bool:
         """Return whether a step draws random numbers."""
         n = self.graph.n_forward
         return any(map(_draws_numbers, self.graph.steps[n:] if backward else self.graph.steps[:n]))
 
 
-def _draws_numbers(step):
+def _draws_numbers(step: Step) -> bool:
     ask = step.prop.forward_resource if step.direction == FORWARD else step.prop.backward_resource
     shapes = [v.shape for v in (step.origin or step).in_data]
     return ResourceRequest.random in ask(shapes)
@@ -87,24 +107,21 @@ def _draws_numbers(step):
 class _Memory:
     """Offsets in a piece of memory, one behind the other."""
 
-    def __init__(self, size=0):
+    def __init__(self, size: int = 0) -> None:
         self.size = size
 
-    def take(self, size):
+    def take(self, size: int) -> int:
         """The offset of a new piece of `size` bytes."""
         offset, self.size = self.size, self.size + aligned(size)
         return offset
 
 
 class RunsGraphs(OperatorProperty):
-    """The property of a step that runs graphs.
-
-    node: Node
-    """
+    """The property of a step that runs graphs."""
 
     pure = False  # a subgraph may run Python and change states
 
-    def __init__(self, node):
+    def __init__(self, node: Node) -> None:
         self.definition = definition = node.prop
         self.op_name = definition.op_name
         states = definition.mutable_inputs()
@@ -113,47 +130,54 @@ class RunsGraphs(OperatorProperty):
         self.names = node.input_names()
         moves = any(graph.moves_in_forward for graph in definition.subgraphs)
         self.graph = _Hooks(moves_states=moves)
-        self.bodies = ()
+        self.bodies: tuple[Body, ...] = ()
         self.runs = 1
-        self.condition = None
+        self.condition: Body | None = None
 
-    def list_arguments(self):
+    def list_arguments(self) -> list[str]:
         return [self.names[i] for i in self.inputs]
 
-    def list_auxiliary_states(self):
+    def list_auxiliary_states(self) -> list[str]:
         return [self.names[i] for i in self.states]
 
-    def list_outputs(self):
+    def list_outputs(self) -> list[str]:
         return [*self.definition.list_outputs(), "reserve", "space"]
 
-    def num_visible_outputs(self):
-        return self.definition.num_outputs
+    def num_visible_outputs(self) -> int:
+        return int(self.definition.num_outputs)
 
-    def declare_backward_dependency(self, out_grad, in_data, out_data):
+    def declare_backward_dependency(
+        self, out_grad: Sequence[Any], in_data: Sequence[Any], out_data: Sequence[Any]
+    ) -> list[Any]:
         return [*out_grad[:-2], *in_data, *out_data]
 
-    def forward_resource(self, in_shapes):
+    def forward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:
         bodies = [*self.bodies, *([self.condition] if self.condition else [])]
         return [ResourceRequest.random] if any(b.asks_random(False) for b in bodies) else []
 
-    def backward_resource(self, in_shapes):
+    def backward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:
         random = any(body.asks_random(True) for body in self.bodies)
         return [ResourceRequest.random] if random else []
 
-    def create_operator(self, ctx, in_shapes, in_types):
+    def create_operator(
+        self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
+    ) -> Operator:
         # the executor makes plans, and imports this package
         from ..executor.control_flow import BranchOperator, LoopOperator
 
-        return (LoopOperator if self.definition.n_subgraphs < 3 else BranchOperator)(self)
+        kind: type[Operator] = LoopOperator if self.definition.n_subgraphs < 3 else BranchOperator
+        return kind(self)
 
-    def graphs_inside(self):
+    def graphs_inside(self) -> list[tuple[str, Graph]]:
         """Pairs (word, Graph) of its inner graphs, in the order of its operator's plans."""
-        found = [("condition", self.condition)] if self.condition else []
+        found: list[tuple[str, Body]] = [("condition", self.condition)] if self.condition else []
         words = ("body",) if len(self.bodies) == 1 else ("then", "else")
         return [(word, body.graph) for word, body in (*found, *zip(words, self.bodies))]
 
     # --- once the gradients that are wanted are known ---------------------------------------------
-    def settle(self, step, back, names, lower):
+    def settle(
+        self, step: Step, back: Step | None, names: frozenset[str], lower: Callable[..., Graph]
+    ) -> None:
         """Build the bodies; `back` is the backward step, or None."""
         self.names_inside = names - NOT_INSIDE
         self.lower, self.ctx, self.back = lower, step.ctx, back is not None
@@ -172,13 +196,19 @@ class RunsGraphs(OperatorProperty):
             check_elements(value.shape, f"'{value.name}'")
         if back:
             read, visible = needed
-            back.in_data = [v if i in read else None for i, v in enumerate(step.in_data)]
-            back.out_data[:-2] = [
-                v if i in visible else None for i, v in enumerate(step.out_data[:-2])
-            ]
+            ins: list[Any] = [v if i in read else None for i, v in enumerate(step.in_data)]
+            outs: list[Any] = [v if i in visible else None for i, v in enumerate(step.out_data)]
+            back.in_data, back.out_data[:-2] = ins, outs[:-2]
         del self.lower, self.names_inside
 
-    def _subgraph_body(self, number, values, row, states, requests):
+    def _subgraph_body(
+        self,
+        number: int,
+        values: dict[int, Value],
+        row: Sequence[int],
+        states: Sequence[int],
+        requests: Callable[[int, int], str | None],
+    ) -> Body:
         """The body of subgraph `number`; `row` and `states` are its inputs of these kinds."""
         graph = self.definition.subgraphs[number]
         inputs = self.definition.bindings()[number]
@@ -200,13 +230,13 @@ class RunsGraphs(OperatorProperty):
         types = [values[i].dtype for i in inputs]
         return Body(graph, shapes, types, requested, self.ctx, self.names_inside, self.lower, feeds)
 
-    def _settle_loop(self, step, values):
+    def _settle_loop(self, step: Step, values: dict[int, Value]) -> tuple[set[int], set[int]]:
         definition = self.definition
         self.runs = definition.steps([v.shape for v in step.in_data])
         self.n_stacked = definition.num_out_data
         row, states = list(definition.data_inputs()), list(definition.state_inputs())
 
-        def requests(i, k):
+        def requests(i: int, k: int) -> str | None:
             if not self.back:
                 return None
             if self.blocked or i in states:
@@ -251,17 +281,17 @@ class RunsGraphs(OperatorProperty):
         outputs = body.graph.outputs[: self.n_stacked]
         return read, {i for i, value in enumerate(outputs) if body.reads_back(value)}
 
-    def _take_gradients(self, body, sizes):
+    def _take_gradients(self, body: Body, sizes: list[int]) -> None:
         """Memory for gradients: of states, and of values that the body computes but nobody
         needs."""
         self.grad_offsets = [(self.space.take(size), self.space.take(size)) for size in sizes]
-        self.dumps = [
+        self.dumps: list[Any] = [
             self.space.take(nbytes(grad)) if self.blocked and grad is not None else 0
             for grad in body.grads
         ]
 
-    def _settle_branches(self, step, values):
-        def requests(i, k):
+    def _settle_branches(self, step: Step, values: dict[int, Value]) -> tuple[set[int], set[int]]:
+        def requests(i: int, k: int) -> str | None:
             if self.blocked:
                 return "write"
             return "add" if self.back and self.requests[k] != NULL else None
@@ -273,7 +303,8 @@ class RunsGraphs(OperatorProperty):
         maximum = max(body.graph.memory.planned for body in self.bodies)
         self.arenas += [self.space.take(maximum)] * 2
         self.saved = self.reserve.take(max(body.graph.saved for body in self.bodies))
-        read, visible = set(), set()
+        read: set[int] = set()
+        visible: set[int] = set()
         self.dumps = []
         for body in self.bodies:
             self.dumps.append(
@@ -309,12 +340,12 @@ def step_of(node: Any, inputs: list[Value], outputs: list[Value], ctx: Context) 
     )
 
 
-def build_bodies(graph, names, lower):
+def build_bodies(graph: Graph, names: frozenset[str], lower: Callable[..., Graph]) -> Graph:
     """Make the bodies of the steps that run graphs.
 
-    graph (Graph): Behind the gradient pass.
-    names (frozenset of str): The optional passes that run.
-    lower (callable): From a symbol's heads to a Graph (``compile.lower``).
+    graph: Behind the gradient pass.
+    names: The optional passes that run.
+    lower: From a symbol's heads to a Graph (``compile.lower``).
     """
     back = {s.origin: s for s in graph.steps if s.direction == BACKWARD}
     for step in graph.steps:

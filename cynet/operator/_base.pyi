@@ -67,6 +67,9 @@ class OpEntry:
     prop: type[OperatorProperty]
     aliases: tuple[str, ...]
     doc: str
+    def __init__(
+        self, name: str, prop: type[Registered], aliases: tuple[str, ...] = (), doc: str = ""
+    ) -> None: ...
 
 def register_operator(name: str, prop: type[Registered], aliases: Sequence[str] = ()) -> OpEntry:
     """Make an OperatorProperty subclass an operator."""

@@ -5,58 +5,73 @@ entries (its heads); passes take such a list. Nodes are shared between symbols: 
 replaces inputs, on a copy.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    Entry: TypeAlias = "tuple[Node, int]"
+
 
 class Node:
     """One operator or variable of a graph.
 
     op (OpEntry or None): The registered operator; None for a variable.
-    name (str): Unique only by convention.
-    attrs (dict of str to str): User attributes (``__lr_mult__``, ``__ctx_group__``, ``__shape__``,
-        ...).
-    params (dict of str to str): The operator's own parameters as they were given, as JSON writes
-        them.
+    name: Unique only by convention.
+    attrs: User attributes (``__lr_mult__``, ``__ctx_group__``, ``__shape__``, ...).
+    params: The operator's own parameters as they were given, as JSON writes them.
     prop (OperatorProperty or None): The parsed operator; None for a variable.
-    inputs (list of (Node, int)): Arguments first, then auxiliary states.
+    inputs: Arguments first, then auxiliary states.
     """
 
     __slots__ = ("_outputs", "attrs", "inputs", "name", "op", "params", "prop")
 
-    def __init__(self, op, name, attrs=None, params=None, prop=None, inputs=()):
+    def __init__(
+        self,
+        op: Any,
+        name: str,
+        attrs: dict[str, str] | None = None,
+        params: dict[str, Any] | None = None,
+        prop: Any = None,
+        inputs: Iterable[Entry] = (),
+    ) -> None:
         self.op = op
         self.name = name
         self.attrs = {} if attrs is None else attrs
         self.params = {} if params is None else params
         self.prop = prop
         self.inputs = list(inputs)
-        self._outputs = None
+        self._outputs: list[str] | None = None
 
-    def list_outputs(self):
+    def list_outputs(self) -> list[str]:
         """The operator's own names of all outputs, hidden ones last; cached."""
         if self._outputs is None:
             self._outputs = self.prop.list_outputs()
         return self._outputs
 
     @property
-    def is_variable(self):
+    def is_variable(self) -> bool:
         """True for a variable (argument or auxiliary state)."""
         return self.op is None
 
     @property
-    def num_outputs(self):
+    def num_outputs(self) -> int:
         """The number of outputs, hidden ones included."""
         return 1 if self.op is None else len(self.list_outputs())
 
     @property
-    def num_visible_outputs(self):
+    def num_visible_outputs(self) -> int:
         """The number of outputs a user sees."""
         return 1 if self.op is None else self.prop.num_visible_outputs()
 
     @property
-    def num_args(self):
+    def num_args(self) -> int:
         """The number of `inputs` that are arguments; the others are auxiliary states."""
         return 0 if self.op is None else len(self.inputs) - len(self.prop.list_auxiliary_states())
 
-    def input_names(self):
+    def input_names(self) -> list[str]:
         """The operator's own names of `inputs`: its arguments, then its auxiliary states."""
         return (
             []
@@ -64,21 +79,21 @@ class Node:
             else [*self.prop.list_arguments(), *self.prop.list_auxiliary_states()]
         )
 
-    def output_name(self, index):
+    def output_name(self, index: int) -> str:
         """The public name of one output: ``fc1_output``, or the variable's own name."""
         return self.name if self.op is None else f"{self.name}_{self.list_outputs()[index]}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<variable {self.name}>" if self.op is None else f"<{self.op.name} {self.name}>"
 
 
-def topological_order(heads):
+def topological_order(heads: Iterable[Entry]) -> list[Node]:
     """Every node that the entries `heads` depend on, inputs before their users.
 
     The order is depth first, inputs in their order, and so decides the order of
     ``list_arguments``. Nothing recurses: a chain of any length is fine.
     """
-    seen = set()
+    seen: set[int] = set()
     order = []
     for head, _ in heads:
         if id(head) in seen:
@@ -98,7 +113,7 @@ def topological_order(heads):
     return order
 
 
-def fixed_arguments(order):
+def fixed_arguments(order: Iterable[Node]) -> dict[str, float]:
     """Variable's name to the constant that operators of the nodes in `order` read instead of its
     value (``fixed_inputs``)."""
     fixed = {}
@@ -110,7 +125,7 @@ def fixed_arguments(order):
     return fixed
 
 
-def auxiliary_nodes(order):
+def auxiliary_nodes(order: Sequence[Node]) -> set[int]:
     """Ids of the variables in `order` that some operator uses as an auxiliary state."""
     return {
         id(source)
@@ -121,12 +136,12 @@ def auxiliary_nodes(order):
     }
 
 
-def variable_nodes(heads):
+def variable_nodes(heads: Iterable[Entry]) -> tuple[list[Node], list[Node], list[Node]]:
     """Lists of nodes, in topological order: arguments, auxiliary states, all variables."""
     return variables_in(topological_order(heads))
 
 
-def variables_in(order):
+def variables_in(order: Sequence[Node]) -> tuple[list[Node], list[Node], list[Node]]:
     """The same lists of the nodes in `order`."""
     states = auxiliary_nodes(order)
     variables = [node for node in order if node.op is None]

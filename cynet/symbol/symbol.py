@@ -21,6 +21,7 @@ from .serialization import debug_text, to_json, without_amp_casts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ..graph.infer import Structure
     from ..typing import (
         Context,
         ContextLike,
@@ -77,7 +78,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
 
     def __init__(self, heads: Iterable[Any]) -> None:
         self.entries = list(heads)
-        self._structure = None  # cache of graph/infer.py
+        self._structure: Structure | None = None  # cache of graph/infer.py
 
     # --- copies ---
     def __copy__(self) -> Symbol:

@@ -1,5 +1,7 @@
 """Subgraphs of operators that hold graphs, and the inputs that feed them."""
 
+from typing import Any
+
 from ...base.errors import ArgumentError, FormatError, UndefinedError
 from ..parameters import MAX_ARRAYS, Int
 from ..property import OperatorProperty, merge_shapes
@@ -126,7 +128,7 @@ def merge_types(*types):
     return next(iter(known), None)
 
 
-def row_of(shape):
+def row_of(shape: Any) -> Any:
     """The shape of one row of an array; rows of an array of one axis have one element.
 
     >>> row_of((5, 2, 3)), row_of((5,)), row_of(None)
