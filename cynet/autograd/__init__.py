@@ -12,40 +12,12 @@ recorded; ``backward()`` of a result fills the gradients.
 [2.0, 4.0]
 """
 
-from .function import Function
-from .graph import get_symbol
-from .heads import backward, grad, mark_variables
-from .mapping import vmap
-from .scopes import (
-    is_recording,
-    is_training,
-    pause,
-    predict_mode,
-    record,
-    set_recording,
-    set_training,
-    train_mode,
-)
-from .transforms import hessian_vector_product, jacobian, jvp, value_and_grad, vjp
+from ..operator.namespaces import public_names as _public_names
+from .function import *
+from .graph import *
+from .heads import *
+from .mapping import *
+from .scopes import *
+from .transforms import *
 
-__all__ = [
-    "Function",
-    "backward",
-    "get_symbol",
-    "grad",
-    "hessian_vector_product",
-    "is_recording",
-    "is_training",
-    "jacobian",
-    "jvp",
-    "mark_variables",
-    "pause",
-    "predict_mode",
-    "record",
-    "set_recording",
-    "set_training",
-    "train_mode",
-    "value_and_grad",
-    "vjp",
-    "vmap",
-]
+__all__ = _public_names(globals())

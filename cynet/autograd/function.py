@@ -18,6 +18,8 @@ from ..ndarray import NDArray, zeros
 from ..ndarray._tape import StepNode, get_state, set_state, wants_gradient
 from ..symbol import Symbol
 
+__all__ = ["Function"]
+
 
 class _CalledTwiceError(CynetError, AssertionError):
     """An error for calls that MXNet refuses by an assertion."""

@@ -14,6 +14,8 @@ from ..symbol.register import function_of
 if TYPE_CHECKING:
     from ..typing import Symbol
 
+__all__ = ["get_symbol"]
+
 
 def get_symbol(x: NDArray) -> Symbol:
     """The Symbol of the recorded history of an array.

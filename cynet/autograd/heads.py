@@ -13,6 +13,8 @@ from . import _walk
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+__all__ = ["backward", "grad", "mark_variables"]
+
 
 class _HeadsError(ArgumentError, AssertionError):
     """Lists that do not fit together, which MXNet asserts."""

@@ -12,6 +12,8 @@ from ..ndarray import NDArray, stack
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+__all__ = ["vmap"]
+
 
 def _batch_axes(in_axes, inputs):
     """The axis of each input, counted from the front; None for an input that all samples share."""

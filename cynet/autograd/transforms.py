@@ -22,6 +22,8 @@ from .scopes import record
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+__all__ = ["hessian_vector_product", "jacobian", "jvp", "value_and_grad", "vjp"]
+
 
 def _call_recorded(name, function, inputs, numbers):
     """(result, its arrays, nodes where gradients with respect to inputs end) of a call."""

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ..typing import NDArray
     from .fit import FitState
 
+__all__ = ["EMA", "SWA"]
+
 _MEAN_PREFIX = "mean:"
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from ..typing import EvalMetric, FileName, History, Module, Optimizer
 
+__all__ = ["FitCallback", "FitState", "HistoryFile", "StopOnNaN", "StopTraining", "TimeLeft"]
+
 
 class StopTraining(Exception):
     """Any callback of ``fit`` raises it to end training: from ``FitCallback.epoch_end`` after those

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from ..typing import FileName, Module, NamedArrays, Symbol
 
+__all__ = ["BatchEndParam", "LogValidationMetricsCallback", "ProgressBar", "Speedometer"]
+__all__ += ["do_checkpoint", "log_train_metric", "module_checkpoint"]
+
 
 class BatchEndParam(NamedTuple):
     """The argument of a batch-end callback.

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..typing import FileName
     from .fit import FitState
 
+__all__ = ["BestCheckpoint", "EarlyStopping", "ReduceOnPlateau"]
+
 
 class _MetricMonitor(FitCallback):
     """Base of callbacks that know the best value of a metric so far.

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ..typing import FileName
     from .fit import FitState
 
+__all__ = ["LRFinder", "RateCurve"]
+
 # weight of the old smoothed loss; multiple of the best loss at which training counts as diverged
 _SMOOTHING, _DIVERGED_RATIO = 0.9, 4.0
 _MIN_LOSSES = 5  # losses needed to suggest a rate

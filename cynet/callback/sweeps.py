@@ -13,6 +13,8 @@ from .tracking import Figures
 if TYPE_CHECKING:
     from .fit import FitState
 
+__all__ = ["Optuna", "Ray"]
+
 
 @guarded
 class Optuna(FitCallback):

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .fit import FitState
     from .loop import BatchEndParam
 
+__all__ = ["TensorBoard"]
+
 
 def _summary_writer(folder, who):
     folder = file_name(folder, f"{who}: the folder")

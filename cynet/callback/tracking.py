@@ -15,6 +15,8 @@ from .fit import FitCallback
 if TYPE_CHECKING:
     from .fit import FitState
 
+__all__ = ["MLflow", "WeightsAndBiases"]
+
 
 class Figures(FitCallback):
     """Base of the writers of figures of batches and epochs; a subclass defines `_write`."""

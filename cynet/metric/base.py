@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from ..typing import Class, MetricLike, Names, NDArray, NumpyArray
 
+__all__ = ["CompositeEvalMetric", "EvalMetric", "alias", "check_label_shapes", "create", "register"]
+
 METRICS = Registry("metric", ignore_case=True)
 
 

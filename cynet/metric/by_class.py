@@ -14,6 +14,8 @@ from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 if TYPE_CHECKING:
     from ..typing import Names, NumpyArray
 
+__all__ = ["AUC", "ConfusionMatrix", "MeanIoU", "Precision", "Recall"]
+
 _AVERAGES = ("macro", "micro", "weighted")
 
 

@@ -15,6 +15,8 @@ from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
 if TYPE_CHECKING:
     from ..typing import Names, NumpyArray
 
+__all__ = ["F1", "MCC", "PCC", "Accuracy", "TopKAccuracy"]
+
 
 @register
 @alias("acc")

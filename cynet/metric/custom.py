@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from ..typing import Names
 
+__all__ = ["CustomMetric", "np"]
+
 
 @register
 class CustomMetric(EvalMetric):

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from ..typing import Names, NumpyArray
 
+__all__ = ["MeanAveragePrecision"]
+
 
 class _Rule(NamedTuple):
     overlaps: tuple[float, ...]

@@ -9,6 +9,8 @@ from .base import EvalMetric, register, to_numpy
 if TYPE_CHECKING:
     from ..typing import Names
 
+__all__ = ["Caffe", "Loss", "Torch"]
+
 
 @register
 class Loss(EvalMetric):

@@ -14,6 +14,8 @@ from .summed import _Summed
 if TYPE_CHECKING:
     from ..typing import Names
 
+__all__ = ["CalibrationError", "CrossEntropy", "NegativeLogLikelihood", "Perplexity"]
+
 
 def _label_probabilities(name, label, pred, axis=-1):
     """The probability of each label, flat, and the flat labels as integers."""

@@ -15,6 +15,8 @@ from .summed import _Summed
 if TYPE_CHECKING:
     from ..typing import Names
 
+__all__ = ["MAE", "MSE", "R2", "RMSE", "PearsonCorrelation"]
+
 
 @guarded
 class _Error(EvalMetric):

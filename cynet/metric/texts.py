@@ -13,6 +13,8 @@ from .summed import _Summed
 if TYPE_CHECKING:
     from ..typing import Names
 
+__all__ = ["BLEU", "WordErrorRate"]
+
 
 def _token_lists(name, texts):
     """Lists of tokens: a str is split at blanks, rows of an array are numbers until a negative."""

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from ..typing import NamedArrays
 
+__all__ = ["BaseRNNCell", "RNNParams"]
+
 
 def normalize_inputs(length, inputs, layout, merge, in_layout=None):
     """(sequence, its time axis): one symbol or a list of symbols, according to `merge`.

@@ -9,6 +9,8 @@ from ..initializer import LSTMBias
 from ..symbol import Symbol
 from .base import BaseRNNCell, RNNParams
 
+__all__ = ["GRUCell", "LSTMCell", "RNNCell"]
+
 
 class _Gated(BaseRNNCell):
     """A cell with weights of the input and of the state for each gate."""

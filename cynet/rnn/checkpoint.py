@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from ..typing import FileName, NamedArrays, Symbol
 
+__all__ = ["do_rnn_checkpoint", "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint"]
+
 MAX_STEPS = 1_000_000  # maximum steps of an unrolled graph, many nodes a step
 
 

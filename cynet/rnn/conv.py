@@ -15,6 +15,8 @@ from .cells import gru_output, lstm_outputs
 if TYPE_CHECKING:
     from ..typing import InitializerLike, Shape
 
+__all__ = ["BaseConvRNNCell", "ConvGRUCell", "ConvLSTMCell", "ConvRNNCell"]
+
 _shared = with_paragraphs(
     parameters="""Parameters
 ----------

@@ -18,6 +18,8 @@ from .stacks import BidirectionalCell, SequentialRNNCell
 if TYPE_CHECKING:
     from ..typing import NamedArrays
 
+__all__ = ["FusedRNNCell"]
+
 
 class FusedRNNCell(BaseRNNCell):
     """Layers of RNN, LSTM or GRU, one or both directions, in one operator.

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from ..typing import DTypeLike
 
+__all__ = ["BucketSentenceIter", "encode_sentences"]
+
 
 @guarded
 def encode_sentences(

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from ..typing import NamedArrays
 
+__all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell"]
+
 
 class DropoutCell(BaseRNNCell):
     """Dropout of the inputs, between the cells of a stack.

@@ -12,6 +12,8 @@ from .base import BaseRNNCell, RNNParams, normalize_inputs
 if TYPE_CHECKING:
     from ..typing import NamedArrays
 
+__all__ = ["BidirectionalCell", "SequentialRNNCell"]
+
 
 class _Stack(BaseRNNCell):
     """A cell that contains cells; with `params` given, the cells share them."""
