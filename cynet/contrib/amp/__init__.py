@@ -1,11 +1,11 @@
 """mx.contrib.amp: automatic mixed precision, float16 or bfloat16 where networks bear it,
 else float32."""
 
-from ...operator.namespaces import public_names as _public_names
+from ...operator.namespaces import guarded_names as _guarded_names
 from . import amp
 from .amp import init as init
 from .convert import *
 from .lists.listing import *
 from .loss_scaler import *
 
-__all__ = ["amp", *_public_names(globals())]
+__all__ = ["amp", *_guarded_names(globals())]

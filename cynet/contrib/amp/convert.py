@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from ... import gluon, initializer
 from ... import symbol as sym
 from ...base.errors import ArgumentError, ArgumentTypeError, StateError, shown
-from ...base.guard import guarded
 from ...context import current_context
 from ...module import BucketingModule
 from ...operator import OPERATORS
@@ -130,7 +129,6 @@ class _Converter:
         return known
 
 
-@guarded
 def convert_symbol(
     sym: Symbol,
     target_dtype: str = "float16",
@@ -193,7 +191,6 @@ def convert_graph(symbol, inputs, target_dtype, low, full, conditional):
     return Symbol(_Converter(rules, frozenset(inputs)).convert(symbol.entries))
 
 
-@guarded
 def convert_model(
     sym: Symbol,
     arg_params: dict[str, NDArray],
@@ -320,7 +317,6 @@ def _read_in(dtype, symbol):
     return {name for name, low in readers.items() if all(low)}
 
 
-@guarded
 def convert_hybrid_block(
     block: Any,
     target_dtype: str = "float16",

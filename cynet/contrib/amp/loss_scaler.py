@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from ... import ndarray as nd
 from ...base.errors import ArgumentTypeError, StateError, shown
-from ...base.guard import guarded
 from ...gluon.errors import MismatchError
 from ...gluon.trainer import Trainer
 from ...operator.paragraphs import with_paragraphs
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["LossScaler", "init_trainer", "scale_loss", "unscale"]
 
 
-@guarded
 class LossScaler:
     """A scale that is halved at each overflow, and doubled after many steps without one.
 

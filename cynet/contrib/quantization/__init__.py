@@ -1,30 +1,12 @@
 """mx.contrib.quantization: networks in integers of 8 bits, for prediction on CPUs."""
 
-from .aware import convert, prepare_qat
-from .calibration import (
-    CalibrationCollector,
-    LayerHistogramCollector,
-    LayerOutputMinMaxCollector,
-    combine_histogram,
-)
+from ...operator.namespaces import guarded_names as _guarded_names
+from .aware import *
+from .calibration import *
 from .calibration import LayerHistogramCollector as _LayerHistogramCollector
 from .calibration import LayerOutputMinMaxCollector as _LayerOutputMinMaxCollector
-from .fake import FakeQuantize
-from .model import calib_graph, quantize_graph, quantize_model, quantize_model_mkldnn
-from .net import quantize_net, quantize_net_v2
+from .fake import *
+from .model import *
+from .net import *
 
-__all__ = [
-    "CalibrationCollector",
-    "FakeQuantize",
-    "LayerHistogramCollector",
-    "LayerOutputMinMaxCollector",
-    "calib_graph",
-    "combine_histogram",
-    "convert",
-    "prepare_qat",
-    "quantize_graph",
-    "quantize_model",
-    "quantize_model_mkldnn",
-    "quantize_net",
-    "quantize_net_v2",
-]
+__all__ = _guarded_names(globals())

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ... import gluon
 from ... import symbol as sym_module
 from ...base.errors import ArgumentError, ArgumentTypeError, StateError, shown
-from ...base.guard import guarded
 from ...symbol import Symbol
 from ...symbol.node import Node
 from .fake import DATA, ENDS, WEIGHT, check_averaging, check_bits
@@ -18,6 +17,8 @@ from .net import block_of, excluded_nodes, inputs_of, names_of, traced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+__all__ = ["convert", "prepare_qat"]
 
 
 class Rounder(Quantizer):
@@ -139,7 +140,6 @@ class RoundedBlock(gluon.SymbolBlock):
         return found
 
 
-@guarded
 def prepare_qat(
     network: gluon.HybridBlock,
     weight_bits: int = 8,
@@ -252,7 +252,6 @@ def prepare_qat(
     return block
 
 
-@guarded
 def convert(network: RoundedBlock) -> gluon.SymbolBlock:
     """The int8 network made from a trained network of `prepare_qat`.
 

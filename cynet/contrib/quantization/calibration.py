@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from ...typing import NDArray
 
+__all__ = ["CalibrationCollector", "LayerHistogramCollector", "LayerOutputMinMaxCollector"]
+__all__ += ["combine_histogram"]
+
 BINS = 8001
 
 

@@ -12,6 +12,8 @@ from ... import ndarray as nd
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from ...operator.custom.custom import CustomOp, CustomOpProp, register
 
+__all__ = ["FakeQuantize"]
+
 DATA, WEIGHT = "_fake_quantize", "_fake_quantize_weight"  # operators
 ENDS = ("low", "high", "seen")  # the state of an observer: the range, and 1 once a range is known
 _HALF_STEP = 0.5 + 1e-4  # half a step, with a margin for the rounding of divisions

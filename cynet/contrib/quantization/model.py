@@ -9,7 +9,6 @@ from ... import io
 from ... import ndarray as nd
 from ... import symbol as sym_module
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
-from ...base.guard import guarded
 from ...context import cpu
 from ...executor.bind import simple_bind
 from ...symbol import Symbol
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ...typing import Context, NDArray
+
+__all__ = ["calib_graph", "quantize_graph", "quantize_model", "quantize_model_mkldnn"]
 
 HERE = cpu(0)
 MODES = ("none", "naive", "entropy", "custom")
@@ -60,7 +61,6 @@ def exclusion(sym, names, operators):
     return excluded
 
 
-@guarded
 def quantize_graph(
     sym: Symbol,
     arg_params: dict[str, NDArray],
@@ -138,7 +138,6 @@ def quantize_graph(
     return made, args, aux, collector
 
 
-@guarded
 def calib_graph(
     qsym: Symbol,
     arg_params: dict[str, NDArray],
@@ -249,7 +248,6 @@ def batches_of(calib_data, data_names, maximum):
             return
 
 
-@guarded
 def quantize_model(
     sym: Symbol,
     arg_params: dict[str, NDArray],
@@ -349,7 +347,6 @@ def quantize_model(
     return calib_graph(made, args, aux, collector, calib_mode, quantized_dtype, logger)
 
 
-@guarded
 def quantize_model_mkldnn(
     sym: Symbol,
     arg_params: dict[str, NDArray],

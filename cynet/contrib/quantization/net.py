@@ -15,7 +15,6 @@ from ... import gluon, initializer
 from ... import ndarray as nd
 from ... import symbol as sym_module
 from ...base.errors import ArgumentError, ArgumentTypeError, counted, shown
-from ...base.guard import guarded
 from ...gluon.block.structure import flatten
 from ...symbol import Symbol
 from ...symbol.node import topological_order
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ...typing import Context
+
+__all__ = ["quantize_net", "quantize_net_v2"]
 
 
 def names_of(n):
@@ -157,7 +158,6 @@ def _layers_in_float(net, batches, excluded, operators, tolerance, logger):
     return float_layers, lost(float_layers)
 
 
-@guarded
 def quantize_net_v2(
     network: gluon.HybridBlock,
     quantized_dtype: str = "auto",
@@ -330,7 +330,6 @@ def _count_arrays(form):
     return form == 0
 
 
-@guarded
 def quantize_net(
     network: gluon.HybridBlock,
     quantized_dtype: str = "auto",

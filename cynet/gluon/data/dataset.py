@@ -11,7 +11,7 @@ import numpy as np
 
 from ...base.errors import ArgumentError, ArgumentTypeError, BoundsError, UndefinedError, shown
 from ...base.files import file_name
-from ...base.guard import guarded
+from ...base.guard import Guarded, guarded
 from ...base.reprs import LengthRepr
 from ...ndarray import NDArray
 from ..errors import MismatchError
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 
-@guarded(but=("__getitem__", "__len__", "__iter__"))
-class Dataset(LengthRepr):
+class Dataset(Guarded, LengthRepr):
     """Samples by index: a subclass defines ``__getitem__`` and ``__len__``.
 
     Examples
@@ -36,6 +35,8 @@ class Dataset(LengthRepr):
     >>> [x for x in Squares().filter(lambda x: x % 2).take(3)]
     [1, 9, 25]
     """
+
+    _unguarded = ("__getitem__", "__len__", "__iter__")
 
     def __getitem__(self, idx: int) -> Any:
         raise UndefinedError(f"{type(self).__name__} defines no __getitem__")
@@ -173,7 +174,6 @@ def by_position(data):
     return data.to_numpy() if hasattr(data, "iloc") and hasattr(data, "to_numpy") else data
 
 
-@guarded(but=("__getitem__", "__len__"))
 class SimpleDataset(Dataset):
     """A list, or anything with a length and indices, as a dataset.
 
@@ -204,7 +204,6 @@ class SimpleDataset(Dataset):
         return ([self._data], False) if isinstance(self._data, (np.ndarray, NDArray)) else None
 
 
-@guarded(but=("__getitem__", "__len__"))
 class ArrayDataset(Dataset):
     """Arrays of equal length, sample by sample; a sample of several arrays is a tuple.
 

@@ -16,7 +16,7 @@ from ...base.errors import (
     in_loop,
     shown,
 )
-from ...base.guard import guarded
+from ...base.guard import Guarded
 from ...base.reprs import LengthRepr
 from ..errors import MismatchError
 from .dataset import _First
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-@guarded(but=("__iter__",))
-class IterableDataset(LengthRepr):
+class IterableDataset(Guarded, LengthRepr):
     """Samples one after another, as from a log, a socket or files that do not fit into memory.
 
     Give it a source, or define ``__iter__`` in a subclass. Each epoch iterates anew.
@@ -58,6 +57,8 @@ class IterableDataset(LengthRepr):
     (2, 2)
     (1, 2)
     """
+
+    _unguarded = ("__iter__",)
 
     def __init__(self, source: Any = None) -> None:
         # a callable makes a new iterator each time

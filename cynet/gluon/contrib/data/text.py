@@ -11,7 +11,6 @@ import numpy as np
 from .... import ndarray as nd
 from ....base.errors import ArgumentError, FormatError, MissingFileError, shown
 from ....base.files import file_name, read_file
-from ....base.guard import guarded
 from ....base.kinds import to_index
 from ....contrib.text.vocab import Vocabulary
 from ...data import SimpleDataset
@@ -86,7 +85,6 @@ class _WikiText(SimpleDataset):
         return self._counter
 
 
-@guarded
 class WikiText2(_WikiText):
     """WikiText-2: two million words of good articles of Wikipedia.
 
@@ -117,7 +115,6 @@ class WikiText2(_WikiText):
         super().__init__(root, segment, vocab, seq_len)
 
 
-@guarded
 class WikiText103(_WikiText):
     """WikiText-103: a hundred million words. See :class:`WikiText2`.
 

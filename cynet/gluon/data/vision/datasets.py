@@ -8,7 +8,6 @@ import numpy as np
 
 from .... import ndarray as nd
 from ....base.errors import FormatError, UndefinedError
-from ....base.guard import guarded
 from ....io import read_idx
 from ..dataset import _DownloadedDataset
 from .downloads import cifar, fashion_mnist, mnist
@@ -49,7 +48,6 @@ class _Images(_DownloadedDataset):
         return ([self._data, self._label], True) if plain else None
 
 
-@guarded
 class MNIST(_Images):
     """Handwritten digits: images (28, 28, 1) of uint8, labels from 0 to 9.
 
@@ -103,7 +101,6 @@ class MNIST(_Images):
         return images[..., None], labels
 
 
-@guarded
 class FashionMNIST(MNIST):
     """Pictures of clothes in MNIST's form.
 
@@ -164,7 +161,6 @@ class _Cifar(_Images):
         return np.ascontiguousarray(images), records[:, : self._labels]
 
 
-@guarded
 class CIFAR10(_Cifar):
     """Small pictures of 10 classes: images (32, 32, 3) of uint8, labels from 0 to 9.
 
@@ -207,7 +203,6 @@ class CIFAR10(_Cifar):
         return images, labels[:, 0]
 
 
-@guarded
 class CIFAR100(_Cifar):
     """Small pictures of 100 classes in 20 groups: images (32, 32, 3) of uint8.
 

@@ -18,7 +18,6 @@ from ....base.errors import (
     with_message,
 )
 from ....base.files import file_name, naming
-from ....base.guard import guarded
 from ....image import imdecode, imread
 from ....recordio import unpack
 from ..dataset import Dataset
@@ -61,7 +60,6 @@ class _Skipping:
         raise FormatError(f"{type(self).__name__}: no image can be read")
 
 
-@guarded(but=("__getitem__", "__len__"))
 class ImageRecordDataset(_Skipping, RecordFileDataset):
     """Images and labels of a file of records.
 
@@ -111,7 +109,6 @@ class ImageRecordDataset(_Skipping, RecordFileDataset):
         return image, label
 
 
-@guarded(but=("__getitem__", "__len__"))
 class ImageFolderDataset(_Skipping, Dataset):
     """Images of a folder whose folders are the classes.
 
