@@ -210,10 +210,6 @@ class EvalMetric(Guarded, SettingsRepr):
 
     Parameters
     ----------
-    name : str
-        Name of the metric in its results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
     **kwargs
         Further settings that `get_config` returns.
 
@@ -478,8 +474,6 @@ class CompositeEvalMetric(EvalMetric):
         The metrics; `add` adds more.
     name : str
         Name of the group; each metric keeps its own in the results.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Examples
     --------

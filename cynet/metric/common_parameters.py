@@ -2,6 +2,10 @@
 
 Parameters
 ----------
+allow_extra_outputs : bool
+    Allow more predictions than labels; the surplus is ignored.
+eps : float
+    Added to probabilities, so that the logarithm is finite.
 name : str
     Name of the metric in its results.
 output_names, label_names : list of str, optional

@@ -27,10 +27,6 @@ class CustomMetric(EvalMetric):
     name : str, optional
         Name of the metric in its results; by default the function's name (``custom(<lambda>)`` for
         a lambda).
-    allow_extra_outputs : bool
-        Allow more predictions than labels; the surplus is ignored.
-    output_names, label_names : list of str, optional
-        Names of the outputs and of the labels that ``update_dict`` picks; all by default.
 
     Raises
     ------
@@ -97,8 +93,6 @@ def np(
         count).
     name : str, optional
         Name of the metric in its results; by default the function's name.
-    allow_extra_outputs : bool
-        Allow more predictions than labels; the surplus is ignored.
 
     Raises
     ------

@@ -49,11 +49,6 @@ class CrossEntropy(EvalMetric):
     """The mean of ``-log(probability of the label + eps)``; of labels that are distributions, the
     mean of ``-sum(label * log(probability + eps))``.
 
-    Parameters
-    ----------
-    eps : float
-        Added to probabilities, so that the logarithm is finite.
-
     Examples
     --------
     >>> ce = CrossEntropy()
@@ -90,11 +85,6 @@ class CrossEntropy(EvalMetric):
 @alias("nll_loss", "nll-loss")
 class NegativeLogLikelihood(CrossEntropy):
     """The same figure as :class:`CrossEntropy` under its other name.
-
-    Parameters
-    ----------
-    eps : float
-        Added to probabilities, so that the logarithm is finite.
 
     Examples
     --------

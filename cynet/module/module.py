@@ -437,8 +437,7 @@ class Module(Optimization, BaseModule):
                 self.update()
 
     def _joins_steps(self, *methods):
-        """Return whether the whole step should run at once: it is faster, and none of its methods
-        is overridden."""
+        """Return whether the whole step should run at once: faster, and no method overridden."""
         trains = self.binded and self.for_training and self._exec_group.joins_steps
         return trains and self._has_own(Module, *methods)
 

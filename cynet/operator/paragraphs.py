@@ -76,17 +76,20 @@ def parameters_of(target: Any) -> str:
     return doc.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
 
 
-def share_parameters(name: str, text: str) -> None:
+def share_parameters(name: str, text: str | None) -> None:
     """Describe parameters that docstrings leave out in the words that a package has for them.
 
     Parameters
     ----------
     name : str
         ``__name__`` of a module or package; of a package, the modules that are loaded take part.
-    text : str
+    text : str or None
         A docstring that describes the parameters; ``**kwargs`` are those of classes, which hand
         them on. What a docstring describes itself stays, and so does one that has no sections.
+        Under ``python -OO`` there are none.
     """
+    if text is None:
+        return
     known = _entries(_ENTRIES.search(text))
     of_functions = {each: entry for each, entry in known.items() if not entry.startswith("*")}
     for each, module in list(sys.modules.items()):

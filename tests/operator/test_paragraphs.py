@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import subprocess
 import sys
 from types import ModuleType
 
@@ -114,3 +115,11 @@ def test_what_is_common_is_shown_twice_at_least(path):
     text = importlib.import_module(f"{package}.{path.stem}").__doc__
     for name, entry in _entries(_ENTRIES.search(text)).items():
         assert sum(f"\n{entry}\n" in text for text in shown) > 1, name
+
+
+def test_packages_load_without_docstrings():
+    """``python -OO`` leaves them out; operators made of others' docstrings once failed there."""
+    names = [".".join(path.relative_to(ROOT).parent.parts) for path in COMMON]
+    code = f"import {', '.join(names)}\nassert cynet.gluon.nn.Dense.__doc__ is None"
+    run = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

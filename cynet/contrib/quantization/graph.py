@@ -127,8 +127,7 @@ class Quantizer:
         return found
 
     def _copy_node(self, node):
-        """Copy a node that is no quantized layer; with an input of 8 bits it stays in 8 bits if it
-        can."""
+        """Copy a node that is no quantized layer; of an 8-bit input it stays 8-bit if it can."""
         if self._stays_quantized(node):
             prop = int8_of(node.op.prop)
             triples = [self._quantized_entry(each) for each in node.inputs]

@@ -184,8 +184,7 @@ class Hybridized:
         return graph
 
     def _restless(self):
-        """Note that `forward` changed attributes; return whether it must run at each call, since it
-        does so repeatedly."""
+        """Note that `forward` changed attributes; return whether it keeps doing so and must run."""
         self._changed_itself += 1
         if self._changed_itself > 1:
             self._plain = UntraceableError("its forward changes attributes at each call")

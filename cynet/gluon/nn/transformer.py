@@ -104,8 +104,7 @@ class _Layer(HybridBlock):
         return x if self.dropout is None else self.dropout(x)
 
     def _residual_sublayer(self, x, norm, part):
-        """`x` plus the output of `part` (residual sum), normalized before the part or after the
-        sum."""
+        """`x` plus the output of `part` (residual sum), normalized before the part or after."""
         if self._pre_norm:
             return x + self._apply_dropout(part(norm(x)))
         return norm(x + self._apply_dropout(part(x)))
@@ -250,8 +249,7 @@ class TransformerDecoderLayer(_Layer):
 
 
 class _Stack(HybridBlock):
-    """A stack of layers, with a LayerNorm behind the last one if each layer normalizes its input
-    (pre-norm)."""
+    """A stack of layers; a LayerNorm follows the last if layers normalize their input first."""
 
     def __init__(self, layer, num_layers, settings, pre_norm, prefix, params):
         super().__init__(prefix=prefix, params=params)

@@ -8,5 +8,6 @@ from ..ndarray import NDArray
 from .arrays import *
 from .creation import *
 from .functions import *
+from . import common_parameters  # last: it puts text into docstrings
 
 __all__ = _public_names(globals())

@@ -401,11 +401,6 @@ class CSRNDArray(BaseSparseNDArray):
     def check_format(self, full_check: bool = True) -> None:
         """Raise if the structure is not that of a csr matrix.
 
-        Parameters
-        ----------
-        full_check : bool
-            Whether to check every index; if False, only the lengths and ends.
-
         Raises
         ------
         ArgumentError
@@ -464,11 +459,6 @@ class RowSparseNDArray(BaseSparseNDArray):
     @guarded
     def check_format(self, full_check: bool = True) -> None:
         """Raise if the structure is not that of a row_sparse array.
-
-        Parameters
-        ----------
-        full_check : bool
-            Whether to check every index; if False, only the lengths and ends.
 
         Raises
         ------

@@ -35,10 +35,6 @@ def cast_storage(
         The array to convert.
     stype : str
         The new storage type: ``'default'``, ``'csr'`` or ``'row_sparse'``.
-    out : NDArray, optional
-        Array that the result is written to.
-    name : str, optional
-        Not used; only symbols have names.
     **kwargs
         Not supported: each is refused by its name.
 
@@ -80,10 +76,6 @@ def getnnz(data: Any = None, axis: Any = None, out: Any = None, name: Any = None
         The matrix.
     axis : int, optional
         0 counts in each column, 1 in each row; by default in the whole matrix.
-    out : NDArray, optional
-        Array that the result is written to.
-    name : str, optional
-        Not used; only symbols have names.
 
     Returns
     -------
@@ -128,10 +120,6 @@ def edge_id(
         The matrix.
     u, v : NDArray
         Rows and columns, with one axis and of the same length; this waits for them.
-    out : NDArray, optional
-        Array that the result is written to.
-    name : str, optional
-        Not used; only symbols have names.
 
     Returns
     -------
@@ -200,10 +188,6 @@ def SparseEmbedding(
         Type of the matrix.
     sparse_grad : bool
         Only True; `Embedding` has dense gradients, too.
-    out : NDArray, optional
-        Array that the result is written to.
-    name : str, optional
-        Not used; only symbols have names.
     deterministic : bool
         Part of MXNet's signature; sums are always in one order.
 

@@ -210,7 +210,7 @@ class PreloadedSGDMomentumProperty(PreloadedSGDProperty):
 
 def with_masters(prop, name, example):
     """The property class of the same rule for float16 weights with float32 masters."""
-    rule = cleandoc(prop.__doc__)
+    rule = cleandoc(prop.__doc__ or "")
     text = f"{rule}\n\nComputed on `weight32`, the float32 masters of the weights."
     states = (*prop.states, "weight32")
     own = {"__doc__": text, "__module__": __name__, "master": True, "states": states}
