@@ -587,7 +587,7 @@ UNTYPED = {
     "storage": "",
     "graph": "",
     "graph/passes": "",
-    "executor": "bind by_node cached_op executor monitoring postponed replay __init__",
+    "executor": "",
     "operator": "",
     "operator/checks": "",
     "operator/functions": "",

@@ -87,7 +87,7 @@ class ArenaLease:
 
     __slots__ = ("array", "holder", "pending")
 
-    def __init__(self, holder: Holder, array: Any) -> None:
+    def __init__(self, holder: Holder | None, array: Any) -> None:
         self.array: Any = array
         self.holder: Holder | None = holder
         self.pending = False

@@ -1,6 +1,9 @@
 """Binding a Symbol: to given arrays, or to shapes from which the others are inferred."""
 
+from __future__ import annotations
+
 import difflib
+from typing import TYPE_CHECKING, Any
 
 from ..base.dtype import name_of, scalar_type
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
@@ -20,8 +23,15 @@ from . import Executor
 from .arena_pool import allocate_named
 from .by_node import NodeExecutor, all_rows
 
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-def _by_name(what, given, names, allow_missing):
+    from ..graph.infer import Structure
+    from ..symbol.node import Node
+    from ..typing import Context, ContextLike, DTypeLike, NamedArrays, Shape, Symbol
+
+
+def _by_name(what: str, given: Any, names: Sequence[str], allow_missing: bool) -> list[Any]:
     """A list in the order of `names` from a list or dict of NDArray."""
     if isinstance(given, dict):
         missing = [n for n in names if n not in given]
@@ -46,7 +56,7 @@ def _by_name(what, given, names, allow_missing):
     return found
 
 
-def _grad_requests(grad_req, names):
+def _grad_requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
     """Argument name to request, from a word, a list or a dict."""
     if isinstance(grad_req, str):
         requests = dict.fromkeys(names, grad_req)
@@ -73,15 +83,15 @@ def _grad_requests(grad_req, names):
 
 @collector_paused()
 def bind(
-    symbol,
-    ctx,
-    args,
-    args_grad=None,
-    grad_req="write",
-    aux_states=None,
-    group2ctx=None,
-    shared_exec=None,
-):
+    symbol: Symbol,
+    ctx: ContextLike,
+    args: Any,
+    args_grad: Any = None,
+    grad_req: Any = "write",
+    aux_states: Any = None,
+    group2ctx: Mapping[str, Context] | None = None,
+    shared_exec: Executor | None = None,
+) -> Executor:
     """Bind `symbol` to arrays; see ``Symbol.bind``."""
     ctx = read_context(ctx)
     structure = structure_of(symbol)
@@ -109,18 +119,30 @@ def bind(
     )
 
 
-def _by_node(symbol, ctx, args, grads, requests, auxs, group2ctx, inferred, structure):
+def _by_node(
+    symbol: Symbol,
+    ctx: Context,
+    args: list[NDArray],
+    grads: list[NDArray | None],
+    requests: dict[str, str],
+    auxs: list[NDArray],
+    group2ctx: Any,
+    inferred: tuple[Any, Any],
+    structure: Structure,
+) -> Executor:
     if group2ctx:
         raise ArgumentError("bind: group2ctx and sparse arrays do not go together")
     return NodeExecutor(symbol, ctx, args, grads, requests, auxs, inferred, structure)
 
 
-def _makes_sparse(structure):
+def _makes_sparse(structure: Structure) -> bool:
     """Return whether an operator of the graph makes a dense array a sparse one."""
     return any(node.op is not None and makes_sparse(node.prop) for node in structure.order)
 
 
-def _storage_types(arguments, requested):
+def _storage_types(
+    arguments: Iterable[Node], requested: Mapping[str, str] | None
+) -> dict[str, str]:
     """Argument name to storage type of the sparse ones: as requested, or the variable's own."""
     found = {}
     for node in arguments:
@@ -131,13 +153,20 @@ def _storage_types(arguments, requested):
     return found
 
 
-def _argument_names(structure):
+def _argument_names(structure: Structure) -> tuple[list[str], list[str]]:
     """Names of arguments and of auxiliary states."""
     arguments, states, _ = variables_in(structure.order)
     return [node.name for node in arguments], [node.name for node in states]
 
 
-def _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays):
+def _check_shapes(
+    structure: Structure,
+    arg_names: Sequence[str],
+    arg_arrays: Sequence[NDArray],
+    grad_arrays: Sequence[NDArray | None],
+    aux_names: Sequence[str],
+    aux_arrays: Sequence[NDArray],
+) -> dict[Any, Any]:
     """Check the shapes of the arrays against the inferred ones; returns all shapes."""
     given = {name: known_shape(value.shape) for name, value in zip(arg_names, arg_arrays)}
     shapes = infer_shapes(structure.heads, given, structure=structure)
@@ -164,17 +193,17 @@ def _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_
 
 @collector_paused()
 def simple_bind(
-    symbol,
-    ctx,
-    shapes,
-    grad_req="write",
-    type_dict=None,
-    group2ctx=None,
-    shared_arg_names=None,
-    shared_exec=None,
-    shared_buffer=None,
-    stypes=None,
-):
+    symbol: Symbol,
+    ctx: ContextLike,
+    shapes: Mapping[str, Any],
+    grad_req: Any = "write",
+    type_dict: Mapping[str, DTypeLike] | None = None,
+    group2ctx: Mapping[str, Context] | None = None,
+    shared_arg_names: Iterable[str] | None = None,
+    shared_exec: Executor | None = None,
+    shared_buffer: NamedArrays | None = None,
+    stypes: Mapping[str, str] | None = None,
+) -> Executor:
     """Infer, allocate zeros and bind; see ``Symbol.simple_bind``. Shapes by name are a dict: names
     of arguments come from files, too, and may be any words."""
     ctx = read_context(ctx)
@@ -212,7 +241,8 @@ def simple_bind(
         placed = place_nodes(structure.order, ctx, group2ctx)
         contexts = {node.name: at for node, at in placed.items() if node.op is None}
     shared_names = set(shared_arg_names or ())
-    args, grads = [], []
+    args: list[NDArray] = []
+    grads: list[NDArray | None] = []
     for name, shape, dtype in zip(arg_names, arg_shapes, arg_types):
         shared = (
             shared_exec.arg_dict.get(name)
@@ -227,7 +257,7 @@ def simple_bind(
                 f"{name_of(shared.dtype)}, expected {tuple(shape)} and {dtype}"
             )
         grad = None
-        if shared is not None:
+        if shared is not None and shared_exec is not None:
             grad = shared_exec.grad_dict.get(name) if requests[name] != "null" else None
         elif name in stypes:
             shared = _sparse_zeros(stypes[name], shape, ctx, dtype)
@@ -252,10 +282,10 @@ def simple_bind(
     auxs = []
     for name, shape, dtype in zip(aux_names, aux_shapes, aux_types):
         shared = shared_exec.aux_dict.get(name) if shared_exec is not None else None
-        fits = shared is not None and shared.shape == tuple(shape) and shared.dtype == dtype
-        at = contexts.get(name, ctx)
-        what = f"state '{name}' of shape {shape}"
-        auxs.append(shared if fits else allocate_named(what, zeros, shape, at, dtype))
+        if shared is None or shared.shape != tuple(shape) or shared.dtype != dtype:
+            what = f"state '{name}' of shape {shape}"
+            shared = allocate_named(what, zeros, shape, contexts.get(name, ctx), dtype)
+        auxs.append(shared)
     inferred = (found_shapes, found_types)
     if stypes or _makes_sparse(structure):
         return _by_node(symbol, ctx, args, grads, requests, auxs, group2ctx, inferred, structure)
@@ -264,11 +294,11 @@ def simple_bind(
     )
 
 
-def _sparse_zeros(stype, shape, ctx, dtype):
+def _sparse_zeros(stype: str, shape: Shape, ctx: Context, dtype: DTypeLike) -> NDArray:
     return all_rows(shape, ctx, dtype) if stype == "row_sparse" else zeros(shape, ctx, dtype, stype)
 
 
-def _unknown_arguments(given, names):
+def _unknown_arguments(given: Iterable[str], names: Collection[str]) -> str:
     """The warning about `given` names that are not in `names`: an inner layer may be bound with the
     shapes and dtypes of the whole network."""
     unknown = []
@@ -281,7 +311,9 @@ def _unknown_arguments(given, names):
     return f": the symbol has no argument {', '.join(unknown)}; what is given for it is not used"
 
 
-def _from_buffer(buffer, name, shape, dtype, ctx):
+def _from_buffer(
+    buffer: NamedArrays, name: str, shape: Shape, dtype: DTypeLike, ctx: Context
+) -> NDArray:
     """An array of `shape` at the front of ``buffer[name]``, or in new memory for the buffer."""
     size = 1
     for n in shape:

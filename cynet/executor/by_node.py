@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .. import autograd
 from .._core.sparse_kind import dense_of
 from ..base.dtype import name_of
@@ -17,6 +19,14 @@ from ..operator.property import is_known
 from ..operator.storage_types import makes_sparse
 from .executor import Executor
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Mapping, Sequence
+    from typing import NoReturn
+
+    from ..graph.infer import Structure
+    from ..symbol.node import Entry, Node
+    from ..typing import Context, DTypeLike, NamedArrays, Shape, ShapeLike, Symbol
+
 
 @guarded(but=("forward", "backward", "step"))
 class NodeExecutor(Executor):
@@ -27,8 +37,16 @@ class NodeExecutor(Executor):
     """
 
     def __init__(
-        self, symbol, ctx, arg_arrays, grad_arrays, grad_req, aux_arrays, inferred, structure
-    ):
+        self,
+        symbol: Symbol,
+        ctx: Context,
+        arg_arrays: list[NDArray],
+        grad_arrays: list[Any],
+        grad_req: dict[str, str],
+        aux_arrays: list[NDArray],
+        inferred: tuple[Any, Any],
+        structure: Structure,
+    ) -> None:
         self._symbol, self._ctx, self._group2ctx = symbol, ctx, None
         self._grad_req, self._structure = grad_req, structure
         self._arg_names = symbol.list_arguments()
@@ -46,26 +64,30 @@ class NodeExecutor(Executor):
             False,
         )
         self._wants = any(grad is not None for grad in grad_arrays)
-        self._made = self._leaves = None  # results of the last forward, and its variables
-        self._stypes = {}  # node -> storage types of its inputs and outputs in the last forward
+        self._made: list[NDArray] | None = None  # results of the last forward
+        self._leaves: list[tuple[Any, NDArray]] = []  # and its variables
+        # node -> storage types of its inputs and outputs in the last forward
+        self._stypes: dict[Node, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         arrays = {**self.arg_dict, **self.aux_dict}
         shapes, types = inferred
         if shapes is None:
             known = {name: each.shape for name, each in arrays.items()}
             shapes = infer_shapes(symbol.entries, known, structure=structure)
         if types is None:
-            known = {name: name_of(each.dtype) for name, each in arrays.items()}
-            types = infer_types(symbol.entries, known, "float32", structure=structure)
+            dtypes = {name: name_of(each.dtype) for name, each in arrays.items()}
+            types = infer_types(symbol.entries, dtypes, "float32", structure=structure)
         self.outputs = [
             zeros(plain_shape(shapes[e]), ctx=ctx, dtype=types[e]) for e in symbol.entries
         ]
         self._heads_taken = [_takes_head(*entry) for entry in symbol.entries]
 
-    def rest(self):
+    def rest(self) -> None:
         """It has no memory that others use."""
 
     # --- running ----------------------------------------------------------------------------------
-    def forward_on(self, sources, targets, is_train):
+    def forward_on(
+        self, sources: Sequence[NDArray], targets: Sequence[NDArray], is_train: bool
+    ) -> bool:
         for source, target in zip(sources, targets):
             if not isinstance(source, NDArray) or source.shape != target.shape:
                 return False
@@ -81,9 +103,9 @@ class NodeExecutor(Executor):
                 autograd.mark_variables([views[name]], [grad], self._grad_req[name])
         with scope(train_mode=bool(is_train)):
             values = self._run({**views, **self.aux_dict})
-            self._made = [values[entry] for entry in self._symbol.entries]
+            results = self._made = [values[entry] for entry in self._symbol.entries]
         with autograd.pause():
-            for i, made in enumerate(self._made):
+            for i, made in enumerate(results):
                 if made.stype != "default":
                     self.outputs[i] = made.detach()
                 else:
@@ -91,7 +113,7 @@ class NodeExecutor(Executor):
         self.has_run, self._training = True, bool(is_train)
         return True
 
-    def _run(self, variables):
+    def _run(self, variables: NamedArrays) -> dict[Entry, NDArray]:
         """The values of all entries."""
         values = {}
         for node in self._structure.order:
@@ -108,17 +130,23 @@ class NodeExecutor(Executor):
                 values[node, i] = each
             self._stypes[node] = tuple(e.stype for e in inputs), tuple(e.stype for e in found)
             if self._monitor is not None:
-                self._notify_monitor(node, inputs, found)
+                self._notify_monitor(self._monitor, node, inputs, found)
         return values
 
-    def _notify_monitor(self, node, inputs, outputs):
+    def _notify_monitor(
+        self,
+        monitor: Callable[[str, NDArray], Any],
+        node: Node,
+        inputs: Sequence[NDArray],
+        outputs: Sequence[NDArray],
+    ) -> None:
         if self._monitor_all:
             for name, each in zip(node.input_names(), inputs):
-                self._monitor(f"{node.name}_{name}", each.detach())
+                monitor(f"{node.name}_{name}", each.detach())
         for i, each in enumerate(outputs):
-            self._monitor(node.output_name(i), each.detach())
+            monitor(node.output_name(i), each.detach())
 
-    def backward(self, out_grads=None, is_train=True):
+    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         if not self._wants:
             return
         if self._made is None:
@@ -130,13 +158,14 @@ class NodeExecutor(Executor):
             if _tape.entry_of(made) is not None
         ]
         if heads:
-            autograd.backward(*map(list, zip(*heads)), train_mode=self._training)
+            results, grads = map(list, zip(*heads))
+            autograd.backward(results, grads, train_mode=self._training)
         self._made = None
         for view, grad in self._leaves:
             if not view._fresh_grad and _tape.leaf_of(view).grad_req == "write":
                 grad[:] = 0  # no output depends on the argument
 
-    def _given_heads(self, out_grads):
+    def _given_heads(self, out_grads: Any) -> list[NDArray | None]:
         if isinstance(out_grads, dict):
             given = [out_grads.get(name) for name in self._symbol.list_outputs()]
         elif isinstance(out_grads, (list, tuple)):
@@ -157,15 +186,20 @@ class NodeExecutor(Executor):
                 )
         return given
 
-    def _is_whole_step(self):
+    def _is_whole_step(self) -> bool:
         return False
 
     # --- parameters, shapes -----------------------------------------------------------------------
-    def copy_params_from(self, arg_params, aux_params=None, allow_extra_params=False):
+    def copy_params_from(
+        self,
+        arg_params: NamedArrays,
+        aux_params: NamedArrays | None = None,
+        allow_extra_params: bool = False,
+    ) -> None:
         """``Executor.copy_params_from``; a row_sparse weight with all rows keeps them."""
         rest = {}
         for name, value in arg_params.items():
-            array = self.arg_dict.get(name)
+            array: Any = self.arg_dict.get(name)
             if array is None or array.stype != "row_sparse" or value.shape != array.shape:
                 rest[name] = value
                 continue
@@ -176,7 +210,13 @@ class NodeExecutor(Executor):
                 value.copyto(array)
         super().copy_params_from(rest, aux_params, allow_extra_params)
 
-    def reshape_free(self, shapes, free, allow_up_sizing=True, hint=""):
+    def reshape_free(
+        self,
+        shapes: Mapping[str, Shape],
+        free: Container[str],
+        allow_up_sizing: bool = True,
+        hint: str = "",
+    ) -> Executor:
         """``Executor.reshape_free``; arrays of another shape are new."""
         given = self._symbol._known_shapes((), shapes)
         found = infer_shapes(self._symbol.entries, given, structure=self._structure)
@@ -186,14 +226,14 @@ class NodeExecutor(Executor):
             shape = found[node, 0]
             by_name[node.name] = plain_shape(shape) if is_known(shape) else arrays[node.name].shape
 
-        def fit(name, old):
+        def fit(name: str, old: Any) -> Any:
             if old is None or old.shape == by_name[name]:
                 return old
             if name not in free:
                 error = ShapeError(
                     f"reshape: '{name}' changes from {old.shape} to {by_name[name]}{hint}"
                 )
-                error.change = name, old.shape, by_name[name]
+                error.change = name, old.shape, by_name[name]  # type: ignore[attr-defined]
                 raise error
             return zeros(by_name[name], ctx=old.context, dtype=old.dtype, stype=old.stype)
 
@@ -211,13 +251,15 @@ class NodeExecutor(Executor):
         return made
 
     # --- watching ---------------------------------------------------------------------------------
-    def set_monitor_callback(self, callback, monitor_all=False):
+    def set_monitor_callback(
+        self, callback: Callable[[str, NDArray], Any] | None, monitor_all: bool = False
+    ) -> None:
         """Call ``callback(name, array)`` for the output of every operator in `forward`."""
         if callback is not None and not callable(callback):
             raise ArgumentError(f"set_monitor_callback: {shown(callback)} is not callable")
         self._monitor, self._monitor_all = callback, monitor_all
 
-    def debug_str(self):
+    def debug_str(self) -> str:
         """Every operator with the storage types of its inputs and outputs: those of the last
         forward; before the first one, those of the property's `infer_storage_type`."""
         given = {name: array.stype for name, array in {**self.arg_dict, **self.aux_dict}.items()}
@@ -231,12 +273,12 @@ class NodeExecutor(Executor):
                 lines.append(f"{node.op.name} {node.name}: ({read}) -> ({written})")
         return "\n".join(lines)
 
-    def profile(self, run, n=10):
+    def profile(self, run: Callable[[], Any], n: int = 10) -> NoReturn:
         """Refused: this executor has no plan."""
         raise CynetError("profile: a graph with sparse arrays runs node by node; use mx.profiler")
 
 
-def _takes_head(node, i):
+def _takes_head(node: Node, i: int) -> bool:
     """Return whether a node's gradient depends on the gradient of its output `i`."""
     if node.op is None:
         return True
@@ -246,6 +288,7 @@ def _takes_head(node, i):
     return outs[i] in node.prop.declare_backward_dependency(outs, ins, ids[n_out + n_in :])
 
 
-def all_rows(shape, ctx, dtype):
+def all_rows(shape: ShapeLike, ctx: Context, dtype: DTypeLike) -> NDArray:
     """A row_sparse array of zeros that has all rows: a weight, which is changed in place."""
-    return with_all_rows(empty_values(zeros((0,), ctx=ctx, dtype=dtype), shape))
+    array: NDArray = with_all_rows(empty_values(zeros((0,), ctx=ctx, dtype=dtype), shape))
+    return array

@@ -1,6 +1,9 @@
 """CachedOp: runs a Symbol on the arrays of each call, with cached plans."""
 
+from __future__ import annotations
+
 import time
+from typing import TYPE_CHECKING, Any
 
 from .._core.saved_values import total_writes
 from .._executor import Plan
@@ -33,6 +36,13 @@ from .operators import constants, create_operators
 from .plan_cache import PlanCache, bytes_of_graph
 from .rebind import ArgumentSlots, Lease, examine, fresh_arrays, placeholder
 from .replay import gradients
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..context import Context
+    from ..symbol.node import Entry
+    from ..typing import Shape, Symbol
 
 _NULL, _WRITE, _ADD = 0, 1, 3  # OpReq
 _REQUESTS = {_NULL: "null", _WRITE: "write", _ADD: "add"}
@@ -82,7 +92,9 @@ class CachedOp:
     ([4.0, 9.0], [1.0, 2.0])
     """
 
-    def __init__(self, symbol, apart=True, arenas=None):
+    def __init__(
+        self, symbol: Symbol, apart: bool = True, arenas: dict[Context, list[Any]] | None = None
+    ) -> None:
         self.symbol = symbol
         self._arguments = symbol.list_arguments()
         self.inputs = [*self._arguments, *symbol.list_auxiliary_states()]
@@ -91,18 +103,22 @@ class CachedOp:
         self._arenas = {} if arenas is None else arenas  # context -> list of idle arenas
         self._structure = Structure(symbol.entries)
         self.n_nodes = len(self._structure.order)
-        self._inferred = None, None  # shapes by name, and all inferred shapes
-        self._types = {}  # dtypes of the inputs -> dtypes of all entries
-        self._modes = set()  # (with gradients, training) of plans that were made
+        # shapes by name, and all inferred shapes
+        self._inferred: tuple[dict[str, Shape] | None, dict[Entry, Any]] = None, {}
+        # dtypes of the inputs -> dtypes of all entries
+        self._types: dict[Any, dict[Entry, Any]] = {}
+        # (with gradients, training) of plans that were made
+        self._modes: set[tuple[bool, bool]] = set()
         fixed = fixed_arguments(self._structure.order)
         self._pinned = [(self.inputs.index(name), number) for name, number in fixed.items()]
-        self._constant_inputs = {}  # position among the inputs -> (array, ConstantInputs)
+        # position among the inputs -> (array, ConstantInputs)
+        self._constant_inputs: dict[int, tuple[NDArray, Any]] = {}
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[CachedOp], tuple[Symbol]]:
         return type(self), (self.symbol,)  # pickled without plans, which hold addresses
 
     @property
-    def n_programs(self):
+    def n_programs(self) -> int:
         """The number of signatures whose plans this CachedOp keeps (CYNET_PLAN_CACHE_MB).
 
         Examples
@@ -115,7 +131,7 @@ class CachedOp:
         return len({*self._programs, *self._called})
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """The bytes that its plans take and share with no other ones, an int.
 
         Examples
@@ -127,7 +143,7 @@ class CachedOp:
         return self._programs.nbytes + self._called.nbytes
 
     @property
-    def cached_results(self):
+    def cached_results(self) -> list[Any]:
         """Weights in other forms, which plans share: a list of CachedResult.
 
         Examples
@@ -137,10 +153,10 @@ class CachedOp:
         """
         return self._programs.cached_results
 
-    def __call__(self, *arrays):
+    def __call__(self, *arrays: NDArray) -> list[NDArray]:
         """Run the graph on arrays.
 
-        *arrays (NDArray): One for each of `inputs`, all on one device.
+        *arrays: One for each of `inputs`, all on one device.
 
         Returns list of NDArray: the outputs: new arrays. Raises ArgumentError when there are more
         or fewer arrays, or they are on several devices. Raises ShapeError when their shapes do not
@@ -156,28 +172,28 @@ class CachedOp:
                 raise ArgumentTypeError(
                     f"input '{name}' of a CachedOp must be an NDArray, got {shown(array)}"
                 )
-        arrays = list(arrays)
-        self._hold_pinned(arrays)
+        given = list(arrays)
+        self._hold_pinned(given)
         training = bool(get_state() & 2)
-        signature, wants = examine(arrays, len(self._arguments))
+        signature, wants = examine(given, len(self._arguments))
         key = signature, wants, training
         program = self._programs.get(key)
         if program is None:
-            calls = self._calls_of(key, arrays)
-            outputs = None if calls is None else calls(arrays)
-            if outputs is not None:
-                return outputs
+            calls = self._calls_of(key, given)
+            called: list[NDArray] | None = None if calls is None else calls(given)
+            if called is not None:
+                return called
             self._modes.add((any(wants), training))
             since = time.perf_counter()
-            program = _Program(self, arrays, wants, training)
+            program = _Program(self, given, wants, training)
             program = self._programs.put(key, program, time.perf_counter() - since)
         lease = program.lease()
-        outputs = lease.instance.forward(arrays, training)
+        outputs: list[NDArray] = lease.instance.forward(given, training)
         if program.has_gradients:
-            _PlanNode(self, program, lease, arrays, outputs, training)
+            _PlanNode(self, program, lease, given, outputs, training)
         return outputs
 
-    def _calls_of(self, key, arrays):
+    def _calls_of(self, key: tuple[Any, tuple[int, ...], bool], arrays: list[NDArray]) -> Any:
         """The CallByCall for a signature without a plan; None if it is to get a plan."""
         calls = self._called.get(key)
         if not due(0 if calls is None else calls.runs, calls):
@@ -199,7 +215,7 @@ class CachedOp:
                 calls = self._called.put(key, calls, time.perf_counter() - since)
         return calls
 
-    def _described(self, arrays):
+    def _described(self, arrays: list[NDArray]) -> tuple[Context, dict[str, Shape], dict[str, str]]:
         """The context of the outputs; shapes and dtypes of the inputs by name."""
         contexts = [each.context for each in arrays]
         # pinned and shared host memory go with the CPU's ordinary memory, whose plan it is then
@@ -208,7 +224,7 @@ class CachedOp:
         dtypes = {name: name_of(array.dtype) for name, array in zip(self.inputs, arrays)}
         return ctx, shapes, dtypes
 
-    def infer(self, shapes):
+    def infer(self, shapes: dict[str, Shape]) -> dict[Entry, Any]:
         """Infer the shapes of all entries of the graph from the shapes of its inputs.
 
         Parameters
@@ -240,7 +256,7 @@ class CachedOp:
             self._inferred = shapes, found
         return found
 
-    def infer_types(self, dtypes):
+    def infer_types(self, dtypes: dict[str, str]) -> dict[Entry, Any]:
         """Infer the dtypes of all entries of the graph from the dtypes of its inputs.
 
         Parameters
@@ -274,21 +290,23 @@ class CachedOp:
             self._types = {key: found}
         return found
 
-    def _hold_pinned(self, arrays):
+    def _hold_pinned(self, arrays: list[NDArray]) -> None:
         """Inputs with a fixed value whatever is written to them (a BatchNorm's fixed gamma)."""
         for i, number in self._pinned:
-            known_array, constant_inputs = self._constant_inputs.get(i, (None, None))
-            if known_array is not arrays[i]:
-                constant_inputs = ConstantInputs([(arrays[i], number)])
-                self._constant_inputs[i] = arrays[i], constant_inputs
-            constant_inputs.restore()
+            known = self._constant_inputs.get(i)
+            if known is None or known[0] is not arrays[i]:
+                known = arrays[i], ConstantInputs([(arrays[i], number)])
+                self._constant_inputs[i] = known
+            known[1].restore()
 
 
 class _Program:
     """The graph of one signature, and its idle instances."""
 
     @collector_paused()
-    def __init__(self, op, arrays, wants, training):
+    def __init__(
+        self, op: CachedOp, arrays: list[NDArray], wants: tuple[int, ...], training: bool
+    ) -> None:
         ctx, shapes, dtypes = op._described(arrays)
         n_args = len(wants)
         requests = {name: _REQUESTS[req] for name, req in zip(op.inputs, wants) if req != _NULL}
@@ -310,8 +328,8 @@ class _Program:
         self.values += [graph.auxs[name] for name in op.inputs[n_args:]]
         self.n_inputs = len(self.values)
         self.values += graph.outputs
-        self.heads = [i for i, value in enumerate(graph.heads) if value is not None]
-        self.values += [graph.heads[i] for i in self.heads]
+        self.heads = [(i, value) for i, value in enumerate(graph.heads) if value is not None]
+        self.values += [value for _, value in self.heads]
         self.n_saved = len(self.values)
         self.wanted = [i for i, req in enumerate(wants) if req != _NULL]
         self.planned = [req for req in wants if req != _NULL]
@@ -335,7 +353,7 @@ class _Program:
         # the inputs that each group reads
         self.read_cached = [[positions[value] for value in group.sources] for group in self.groups]
         self.sources = {i for each in self.read_cached for i in each}
-        self.cached_results = []  # the groups' results for the arrays of the last call
+        self.cached_results: list[Any] = []  # the groups' results for the arrays of the last call
         self.fakes = dict(zip(self.values, map(placeholder, range(len(self.values)), self.values)))
         self.idle_arenas = op._arenas.setdefault(ctx, []) if self.moves else None
         self.constants = constants(graph)
@@ -346,7 +364,7 @@ class _Program:
         self.read_outputs = [i for i, value in enumerate(graph.outputs) if value in read]
         self._free = [_Instance(self, operators)]
 
-    def lease(self):
+    def lease(self) -> Any:
         """An instance of the plan that nobody uses, with an arena, until the lease is dropped."""
         try:
             instance = self._free.pop()
@@ -363,10 +381,10 @@ class _Program:
 class _Instance:
     """A plan with a leased arena; with its own arena if it has operators in Python."""
 
-    def __init__(self, program, operators):
+    def __init__(self, program: _Program, operators: Mapping[Any, Any]) -> None:
         graph = program.graph
         self.program = program
-        self.arena = None
+        self.arena: Any = None
         if program.moves:
             arena = program.fakes[program.arena]
         else:
@@ -385,15 +403,15 @@ class _Instance:
             program.sources,
         )
         self.knows_cached = not results  # whether the plan has cached results for these arrays
-        self.scratch = {}
-        self.saved_arena = None  # the arena as forward left it, where backward is to run again
+        self.scratch: dict[int, NDArray] = {}
+        self.saved_arena: Any = None  # the arena as forward left it, where backward is to run again
 
-    def forward(self, arrays, training):
+    def forward(self, arrays: list[NDArray], training: bool) -> list[NDArray]:
         """Push a run on these inputs; the outputs."""
         self.saved_arena = None
         values = self.program.graph.outputs
         try:
-            outputs = fresh_arrays(values, self.program.fakes, arrays)
+            outputs: list[NDArray] = fresh_arrays(values, self.program.fakes, arrays)
         except OutOfMemoryError as error:
             names = ", ".join(f"{v.name!r} of shape {v.shape}" for v in values[:10])
             raise with_message(error, f"no memory for outputs, {names}: {error}") from None
@@ -407,7 +425,7 @@ class _Instance:
         self.plan.run_forward(training)
         return outputs
 
-    def _find_cached(self, arrays):
+    def _find_cached(self, arrays: list[NDArray]) -> None:
         """Give the plan the cached results of steps for these inputs, or new ones to be filled."""
         self.knows_cached = False
         program = self.program
@@ -418,13 +436,16 @@ class _Instance:
         self.slots.bind_cached(program.first_cached, program.cached_results)
         self.knows_cached = True
 
-    def rest(self):
+    def rest(self) -> NDArray | None:
         """Return the arena, so that no memory is held that another plan can use."""
-        arena, self.arena, self.saved_arena = self.arena, None, None
+        arena: NDArray | None = self.arena
+        self.arena = self.saved_arena = None
         self.scratch.clear()
         return arena
 
-    def backward(self, heads, targets, training, again):
+    def backward(
+        self, heads: list[NDArray], targets: list[NDArray], training: bool, again: bool
+    ) -> None:
         """Push backward of a run; with `again` the memory stays for another backward."""
         program = self.program
         if self.saved_arena is not None:
@@ -437,7 +458,7 @@ class _Instance:
             operator.memory_owner = (*operator.memory_owner, heads, targets)
         self.plan.run_backward(training)
 
-    def scratch_for(self, k):
+    def scratch_for(self, k: int) -> NDArray:
         """An array for the gradient of wanted input `k`, which nobody reads but a sum."""
         if k not in self.scratch:
             program = self.program
@@ -446,58 +467,66 @@ class _Instance:
         return self.scratch[k]
 
 
-class _PlanNode(StepNode):
+class _PlanNode(StepNode):  # type: ignore[misc]  # compiled
     """A recorded call."""
 
     direct = True
 
-    def __init__(self, op, program, lease, arrays, outputs, training):
+    def __init__(
+        self,
+        op: CachedOp,
+        program: _Program,
+        lease: Any,
+        arrays: list[NDArray],
+        outputs: list[NDArray],
+        training: bool,
+    ) -> None:
         self.op, self.program, self.lease, self.training = op, program, lease, training
-        self.given = arrays
+        self.given: Any = arrays
+        self.older: Any = {}
         n = len(op._arguments)
         read = [arrays[i] for i in program.read_inputs]
         read += [outputs[i] for i in program.read_outputs]
         self.attach(arrays[:n], outputs, read)
-        self.writes_before, self.older = total_writes(arrays[:n]), {}
+        self.writes_before = total_writes(arrays[:n])
 
     @property
-    def name(self):
+    def name(self) -> str:
         return f"CachedOp {self.op.symbol.name or 'of several outputs'}"
 
-    def array_name(self, i):
+    def array_name(self, i: int) -> str:
         inputs = [f"input '{self.op.inputs[k]}'" for k in self.program.read_inputs]
         return [*inputs, *(f"output {k}" for k in self.program.read_outputs)][i]
 
-    def let_go(self):
+    def let_go(self) -> None:
         self.lease = self.given = self.older = None
 
-    def exchanged(self, i, array):
+    def exchanged(self, i: int, array: NDArray) -> None:
         """Backward reads another array; the plan's saved data of the input are the old one's."""
         if self.program.groups:
             self._refuse(i)
         self.older[self.program.read_inputs[i]] = array
 
-    def go_back(self, walk, grads):
+    def go_back(self, walk: Any, grads: Sequence[NDArray | None]) -> None:
         """Backward of the plan, straight into the arrays where the gradients go."""
         program, instance = self.program, self.lease.instance
         for k, array in self.older.items():
             instance.slots.bind(k, [array])
         heads = []
-        for k in program.heads:
-            value = program.graph.heads[k]
+        for k, value in program.heads:
             grad = grads[k]
             heads.append(
                 zeros(value.shape, ctx=value.ctx, dtype=value.dtype) if grad is None else grad
             )
         targets, requests = walk.targets_of(self, program.wanted)
-        sums = ()
+        sums: list[tuple[NDArray, NDArray]] = []
         if requests != program.planned or program.adds:
             sums = self._fit(targets, requests)
         instance.backward(heads, targets, self.training, walk.retain)
         for array, part in sums:
             elemwise_add(array, part, out=array)
 
-    def _fit(self, targets, requests):
+    def _fit(self, targets: list[Any], requests: Sequence[int]) -> list[tuple[NDArray, NDArray]]:
         """Replace targets that the plan cannot write directly; returns pairs (target, part) to be
         summed afterwards."""
         instance, sums, taken = self.lease.instance, [], set()
@@ -515,7 +544,7 @@ class _PlanNode(StepNode):
                 targets[k][:] = 0
         return sums
 
-    def backward(self, grads, recorded):
+    def backward(self, grads: Sequence[NDArray | None], recorded: bool) -> list[NDArray | None]:
         """The gradients as recorded steps: node by node, as a plan's backward has no gradient."""
         op, wanted = self.op, self.program.wanted
         if total_writes(self.given[: len(op._arguments)]) != self.writes_before:

@@ -36,8 +36,9 @@ from .reshaping import fit_arrays
 from .update_step import UpdateStep
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
+    from ..graph.ir import Graph
     from ..typing import ArrayLike, Context, NamedArrays, Shape, Symbol
 
 
@@ -107,13 +108,14 @@ class Executor(Postponed, Monitoring):
 
     outputs: list[NDArray]
     grad_dict: NamedArrays
+    _slots: Any
 
     def __init__(
         self,
         symbol: Symbol,
         ctx: Context,
         arg_arrays: list[NDArray],
-        grad_arrays: list[NDArray],
+        grad_arrays: list[Any],
         grad_req: dict[str, str],
         aux_arrays: list[NDArray],
         group2ctx: Mapping[str, Context] | None = None,
@@ -137,21 +139,21 @@ class Executor(Postponed, Monitoring):
         self._training = True  # the mode of the last forward
         self._monitor = None
         self._monitor_all = False
-        shares = shared_exec is not None and shared_exec._ctx == ctx
-        self._arena_pool = shared_exec._arena_pool if shares else ArenaPool()
-        self._lease = None
+        near = shared_exec if shared_exec is not None and shared_exec._ctx == ctx else None
+        self._arena_pool: ArenaPool = ArenaPool() if near is None else near._arena_pool
+        self._lease: ArenaLease | None = None
         self._me = weakref.ref(self)
         self._structure = structure or Structure(symbol.entries)
         fixed = fixed_arguments(self._structure.order)
         pairs = [(self.arg_dict[n], number) for n, number in fixed.items() if n in self.arg_dict]
         shared = shared_exec._constant_inputs if shared_exec is not None else None
-        self._constant_inputs = ConstantInputs(pairs, shared) if pairs else None
+        self._constant_inputs: Any = ConstantInputs(pairs, shared) if pairs else None
         if not self._postpone(inferred):
             self._build(inferred)
 
     # --- building ---------------------------------------------------------------------------------
     @collector_paused()
-    def _build(self, inferred=(None, None)):
+    def _build(self, inferred: tuple[Any, Any] = (None, None)) -> None:
         """Run the passes and make the native plan; outputs keep their arrays when built again.
 
         Without gradients the plan is one for ``forward(is_train=False)``.
@@ -218,33 +220,33 @@ class Executor(Postponed, Monitoring):
             self._plan = Plan(
                 graph, operators, self._arrays, self._arena, guarded, self.cached_results
             )
-        self._steps = {}  # whether with an update -> GpuStep
+        self._steps: dict[bool, Any] = {}  # whether with an update -> GpuStep
         self.joins_steps = joins_steps(self._plan)
         self._note_plan()
 
-    def _take_arena(self):
+    def _take_arena(self) -> ArenaLease:
         """Have an arena of the pool for this executor's values."""
-        self._lease = allocate_named(
+        lease = self._lease = allocate_named(
             self._graph, self._arena_pool.take, self._me, self._arena_size, self._ctx
         )
-        self._slots.bind(0, [self._lease.array])
-        return self._lease
+        self._slots.bind(0, [lease.array])
+        return lease
 
-    def rest(self):
+    def rest(self) -> None:
         """Lease the arena to other executors: nobody needs its contents any more."""
         self._let_go()
         if self._lease is not None and self._lease.holder is self._me:
             self._lease.pending = False
             self._lease = ArenaLease(None, None)
 
-    def _bound_arrays(self, graph):
+    def _bound_arrays(self, graph: Graph) -> dict[Value, NDArray]:
         """The arrays of this executor as they were bound."""
         arrays = {value: self.arg_dict[name] for name, value in graph.args.items()}
         arrays.update((value, self.aux_dict[name]) for name, value in graph.auxs.items())
         arrays.update((value, self.grad_dict[name]) for name, value in graph.grads.items())
         return arrays
 
-    def _arrays_of(self, graph):
+    def _arrays_of(self, graph: Graph) -> dict[Value, NDArray]:
         arrays = self._bound_arrays(graph)
         arrays.update(zip(graph.outputs, self.outputs))
         arrays.update((v, a) for v, a in zip(graph.heads, self._heads) if v is not None)
@@ -306,7 +308,9 @@ class Executor(Postponed, Monitoring):
             raise CynetError("forward: the arguments changed while they were taken")
         return self.outputs
 
-    def forward_on(self, sources, targets, is_train):
+    def forward_on(
+        self, sources: Sequence[NDArray], targets: Sequence[NDArray], is_train: bool
+    ) -> bool:
         """Do what `forward` does, with arrays instead of names.
 
         Parameters
@@ -351,7 +355,7 @@ class Executor(Postponed, Monitoring):
         if executor_steps:
             notify_forward(self)
         if self._monitor is not None:
-            self._install_callbacks()
+            self._install_callbacks(self._monitor)
         return True
 
     def backward(
@@ -399,7 +403,7 @@ class Executor(Postponed, Monitoring):
         if executor_steps and self._watched:
             notify_backward(self)
         if self._monitor is not None:
-            self._watch_backward()
+            self._watch_backward(self._monitor)
 
     def step(self, update: tuple[Any, tuple[Any, ...]] | None = None) -> None:
         """``forward(True)``, ``backward()`` and optionally an update as one step, without access in
@@ -423,12 +427,12 @@ class Executor(Postponed, Monitoring):
         if joined is not None:
             joined(*numbers)
 
-    def _is_whole_step(self):
+    def _is_whole_step(self) -> bool:
         """Return whether both passes can be one step: no access between, no explicit gradients."""
         seen = self._monitor is not None or executor_steps
         return not seen and not self._takes_heads and bool(self._graph.grads)
 
-    def _set_heads(self, out_grads):
+    def _set_heads(self, out_grads: Any) -> None:
         names = self._symbol.list_outputs()
         shapes = [None if head is None else head.shape for head in self._heads]
         for head, grad in zip(self._heads, head_gradients(names, shapes, out_grads)):
@@ -510,7 +514,13 @@ class Executor(Postponed, Monitoring):
         hint = ", though it is not among the shapes given; pass partial_shaping=True to allow it"
         return self.reshape_free(kwargs, free, allow_up_sizing, hint)
 
-    def reshape_free(self, shapes, free, allow_up_sizing=True, hint=""):
+    def reshape_free(
+        self,
+        shapes: Mapping[str, Shape],
+        free: Container[str],
+        allow_up_sizing: bool = True,
+        hint: str = "",
+    ) -> Executor:
         """`reshape` with control over which arrays may change their shape.
 
         Parameters
@@ -523,10 +533,6 @@ class Executor(Postponed, Monitoring):
             Allocate new memory for an array that grows.
         hint : str
             End of the error message about a name that is not free.
-
-        Returns
-        -------
-        Executor
 
         Examples
         --------
@@ -566,7 +572,7 @@ class Executor(Postponed, Monitoring):
         return describe(self._graph)
 
 
-def _checked_update(update):
+def _checked_update(update: Any) -> tuple[Any, tuple[Any, ...]]:
     if isinstance(update, tuple) and len(update) == 2:
         joined, numbers = update
         if isinstance(joined, UpdateStep) and isinstance(numbers, tuple):

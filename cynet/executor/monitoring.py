@@ -14,12 +14,22 @@ from ..graph.profile import step_times
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from ..graph.ir import Graph, Value
     from ..ndarray import NDArray
 
 
 @guarded
 class Monitoring:
     """The part of an Executor that is looked at."""
+
+    _monitor: Callable[[str, NDArray], Any] | None
+    _monitor_all: bool
+    _watched: bool
+    _graph: Graph
+    _plan: Any
+    _arena: Any
+    _arrays: dict[Value, NDArray]
+    _build: Callable[[], None]
 
     def set_monitor_callback(
         self, callback: Callable[[str, NDArray], Any] | None, monitor_all: bool = False
@@ -57,21 +67,21 @@ class Monitoring:
         self._monitor, self._monitor_all = callback, monitor_all
         self._choose_plan()
 
-    def _choose_plan(self):
+    def _choose_plan(self) -> None:
         """Build the plan anew where values are to be seen and are not, or no longer."""
         if self._watched != (self._monitor is not None or bool(executor_steps)):
             self._build()
 
-    def _install_callbacks(self):
+    def _install_callbacks(self, monitor: Callable[[str, NDArray], Any]) -> None:
         for step in self._graph.steps[: self._graph.n_forward]:
             if self._monitor_all:
                 names = [*step.prop.list_arguments(), *step.prop.list_auxiliary_states()]
                 for name, value in zip(names, [*step.in_data, *step.aux]):
-                    self._monitor(f"{step.name}_{name}", self._array_of(value))
+                    monitor(f"{step.name}_{name}", self._array_of(value))
             for value in step.out_data[: step.prop.num_visible_outputs()]:
-                self._monitor(value.name, self._array_of(value))
+                monitor(value.name, self._array_of(value))
 
-    def _watch_backward(self):
+    def _watch_backward(self, monitor: Callable[[str, NDArray], Any]) -> None:
         for step in self._graph.steps[self._graph.n_forward :]:
             if step.direction != BACKWARD:
                 continue
@@ -79,12 +89,13 @@ class Monitoring:
             for i, value in enumerate(step.in_grad):
                 if value is not None:
                     name = f"{step.name}_backward_output{i if several else ''}"
-                    self._monitor(name, self._array_of(value))
+                    monitor(name, self._array_of(value))
 
-    def _array_of(self, value):
-        if value.root.kind == TEMP:
-            return arena_view(self._arena, value.root.offset, value.shape, value.dtype)
-        return self._arrays[value.root]
+    def _array_of(self, value: Value) -> NDArray:
+        if value.root.kind != TEMP:
+            return self._arrays[value.root]
+        view: NDArray = arena_view(self._arena, value.root.offset, value.shape, value.dtype)
+        return view
 
     def profile(self, run: Callable[[], Any], n: int = 10) -> list[tuple[str, str, float]]:
         """Time of every step of the plan, measured inside the loop that runs it.

@@ -1,5 +1,9 @@
 """Executors for shapes that may not occur again: they run call by call before they get a plan."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..autograd import _walk
@@ -11,6 +15,12 @@ from ..ndarray import NDArray, zeros
 from ..ndarray._tape import entry_of, get_state, mark, set_state
 from .arena_pool import allocate_named
 from .call_by_call import due, resolved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ..typing import Shape
+    from .arena_pool import ArenaLease
 
 _MAX_MET = 1000  # signatures of a graph
 _OF_PLAN = (
@@ -35,33 +45,36 @@ class Postponed:
     records what forward runs.
     """
 
-    _calls = None  # a CallByCall until the plan is built
-    _recorded = None  # an ArenaLease with the recorded outputs of the last forward
+    _inputs: Any  # what it is called on
+    cached_results: list[Any]
+    forward_on: Callable[..., bool]
+    _calls: Any = None  # a CallByCall until the plan is built
+    _recorded: ArenaLease | None = None  #  with the recorded outputs of the last forward
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name in _OF_PLAN and self._calls is not None:
             self._build()
         return object.__getattribute__(self, name)
 
-    def _trains(self):
+    def _trains(self) -> bool:
         return any(grad is not None for grad in self.grad_arrays)
 
-    def _signature(self):
+    def _signature(self) -> tuple[tuple[Shape, Any], ...]:
         return tuple((each.shape, each.dtype) for each in (*self.arg_arrays, *self.aux_arrays))
 
-    def _note_plan(self):
+    def _note_plan(self) -> None:
         """Note that the signature has a plan now."""
         self._calls = self._inputs = None
         self._note(None)
 
-    def _note(self, runs):
+    def _note(self, runs: int | None) -> None:
         """Count a call-by-call run of the signature; None once it has a plan."""
         met = self._structure.met[self._trains()]
         met[self._signature()] = runs
         if len(met) > _MAX_MET:
             met.pop(next(iter(met)))
 
-    def _postpone(self, inferred):
+    def _postpone(self, inferred: tuple[Any, Any]) -> bool:
         """True if this executor begins without a plan; `inferred` as Executor takes it."""
         structure, shapes, trains = self._structure, inferred[0], self._trains()
         met = structure.met[trains]
@@ -94,7 +107,7 @@ class Postponed:
         )
         return True
 
-    def _variables(self):
+    def _variables(self) -> list[NDArray]:
         """The arguments as arrays that autograd has gradients for."""
         views = [each.detach() for each in self.arg_arrays]
         for name, view, grad in zip(self._arg_names, views, self.grad_arrays):
@@ -102,7 +115,9 @@ class Postponed:
                 mark(view, grad, "add" if self._grad_req[name] == "add" else "write")
         return views
 
-    def _run_calls(self, sources, targets, is_train):
+    def _run_calls(
+        self, sources: Sequence[NDArray], targets: Sequence[NDArray], is_train: bool
+    ) -> bool:
         """`Executor.forward_on` before the plan is built."""
         trains, flags = self._trains(), get_state()
         runs = self._structure.met[trains].get(self._signature(), 0)
@@ -125,21 +140,21 @@ class Postponed:
         for new, output in zip(found, self.outputs):
             new.copyto(output)
         if trains:
-            self._recorded = self._arena_pool.keep(self._me, found)
-            self._recorded.pending = bool(is_train)
+            lease = self._recorded = self._arena_pool.keep(self._me, found)
+            lease.pending = bool(is_train)
         self._note(runs + 1)
         self.has_run, self._training = True, bool(is_train)
         return True
 
-    def _let_go(self):
+    def _let_go(self) -> None:
         """Drop the recorded outputs of the last forward, if there are any."""
         if self._recorded is not None:
             self._recorded.array, self._recorded.pending = None, False
 
-    def _run_back(self, out_grads):
+    def _run_back(self, out_grads: Any) -> None:
         """`Executor.backward` after a forward without a plan."""
         place, names = self._recorded, self._symbol.list_outputs()
-        if place.array is None:
+        if place is None or place.array is None:
             raise CynetError(
                 "backward: what forward left is gone: a backward, or an executor that shares memory"
                 " with this one, has run since; call forward again"
@@ -157,7 +172,9 @@ class Postponed:
             place.array = None
 
 
-def head_gradients(names, shapes, given):
+def head_gradients(
+    names: Sequence[str], shapes: Sequence[Shape | None], given: Any
+) -> list[NDArray | None]:
     """The gradients of outputs that `backward` was given.
 
     Parameters
@@ -183,22 +200,25 @@ def head_gradients(names, shapes, given):
     if len(given) > len(names):
         raise ArgumentError(f"backward: {len(given)} out_grads for {len(names)} outputs")
     given += [None] * (len(names) - len(given))
-    found = []
+    found: list[NDArray | None] = []
     for name, shape, grad in zip(names, shapes, given):
         if grad is not None and not isinstance(grad, NDArray):
             raise ArgumentTypeError(
                 f"backward: out_grads of '{name}' must be an NDArray, got {shown(grad)}"
             )
-        if shape is not None and grad is None:
+        if shape is None:
+            found.append(None)
+            continue
+        if grad is None:
             raise ArgumentError(
                 f"backward: expected out_grads with the gradient of output '{name}', which "
                 f"is not a loss, "
                 f"an NDArray of shape {shape}; what `fit` trains ends in a loss, such as "
                 "SoftmaxOutput or MakeLoss"
             )
-        if shape is not None and grad.shape != shape:
+        if grad.shape != shape:
             raise ShapeError(
                 f"backward: out_grads of '{name}' has shape {grad.shape}, expected {shape}"
             )
-        found.append(None if shape is None else grad)
+        found.append(grad)
     return found

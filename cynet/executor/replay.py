@@ -1,6 +1,10 @@
 """A Symbol computed node by node by imperative calls: autograd uses it instead of a plan for
 gradients of gradients."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..autograd._adjoint import alias_of
 from ..autograd._walk import gradients_to
 from ..base.dtype import name_of
@@ -10,13 +14,18 @@ from ..ndarray._call import invoke
 from ..operator.property import ResourceRequest
 from ..symbol.node import topological_order, variable_nodes
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
-def replay(symbol, arrays, where):
+    from ..symbol.node import Entry, Node
+    from ..typing import NDArray, Symbol
+
+
+def replay(symbol: Symbol, arrays: Mapping[str, NDArray], where: str) -> list[NDArray]:
     """The outputs of a Symbol.
 
-    symbol: Symbol
-    arrays (dict of str to NDArray): By the variables' names.
-    where (str): What an error calls the run.
+    arrays: By the variables' names.
+    where: What an error calls the run.
 
     Raises GradientError when an operator draws random numbers: they would not be those of the first
     time.
@@ -25,7 +34,9 @@ def replay(symbol, arrays, where):
     return _replay_graph(symbol.entries, {node: arrays[node.name] for node in variables}, where)
 
 
-def _replay_graph(heads, given, where):
+def _replay_graph(
+    heads: Sequence[Entry], given: Mapping[Node, NDArray], where: str
+) -> list[NDArray]:
     """The arrays of `heads`; `given` are the variables' arrays, by node."""
     values = {}
     for node in topological_order(heads):
@@ -48,22 +59,25 @@ def _replay_graph(heads, given, where):
     return [values[entry] for entry in heads]
 
 
-def _run_graphs(node, inputs, where):
+def _run_graphs(node: Node, inputs: Sequence[NDArray], where: str) -> list[NDArray]:
     """The outputs of a node that holds graphs, by the functions of ``mx.nd.contrib``."""
     prop = node.prop
 
-    def run(number, carried):
+    def run(number: int, carried: Mapping[int, NDArray]) -> list[NDArray]:
         graph, positions = prop.subgraphs[number], prop.bindings()[number]
         given = [carried.get(i, inputs[i]) for i in positions]
         return _replay_graph(graph.heads, dict(zip(graph.variables, given)), where)
 
     if prop.n_subgraphs == 3:
         predicate = run(0, {})[0]
-        return contrib.cond(predicate, lambda: run(1, {}), lambda: run(2, {}))
+        found: list[NDArray] = contrib.cond(predicate, lambda: run(1, {}), lambda: run(2, {}))
+        return found
     row_inputs, state_inputs = list(prop.data_inputs()), list(prop.state_inputs())
     states, n_out = [inputs[i] for i in state_inputs], prop.num_out_data
 
-    def body(rows, states):
+    def body(
+        rows: Iterable[NDArray], states: Iterable[NDArray]
+    ) -> tuple[list[NDArray], list[NDArray]]:
         heads = run(prop.body, dict(zip((*row_inputs, *state_inputs), (*rows, *states))))
         return heads[:n_out], heads[n_out:]
 
@@ -85,15 +99,22 @@ def _run_graphs(node, inputs, where):
     return [*outs, *states]
 
 
-def gradients(symbol, arrays, wanted, head_grads, where):
+def gradients(
+    symbol: Symbol,
+    arrays: Mapping[str, NDArray],
+    wanted: Sequence[str],
+    head_grads: Sequence[NDArray | None],
+    where: str,
+) -> list[NDArray | None]:
     """The recorded gradients of a Symbol's outputs with respect to the variables `wanted` (names);
     `arrays` as for `replay`. None for a variable that no output depends on."""
-    arrays, nodes = dict(arrays), []
+    linked, nodes = dict(arrays), []
     for name in wanted:
-        arrays[name], node = alias_of(arrays[name])
+        linked[name], node = alias_of(linked[name])
         nodes.append(node)
-    outputs = replay(symbol, arrays, where)
+    outputs = replay(symbol, linked, where)
     head_grads = [
         zeros_like(out.detach()) if grad is None else grad for out, grad in zip(outputs, head_grads)
     ]
-    return gradients_to(outputs, head_grads, nodes, True, True)
+    found: list[NDArray | None] = gradients_to(outputs, head_grads, nodes, True, True)
+    return found

@@ -12,11 +12,11 @@ from ..operator.checks.shapes import plain_shape
 from ..operator.property import is_known
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Mapping
 
 
 def fit_arrays(
-    executor: Any, shapes: dict[str, Any], free: Container[str], allow_up_sizing: bool, hint: str
+    executor: Any, shapes: Mapping[str, Any], free: Container[str], allow_up_sizing: bool, hint: str
 ) -> tuple[list[Any], list[Any], list[Any], dict[Any, Any]]:
     """(arguments, gradients, auxiliary states, shapes) for `Executor.reshape_free`."""
     given = executor._symbol._known_shapes((), shapes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..base.dtype import name_of, scalar_type
 from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown, warn_user
@@ -193,7 +193,7 @@ class Inference:
                 )
         return {name: check(name, value) for name, value in kwargs.items()}
 
-    def _known_shapes(self, args, kwargs):
+    def _known_shapes(self, args: Any, kwargs: Any) -> dict[str, Any]:
         def check(name, shape):
             if not isinstance(shape, tuple) or not all(_is_size(n) for n in shape):
                 raise ArgumentTypeError(

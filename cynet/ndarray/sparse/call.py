@@ -1,6 +1,7 @@
 """A call that a sparse array is in: its form, or the dense operator and a warning."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def _is_sparse(array):
     return isinstance(array, arrays.BaseSparseNDArray)
 
 
-def sparse_call(entry, given, names, params, out):
+def sparse_call(entry: Any, given: list[Any], names: Any, params: dict[str, Any], out: Any) -> Any:
     """``_call.invoke`` for calls in which an input or an output is sparse."""
     for array in given:
         if _is_sparse(array):

@@ -1,5 +1,7 @@
 """Sparse arrays from dense ones and back, and rows of csr matrices."""
 
+from typing import Any
+
 import numpy as np
 
 from ...base.dtype import name_of
@@ -52,7 +54,7 @@ def scatter_rows(values, order, n):
     return call("scatter_nd", values, indices_array(order[None].copy()), shape=shape)
 
 
-def empty_values(like, shape):
+def empty_values(like: Any, shape: Any) -> Any:
     """Zeros with the dtype and device of `like`."""
     return dense_zeros(shape, ctx=like.context, dtype=name_of(like.dtype))
 
@@ -144,7 +146,7 @@ def rows_of_dense(what, data, rows):
     return stand_for(data, arrays.make_sparse("row_sparse", data.shape, values, rows))
 
 
-def with_all_rows(values):
+def with_all_rows(values: Any) -> Any:
     """The row_sparse array whose values are these of a dense one, in its memory."""
     return arrays.make_sparse("row_sparse", values.shape, values, np.arange(values.shape[0]))
 
