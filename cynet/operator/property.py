@@ -68,6 +68,23 @@ class ResourceRequest:
     temp_space = 1
 
 
+class ShapesFromInput:
+    """Base of definitions with one input, from whose shape those of the outputs follow.
+
+    ``shapes_from(shape)`` gives the shape, with what it adds to it, then those of the outputs.
+    """
+
+    if TYPE_CHECKING:
+
+        def shapes_from(self, shape: Any) -> Sequence[Any]: ...
+
+    def infer_shape(self, in_shapes: list[Any], out_shapes: list[Any]) -> tuple[Sequence[Any], ...]:
+        if in_shapes[0] is None:
+            return [None], list(out_shapes), []
+        shape, *outs = self.shapes_from(in_shapes[0])
+        return [shape], [merge_shapes(*pair) for pair in zip(outs, out_shapes)], []
+
+
 class OperatorProperty(Registered):
     """Base of all operator definitions: the interface for authors of operators.
 

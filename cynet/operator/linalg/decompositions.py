@@ -3,8 +3,7 @@
 solve: A X = B; svd: A = U diag(L) V; eig: A V = V diag(L).
 """
 
-from ..precision import FLOAT32, Precision
-from ..property import merge_shapes
+from ..property import ShapesFromInput, merge_shapes
 from ..second_order import Formula
 from . import formulas
 from .stack import StackProperty, matrices, refuse_shape, square
@@ -21,7 +20,6 @@ class SolveProperty(StackProperty, operator="_linalg_solve", aliases=("linalg_so
         "B": "Right sides, shape (..., n, k), with the leading axes of A.",
     }
     second_order = Formula(formulas.solve)
-    amp = Precision(FLOAT32)
     operation = "SOLVE"
     example = """
     >>> a, b = mx.nd.array([[4, 2], [2, 5]]), mx.nd.array([[8], [12]])
@@ -57,7 +55,7 @@ class SolveProperty(StackProperty, operator="_linalg_solve", aliases=("linalg_so
         return [*out_grad, in_data[0], *out_data]
 
 
-class SvdProperty(StackProperty, operator="_linalg_svd", aliases=("linalg_svd",)):
+class SvdProperty(ShapesFromInput, StackProperty, operator="_linalg_svd", aliases=("linalg_svd",)):
     """Singular value decompositions ``A = U diag(L) V``: the outputs are U, L and V.
 
     With k the lesser of m and n, U is (..., m, k) with orthonormal columns, L is (..., k),
@@ -68,7 +66,6 @@ class SvdProperty(StackProperty, operator="_linalg_svd", aliases=("linalg_svd",)
 
     inputs_doc = {"A": "Matrices, shape (..., m, n)."}
     second_order = Formula(formulas.svd)
-    amp = Precision(FLOAT32)
     operation = "SVD"
     output_names = ("output0", "output1", "output2")
     backward_reads = ("out_grad", "out_data")
@@ -79,14 +76,10 @@ class SvdProperty(StackProperty, operator="_linalg_svd", aliases=("linalg_svd",)
     <NDArray 2 @cpu(0)>
     """
 
-    def infer_shape(self, in_shapes, out_shapes):
-        shape = in_shapes[0]
-        if shape is None:
-            return [None], list(out_shapes), []
+    def shapes_from(self, shape):
         *leading, m, n = matrices(self, "A", shape)
         k = min(m, n)
-        made = (*leading, m, k), (*leading, k), (*leading, k, n)
-        return [shape], [merge_shapes(*pair) for pair in zip(made, out_shapes)], []
+        return shape, (*leading, m, k), (*leading, k), (*leading, k, n)
 
 
 class EigProperty(StackProperty, operator="_linalg_eig", aliases=("linalg_eig",)):
@@ -100,7 +93,6 @@ class EigProperty(StackProperty, operator="_linalg_eig", aliases=("linalg_eig",)
 
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
     second_order = Formula(formulas.eig)
-    amp = Precision(FLOAT32)
     operation = "EIG"
     output_names = ("output0", "output1")
     backward_reads = ("out_grad", "out_data")

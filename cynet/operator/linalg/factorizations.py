@@ -5,7 +5,6 @@ sumlogdiag. Gradients of symmetric inputs are symmetric.
 """
 
 from ..parameters import Bool
-from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Formula
 from . import formulas
@@ -24,7 +23,6 @@ class PotrfProperty(StackProperty, operator="_linalg_potrf", aliases=("linalg_po
     lower = Bool(True, doc="Give the lower factor, else the upper one; by keyword only.")
     unlisted = ("lower",)
     second_order = Formula(formulas.potrf)
-    amp = Precision(FLOAT32)
     operation = "POTRF"
     backward_reads = ("out_grad", "out_data")
     example = """
@@ -46,7 +44,6 @@ class PotriProperty(StackProperty, operator="_linalg_potri", aliases=("linalg_po
     lower = Bool(True, doc="A holds lower factors, else upper ones; by keyword only.")
     unlisted = ("lower",)
     second_order = Formula(formulas.potri)
-    amp = Precision(FLOAT32)
     operation = "POTRI"
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])
@@ -65,7 +62,6 @@ class InverseProperty(StackProperty, operator="_linalg_inverse", aliases=("linal
 
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
     second_order = Formula(formulas.inverse)
-    amp = Precision(FLOAT32)
     operation = "INVERSE"
     backward_reads = ("out_grad", "out_data")
     example = """
@@ -85,7 +81,6 @@ class GelqfProperty(StackProperty, operator="_linalg_gelqf", aliases=("linalg_ge
 
     inputs_doc = {"A": "Matrices of full rank with at most as many rows as columns."}
     second_order = Formula(formulas.gelqf)
-    amp = Precision(FLOAT32)
     operation = "GELQF"
     output_names = ("output0", "output1")
     backward_reads = ("out_grad", "out_data")
@@ -119,7 +114,6 @@ class SyevdProperty(StackProperty, operator="_linalg_syevd", aliases=("linalg_sy
 
     inputs_doc = {"A": "Symmetric matrices, shape (..., n, n)."}
     second_order = Formula(formulas.syevd)
-    amp = Precision(FLOAT32)
     operation = "SYEVD"
     output_names = ("output0", "output1")
     backward_reads = ("out_grad", "out_data")
@@ -164,7 +158,6 @@ class DetProperty(_NumberProperty, operator="_linalg_det", aliases=("linalg_det"
     """
 
     second_order = Formula(formulas.det)
-    amp = Precision(FLOAT32)
     operation = "DET"
     output_names = ("output0",)
     example = """
@@ -183,7 +176,6 @@ class SlogdetProperty(_NumberProperty, operator="_linalg_slogdet", aliases=("lin
     """
 
     second_order = Formula(formulas.slogdet)
-    amp = Precision(FLOAT32)
     operation = "SLOGDET"
     output_names = ("output0", "output1")
     example = """
@@ -199,7 +191,6 @@ class SumLogDiagProperty(
     """Sums of the logarithms of the diagonals; NaN where an entry is negative."""
 
     second_order = Formula(formulas.sumlogdiag)
-    amp = Precision(FLOAT32)
     operation = "SUM_LOG_DIAG"
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])

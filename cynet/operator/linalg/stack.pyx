@@ -17,6 +17,7 @@ from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError, ShapeError
 from ...kernels.gemm.blas import check_sizes
 from ..checks.dtypes import require_float_cpu
+from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 
 ctypedef fused real:
@@ -36,6 +37,7 @@ class StackProperty(OperatorProperty):
 
     inputs_doc = {"A": "Matrices in the last two axes."}
     operation = None  # an operation of kernels/linalg/stack.h
+    amp = Precision(FLOAT32)
 
     def forward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]

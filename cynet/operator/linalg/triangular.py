@@ -10,7 +10,7 @@ from ...base.errors import ArgumentError
 from ..checks.dtypes import require_float_cpu
 from ..parameters import Bool, Double, Int
 from ..precision import FLOAT32, Precision
-from ..property import OperatorProperty, merge_shapes
+from ..property import OperatorProperty, ShapesFromInput, merge_shapes
 from ..second_order import Formula, Linear
 from ..tensor.strided_moves import StridedCopyOperator, StridedPart, View, contiguous
 from . import formulas
@@ -57,7 +57,6 @@ class TrmmProperty(_TriangularProperty, operator="_linalg_trmm", aliases=("linal
     """Products of triangular matrices: ``alpha op(A) B``, with `rightside` ``alpha B op(A)``."""
 
     second_order = Formula(formulas.trmm)
-    amp = Precision(FLOAT32)
     operation = "TRMM"
     backward_reads = ("out_grad", "in_data")
     example = """
@@ -77,7 +76,6 @@ class TrsmProperty(_TriangularProperty, operator="_linalg_trsm", aliases=("linal
     """
 
     second_order = Formula(formulas.trsm)
-    amp = Precision(FLOAT32)
     operation = "TRSM"
     example = """
     >>> lower = mx.nd.array([[1, 0], [2, 4]])
@@ -97,7 +95,6 @@ class SyrkProperty(StackProperty, operator="_linalg_syrk", aliases=("linalg_syrk
     transpose = Bool(False, doc="Multiply from the other side.")
     alpha = Double(1.0, doc="A factor.")
     second_order = Formula(formulas.syrk)
-    amp = Precision(FLOAT32)
     operation = "SYRK"
     backward_reads = ("out_grad", "in_data")
     example = """
@@ -122,7 +119,10 @@ class SyrkProperty(StackProperty, operator="_linalg_syrk", aliases=("linalg_syrk
 
 
 class ExtractTrianProperty(
-    StackProperty, operator="_linalg_extracttrian", aliases=("linalg_extracttrian",)
+    ShapesFromInput,
+    StackProperty,
+    operator="_linalg_extracttrian",
+    aliases=("linalg_extracttrian",),
 ):
     """One triangle of each square matrix as a vector.
 
@@ -136,7 +136,6 @@ class ExtractTrianProperty(
     offset = Int(0, doc="Diagonal at which the triangle lies, above the main one if positive.")
     lower = Bool(True, doc="For offset 0: the lower triangle, else the upper one.")
     second_order = Linear()
-    amp = Precision(FLOAT32)
     operation = "EXTRACT_TRIAN"
     backward_reads = ("out_grad",)
     example = """
@@ -146,24 +145,21 @@ class ExtractTrianProperty(
     <NDArray 3 @cpu(0)>
     """
 
-    def infer_shape(self, in_shapes, out_shapes):
-        shape = in_shapes[0]
-        if shape is None:
-            return [None], list(out_shapes), []
+    def shapes_from(self, shape):
         shape = square(self, "A", shape)
         length = _diagonal_length(self, shape)
-        out = (*shape[:-2], length * (length + 1) // 2 if length else 0)
-        return [shape], [merge_shapes(out, out_shapes[0])], []
+        return shape, (*shape[:-2], length * (length + 1) // 2 if length else 0)
 
 
-class MakeTrianProperty(StackProperty, operator="_linalg_maketrian", aliases=("linalg_maketrian",)):
+class MakeTrianProperty(
+    ShapesFromInput, StackProperty, operator="_linalg_maketrian", aliases=("linalg_maketrian",)
+):
     """Square matrices with one triangle from a vector, as `extracttrian` gives it, else zeros."""
 
     inputs_doc = {"A": "Vectors of n (n + 1) / 2 entries in the last axis."}
     offset = Int(0, doc="Diagonal at which the triangle lies, above the main one if positive.")
     lower = Bool(True, doc="For offset 0: the lower triangle, else the upper one.")
     second_order = Linear()
-    amp = Precision(FLOAT32)
     operation = "MAKE_TRIAN"
     backward_reads = ("out_grad",)
     example = """
@@ -173,29 +169,27 @@ class MakeTrianProperty(StackProperty, operator="_linalg_maketrian", aliases=("l
     <NDArray 2x2 @cpu(0)>
     """
 
-    def infer_shape(self, in_shapes, out_shapes):
-        shape = in_shapes[0]
-        if shape is None:
-            return [None], list(out_shapes), []
+    def shapes_from(self, shape):
         *leading, length = shape
         if not length:
-            return [shape], [merge_shapes((*leading, 0, 0), out_shapes[0])], []
+            return shape, (*leading, 0, 0)
         size = (isqrt(8 * length + 1) - 1) // 2
         if size * (size + 1) // 2 != length:
             refuse_shape(self, "A", shape, "a last axis of n (n + 1) / 2 entries")
         size += abs(self.offset)
-        return [shape], [merge_shapes((*leading, size, size), out_shapes[0])], []
+        return shape, (*leading, size, size)
 
     def sizes(self, in_shapes):
         *leading, size, _ = self.output_shapes(in_shapes)[0]
         return leading, size, size
 
 
-class _DiagonalProperty(OperatorProperty):
+class _DiagonalProperty(ShapesFromInput, OperatorProperty):
     """Base: a diagonal of a matrix and a vector."""
 
     offset = Int(0, doc="Number of the diagonal, above the main one if positive.")
     backward_reads = ("out_grad",)
+    amp = Precision(FLOAT32)
 
     def list_arguments(self):
         return ["A"]
@@ -208,7 +202,6 @@ class ExtractDiagProperty(
 
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
     second_order = Linear()
-    amp = Precision(FLOAT32)
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])
     >>> mx.nd.linalg.extractdiag(x)
@@ -216,16 +209,9 @@ class ExtractDiagProperty(
     <NDArray 2 @cpu(0)>
     """
 
-    def infer_shape(self, in_shapes, out_shapes):
-        shape = in_shapes[0]
-        if shape is None:
-            return [None], list(out_shapes), []
+    def shapes_from(self, shape):
         shape = square(self, "A", shape)
-        return (
-            [shape],
-            [merge_shapes((*shape[:-2], _diagonal_length(self, shape)), out_shapes[0])],
-            [],
-        )
+        return shape, (*shape[:-2], _diagonal_length(self, shape))
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
@@ -241,7 +227,6 @@ class MakeDiagProperty(
 
     inputs_doc = {"A": "Vectors in the last axis."}
     second_order = Linear()
-    amp = Precision(FLOAT32)
     example = """
     >>> mx.nd.linalg.makediag(mx.nd.array([1, 2]))
     [[1. 0.]
@@ -249,13 +234,10 @@ class MakeDiagProperty(
     <NDArray 2x2 @cpu(0)>
     """
 
-    def infer_shape(self, in_shapes, out_shapes):
-        shape = in_shapes[0]
-        if shape is None:
-            return [None], list(out_shapes), []
+    def shapes_from(self, shape):
         *leading, length = shape
         size = length + abs(self.offset) if length else 0
-        return [shape], [merge_shapes((*leading, size, size), out_shapes[0])], []
+        return shape, (*leading, size, size)
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)

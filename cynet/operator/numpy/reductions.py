@@ -5,7 +5,7 @@ from ...base.errors import ArgumentTypeError
 from .._base import get_operator, register_operator
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int, Shape
-from ..property import OperatorProperty
+from ..property import OperatorProperty, ShapesFromInput
 from ..tensor.arg import ArgProperty
 from ..tensor.reduce import ReduceHooks, ReduceProperty
 from .examples import example_of
@@ -14,7 +14,7 @@ from .promotion import DEFAULT_FLOAT, FLOATS
 _INTEGER_OPERATORS = {"sum": "wide_sum", "prod": "wide_prod"}
 
 
-class _Reduction(OperatorProperty):
+class _Reduction(ShapesFromInput, OperatorProperty):
     """The part of reductions that is shared with those of mx.nd."""
 
     inputs_doc = {"data": "The input, any shape."}
@@ -26,7 +26,7 @@ class _Reduction(OperatorProperty):
     reads = True  # whether the gradient is a function of data and output
     mean = False
     reduced = ReduceProperty.reduced
-    infer_shape = ReduceProperty.infer_shape
+    shapes_from = ReduceProperty.shapes_from
     declare_backward_dependency = ReduceProperty.declare_backward_dependency
     create_operator = ReduceProperty.create_operator
 
@@ -76,7 +76,7 @@ class NumpyTruth(_Reduction):
         return ["bool"], ["bool"], []
 
 
-class NumpyArg(KernelProperty):
+class NumpyArg(ShapesFromInput, KernelProperty):
     """Base of argmax and argmin, whose results are int64."""
 
     inputs_doc = {"data": "The input, any shape."}
@@ -85,7 +85,7 @@ class NumpyArg(KernelProperty):
     differentiable = False
     floats = ()
     no_axes = ()
-    infer_shape = ArgProperty.infer_shape
+    shapes_from = ArgProperty.shapes_from
     kernel_params = ArgProperty.kernel_params
 
     def infer_type(self, in_types, out_types):

@@ -8,7 +8,7 @@ from ...base.errors import ArgumentError
 from ..checks.index_dtype import WIDE, Written
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int
-from ..property import merge_shapes
+from ..property import ShapesFromInput
 from .axes import axis_of, lines_along
 
 
@@ -27,24 +27,21 @@ class ExtremeProperty(KernelProperty):
         return [Written(("output", found, self.kernel_params(in_shapes)["n"]))]
 
 
-class ArgProperty(ExtremeProperty):
+class ArgProperty(ShapesFromInput, ExtremeProperty):
     """Base of argmax and argmin."""
 
     inputs_doc = {"data": "The input, any shape."}
     axis = Int(None, doc="Axis to search along; None searches the whole array.")
     keepdims = Bool(False, doc="Keep the searched axis with length 1.")
 
-    def infer_shape(self, in_shapes, out_shapes):
-        shape = in_shapes[0]
-        if shape is None:
-            return [None], [out_shapes[0]], []
+    def shapes_from(self, shape):
         if self.axis is None:
             out = (1,) * len(shape) if self.keepdims else self.no_axes
         else:
             axis = axis_of(self.axis, len(shape))
             middle = (1,) if self.keepdims else ()
             out = shape[:axis] + middle + shape[axis + 1 :] or self.no_axes
-        return [shape], [merge_shapes(out, out_shapes[0])], []
+        return shape, out
 
     def kernel_params(self, in_shapes):
         return lines_along(in_shapes[0], self.axis)
@@ -76,7 +73,7 @@ class ArgminProperty(ArgProperty, operator="argmin"):
     """
 
 
-class ArgmaxChannelProperty(ExtremeProperty, operator="argmax_channel"):
+class ArgmaxChannelProperty(ShapesFromInput, ExtremeProperty, operator="argmax_channel"):
     """Index of the largest element of each row of a matrix."""
 
     inputs_doc = {"data": "Matrix of shape (rows, channels)."}
@@ -89,13 +86,10 @@ class ArgmaxChannelProperty(ExtremeProperty, operator="argmax_channel"):
     <NDArray 2 @cpu(0)>
     """
 
-    def infer_shape(self, in_shapes, out_shapes):
-        shape = in_shapes[0]
-        if shape is None:
-            return [None], [out_shapes[0]], []
+    def shapes_from(self, shape):
         if len(shape) < 2:
             raise ArgumentError(f"operator argmax_channel takes a matrix, got shape {shape}")
-        return [shape], [merge_shapes((shape[0], *shape[2:]), out_shapes[0])], []
+        return shape, (shape[0], *shape[2:])
 
     def kernel_params(self, in_shapes):
         return lines_along(in_shapes[0], 1)

@@ -18,7 +18,7 @@ from ...base.errors import ArgumentError
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Double, DType, Int, Shape, Str
 from ..checks.shapes import known_shape, declared_shape
-from ..property import OperatorProperty, merge_shapes
+from ..property import OperatorProperty, ShapesFromInput, merge_shapes
 from .axes import axis_of
 
 
@@ -298,7 +298,7 @@ cdef class EyeOperator(Operator):
         return 0
 
 
-class ArangeLikeProperty(OperatorProperty, operator="_contrib_arange_like"):
+class ArangeLikeProperty(ShapesFromInput, OperatorProperty, operator="_contrib_arange_like"):
     """Values from `start` by `step`, as many as the input or one of its axes has elements."""
 
     inputs_doc = {"data": "The array whose lengths are taken."}
@@ -318,19 +318,15 @@ class ArangeLikeProperty(OperatorProperty, operator="_contrib_arange_like"):
     <NDArray 3 @cpu(0)>
     """
 
-    def infer_shape(self, in_shapes, out_shapes):
-        shape = in_shapes[0]
-        if shape is None:
-            return [None], [out_shapes[0]], []
-        if self.axis is not None:
-            shape = (shape[axis_of(self.axis, len(shape))],)
-        return [in_shapes[0]], [merge_shapes(shape, out_shapes[0])], []
+    def shapes_from(self, shape):
+        axis = self.axis
+        return shape, shape if axis is None else (shape[axis_of(axis, len(shape))],)
 
     def create_operator(self, ctx, in_shapes, in_types):
         return ProgressionOperator(in_types[0], self.start, self.step, self.repeat)
 
 
-class ShapeArrayProperty(OperatorProperty, operator="shape_array"):
+class ShapeArrayProperty(ShapesFromInput, OperatorProperty, operator="shape_array"):
     """The shape of the input, as an array of int64."""
 
     inputs_doc = {"data": "The input, any shape."}
@@ -347,11 +343,8 @@ class ShapeArrayProperty(OperatorProperty, operator="shape_array"):
         """The numbers in the output."""
         return shape
 
-    def infer_shape(self, in_shapes, out_shapes):
-        shape = in_shapes[0]
-        if shape is None:
-            return [None], [out_shapes[0]], []
-        return [shape], [merge_shapes(known_shape((len(self.values(shape)),)), out_shapes[0])], []
+    def shapes_from(self, shape):
+        return shape, known_shape((len(self.values(shape)),))
 
     def infer_type(self, in_types, out_types):
         return [in_types[0]], ["int64"], []

@@ -6,7 +6,7 @@ from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Double, Enum, Int, Shape
-from ..property import is_known, merge_shapes
+from ..property import ShapesFromInput, is_known, merge_shapes
 from ..second_order import Linear
 from .axes import axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, View, contiguous, sliced
@@ -22,7 +22,7 @@ class PadHooks(GraphHooks):
         return prop.changed(last=True), [0]
 
 
-class PadProperty(MoveProperty, KernelProperty, operator="Pad", aliases=("pad",)):
+class PadProperty(ShapesFromInput, MoveProperty, KernelProperty, operator="Pad", aliases=("pad",)):
     """The input with borders around all axes but the first two."""
 
     graph = PadHooks(takes_empty=True)
@@ -58,10 +58,7 @@ class PadProperty(MoveProperty, KernelProperty, operator="Pad", aliases=("pad",)
             )
         return list(zip(w[::2], w[1::2]))
 
-    def infer_shape(self, in_shapes, out_shapes):
-        shape = in_shapes[0]
-        if shape is None:
-            return [None], [out_shapes[0]], []
+    def shapes_from(self, shape):
         if len(shape) < 3:
             raise ShapeError(f"Pad takes an array of at least 3 axes, got shape {shape}")
         widths = self.widths(len(shape))
@@ -73,8 +70,7 @@ class PadProperty(MoveProperty, KernelProperty, operator="Pad", aliases=("pad",)
                 )
             if self.mode == "edge" and n is EMPTY and width:
                 raise ShapeError(f"Pad: axis {i} of {shape} has no element at its edge")
-        out = tuple(n and n + a + b for n, (a, b) in zip(shape, widths))
-        return [shape], [merge_shapes(out, out_shapes[0])], []
+        return shape, tuple(n and n + a + b for n, (a, b) in zip(shape, widths))
 
     def create_operator(self, ctx, in_shapes, in_types):
         shape, widths = in_shapes[0], self.widths(len(in_shapes[0]))

@@ -23,7 +23,7 @@ from ..out_dtype import OutDType, in_data_dtype
 from ..parameters import Bool, DType, Int, Shape
 from ..precision import FLOAT32, Precision
 from ..sparse.reductions import NORM
-from ..property import OperatorProperty, merge_shapes
+from ..property import OperatorProperty, ShapesFromInput
 from ..second_order import Formula
 from .axes import axes_of
 
@@ -38,7 +38,7 @@ class ReduceHooks(GraphHooks):
         return True
 
 
-class ReduceProperty(OperatorProperty):
+class ReduceProperty(ShapesFromInput, OperatorProperty):
     """Base of their classes."""
 
     inputs_doc = {"data": "The input, any shape."}
@@ -59,16 +59,13 @@ class ReduceProperty(OperatorProperty):
         """The axes that go, sorted."""
         return axes_of(self.axis, ndim, self.exclude)
 
-    def infer_shape(self, in_shapes, out_shapes):
-        shape = in_shapes[0]
-        if shape is None:
-            return [None], [out_shapes[0]], []
+    def shapes_from(self, shape):
         gone = self.reduced(len(shape))
         if self.keepdims:
             out = tuple(1 if i in gone else n for i, n in enumerate(shape))
         else:
             out = tuple(n for i, n in enumerate(shape) if i not in gone) or self.no_axes
-        return [shape], [merge_shapes(out, out_shapes[0])], []
+        return shape, out
 
     def create_operator(self, ctx, in_shapes, in_types):
         return ReduceOperator(self, in_shapes[0], in_types[0], self.reduction)

@@ -6,7 +6,7 @@ Their gradient is the sum over the repetitions.
 from ...base.errors import ArgumentError, ShapeError, UndefinedError
 from ..graph_hooks import GraphHooks
 from ..parameters import Int, Shape
-from ..property import merge_shapes, type_of_first
+from ..property import ShapesFromInput, merge_shapes, type_of_first
 from ..second_order import Linear
 from .axes import axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, View, contiguous
@@ -25,7 +25,7 @@ def repeating(dtype, lengths):
     return StridedCopyOperator(dtype, [StridedPart(View(shape, strides), contiguous(shape))])
 
 
-class TileProperty(MoveProperty, operator="tile"):
+class TileProperty(ShapesFromInput, MoveProperty, operator="tile"):
     """The whole input repeated `reps` times along each axis."""
 
     reps = Shape(doc="Repetitions of each axis, aligned at the last.", low=1)
@@ -43,12 +43,8 @@ class TileProperty(MoveProperty, operator="tile"):
         n = max(len(shape), len(self.reps))
         return (1,) * (n - len(shape)) + tuple(shape), (1,) * (n - len(self.reps)) + self.reps
 
-    def infer_shape(self, in_shapes, out_shapes):
-        shape = in_shapes[0]
-        if shape is None:
-            return [None], [out_shapes[0]], []
-        out = tuple(n * r for n, r in zip(*self.aligned(shape)))
-        return [shape], [merge_shapes(out, out_shapes[0])], []
+    def shapes_from(self, shape):
+        return shape, tuple(n * r for n, r in zip(*self.aligned(shape)))
 
     def create_operator(self, ctx, in_shapes, in_types):
         lengths = []
