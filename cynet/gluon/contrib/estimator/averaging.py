@@ -6,7 +6,6 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import ArgumentError, ArgumentTypeError, shown
-from ....base.guard import guarded
 from ....base.kinds import to_index
 from ...averaging import EMA, SWA
 from .events import BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from .estimator import Estimator
 
 
-@guarded
 class AveragingHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
     """Updates an EMA after each batch, or an SWA after each epoch.
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from ....base.errors import ArgumentError, warn_user
 from ....base.files import file_name
-from ....base.guard import guarded
 from ....io.training_file import (
     as_array,
     read_part,
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 _FORMAT = "cynet random 1"  # format of the file with random states
 
 
-@guarded
 class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     """Writes ``PREFIX-epochEbatchB.params``, ``.states`` and ``.random``, and
     ``PREFIX-symbol.json`` of a hybridized network.

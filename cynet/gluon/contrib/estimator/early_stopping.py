@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....base.errors import warn_user
-from ....base.guard import guarded
 from .events import EpochEnd, TrainBegin, TrainEnd
 from .monitor import check_monitor, comparison, worst_value
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from .estimator import Estimator
 
 
-@guarded
 class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
     """Ends training after an epoch when a metric has not improved for some.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import ArgumentError, shown
+from ....base.guard import Guarded
 from ....metric import CompositeEvalMetric, EvalMetric
 
 if TYPE_CHECKING:
     from .estimator import Estimator
 
 
-class EventHandler:
+class EventHandler(Guarded):
     """Base of all handlers.
 
     Those of one event are called in the order of their attribute `priority`, 0 where there is

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import ArgumentTypeError, shown
-from ....base.guard import guarded
 from ....metric import Loss
 from .events import BatchEnd, EpochBegin, EpochEnd, TrainBegin, metric_list
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from .estimator import Estimator
 
 
-@guarded
 class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
     """Ends training after a number of epochs or batches.
 
@@ -71,7 +69,6 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
         return self.stop_training
 
 
-@guarded
 class MetricHandler(EpochBegin, BatchEnd, EpochEnd):
     """Updates metrics by each batch, and resets them before each epoch.
 
@@ -132,7 +129,6 @@ class MetricHandler(EpochBegin, BatchEnd, EpochEnd):
         estimator._ranks.merge(self.metrics)
 
 
-@guarded
 class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
     """Validates after every few epochs or batches.
 
@@ -217,7 +213,6 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
             self._run_validation(estimator)
 
 
-@guarded
 class GradientUpdateHandler(BatchEnd):
     """Updates the weights after each batch, with gradients divided by the batch size of all ranks
     together.

@@ -7,7 +7,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import ArgumentError, shown
-from ....base.guard import guarded
 from .events import BatchBegin, BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd, metric_list
 
 if TYPE_CHECKING:
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from .estimator import Estimator
 
 
-@guarded
 class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, BatchEnd):
     """Logs metrics and times, by the estimator's `logger`.
 
