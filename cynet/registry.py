@@ -18,7 +18,7 @@ __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_regist
 _MAX_NAME = 100  # characters
 
 
-def import_all(package):
+def import_all(package: str) -> None:
     """Import the modules of a package, which register their objects."""
     import pkgutil
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,8 +18,11 @@ from ..operator.tensor.creation import ArangeLikeProperty
 from ..operator.tensor.sequence import SequenceLastProperty, SequenceMaskProperty
 from .graph import exports
 
+if TYPE_CHECKING:
+    from .graph import Call, Graph
 
-def _attention_part(g, value, parts, which, heads):
+
+def _attention_part(g: Graph, value: str, parts: int, which: int, heads: int) -> str:
     """(length, batch, heads * parts * width) to (batch, heads, length, width) of one part."""
     value = g.reshape(value, (0, 0, heads, parts, -1))
     value = g.squeeze(g.cut(value, 3, which, which + 1), 3)
@@ -26,7 +30,7 @@ def _attention_part(g, value, parts, which, heads):
 
 
 @exports(SelfAttentionQK, CrossAttentionQK)
-def scores(g, c):
+def scores(g: Graph, c: Call) -> str:
     """Queries times keys over the root of their width: (batch * heads, length, length)."""
     heads, own = c.prop.heads, c.op.endswith("selfatt_qk")
     if own:
@@ -42,7 +46,7 @@ def scores(g, c):
 
 
 @exports(SelfAttentionValues, CrossAttentionValues)
-def attention_product(g, c):
+def attention_product(g: Graph, c: Call) -> str:
     """Attention times values: (length, batch, heads * width)."""
     heads, parts = c.prop.heads, 3 if c.op.endswith("selfatt_valatt") else 2
     value = _attention_part(g, c.inputs[0], parts, parts - 1, heads)
@@ -52,13 +56,13 @@ def attention_product(g, c):
 
 
 @exports(DivSqrtDimProperty)
-def div_sqrt_dim(g, c):
+def div_sqrt_dim(g: Graph, c: Call) -> str:
     root = g.constant(math.sqrt(c.shapes[0][-1]), c.dtypes[0])
     return g.emit("Div", [c.inputs[0], root])
 
 
 @exports(ArangeLikeProperty)
-def arange_like(g, c):
+def arange_like(g: Graph, c: Call) -> str:
     """start + step i along an axis of what the data has, or as many as the data in its shape."""
     p, dtype = c.prop, c.out_dtypes[0]
     if p.repeat != 1:
@@ -79,7 +83,7 @@ def arange_like(g, c):
 
 
 @exports(SequenceMaskProperty)
-def sequence_mask(g, c):
+def sequence_mask(g: Graph, c: Call) -> str:
     """`value` from each sequence's length on; one of the first two axes is time, one the batch."""
     p, shape = c.prop, c.shapes[0]
     if not p.use_sequence_length:
@@ -88,15 +92,15 @@ def sequence_mask(g, c):
     lengths = g.cast(
         g.emit("Ceil", [c.inputs[1]]) if "float" in c.dtypes[1] else c.inputs[1], "int64"
     )
-    steps = g.constant(steps[:, None] if p.axis == 0 else steps[None, :])
-    inside = g.emit("Less", [steps, g.unsqueeze(lengths, p.axis)])
+    index = g.constant(steps[:, None] if p.axis == 0 else steps[None, :])
+    inside = g.emit("Less", [index, g.unsqueeze(lengths, p.axis)])
     for axis in range(2, len(shape)):
         inside = g.unsqueeze(inside, axis)
     return g.emit("Where", [inside, c.inputs[0], g.constant(p.value, c.dtypes[0])])
 
 
 @exports(SequenceLastProperty)
-def sequence_last(g, c):
+def sequence_last(g: Graph, c: Call) -> str:
     """The step of each sequence before its length, along the first or second axis."""
     p, shape = c.prop, c.shapes[0]
     axis = p.axis

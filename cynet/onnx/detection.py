@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,20 +16,25 @@ from ..operator.vision.roi_align import ROIAlignProperty
 from ..operator.vision.roi_pooling import ROIPoolingProperty
 from .graph import exports
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def _split_columns(g, value, *ends):
+    from .graph import Call, Graph
+
+
+def _split_columns(g: Graph, value: str, *ends: int) -> list[str]:
     """Parts of the last axis: one for each pair of neighbors in `ends`."""
     return [g.cut(value, -1, a, b) for a, b in pairwise(ends)]
 
 
-def _centers_to_corners(g, number, boxes):
+def _centers_to_corners(g: Graph, number: Callable[[Any], str], boxes: str) -> str:
     """Middles and sizes as corners."""
     middle, size = _split_columns(g, boxes, 0, 2, 4)
     half = g.emit("Mul", [size, number(0.5)])
     return g.emit("Concat", [g.emit("Sub", [middle, half]), g.emit("Add", [middle, half])], axis=-1)
 
 
-def _corners_to_centers(g, number, boxes):
+def _corners_to_centers(g: Graph, number: Callable[[Any], str], boxes: str) -> str:
     """Corners as middles and sizes."""
     low, high = _split_columns(g, boxes, 0, 2, 4)
     middle = g.emit("Mul", [g.emit("Add", [low, high]), number(0.5)])
@@ -35,9 +42,9 @@ def _corners_to_centers(g, number, boxes):
 
 
 @exports(BoxDecodeProperty)
-def box_decode(g, c):
+def box_decode(g: Graph, c: Call) -> str:
     p = c.prop
-    number = lambda v: g.constant(np.array(v, c.dtypes[0]))  # noqa: E731
+    number = partial(g.constant, dtype=c.dtypes[0])
     codes, anchors = c.inputs
     if p.format == "corner":
         anchors = _corners_to_centers(g, number, anchors)
@@ -53,7 +60,7 @@ def box_decode(g, c):
 
 
 @exports(BoxNmsProperty)
-def box_nms(g, c):
+def box_nms(g: Graph, c: Call) -> str:
     """The best rows first, then NonMaxSuppression of each class, then the rows that are left."""
     p, shape, dtype = c.prop, c.shapes[0], c.dtypes[0]
     n, width = shape[-2:]
@@ -62,18 +69,18 @@ def box_nms(g, c):
     if dtype != "float32" or not 0 <= p.overlap_thresh <= 1:
         c.refuse(f"overlap_thresh={p.overlap_thresh} of {dtype}; 0 to 1 of float32 can be written")
     count = min(p.topk, n) if p.topk > 0 else n
-    number = lambda v: g.constant(np.array(v, dtype))  # noqa: E731
+    number = partial(g.constant, dtype=dtype)
     data = g.reshape(c.inputs[0], (-1, n, width)) if len(shape) != 3 else c.inputs[0]
     scores = g.squeeze(g.cut(data, 2, p.score_index, p.score_index + 1), 2)
     if p.id_index >= 0:
-        kinds = g.squeeze(g.cut(data, 2, p.id_index, p.id_index + 1), 2)
-        back = g.emit("Equal", [kinds, number(p.background_id)])
+        ids = g.squeeze(g.cut(data, 2, p.id_index, p.id_index + 1), 2)
+        back = g.emit("Equal", [ids, number(p.background_id)])
         scores = g.emit("Where", [back, number(-np.inf), scores])
-    scores, index = g.emit("TopK", [scores, g.ints(count)], outputs=2, axis=1)
+    scores, index = g.emit_several("TopK", [scores, g.ints(count)], 2, axis=1)
     rows = g.emit("GatherND", [data, g.unsqueeze(index, 2)], batch_dims=1)
     boxes = g.cut(rows, 2, p.coord_start, p.coord_start + 4)
     corners = _centers_to_corners(g, number, boxes) if p.in_format == "center" else boxes
-    kinds = None
+    kinds: str | None = None
     if p.id_index >= 0 and not p.force_suppress:
         kinds = g.squeeze(g.cut(rows, 2, p.id_index, p.id_index + 1), 2)
     keep = _nms_keep_mask(
@@ -92,7 +99,16 @@ def box_nms(g, c):
     return g.reshape(made, shape) if len(shape) != 3 else made
 
 
-def _nms_keep_mask(g, number, corners, scores, kinds, count, overlap, least):
+def _nms_keep_mask(
+    g: Graph,
+    number: Callable[[Any], str],
+    corners: str,
+    scores: str,
+    kinds: str | None,
+    count: int,
+    overlap: float,
+    least: float,
+) -> str:
     """1 for each row that no better one of its class overlaps, (batch, count)."""
     low, high = _split_columns(g, corners, 0, 2, 4)  # ONNX accepts boxes with swapped corners
     boxes = g.emit("Concat", [low, g.emit("Max", [low, high])], axis=-1)
@@ -114,23 +130,23 @@ def _nms_keep_mask(g, number, corners, scores, kinds, count, overlap, least):
     return g.emit("ScatterND", [zeros, indices, found])
 
 
-def _rows_of(g, value):
+def _rows_of(g: Graph, value: str) -> str:
     """Return how many rows a value has, as a shape."""
     return g.cut(g.emit("Shape", [value]), 0, 0, 1)
 
 
-def _first_rows(g, number, rows, keep, count):
+def _first_rows(g: Graph, number: Callable[[Any], str], rows: str, keep: str, count: int) -> str:
     """The selected rows in their order, then rows of -1."""
     order = g.constant(np.arange(count, 0, -1, dtype="float32")[None])
     key = g.emit("Mul", [keep, order])
-    key, index = g.emit("TopK", [key, g.ints(count)], outputs=2, axis=1)
+    key, index = g.emit_several("TopK", [key, g.ints(count)], 2, axis=1)
     rows = g.emit("GatherND", [rows, g.unsqueeze(index, 2)], batch_dims=1)
     there = g.unsqueeze(g.emit("Greater", [key, number(0)]), 2)
     return g.emit("Where", [there, rows, number(-1)])
 
 
 @exports(MultiBoxPriorProperty)
-def multibox_prior(g, c):
+def multibox_prior(g: Graph, c: Call) -> str:
     """Anchors depend on the shape alone: they are computed here."""
     from ..ndarray import zeros
     from ..ndarray._internal import _contrib_MultiBoxPrior
@@ -148,14 +164,14 @@ def multibox_prior(g, c):
 
 
 # --- regions --------------------------------------------------------------------------------------
-def _roi_images(g, rois):
+def _roi_images(g: Graph, rois: str) -> tuple[str, str]:
     """The image of each region, and its corners."""
     index, boxes = _split_columns(g, rois, 0, 1, 5)
     return g.cast(g.squeeze(index, 1), "int64"), boxes
 
 
 @exports(ROIAlignProperty)
-def roi_align(g, c):
+def roi_align(g: Graph, c: Call) -> str:
     p = c.prop
     if p.position_sensitive:
         c.refuse("position_sensitive=True")
@@ -177,7 +193,7 @@ def roi_align(g, c):
 
 
 @exports(ROIPoolingProperty)
-def roi_pooling(g, c):
+def roi_pooling(g: Graph, c: Call) -> str:
     p = c.prop
     return g.emit(
         "MaxRoiPool", c.inputs, pooled_shape=list(p.pooled_size), spatial_scale=p.spatial_scale
@@ -185,7 +201,7 @@ def roi_pooling(g, c):
 
 
 @exports(BilinearResize2DProperty)
-def bilinear_resize(g, c):
+def bilinear_resize(g: Graph, c: Call) -> str:
     p = c.prop
     sizes = g.ints(*c.out_shapes[0])
     how = "align_corners" if p.align_corners else "half_pixel"

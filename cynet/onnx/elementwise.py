@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,20 +15,27 @@ from ..operator.tensor.cast import AmpCastProperty, CastProperty
 from ..operator.tensor.where_clip import ClipProperty, HardSigmoidProperty, WhereProperty
 from .graph import exports, operators
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def _dtype_constant(g, c, value):
+    from .graph import Call, Graph
+
+
+def _dtype_constant(g: Graph, c: Call, value: Any) -> str:
     return g.constant(np.array(value, c.dtypes[0]))
 
 
-def write_row(g, row, inputs, dtype, number=None):
+def write_row(
+    g: Graph, row: Any, inputs: Sequence[str], dtype: str, number: float | None = None
+) -> str:
     """The node, or nodes, of a function; numbers are of that dtype. `number` is the second operand
     where that is one."""
     if "float" not in dtype and row.onnx == "Div":
-        return _integer_division(g, *inputs, dtype)
+        return _integer_division(g, inputs[0], inputs[1], dtype)
     if "float" not in dtype and row.onnx == "Pow":
-        return _integer_power(g, *inputs, dtype, number)
+        return _integer_power(g, inputs[0], inputs[1], dtype, number)
 
-    def emit(word, *given):
+    def emit(word: str, *given: Any) -> str:
         return g.emit(
             word, [v if isinstance(v, str) else g.constant(np.array(v, dtype)) for v in given]
         )
@@ -35,7 +43,7 @@ def write_row(g, row, inputs, dtype, number=None):
     return row.onnx(emit, *inputs) if callable(row.onnx) else g.emit(row.onnx, inputs)
 
 
-def _dtype_beside(dtype, *numbers):
+def _dtype_beside(dtype: str, *numbers: float) -> str:
     """The dtype for integers beside numbers that their own does not hold."""
     if dtype.startswith("float") or not numbers:
         return dtype
@@ -46,7 +54,7 @@ def _dtype_beside(dtype, *numbers):
 
 
 @exports(*operators(*(row.name for row in UNARY if row.onnx)))
-def unary(g, c):
+def unary(g: Graph, c: Call) -> str:
     row, dtype = c.prop.function, c.dtypes[0]
     if c.op == "relu" and not dtype.startswith("float"):
         return g.emit("Max", [c.inputs[0], _dtype_constant(g, c, 0)])
@@ -56,7 +64,7 @@ def unary(g, c):
 
 
 @exports(*operators(*(f.name for row in BINARY if row.onnx for f in row.forms().values())))
-def binary(g, c):
+def binary(g: Graph, c: Call) -> str:
     row, inputs, dtype, number = c.prop.function, list(c.inputs), c.dtypes[0], None
     if len(inputs) == 1:
         number = None if c.prop.reverse else c.prop.scalar
@@ -72,14 +80,14 @@ def binary(g, c):
     return g.cast(made, c.out_dtypes[0]) if is_other else made
 
 
-def _integer_division(g, a, b, dtype):
+def _integer_division(g: Graph, a: str, b: str, dtype: str) -> str:
     """Integers divided, 0 where the divisor is 0: there ONNX says nothing, and runtimes die."""
     zero, one = (g.constant(np.array(number, dtype)) for number in (0, 1))
     none = g.emit("Equal", [b, zero])
     return g.emit("Where", [none, zero, g.emit("Div", [a, g.emit("Where", [none, one, b])])])
 
 
-def _integer_power(g, a, b, dtype, number):
+def _integer_power(g: Graph, a: str, b: str, dtype: str, number: float | None) -> str:
     """Integers to the power of integers: products where it is a number, since runtimes go through
     double; 0 to a negative power where that is a fraction, and for 0."""
     if number is not None and number >= 0:
@@ -95,12 +103,12 @@ def _integer_power(g, a, b, dtype, number):
 
 
 @exports(*operators("logical_not"))
-def logical_not(g, c):
+def logical_not(g: Graph, c: Call) -> str:
     return g.cast(g.emit("Not", [g.cast(c.inputs[0], "bool")]), c.out_dtypes[0])
 
 
 @exports(*operators("rint"))
-def rint(g, c):
+def rint(g: Graph, c: Call) -> str:
     """The nearest whole number, halves down; ONNX rounds them to even ones."""
     x = c.inputs[0]
     low, high = g.emit("Floor", [x]), g.emit("Ceil", [x])
@@ -109,7 +117,7 @@ def rint(g, c):
 
 
 @exports(*operators("broadcast_mod", "_mod", "_mod_scalar", "_rmod_scalar"))
-def mod(g, c):
+def mod(g: Graph, c: Call) -> str:
     """The remainder with the sign of the divisor, 0 where that is 0."""
     inputs, dtype = list(c.inputs), c.out_dtypes[0]
     if c.op.endswith("_scalar"):
@@ -134,7 +142,7 @@ def mod(g, c):
 @exports(
     *operators("_random_normal", "_random_uniform", "_random_uniform_like", "_random_normal_like")
 )
-def random_node(g, c):
+def random_node(g: Graph, c: Call) -> str:
     """Numbers that the runtime draws: of the same distribution, not the same ones."""
     p, kind = c.prop, "RandomNormal" if "normal" in c.op else "RandomUniform"
     more = {"mean": p.loc, "scale": p.scale} if "normal" in c.op else {"low": p.low, "high": p.high}
@@ -145,7 +153,7 @@ def random_node(g, c):
 
 
 @exports(MultinomialProperty)
-def multinomial(g, c):
+def multinomial(g: Graph, c: Call) -> str:
     p = c.prop
     if p.get_prob:
         c.refuse("get_prob=True")
@@ -156,7 +164,7 @@ def multinomial(g, c):
 
 
 @exports(*operators("round", "trunc", "fix"))
-def round_node(g, c):
+def round_node(g: Graph, c: Call) -> str:
     """Half away from zero, or towards zero; ONNX rounds half to even."""
     size = g.emit("Abs", c.inputs)
     made = g.emit("Floor", [size])
@@ -167,12 +175,12 @@ def round_node(g, c):
 
 
 @exports(HardSigmoidProperty)
-def hard_sigmoid(g, c):
+def hard_sigmoid(g: Graph, c: Call) -> str:
     return g.emit("HardSigmoid", c.inputs, alpha=c.prop.alpha, beta=c.prop.beta)
 
 
 @exports(ClipProperty)
-def clip(g, c):
+def clip(g: Graph, c: Call) -> str:
     return g.emit(
         "Clip",
         [c.inputs[0], _dtype_constant(g, c, c.prop.a_min), _dtype_constant(g, c, c.prop.a_max)],
@@ -180,12 +188,12 @@ def clip(g, c):
 
 
 @exports(AddNProperty)
-def add_n(g, c):
+def add_n(g: Graph, c: Call) -> str:
     return g.emit("Sum", c.inputs)
 
 
 @exports(*operators("smooth_l1"))
-def smooth_l1(g, c):
+def smooth_l1(g: Graph, c: Call) -> str:
     x, s = c.inputs[0], c.prop.scalar**2
     limit = 1 / s if s else math.inf
     dtype = _dtype_beside(c.dtypes[0], 0.5)
@@ -198,17 +206,17 @@ def smooth_l1(g, c):
 
 
 @exports(WhereProperty)
-def where(g, c):
+def where(g: Graph, c: Call) -> str:
     return g.emit("Where", [g.cast(c.inputs[0], "bool"), *c.inputs[1:]])
 
 
 @exports(CastProperty, AmpCastProperty)
-def cast(g, c):
+def cast(g: Graph, c: Call) -> str:
     return g.cast(c.inputs[0], c.prop.dtype)
 
 
 @exports(*operators("zeros_like", "ones_like"))
-def filled_like(g, c):
+def filled_like(g: Graph, c: Call) -> str:
     fill = np.array([c.op == "ones_like"], c.dtypes[0])
     shape = g.emit("Shape", c.inputs)
     return g.emit("Expand", [g.constant(fill), shape])

@@ -24,12 +24,14 @@ from ..symbol.variable import STORAGE_TYPES
 from .graph import OPSET, Call, Graph, exporter_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from ..symbol import Symbol
+    from ..symbol.node import Entry, Node
     from ..typing import Shape
 
 
-def _parameter_arrays(params):
+def _parameter_arrays(params: Any) -> dict[str, np.ndarray[Any, Any]]:
     """{name: array} of a file, a dict, or [arguments, states]; prefixes of files are taken off."""
     if isinstance(params, (str, os.PathLike)):
         params = load_arrays(params)
@@ -46,7 +48,7 @@ def _parameter_arrays(params):
     return found
 
 
-def _network(network, params):
+def _network(network: Any, params: Any) -> tuple[Symbol, dict[str, np.ndarray[Any, Any]]]:
     """The network as its Symbol and {name: array}."""
     if isinstance(network, Block):
         if params is not None:
@@ -64,7 +66,7 @@ def _network(network, params):
     return network, _parameter_arrays(params)
 
 
-def _is_label(node, order):
+def _is_label(node: Node, order: list[Node]) -> bool:
     """Return whether only losses read a variable."""
     uses = [
         name
@@ -139,7 +141,7 @@ def export_model(
     network, arrays = _network(sym, params)
     order = topological_order(network.entries)
     for node in order:
-        stype = STORAGE_TYPES.get(node.attrs.get("__storage_type__"), "default")
+        stype = STORAGE_TYPES.get(node.attrs.get("__storage_type__", "0"), "default")
         if node.is_variable and stype != "default":
             raise UndefinedError(
                 f"export_model: variable '{node.name}' is {stype}, and ONNX's operators take dense"
@@ -203,10 +205,18 @@ def export_model(
         message = shorten(str(error), 500)
         raise UndefinedError(f"export_model: ONNX cannot say it: {message}") from None
     write_atomically(onnx_file_path, model.SerializeToString())
-    return os.fspath(onnx_file_path)
+    path: str = os.fspath(onnx_file_path)
+    return path
 
 
-def _write(graph, node, values, extents, types, verbose):
+def _write(
+    graph: Graph,
+    node: Node,
+    values: dict[Entry, str],
+    extents: Mapping[Entry, Any],
+    types: Mapping[Entry, Any],
+    verbose: bool,
+) -> None:
     exporter = exporter_of(node.op.prop)
     if exporter is None:
         raise UndefinedError(
@@ -236,7 +246,7 @@ def _write(graph, node, values, extents, types, verbose):
         print(f"{node.op.name} {node.name}: {', '.join(values[node, i] for i in range(len(made)))}")
 
 
-def _output_names(graph, network, values):
+def _output_names(graph: Graph, network: Symbol, values: dict[Entry, str]) -> list[str]:
     """Names of the outputs; an input, a constant or a repeated one gets an Identity node."""
     made = {o for node in graph.nodes for o in node.output}
     heads = []
@@ -249,7 +259,11 @@ def _output_names(graph, network, values):
     return heads
 
 
-def _dynamic_shapes(inputs, outputs, shapes):
+def _dynamic_shapes(
+    inputs: list[tuple[str, str, Any]],
+    outputs: list[tuple[str, str, Any]],
+    shapes: Sequence[Any] | None,
+) -> tuple[list[tuple[str, str, Any]], list[tuple[str, str, Any]]]:
     """Inputs and outputs with open lengths: those of `shapes`, or the first axes."""
     batch = {shape[0] for _, _, shape in inputs}
     if shapes is None:
@@ -267,10 +281,16 @@ def _dynamic_shapes(inputs, outputs, shapes):
     )
 
 
-def _make_model(library, nodes, inputs, outputs, constants):
+def _make_model(
+    library: Any,
+    nodes: list[Any],
+    inputs: list[tuple[str, str, Any]],
+    outputs: list[tuple[str, str, Any]],
+    constants: Mapping[str, np.ndarray[Any, Any]],
+) -> Any:
     helper = library.helper
 
-    def value_infos(rows):
+    def value_infos(rows: list[tuple[str, str, Any]]) -> list[Any]:
         return [
             helper.make_tensor_value_info(
                 name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), shape

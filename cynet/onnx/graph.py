@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -10,33 +11,40 @@ from ..base.errors import UndefinedError
 from ..operator import get_operator
 from ..registry import import_all
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from ..symbol.node import Node
+    from ..typing import Shape
+
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
 OPSET = 13  # the newest that every runtime of the last years reads
 # class of an operator's property: function(graph, call) that writes it and returns its outputs
-EXPORTERS = {}
+EXPORTERS: dict[type, Callable[[Graph, Call], str | list[str]]] = {}
 
 
-def exports(*classes):
+def exports(*classes: type) -> Callable[[_Function], _Function]:
     """Decorator: the function writes the operators of these properties."""
 
-    def put(function):
+    def put(function: _Function) -> _Function:
         EXPORTERS.update(dict.fromkeys(classes, function))
         return function
 
     return put
 
 
-def operators(*names):
+def operators(*names: str) -> list[type]:
     """The classes that are made from rows (operator/functions), by the operators' names."""
     return [get_operator(name).prop for name in names]
 
 
 @cache
-def _load():
+def _load() -> None:
     import_all(__package__)
     import_all(f"{__package__}.quantized")
 
 
-def exporter_of(prop):
+def exporter_of(prop: type) -> Callable[[Graph, Call], str | list[str]] | None:
     """The exporter of an operator, found by the class of its property, or None."""
     _load()
     return EXPORTERS.get(prop)
@@ -47,17 +55,24 @@ class Call:
 
     op, name: str
     prop (OperatorProperty): The parsed parameters are its attributes.
-    inputs (list of str): Names of values, arguments and then states.
-    shapes, out_shapes: list of tuple
-    dtypes (list of str): Of the inputs.
+    inputs: Names of values, arguments and then states.
+    dtypes: Of the inputs.
     """
 
-    def __init__(self, node, inputs, shapes, out_shapes, dtypes, out_dtypes):
+    def __init__(
+        self,
+        node: Node,
+        inputs: list[str],
+        shapes: list[Shape],
+        out_shapes: list[Shape],
+        dtypes: list[str],
+        out_dtypes: list[str],
+    ) -> None:
         self.op, self.name, self.prop = node.op.name, node.name, node.prop
         self.inputs, self.shapes, self.out_shapes = inputs, shapes, out_shapes
         self.dtypes, self.out_dtypes = dtypes, out_dtypes
 
-    def refuse(self, why):
+    def refuse(self, why: str) -> NoReturn:
         """Raise the error for a feature that ONNX cannot express."""
         raise UndefinedError(f"ONNX export of {self.op} '{self.name}': {why}")
 
@@ -65,17 +80,20 @@ class Call:
 class Graph:
     """Nodes and constants, in the order they were written."""
 
-    def __init__(self, helper):
+    def __init__(self, helper: Any) -> None:
         self._helper = helper
-        self.nodes, self.constants = [], {}
-        self._known, self._taken, self._where = {}, set(), ""
+        self.nodes: list[Any] = []
+        self.constants: dict[str, np.ndarray[Any, Any]] = {}
+        self._known: dict[Any, str] = {}
+        self._taken: set[str] = set()
+        self._where = ""
 
-    def begin(self, name):
+    def begin(self, name: str) -> int:
         """Nodes written next belong to the node of this name."""
         self._where = name
         return len(self.nodes)
 
-    def unique(self, name):
+    def unique(self, name: str) -> str:
         """`name`, or with a number behind it if the name is taken."""
         made, k = name, 0
         while made in self._taken:
@@ -84,15 +102,22 @@ class Graph:
         self._taken.add(made)
         return made
 
-    def emit(self, kind, inputs, outputs=1, **attributes):
-        """Write a node; its output's name, or the list of them where `outputs` is not 1."""
+    def emit(self, kind: str, inputs: Iterable[str], **attributes: Any) -> str:
+        """Write a node of one output; returns its name."""
         name = self.unique(f"{self._where}_{kind.lower()}")
-        made = [name] if outputs == 1 else [self.unique(f"{name}_{i}") for i in range(outputs)]
-        node = self._helper.make_node(kind, list(inputs), made, name=name, **attributes)
-        self.nodes.append(node)
-        return made[0] if outputs == 1 else made
+        self.nodes.append(self._helper.make_node(kind, list(inputs), [name], name, **attributes))
+        return name
 
-    def constant(self, values, dtype=None):
+    def emit_several(
+        self, kind: str, inputs: Iterable[str], count: int, **attributes: Any
+    ) -> list[str]:
+        """Write a node of `count` outputs, two or more; returns their names."""
+        name = self.unique(f"{self._where}_{kind.lower()}")
+        made = [self.unique(f"{name}_{i}") for i in range(count)]
+        self.nodes.append(self._helper.make_node(kind, list(inputs), made, name, **attributes))
+        return made
+
+    def constant(self, values: Any, dtype: Any = None) -> str:
         """The name of an initializer; equal ones are written once."""
         array = np.array(values, dtype, order="C")
         key = (array.dtype.str, array.shape, array.tobytes())
@@ -101,45 +126,45 @@ class Graph:
             self.constants[name] = array
         return self._known[key]
 
-    def ints(self, *values):
+    def ints(self, *values: int) -> str:
         """A vector of int64."""
         return self.constant(np.array(values, "int64"))
 
-    def cast(self, value, dtype):
+    def cast(self, value: str, dtype: Any) -> str:
         """`value` in another dtype."""
         to = self._helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return self.emit("Cast", [value], to=to)
 
-    def rename(self, begin, names):
+    def rename(self, begin: int, names: dict[str, str]) -> None:
         """Give values of the nodes from `begin` on other names: {old: new}."""
         for node in self.nodes[begin:]:
             node.input[:] = [names.get(each, each) for each in node.input]
             node.output[:] = [names.get(each, each) for each in node.output]
 
     # --- what several operators need --------------------------------------------------------------
-    def reshape(self, value, shape):
+    def reshape(self, value: str, shape: Sequence[int]) -> str:
         """`value` reshaped; 0 copies a length, -1 is inferred."""
         return self.emit("Reshape", [value, self.ints(*shape)])
 
-    def transpose(self, value, axes):
+    def transpose(self, value: str, axes: Iterable[int]) -> str:
         """`value` with its axes in another order."""
         return self.emit("Transpose", [value], perm=list(axes))
 
-    def squeeze(self, value, *axes):
+    def squeeze(self, value: str, *axes: int) -> str:
         """`value` without axes of length 1."""
         return self.emit("Squeeze", [value, self.ints(*axes)])
 
-    def unsqueeze(self, value, *axes):
+    def unsqueeze(self, value: str, *axes: int) -> str:
         """`value` with new axes of length 1."""
         return self.emit("Unsqueeze", [value, self.ints(*axes)])
 
-    def cut(self, value, axis, begin, end):
+    def cut(self, value: str, axis: int, begin: int, end: int) -> str:
         """`value` from `begin` to `end` of an axis."""
         at = [self.ints(begin), self.ints(end), self.ints(axis)]
         return self.emit("Slice", [value, *at])
 
 
-def rows_first(g, c, layout):
+def rows_first(g: Graph, c: Call, layout: str | None) -> tuple[str, Callable[[str], str]]:
     """The data with channels moved to axis 1, and a function that moves a result back."""
     n = len(c.shapes[0])
     if layout in (None, "NCW", "NCHW", "NCDHW"):

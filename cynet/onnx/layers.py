@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,12 +41,17 @@ from ..operator.nn.spatial_window import channels_first, is_last
 from ..operator.nn.upsampling import UpSamplingProperty
 from .graph import exports, operators, rows_first
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def _values_or_default(values, n, default):
+    from .graph import Call, Graph
+
+
+def _values_or_default(values: Sequence[int], n: int, default: int) -> list[int]:
     return list(values) or [default] * n
 
 
-def _filter_attributes(p, n):
+def _filter_attributes(p: Any, n: int) -> dict[str, Any]:
     """The attributes that say how filters of `n` axes move."""
     strides, dilations = _values_or_default(p.stride, n, 1), _values_or_default(p.dilate, n, 1)
     how = {"kernel_shape": list(p.kernel), "strides": strides, "dilations": dilations}
@@ -52,7 +59,7 @@ def _filter_attributes(p, n):
 
 
 @exports(ConvolutionProperty)
-def convolution(g, c):
+def convolution(g: Graph, c: Call) -> str:
     p, n = c.prop, len(c.shapes[0]) - 2
     data, back = rows_first(g, c, p.layout)
     inputs = [data, *c.inputs[1:]]
@@ -64,7 +71,7 @@ def convolution(g, c):
 
 
 @exports(DeconvolutionProperty)
-def deconvolution(g, c):
+def deconvolution(g: Graph, c: Call) -> str:
     p, n = c.prop, len(c.shapes[0]) - 2
     data, weight, *bias = c.inputs
     data, back = rows_first(g, c, p.layout)
@@ -86,7 +93,7 @@ def deconvolution(g, c):
 
 
 @exports(FullyConnectedProperty)
-def fully_connected(g, c):
+def fully_connected(g: Graph, c: Call) -> str:
     p = c.prop
     data, weight, *bias = c.inputs
     if p.flatten:
@@ -98,7 +105,7 @@ def fully_connected(g, c):
 
 
 @exports(BatchNormProperty, SyncBatchNormProperty)
-def batch_norm(g, c):
+def batch_norm(g: Graph, c: Call) -> str:
     p, n = c.prop, len(c.shapes[0])
     if getattr(p, "output_mean_var", False):
         c.refuse("mean and variance are outputs")
@@ -114,11 +121,11 @@ def batch_norm(g, c):
 
 
 @exports(InstanceNormProperty)
-def instance_norm(g, c):
+def instance_norm(g: Graph, c: Call) -> str:
     return g.emit("InstanceNormalization", c.inputs, epsilon=c.prop.eps)
 
 
-def _normalize_axes(g, x, axes, eps, dtype):
+def _normalize_axes(g: Graph, x: str, axes: list[int], eps: float, dtype: str) -> str:
     """(x - mean) / sqrt(var + eps) over axes."""
     mean = g.emit("ReduceMean", [x], axes=axes, keepdims=1)
     x = g.emit("Sub", [x, mean])
@@ -128,7 +135,7 @@ def _normalize_axes(g, x, axes, eps, dtype):
 
 
 @exports(LayerNormProperty)
-def layer_norm(g, c):
+def layer_norm(g: Graph, c: Call) -> str:
     p, n = c.prop, len(c.shapes[0])
     if p.output_mean_var:
         c.refuse("mean and deviation are outputs")
@@ -140,7 +147,7 @@ def layer_norm(g, c):
 
 
 @exports(GroupNormProperty)
-def group_norm(g, c):
+def group_norm(g: Graph, c: Call) -> str:
     p, shape = c.prop, c.shapes[0]
     if p.output_mean_var:
         c.refuse("mean and deviation are outputs")
@@ -151,7 +158,7 @@ def group_norm(g, c):
 
 
 @exports(L2NormalizationProperty)
-def l2_normalization(g, c):
+def l2_normalization(g: Graph, c: Call) -> str:
     n = len(c.shapes[0])
     axes = {"instance": range(1, n), "channel": [1], "spatial": range(2, n)}[c.prop.mode]
     x = c.inputs[0]
@@ -161,19 +168,19 @@ def l2_normalization(g, c):
 
 
 @exports(LRNProperty)
-def lrn(g, c):
+def lrn(g: Graph, c: Call) -> str:
     p = c.prop
     return g.emit("LRN", c.inputs, alpha=p.alpha, beta=p.beta, bias=p.knorm, size=p.nsize)
 
 
 @exports(ActivationProperty)
-def activation(g, c):
+def activation(g: Graph, c: Call) -> str:
     kind = c.prop.act_type
     return g.emit("Softplus" if kind == "softrelu" else kind.capitalize(), c.inputs)
 
 
 @exports(LeakyReLUProperty)
-def leaky_relu(g, c):
+def leaky_relu(g: Graph, c: Call) -> str:
     p, x = c.prop, c.inputs[0]
     kind = p.act_type
     if kind in ("leaky", "rrelu"):
@@ -188,14 +195,14 @@ def leaky_relu(g, c):
         if len(c.shapes[0]) > 2 and len(c.shapes[1]) == 1:
             slope = g.reshape(slope, (-1, *[1] * (len(c.shapes[0]) - 2)))
         return g.emit("PRelu", [x, slope])
-    number = lambda v: g.constant(np.array(v, c.dtypes[0]))  # noqa: E731
+    number = partial(g.constant, dtype=c.dtypes[0])
     erf = g.emit("Erf", [g.emit("Mul", [x, number(math.sqrt(0.5))])])
     half = g.emit("Mul", [x, number(0.5)])
     return g.emit("Mul", [half, g.emit("Add", [erf, number(1)])])
 
 
 @exports(SoftmaxOutputProperty)
-def softmax_output(g, c):
+def softmax_output(g: Graph, c: Call) -> str:
     p, x, shape = c.prop, c.inputs[0], c.shapes[0]
     if p.multi_output:
         return g.emit("Softmax", [x], axis=1)
@@ -206,13 +213,13 @@ def softmax_output(g, c):
 
 
 @exports(SoftmaxActivationProperty)
-def softmax_activation(g, c):
+def softmax_activation(g: Graph, c: Call) -> str:
     """Over the channels, or over the last axis, which MXNet calls instance."""
     return g.emit("Softmax", c.inputs[:1], axis=1 if c.prop.mode == "channel" else -1)
 
 
 @exports(SoftmaxProperty, LogSoftmaxProperty, SoftminProperty)
-def softmax(g, c):
+def softmax(g: Graph, c: Call) -> str:
     p, x = c.prop, c.inputs[0]
     inside = _length_mask(g, c) if getattr(p, "use_length", False) else None
     if c.op == "softmin":
@@ -227,7 +234,7 @@ def softmax(g, c):
     return made if c.out_dtypes[0] == c.dtypes[0] else g.cast(made, c.out_dtypes[0])
 
 
-def _length_mask(g, c):
+def _length_mask(g: Graph, c: Call) -> str:
     """Return whether an element's index along the axis is below its line's length."""
     n, axis = len(c.shapes[0]), c.prop.axis % len(c.shapes[0])
     steps = np.arange(c.shapes[0][axis]).reshape([-1 if i == axis else 1 for i in range(n)])
@@ -236,7 +243,7 @@ def _length_mask(g, c):
 
 
 @exports(LogisticRegressionOutputProperty)
-def logistic_output(g, c):
+def logistic_output(g: Graph, c: Call) -> str:
     return g.emit("Sigmoid", c.inputs[:1])
 
 
@@ -251,12 +258,12 @@ def logistic_output(g, c):
     KlSparseRegProperty,
     *operators("identity", "_copy"),
 )
-def identity(g, c):
+def identity(g: Graph, c: Call) -> str:
     return c.inputs[0]
 
 
 @exports(UpSamplingProperty)
-def upsampling(g, c):
+def upsampling(g: Graph, c: Call) -> str:
     p = c.prop
     if p.sample_type != "nearest" or len(c.shapes) != 1:
         c.refuse("only sample_type='nearest' of one array has a form in ONNX")
@@ -271,7 +278,7 @@ def upsampling(g, c):
 
 
 @exports(CropProperty)
-def crop(g, c):
+def crop(g: Graph, c: Call) -> str:
     p, out, shape = c.prop, c.out_shapes[0], c.shapes[0]
     begin = [(a - b) // 2 for a, b in zip(shape[2:], out[2:])] if p.center_crop else p.offset
     end = [b + n for b, n in zip(begin, out[2:])]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..operator.functions import REDUCTIONS
@@ -54,32 +56,38 @@ from ..operator.tensor.transpose import (
 )
 from .graph import exports, operators
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..typing import Shape
+    from .graph import Call, Graph
+
 _INT64_MAX = np.iinfo(np.int64).max
 
 
-def reshape_target(c):
+def reshape_target(c: Call) -> Shape:
     """The output's shape; 0 ("copy") as its first length if the data's is the same."""
     out, data = c.out_shapes[0], c.shapes[0]
     return (0, *out[1:]) if out and data[:1] == out[:1] else out
 
 
 @exports(ReshapeProperty, ReshapeLikeProperty)
-def reshape(g, c):
+def reshape(g: Graph, c: Call) -> str:
     return g.reshape(c.inputs[0], reshape_target(c))
 
 
 @exports(FlattenProperty)
-def flatten(g, c):
+def flatten(g: Graph, c: Call) -> str:
     return g.emit("Flatten", c.inputs, axis=1)
 
 
 @exports(TransposeProperty)
-def transpose(g, c):
+def transpose(g: Graph, c: Call) -> str:
     return g.transpose(c.inputs[0], c.prop.axes or reversed(range(len(c.shapes[0]))))
 
 
 @exports(SwapAxisProperty)
-def swap_axes(g, c):
+def swap_axes(g: Graph, c: Call) -> str:
     order = list(range(len(c.shapes[0])))
     a, b = c.prop.dim1, c.prop.dim2
     order[a], order[b] = order[b], order[a]
@@ -87,13 +95,13 @@ def swap_axes(g, c):
 
 
 @exports(ExpandDimsProperty)
-def expand_dims(g, c):
+def expand_dims(g: Graph, c: Call) -> str:
     n = len(c.out_shapes[0])
     return g.unsqueeze(c.inputs[0], c.prop.axis % n)
 
 
 @exports(SqueezeProperty)
-def squeeze(g, c):
+def squeeze(g: Graph, c: Call) -> str:
     shape, axis = c.shapes[0], c.prop.axis
     axes = [i for i, x in enumerate(shape) if x == 1] if axis in (None, ()) else axis
     axes = [axes] if isinstance(axes, int) else axes
@@ -103,7 +111,7 @@ def squeeze(g, c):
 
 
 @exports(SliceProperty)
-def slice_(g, c):
+def slice_(g: Graph, c: Call) -> str:
     p, n = c.prop, len(c.shapes[0])
     step = [s or 1 for s in (p.step or ())]
     step += [1] * (n - len(step))
@@ -118,14 +126,14 @@ def slice_(g, c):
 
 
 @exports(SliceAxisProperty)
-def slice_axis(g, c):
+def slice_axis(g: Graph, c: Call) -> str:
     p = c.prop
     end = _INT64_MAX if p.end is None else p.end
     return g.cut(c.inputs[0], p.axis % len(c.shapes[0]), p.begin or 0, end)
 
 
 @exports(SliceLikeProperty)
-def slice_like(g, c):
+def slice_like(g: Graph, c: Call) -> str:
     n = len(c.shapes[0])
     axes = [a % n for a in c.prop.axes] or list(range(n))
     at = [g.ints(*[0] * len(axes)), g.ints(*(c.out_shapes[0][a] for a in axes)), g.ints(*axes)]
@@ -133,38 +141,37 @@ def slice_like(g, c):
 
 
 @exports(SliceChannelProperty)
-def slice_channel(g, c):
+def slice_channel(g: Graph, c: Call) -> list[str]:
     p, n = c.prop, len(c.shapes[0])
     axis, count = p.axis % n, p.num_outputs
-    made = g.emit("Split", c.inputs, outputs=count, axis=axis) if count > 1 else c.inputs[0]
-    made = [made] if count == 1 else made
+    made = g.emit_several("Split", c.inputs, count, axis=axis) if count > 1 else c.inputs[:1]
     return [g.squeeze(each, axis) for each in made] if p.squeeze_axis else made
 
 
 @exports(SplitV2Property)
-def split_v2(g, c):
+def split_v2(g: Graph, c: Call) -> list[str]:
     p, n = c.prop, len(c.shapes[0])
     axis = p.axis % n
     if len(c.out_shapes) == 1:
         return [g.squeeze(c.inputs[0], axis) if p.squeeze_axis else c.inputs[0]]
     sizes = [1] * len(c.out_shapes) if p.squeeze_axis else [s[axis] for s in c.out_shapes]
-    parts = g.emit("Split", [c.inputs[0], g.ints(*sizes)], outputs=len(sizes), axis=axis)
+    parts = g.emit_several("Split", [c.inputs[0], g.ints(*sizes)], len(sizes), axis=axis)
     return [g.squeeze(each, axis) for each in parts] if p.squeeze_axis else parts
 
 
 @exports(ConcatProperty)
-def concat(g, c):
+def concat(g: Graph, c: Call) -> str:
     return g.emit("Concat", c.inputs, axis=c.prop.dim % len(c.shapes[0]))
 
 
 @exports(StackProperty)
-def stack(g, c):
+def stack(g: Graph, c: Call) -> str:
     axis = c.prop.axis % len(c.out_shapes[0])
     return g.emit("Concat", [g.unsqueeze(each, axis) for each in c.inputs], axis=axis)
 
 
 @exports(TileProperty)
-def tile(g, c):
+def tile(g: Graph, c: Call) -> str:
     reps, n = list(c.prop.reps), len(c.out_shapes[0])
     data = c.inputs[0]
     if len(c.shapes[0]) < n:
@@ -173,7 +180,7 @@ def tile(g, c):
 
 
 @exports(RepeatProperty)
-def repeat(g, c):
+def repeat(g: Graph, c: Call) -> str:
     p, shape, data = c.prop, c.shapes[0], c.inputs[0]
     if p.axis is None:
         shape, data, axis = (int(np.prod(shape)),), g.reshape(data, (-1,)), 0
@@ -185,7 +192,7 @@ def repeat(g, c):
 
 
 @exports(PadProperty)
-def pad(g, c):
+def pad(g: Graph, c: Call) -> str:
     p = c.prop
     before, after = p.pad_width[::2], p.pad_width[1::2]
     inputs = [c.inputs[0], g.ints(*before, *after)]
@@ -195,12 +202,12 @@ def pad(g, c):
 
 
 @exports(BroadcastToProperty, BroadcastAxisProperty, BroadcastLikeProperty)
-def broadcast(g, c):
+def broadcast(g: Graph, c: Call) -> str:
     return g.emit("Expand", [c.inputs[0], g.ints(*c.out_shapes[0])])
 
 
 @exports(ReverseProperty)
-def flip(g, c):
+def flip(g: Graph, c: Call) -> str:
     axes = c.prop.axis if isinstance(c.prop.axis, tuple) else (c.prop.axis,)
     k = len(axes)
     at = [g.ints(*[-1] * k), g.ints(*[-_INT64_MAX] * k), g.ints(*axes), g.ints(*[-1] * k)]
@@ -208,30 +215,30 @@ def flip(g, c):
 
 
 @exports(DepthToSpaceProperty, SpaceToDepthProperty)
-def depth_to_space(g, c):
+def depth_to_space(g: Graph, c: Call) -> str:
     if c.op == "depth_to_space":
         return g.emit("DepthToSpace", c.inputs, blocksize=c.prop.block_size, mode="DCR")
     return g.emit("SpaceToDepth", c.inputs, blocksize=c.prop.block_size)
 
 
 @exports(ShapeArrayProperty)
-def shape_array(g, c):
+def shape_array(g: Graph, c: Call) -> str:
     return g.emit("Shape", c.inputs)
 
 
 @exports(SizeArrayProperty)
-def size_array(g, c):
+def size_array(g: Graph, c: Call) -> str:
     return g.reshape(g.emit("Size", c.inputs), (1,))
 
 
 # --- reductions -----------------------------------------------------------------------------------
-def _reduction_axes(axis, n, exclude):
+def _reduction_axes(axis: Any, n: int, exclude: bool) -> list[int]:
     axes = range(n) if axis in (None, ()) else [axis] if isinstance(axis, int) else axis
     axes = sorted(a % n for a in axes)
     return [i for i in range(n) if i not in axes] if exclude and axis not in (None, ()) else axes
 
 
-def _reduce_node(g, c, kind, x, axes, keep):
+def _reduce_node(g: Graph, c: Call, kind: str, x: str, axes: Sequence[int], keep: bool) -> str:
     if not axes:  # no axis remains; ONNX reads an empty list as all axes
         return g.emit("Abs", [x]) if kind.startswith("ReduceL") else x
     if kind == "ReduceSum":  # axes of ReduceSum are an input since opset 13
@@ -244,21 +251,21 @@ def _reduce_node(g, c, kind, x, axes, keep):
 
 
 @exports(*operators(*(row.name for row in REDUCTIONS if row.onnx)))
-def reduce(g, c):
+def reduce(g: Graph, c: Call) -> str:
     p = c.prop
     axes = _reduction_axes(p.axis, len(c.shapes[0]), p.exclude)
     return _reduce_node(g, c, p.function.onnx, c.inputs[0], axes, p.keepdims)
 
 
 @exports(NormProperty)
-def norm(g, c):
+def norm(g: Graph, c: Call) -> str:
     p = c.prop
     axes = _reduction_axes(p.axis, len(c.shapes[0]), False)
     return _reduce_node(g, c, f"ReduceL{p.ord}", c.inputs[0], axes, p.keepdims)
 
 
 @exports(ArgmaxProperty, ArgminProperty)
-def arg(g, c):
+def arg(g: Graph, c: Call) -> str:
     p, x = c.prop, c.inputs[0]
     kind = "ArgMax" if c.op == "argmax" else "ArgMin"
     if p.axis is None:
@@ -273,32 +280,32 @@ def arg(g, c):
 
 
 @exports(ArgsortProperty)
-def argsort(g, c):
+def argsort(g: Graph, c: Call) -> str:
     p, x, shape = c.prop, c.inputs[0], c.shapes[0]
     if p.axis is None:
         x, shape = g.reshape(x, (-1,)), (int(np.prod(shape)),)
     axis = 0 if p.axis is None else p.axis % len(shape)
-    made = g.emit(
-        "TopK", [x, g.ints(shape[axis])], outputs=2, axis=axis, largest=int(not p.is_ascend)
+    made = g.emit_several(
+        "TopK", [x, g.ints(shape[axis])], 2, axis=axis, largest=int(not p.is_ascend)
     )
     return g.cast(made[1], c.out_dtypes[0])
 
 
 @exports(TopKProperty)
-def topk(g, c):
+def topk(g: Graph, c: Call) -> list[str]:
     p = c.prop
     if p.ret_typ == "mask" or p.axis is None:
         c.refuse("only values and indices of one axis have a form in ONNX")
     k = p.k or c.shapes[0][p.axis]
-    made = g.emit(
-        "TopK", [c.inputs[0], g.ints(k)], outputs=2, axis=p.axis, largest=int(not p.is_ascend)
+    made = g.emit_several(
+        "TopK", [c.inputs[0], g.ints(k)], 2, axis=p.axis, largest=int(not p.is_ascend)
     )
     index = g.cast(made[1], p.dtype)
     return {"value": [made[0]], "indices": [index], "both": [made[0], index]}[p.ret_typ]
 
 
 # --- indices --------------------------------------------------------------------------------------
-def _index_node(g, c, value, size, mode):
+def _index_node(g: Graph, c: Call, value: str, size: int, mode: str) -> str:
     index = g.cast(value, "int64")
     if mode == "wrap":
         return g.emit("Mod", [index, g.ints(size)])
@@ -307,20 +314,20 @@ def _index_node(g, c, value, size, mode):
 
 
 @exports(EmbeddingProperty)
-def embedding(g, c):
+def embedding(g: Graph, c: Call) -> str:
     index = _index_node(g, c, c.inputs[0], c.shapes[1][0], "clip")
     return g.emit("Gather", [c.inputs[1], index], axis=0)
 
 
 @exports(TakeProperty)
-def take(g, c):
+def take(g: Graph, c: Call) -> str:
     axis = c.prop.axis % len(c.shapes[0])
     index = _index_node(g, c, c.inputs[1], c.shapes[0][axis], c.prop.mode)
     return g.emit("Gather", [c.inputs[0], index], axis=axis)
 
 
 @exports(PickProperty)
-def pick(g, c):
+def pick(g: Graph, c: Call) -> str:
     p, n = c.prop, len(c.shapes[0])
     axis = n - 1 if p.axis is None else p.axis % n
     index = _index_node(g, c, c.inputs[1], c.shapes[0][axis], p.mode)
@@ -331,14 +338,14 @@ def pick(g, c):
 
 
 @exports(GatherNDProperty)
-def gather_nd(g, c):
+def gather_nd(g: Graph, c: Call) -> str:
     n = len(c.shapes[1])
     index = g.transpose(g.cast(c.inputs[1], "int64"), (*range(1, n), 0))
     return g.emit("GatherND", [c.inputs[0], index])
 
 
 @exports(OneHotProperty)
-def one_hot(g, c):
+def one_hot(g: Graph, c: Call) -> str:
     p = c.prop
     index, depth = g.cast(c.inputs[0], "int64"), g.constant(np.array(p.depth, "int64"))
     below = g.emit("Less", [index, g.constant(np.array(0, "int64"))])
@@ -350,7 +357,7 @@ def one_hot(g, c):
 
 
 @exports(SequenceReverseProperty)
-def sequence_reverse(g, c):
+def sequence_reverse(g: Graph, c: Call) -> str:
     p, shape = c.prop, c.shapes[0]
     if p.use_sequence_length:
         lengths = g.cast(c.inputs[1], "int64")
@@ -360,15 +367,16 @@ def sequence_reverse(g, c):
 
 
 @exports(ZerosProperty, OnesProperty, FullProperty, ArangeProperty, LinspaceProperty, EyeProperty)
-def made_here(g, c):
+def made_here(g: Graph, c: Call) -> str:
     p, shape, dtype = c.prop, c.out_shapes[0], c.out_dtypes[0]
+    values: np.ndarray[Any, Any]
     if c.op == "_arange":
         stop = None if p.stop is None else p.stop
         values = np.repeat(np.arange(p.start, stop, p.step), p.repeat).astype(dtype)
     elif c.op == "_linspace":
         values = np.linspace(p.start, p.stop, p.num, endpoint=p.endpoint)
     elif c.op == "_eye":
-        values = np.eye(*shape, k=p.k)
+        values = np.eye(shape[0], shape[1], k=p.k)
     else:
         values = np.full(shape, {"_zeros": 0, "_ones": 1}.get(c.op, getattr(p, "value", 0)))
     return g.constant(values.reshape(shape), dtype)
@@ -376,7 +384,7 @@ def made_here(g, c):
 
 # --- products -------------------------------------------------------------------------------------
 @exports(Gemm2Property)
-def gemm2(g, c):
+def gemm2(g: Graph, c: Call) -> str:
     p, n = c.prop, len(c.shapes[0])
     if p.axis % n != n - 2:
         c.refuse(f"axis={p.axis}")
@@ -389,7 +397,7 @@ def gemm2(g, c):
 
 
 @exports(DotProperty)
-def dot(g, c):
+def dot(g: Graph, c: Call) -> str:
     p = c.prop
     (a, b), shapes = c.inputs, c.shapes
     if any(len(s) > 2 for s in shapes):
@@ -401,7 +409,7 @@ def dot(g, c):
 
 
 @exports(BatchDotProperty)
-def batch_dot(g, c):
+def batch_dot(g: Graph, c: Call) -> str:
     p, n = c.prop, len(c.shapes[0])
     order = (*range(n - 2), n - 1, n - 2)
     a, b = c.inputs

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..graph.decompose import Held
@@ -15,7 +17,16 @@ from .elementwise import write_row
 from .graph import exports
 from .movement import reshape_target
 
-_PAIR_ROWS, _SCALAR_ROWS, _UNARY_ROWS, _REDUCTION_ROWS = {}, {}, {}, {}
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .graph import Call, Graph
+
+_PAIR_ROWS: dict[type, Any] = {}
+_SCALAR_ROWS: dict[type, Any] = {}
+_UNARY_ROWS: dict[type, Any] = {}
+_REDUCTION_ROWS: dict[type, Any] = {}
+_row: Any
 for _name, *_, _row in BINARIES:
     if _row is not None and _row.onnx:
         _names = operators_of(_name)
@@ -31,18 +42,20 @@ for _row in REDUCTIONS:
         _REDUCTION_ROWS[get_operator(f"_np{'i' * _row.mean}_{_row.name}").prop] = _row
 
 
-def _input_as(g, c, i, dtype):
+def _input_as(g: Graph, c: Call, i: int, dtype: str) -> str:
     return c.inputs[i] if c.dtypes[i] == dtype else g.cast(c.inputs[i], dtype)
 
 
-def _write_row(g, c, row, inputs, dtype, number=None):
+def _write_row(
+    g: Graph, c: Call, row: Any, inputs: Sequence[str], dtype: str, number: float | None = None
+) -> str:
     if row.result == BOOL and not row.sign:
         inputs, dtype = [g.cast(each, "bool") for each in inputs], "bool"
     return g.cast(write_row(g, row, inputs, dtype, number), c.out_dtypes[0])
 
 
 @exports(*_PAIR_ROWS)
-def export_pair(g, c):
+def export_pair(g: Graph, c: Call) -> str:
     row, out = _PAIR_ROWS[type(c.prop)], c.out_dtypes[0]
     common = compared_in(*c.dtypes) if row.result == BOOL else out
     if common == "bool":
@@ -51,7 +64,7 @@ def export_pair(g, c):
 
 
 @exports(*_SCALAR_ROWS)
-def export_scalar(g, c):
+def export_scalar(g: Graph, c: Call) -> str:
     row, value = _SCALAR_ROWS[type(c.prop)], c.prop.scalar
     dtype = c.out_dtypes[0]
     if row.result == BOOL:
@@ -64,7 +77,7 @@ def export_scalar(g, c):
 
 
 @exports(*_UNARY_ROWS)
-def export_unary(g, c):
+def export_unary(g: Graph, c: Call) -> str:
     row, out = _UNARY_ROWS[type(c.prop)], c.out_dtypes[0]
     dtype = c.dtypes[0] if row.result == BOOL else out
     return _write_row(g, c, row, [_input_as(g, c, 0, dtype)], dtype)
@@ -74,23 +87,23 @@ _KINDS = {get_operator(f"_npi_{each.lower()}").prop: each for each in ("IsNaN", 
 
 
 @exports(*_KINDS)
-def kind_of_number(g, c):
+def kind_of_number(g: Graph, c: Call) -> str:
     dtype = c.dtypes[0] if c.dtypes[0] in ("float32", "float64") else "float32"
     return g.emit(_KINDS[type(c.prop)], [_input_as(g, c, 0, dtype)])
 
 
 @exports(Held)
-def export_constant(g, c):
+def export_constant(g: Graph, c: Call) -> str:
     return g.constant(c.prop.array)
 
 
 @exports(RESHAPE.prop)
-def reshape(g, c):
+def reshape(g: Graph, c: Call) -> str:
     return g.reshape(c.inputs[0], reshape_target(c))
 
 
 @exports(*_REDUCTION_ROWS)
-def reduce(g, c):
+def reduce(g: Graph, c: Call) -> str:
     row, n, axis = _REDUCTION_ROWS[type(c.prop)], len(c.shapes[0]), c.prop.axis
     axes = range(n) if axis is None else [axis] if isinstance(axis, int) else axis
     axes = sorted(each % n for each in axes)
@@ -106,7 +119,7 @@ _ARG_PROPERTIES = {get_operator(f"_npi_{each.lower()}").prop: each for each in (
 
 
 @exports(*_ARG_PROPERTIES)
-def export_placement(g, c):
+def export_placement(g: Graph, c: Call) -> str:
     x, axis = c.inputs[0], c.prop.axis
     if axis is None:
         x, axis = g.reshape(x, (-1,)), 0

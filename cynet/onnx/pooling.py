@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,11 +13,16 @@ from ..operator.nn.spatial_window import channels_first
 from ..operator.vision.adaptive_avg_pooling import AdaptiveAvgPooling2DProperty
 from .graph import exports, rows_first
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .graph import Call, Graph
+
 _LOWEST = float(np.finfo(np.float32).min)  # the maximum of a window in the padding
 
 
 @exports(PoolingProperty)
-def pooling(g, c):
+def pooling(g: Graph, c: Call) -> str:
     p = c.prop
     data, back = rows_first(g, c, p.layout)
     sizes = channels_first(c.shapes[0], p.layout)[2:]
@@ -25,7 +31,7 @@ def pooling(g, c):
     return back(_pool_node(g, c, data, sizes, axes))
 
 
-def _pool_node(g, c, data, sizes, axes):
+def _pool_node(g: Graph, c: Call, data: str, sizes: Sequence[int], axes: Sequence[Any]) -> str:
     p, kind = c.prop, c.prop.pool_type
     if kind == "lp":
         return _p_root(g, c, _window_sums(g, c, _abs_power(g, c, data), sizes, axes))
@@ -56,12 +62,12 @@ def _pool_node(g, c, data, sizes, axes):
     return g.emit("Mul", [made, g.constant(shares, c.dtypes[0])])
 
 
-def _end_padding(sizes, axes):
+def _end_padding(sizes: Sequence[int], axes: Sequence[Any]) -> list[int]:
     """Padding behind each axis that makes its windows complete and of the requested number."""
     return [max((o - 1) * s + k - x - q, 0) for x, (o, k, s, q, _) in zip(sizes, axes)]
 
 
-def _window_counts(sizes, axes, counted):
+def _window_counts(sizes: Sequence[int], axes: Sequence[Any], counted: bool) -> list[list[int]]:
     """The divisor of the mean of each window, axis by axis."""
     found = []
     for x, (out, kernel, stride, before, behind) in zip(sizes, axes):
@@ -73,14 +79,16 @@ def _window_counts(sizes, axes, counted):
     return found
 
 
-def _pad_node(g, c, data, before, behind, value):
+def _pad_node(
+    g: Graph, c: Call, data: str, before: list[int], behind: list[int], value: float
+) -> str:
     if not any((*before, *behind)):
         return data
     pads = g.ints(0, 0, *before, 0, 0, *behind)
     return g.emit("Pad", [data, pads, g.constant(value, c.dtypes[0])])
 
 
-def _window_sums(g, c, data, sizes, axes):
+def _window_sums(g: Graph, c: Call, data: str, sizes: Sequence[int], axes: Sequence[Any]) -> str:
     """Sums of windows: means over all of them, padding as zeros, times their size."""
     if c.prop.global_pool:
         made, size = g.emit("GlobalAveragePool", [data]), math.prod(sizes)
@@ -91,14 +99,14 @@ def _window_sums(g, c, data, sizes, axes):
     return g.emit("Mul", [made, g.constant(size, c.dtypes[0])])
 
 
-def _abs_power(g, c, x):
+def _abs_power(g: Graph, c: Call, x: str) -> str:
     if c.prop.p_value == 1:
         return x
     square = g.emit("Mul", [x, x])
     return square if c.prop.p_value == 2 else g.emit("Mul", [square, x])
 
 
-def _p_root(g, c, x):
+def _p_root(g: Graph, c: Call, x: str) -> str:
     if c.prop.p_value == 1:
         return x
     if c.prop.p_value == 2:
@@ -108,7 +116,7 @@ def _p_root(g, c, x):
 
 
 @exports(PoolingV1Property)
-def pooling_v1(g, c):
+def pooling_v1(g: Graph, c: Call) -> str:
     p = c.prop
     if p.global_pool:
         made = g.emit("GlobalMaxPool" if p.pool_type == "max" else "GlobalAveragePool", c.inputs)
@@ -133,7 +141,7 @@ def pooling_v1(g, c):
 
 
 @exports(AdaptiveAvgPooling2DProperty)
-def adaptive_average(g, c):
+def adaptive_average(g: Graph, c: Call) -> str:
     """Means over windows of the same size where they are, else two matrices of shares."""
     size, out = c.shapes[0][2:], c.out_shapes[0][2:]
     if tuple(out) == (1, 1):
@@ -146,7 +154,7 @@ def adaptive_average(g, c):
     return g.emit("MatMul", [made, g.constant(right.T, c.dtypes[0])])
 
 
-def _window_weights(length, count):
+def _window_weights(length: int, count: int) -> np.ndarray[Any, Any]:
     """(count, length): each row is a window of the axis: 1 / size inside of it, 0 outside."""
     made = np.zeros((count, length))
     for i in range(count):

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..operator.rnn.layout import GATES, parameters
 from ..operator.rnn.rnn import RNNProperty
 from .graph import exports
+
+if TYPE_CHECKING:
+    from .graph import Call, Graph
 
 # positions of ONNX's gates among MXNet's: iofc of ifco; zrh of rzn
 ORDER = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
 KIND = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 
 
-def _reorder_gates(g, value, rows, hidden, mode, back=False):
+def _reorder_gates(
+    g: Graph, value: str, rows: int, hidden: int, mode: str, back: bool = False
+) -> str:
     """The rows of a matrix or vector with its gates in ONNX's order."""
     order = ORDER[mode]
     if len(order) == 1:
         return value
-    pieces = g.emit("Split", [value], outputs=len(order), axis=0)
+    pieces = g.emit_several("Split", [value], len(order), axis=0)
     return g.emit("Concat", [pieces[i] for i in order], axis=0)
 
 
 @exports(RNNProperty)
-def rnn(g, c):
+def rnn(g: Graph, c: Call) -> list[str]:
     p = c.prop
     if getattr(p, "projection_size", None) or getattr(p, "use_sequence_length", False):
         c.refuse("projection_size and use_sequence_length are not written")
@@ -30,9 +37,9 @@ def rnn(g, c):
     rows = GATES[p.mode] * h
     data, flat = c.inputs[:2]
     states = c.inputs[2:4] if p.mode == "lstm" else c.inputs[2:3]
-    lasts = [[] for _ in states]
+    lasts: list[list[str]] = [[] for _ in states]
     for layer in range(p.num_layers):
-        weights = [[], [], []]
+        weights: list[list[str]] = [[], [], []]
         for each in passes[layer * d : (layer + 1) * d]:
             w = g.reshape(
                 _slice_flat(g, flat, each.i2h_weight, rows * each.inputs), (rows, each.inputs)
@@ -49,9 +56,8 @@ def rnn(g, c):
             more["linear_before_reset"] = 1
         if p.mode == "rnn_relu":
             more["activations"] = ["Relu"] * d
-        out, *ends = g.emit(
-            KIND[p.mode], [data, *made, "", *begin], outputs=1 + len(states), **more
-        )
+        given = [data, *made, "", *begin]
+        out, *ends = g.emit_several(KIND[p.mode], given, 1 + len(states), **more)
         # (steps, directions, batch, h) to (steps, batch, directions * h)
         data = (
             g.squeeze(out, 1)
@@ -65,5 +71,5 @@ def rnn(g, c):
     return [data, *(v[0] if len(v) == 1 else g.emit("Concat", v, axis=0) for v in lasts)]
 
 
-def _slice_flat(g, flat, at, size):
+def _slice_flat(g: Graph, flat: str, at: int, size: int) -> str:
     return g.cut(flat, 0, at, at + size)

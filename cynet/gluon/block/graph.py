@@ -5,7 +5,7 @@ import json
 import random
 import threading
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ... import autograd, executor
 from ... import ndarray as nd
@@ -340,7 +340,7 @@ def infer_types(block, args):
             params[name].cast(kind)
 
 
-def exported(block):
+def exported(block: Any) -> tuple[Any, dict[str, Any]]:
     """The Symbol that was traced last, and its parameters by names as ``arg:weight``."""
     graph, cached = block._last_graph(), block._cached
     if graph is None:

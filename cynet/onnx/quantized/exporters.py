@@ -4,6 +4,7 @@ which a runtime joins to layers of integers (QDQ)."""
 from __future__ import annotations
 
 import copy
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,8 +19,13 @@ from ..graph import exports
 from ..layers import convolution, fully_connected
 from ..pooling import pooling as write_pooling
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-def _step(g, c, dtype, low, high):
+    from ..graph import Call, Graph
+
+
+def _step(g: Graph, c: Call, dtype: str, low: str, high: str) -> np.float32:
     """The size of a quantization step by `low` and `high`, which are constants of the graph."""
     if low not in g.constants or high not in g.constants:
         c.refuse("its range is found in each run; calibrate the network (calib_mode 'naive')")
@@ -29,7 +35,7 @@ def _step(g, c, dtype, low, high):
     return np.float32(reach / FINE_STEPS[dtype])
 
 
-def _dequantize_input(g, c, first, ends):
+def _dequantize_input(g: Graph, c: Call, first: int, ends: Iterable[int]) -> str:
     """Input `first` as floats, with the range given by inputs `ends`; float inputs unchanged."""
     dtype = c.dtypes[first]
     if dtype == "float32":
@@ -40,7 +46,7 @@ def _dequantize_input(g, c, first, ends):
     return g.emit("DequantizeLinear", [c.inputs[first], g.constant(step), zero])
 
 
-def _quantize_value(g, value, dtype, low, high):
+def _quantize_value(g: Graph, value: str, dtype: str, low: float, high: float) -> list[str]:
     """(integers, low, high) of floats, the range with an end for each sign of an int8."""
     reach = max(abs(low), abs(high))
     step, zero = np.float32(reach / FINE_STEPS[dtype]), np.zeros((), dtype)
@@ -49,7 +55,7 @@ def _quantize_value(g, value, dtype, low, high):
     return [made, *(g.constant(np.array([end], "float32")) for end in ends)]
 
 
-def _quantize_calibrated(g, c, value):
+def _quantize_calibrated(g: Graph, c: Call, value: str) -> list[str]:
     p = c.prop
     if p.min_calib_range is None:
         c.refuse("its range is found in each run; calibrate the network (calib_mode 'naive')")
@@ -59,19 +65,19 @@ def _quantize_calibrated(g, c, value):
 
 
 @exports(QuantizeV2Property)
-def quantize(g, c):
+def quantize(g: Graph, c: Call) -> list[str]:
     if c.dtypes[0] != "float32":
         c.refuse(f"its data are {c.dtypes[0]} already")
     return _quantize_calibrated(g, c, c.inputs[0])
 
 
 @exports(DequantizeProperty)
-def dequantize(g, c):
+def dequantize(g: Graph, c: Call) -> str:
     return _dequantize_input(g, c, 0, (1, 2))
 
 
 @exports(QuantizeLinearProperty, DequantizeLinearProperty)
-def linear(g, c):
+def linear(g: Graph, c: Call) -> str:
     kind = "QuantizeLinear" if c.op == "_quantize_linear" else "DequantizeLinear"
     dtype = (c.out_dtypes if c.op == "_quantize_linear" else c.dtypes)[0]
     ends = np.float32(c.prop.scale), np.array(c.prop.zero_point, dtype)
@@ -79,7 +85,7 @@ def linear(g, c):
 
 
 @exports(Int8ConvolutionProperty, Int8FullyConnectedProperty)
-def layer(g, c):
+def layer(g: Graph, c: Call) -> str | list[str]:
     p = c.prop
     given, data = copy.copy(c), _dequantize_input(g, c, 0, (4, 5))
     given.inputs = [data, g.emit("DequantizeLinear", c.inputs[1:3], axis=0), c.inputs[3]]
@@ -95,7 +101,7 @@ def layer(g, c):
 
 
 @exports(QuantizedPoolingProperty)
-def pooling(g, c):
+def pooling(g: Graph, c: Call) -> list[str]:
     given, dtype = copy.copy(c), c.dtypes[0]
     given.inputs = [_dequantize_input(g, c, 0, (1, 2))]
     given.dtypes = ["float32"]
@@ -106,12 +112,12 @@ def pooling(g, c):
 
 
 @exports(QuantizedFlattenProperty)
-def flatten(g, c):
+def flatten(g: Graph, c: Call) -> list[str]:
     return [g.emit("Flatten", [c.inputs[0]], axis=1), *c.inputs[1:3]]
 
 
 @exports(QuantizedConcatProperty)
-def concat(g, c):
+def concat(g: Graph, c: Call) -> list[str]:
     n, dtype = c.prop.num_args, c.out_dtypes[0]
     at = [(n + 2 * i, n + 2 * i + 1) for i in range(n)]
     parts = [_dequantize_input(g, c, i, at[i]) for i in range(n)]

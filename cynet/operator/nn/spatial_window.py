@@ -8,12 +8,12 @@ CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 LAYOUTS = (*CHANNELS_FIRST.values(), *CHANNELS_LAST.values())
 
 
-def is_last(layout):
+def is_last(layout: str | None) -> bool:
     """Return whether arrays of that layout have their channels on the last axis."""
     return layout is not None and layout.endswith("C")
 
 
-def channels_first(shape, layout):
+def channels_first(shape: tuple[int, ...], layout: str | None) -> tuple[int, ...]:
     """The shape of an array of that layout as (N, C, *size); of a weight likewise.
 
     >>> channels_first((8, 32, 24, 3), "NHWC")

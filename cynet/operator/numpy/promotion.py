@@ -16,7 +16,7 @@ INTEGERS = ("uint8", *SIGNED)
 DEFAULT_FLOAT = "float32"
 
 
-def promote_dtypes(a, b):
+def promote_dtypes(a: str, b: str) -> str:
     """The dtype of arithmetic on arrays of two dtypes.
 
     >>> promote_dtypes("int32", "float16"), promote_dtypes("uint8", "int8")
@@ -97,7 +97,7 @@ def result_of(kind, common):
     return common
 
 
-def compared_in(a, b):
+def compared_in(a: str, b: str) -> str:
     """The dtype in which elements of two dtypes are compared: one that represents both.
 
     >>> compared_in("int64", "float32"), compared_in("uint8", "float32")

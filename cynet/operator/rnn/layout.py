@@ -1,7 +1,7 @@
 """Offsets of the parts of an RNN: in its flat vector of parameters, and in the values saved by
 forward."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
@@ -37,7 +37,7 @@ class Pass(NamedTuple):
     full: int = 0
 
 
-def parameters(prop, input_size):
+def parameters(prop: Any, input_size: int) -> tuple[list[Any], int]:
     """(passes, size): a `Pass` of each layer and direction, whose parameters lie in MXNet's order,
     and the size of the vector.
 
