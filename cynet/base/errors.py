@@ -203,8 +203,7 @@ class SizeError(ShapeError, OutOfMemoryError):
 
 
 class StateError(CynetError):
-    """An object is not in the state for a call: closed, open for something else, opened by another
-    process, not initialized, ..."""
+    """An object is not in the state for a call: closed, opened otherwise, not initialized, ..."""
 
 
 class GradientError(CynetError):

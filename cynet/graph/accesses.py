@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 
 def touched(steps: Iterable[Step]) -> Accesses:
-    """(read, written, read bytes, written bytes) of steps: external roots, and spans of the
-    arena."""
+    """(read, written, read bytes, written bytes) of steps: outer roots, and spans of the arena."""
     read: dict[Value, None] = {}
     written: dict[Value, None] = {}
     for step in steps:

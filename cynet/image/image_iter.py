@@ -230,8 +230,7 @@ class ImageIter(DataIter):
 
     @cached_property
     def imglist(self) -> dict[Any, tuple[NDArray, str]] | None:
-        """Number to (label, path) of a list file; a list in memory has the numbers ``"1"``,
-        ``"2"``, ...; None without a list."""
+        """Number to (label, path) of a list file, or of a list (``"1"``, ``"2"``, ...); or None."""
         if self._listed is None:
             return None
         return {number: (nd.array(label), path) for number, (label, path) in self._listed.items()}

@@ -78,8 +78,7 @@ def process_command(command: Sequence[str]) -> list[str]:
 
 @functools.cache
 def find_mpiexec() -> tuple[str, str]:
-    """(path, ``'openmpi'``, ``'openmpi4'`` or ``'mpich'``) of the mpiexec of this environment, or
-    of the site."""
+    """(path, ``'openmpi'``, ``'openmpi4'`` or ``'mpich'``) of the mpiexec that is found."""
     beside = os.path.join(os.path.dirname(sys.executable), "mpiexec")
     found = beside if os.access(beside, os.X_OK) else shutil.which("mpiexec")
     if found is None:

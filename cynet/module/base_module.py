@@ -782,8 +782,7 @@ class _Training:
         return figures
 
     def _first_epoch(self):
-        """Return where training begins: the file of `resume` decides, if it is there, and is
-        loaded."""
+        """Return the first epoch: that of the file of `resume`, then loaded, if it is there."""
         begin_epoch, num_epoch = self._options["begin_epoch"], self._options["num_epoch"]
         if self._resumed is None:
             return begin_epoch

@@ -688,8 +688,7 @@ class Module(Optimization, BaseModule):
         return f". The values have {listed(strangers.values())}" if strangers else ""
 
     def _hold_fixed_values(self):
-        """Set parameters that the computation ignores to the values it assumes: a fixed gamma is 1
-        in every checkpoint."""
+        """Set parameters that are ignored to the values assumed: a fixed gamma is saved as 1."""
         for name, number in self._fixed_values.items():
             self._arg_params[name][:] = number
 

@@ -388,8 +388,7 @@ class Optimization:
         self._updater(*self._shards.own(self._optimizer, keys, grads, weights))
 
     def _give_updated(self):
-        """Each rank broadcasts the weights that it has updated: those of all buckets, since ranks
-        may use different buckets."""
+        """Each rank broadcasts the weights it has updated, of all buckets: ranks' may differ."""
         if self._shards is not None:
             module = self._lender or self
             rows = zip(module._param_names, module._exec_group.param_arrays, module._grad_arrays)

@@ -140,8 +140,7 @@ def _random_function(entry, name):
 
 
 def _state_updating(entry, function):
-    """`function`, which afterwards puts numbers into the inputs that are not read (gamma of
-    BatchNorm under fix_gamma)."""
+    """`function`, which afterwards fills inputs that are not read (a BatchNorm's fixed gamma)."""
     names = entry.prop.with_defaults().list_arguments()
     known = {}  # arguments that are no arrays -> pairs (input, number)
 

@@ -288,8 +288,7 @@ def matmul(reader, node):
 
 
 def _open_batches(left, right, a, b, alike):
-    """NumPy's matmul of arrays with `a` and `b` axes of open length; `alike` says that the batch
-    lengths are equal."""
+    """NumPy's matmul with `a` and `b` axes of open length; `alike`: of equal batch lengths."""
     values = [
         sym.expand_dims(left, axis=0) if a == 1 else left,
         sym.expand_dims(right, axis=1) if b == 1 else right,

@@ -24,8 +24,7 @@ class Shapes:
                 self._types[each.name] = each.type
 
     def alike(self, name, other, skip):
-        """Return whether the file says of two values that all their lengths but the last `skip`
-        are the same, open ones by their names."""
+        """Return whether all lengths of two values but the last `skip` are the same in the file."""
         found = [_leading_lengths(self._types.get(each), skip) for each in (name, other)]
         return None not in found[0] and found[0] == found[1]
 

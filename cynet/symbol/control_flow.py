@@ -313,8 +313,7 @@ def _body_variable(symbol, taken, row):
 
 
 def _own_node(symbol, scope, always=False):
-    """An output of the subgraph `scope`; a variable, or a value computed outside, gets its own node
-    there."""
+    """An output in the subgraph `scope`; a variable or an outer value gets its own node there."""
     node = symbol.entries[0][0]
     if always or node.op is None or node.attrs.get(NAME) != scope:
         symbol = function_of("identity", get_operator("_copy"))(symbol)

@@ -35,8 +35,7 @@ class Layer:
         self.bounds = None, None
 
     def made_of(self):
-        """Key of the quantized weight and bias, beside the values of parameters: layers
-        for which it is the same share these."""
+        """Key of the quantized weight and bias beside parameters; layers of one key share them."""
         layout = is_last(getattr(self.node.prop, "layout", None))
         names = [entry[0].name for entry in self.node.inputs[1:]]
         if self.norm is None:

@@ -86,8 +86,7 @@ def input_names(count, taken):
 
 
 def trace_block(block, arrays, form):
-    """The Graph of a Block called with symbols in place of the arrays of its arguments, whose
-    format is `form` (structure.py)."""
+    """The Graph of a Block called with symbols for the arrays of its arguments of format `form`."""
     before = remember(block)
     try:
         graph = _trace(block, arrays, form)

@@ -161,8 +161,7 @@ class _Mirror:
     def _relieve_peak(
         self, peak: Step, roots: dict[Value, Value], budget: float, enough: float
     ) -> float | None:
-        """Free at least `enough` bytes at the step `peak`; returns the seconds of recomputation,
-        None if nothing can be freed."""
+        """Free `enough` bytes at the step `peak`; returns seconds of recomputation, or None."""
         if self._split_backward(peak):
             return 0.0
         spent, freed = 0.0, 0

@@ -17,8 +17,7 @@ MAX_NDIM = 8  # the same as MAX_NDIM in _typedefs.pxd
 
 
 def check_one_shape(where: str, *given: Any) -> None:
-    """Raise ArgumentTypeError if the arguments from the shape on are several ints: a shape in the
-    style of other packages."""
+    """Raise ArgumentTypeError for several ints from the shape on, as other packages take shapes."""
     count = next((i for i, n in enumerate(given) if type(n) is not int), len(given))
     if count > 1:
         raise ArgumentTypeError(

@@ -182,8 +182,7 @@ class ChannelsLastBatchNormHooks(TakesReluHooks, BatchNormHooks):
 
 
 class ChannelsLastBatchNorm(BatchNormProperty):
-    """BatchNorm on channels-last data; `relu` and `residual` (a fourth input) are switched on by
-    the fuse pass."""
+    """Channels-last BatchNorm; the fuse pass switches `relu` and `residual` (a 4th input) on."""
 
     op_name = "BatchNorm"
     graph = ChannelsLastBatchNormHooks(moves_states=False)

@@ -42,8 +42,7 @@ _AT_LEAST = Kernel("quantized_at_least", ("data", "min_data", "max_data"), OUTPU
 
 
 class QuantizedFlattenProperty(SameRangeProperty, operator="_contrib_quantized_flatten"):
-    """Collapse all axes but the first of a quantized array: (N, d1, d2, ...) becomes
-    (N, d1*d2*...)."""
+    """Collapse all axes but the first of a quantized array: (N, d1, ...) becomes (N, d1*...)."""
 
     forward = _AT_LEAST
     int8_form = Int8Form(FlattenProperty)

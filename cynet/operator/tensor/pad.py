@@ -97,8 +97,7 @@ class PadProperty(ShapesFromInput, MoveProperty, KernelProperty, operator="Pad",
 
 
 class DiagProperty(MoveProperty, operator="diag"):
-    """A diagonal of an array of two or more axes, as its last axis; or a matrix with the input on
-    one."""
+    """A diagonal of two or more axes, as the last axis; or a matrix with the input on one."""
 
     graph = GraphHooks(takes_empty=True)
     k = Int(0, doc="Which diagonal: above 0 to the right of the main one, below 0 to the left.")

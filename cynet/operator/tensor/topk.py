@@ -105,8 +105,7 @@ class OrderProperty(KernelProperty):
 
 
 class TopKProperty(OrderProperty, operator="topk"):
-    """The k largest (or smallest) elements along an axis: their positions, their values, or a
-    mask."""
+    """The k largest (or smallest) elements of an axis: positions, values, or a mask."""
 
     k = Int(1, doc="Number of elements; below 1 means all.")
     ret_typ = Enum(

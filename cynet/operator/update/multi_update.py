@@ -117,8 +117,7 @@ class ManyWeights(OperatorProperty):
 
 
 class MultiSGDProperty(ManyWeights):
-    """Gradient descent of several weights: ``output = weight - lr * (grad + wd * weight)`` for
-    each."""
+    """Gradient descent of several weights: each ``output = weight - lr * (grad + wd * weight)``."""
 
     per_weight = ("lrs", "wds")
     lrs = FloatTuple(doc="Learning rates.")

@@ -18,8 +18,7 @@ REGIONS_DOC = {
 
 
 class RegionsProperty(KernelProperty):
-    """Base of the operators that pool regions: data (N, C, H, W) and rois (R, columns), which get
-    no gradient."""
+    """Base of operators that pool regions: of data (N, C, H, W), by rois (R, columns)."""
 
     columns = 5
     zeros = ("d_rois",)

@@ -52,8 +52,7 @@ def _make_folder(folder):
 
 # --- MNIST and FashionMNIST -----------------------------------------------------------------------
 def mnist(root):
-    """Paths of MNIST's four files: in the folder, where ``mx.test_utils.get_mnist`` looks, or
-    downloaded into the folder."""
+    """Paths of MNIST's four files: in the folder, as of ``get_mnist``, or downloaded into it."""
     return files.find_mnist(root) or files.find_mnist() or files.download_mnist(Path(root))
 
 
