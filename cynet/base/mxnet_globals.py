@@ -110,10 +110,8 @@ class Face(ModuleType):
         super().__init__(name, sources[0].__doc__ if sources else None)
         own = self.__dict__
         own["_sources"] = tuple(sources)
-        own["__getattr__"], own["__dir__"] = (
-            self._find,
-            self._public_names,
-        )  # a class's would be slower
+        # a class's would be slower
+        own["__getattr__"], own["__dir__"] = self._find, self._public_names
         own["__path__"] = []  # `from x import name` then asks the finder, whose error explains
         if sources:
             own["__file__"] = getattr(sources[0], "__file__", None)

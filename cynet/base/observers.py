@@ -6,12 +6,10 @@ Each list holds one function, or none.
 from collections.abc import Callable
 from typing import Any
 
-executor_steps: list[
-    Callable[..., Any]
-] = []  # called for each step after a forward or backward of every executor
-backward_steps: list[
-    Callable[..., Any]
-] = []  # called for each step of backward over recorded calls
+# called for each step after a forward or backward of every executor
+executor_steps: list[Callable[..., Any]] = []
+# called for each step of backward over recorded calls
+backward_steps: list[Callable[..., Any]] = []
 
 
 def set_observer(place: list[Callable[..., Any]], function: Callable[..., Any] | None) -> None:

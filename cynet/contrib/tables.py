@@ -87,9 +87,8 @@ class Columns(SettingsRepr):
         check_flag("Columns", "indicators", indicators)
         self.indicators, self.most = indicators, to_count("Columns: most", most)
         self._scales: dict[str, list[Any]] | None = None  # name: mean, spread, whether some missed
-        self._values: dict[
-            str, list[Any]
-        ] = {}  # name: values, in the order of their numbers from 1
+        # name: values, in the order of their numbers from 1
+        self._values: dict[str, list[Any]] = {}
 
     def fit(self, table: Any) -> Columns:
         """Learn means, spreads and categories; returns the object itself.

@@ -62,9 +62,8 @@ class GroupCommunication(Communication):
         return bool(self._negotiation.is_open or self._ready) and not (self._flying or self._queue)
 
     def _fail_requests(self, error, reason=None, tell=False):
-        self._whole._fail_requests(
-            error, reason, tell or reason is None
-        )  # other ranks do not see the error themselves
+        # other ranks do not see the error themselves
+        self._whole._fail_requests(error, reason, tell or reason is None)
 
 
 @guarded

@@ -51,9 +51,8 @@ class _Gradient:
         self.steps: list[Step] = []
         self.grad: dict[Value, Value] = {}  # forward Value -> Value of its gradient
         self.begun: set[Value] = set()  # gradients that some step has written
-        self.read: dict[
-            Step, set[int]
-        ] = {}  # forward Step -> ids of the values that its backward reads
+        # forward Step -> ids of the values that its backward reads
+        self.read: dict[Step, set[int]] = {}
         self.heads: dict[Value, int] = {}  # output -> its first index
         self.wanted: dict[Value, int] = {}  # argument Value -> req
         for name, value in graph.args.items():

@@ -186,9 +186,8 @@ class KVStore(KVStoreBase):
         """`push`, then `pull` into `out`, or into `value` itself without it."""
         with self._lock:
             out = value if out is None else out
-            for each, arrays in self._key_arrays(
-                "pushpull", key, out
-            ):  # all keys are checked before any changes
+            # all keys are checked before any changes
+            for each, arrays in self._key_arrays("pushpull", key, out):
                 self._check("pushpull", each, arrays)
             self.push(key, value, priority)
             self.pull(key, out, priority, ignore_sparse=False)

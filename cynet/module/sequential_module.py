@@ -260,9 +260,8 @@ class SequentialModule(BaseModule):
         self._require_state("forward", "binded", "params_initialized")
         with self._thread_guard.lock:
             if self._thread_guard.last != get_ident():
-                self._thread_guard.take(
-                    lambda: None
-                )  # each module leaves its outputs to other threads
+                # each module leaves its outputs to other threads
+                self._thread_guard.take(lambda: None)
             batch = DataBatch(
                 data_batch.data,
                 getattr(data_batch, "label", None),

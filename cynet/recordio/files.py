@@ -352,9 +352,8 @@ class MXIndexedRecordIO(MXRecordIO):
         self.idx: dict[Any, int] = {}
         self.keys: list[Any] = []
         self.key_type = key_type
-        self._of_user = overridden_methods(
-            type(self), ("seek", "read")
-        )  # read_idx goes past cynet's own
+        # read_idx goes past cynet's own
+        self._of_user = overridden_methods(type(self), ("seek", "read"))
         super().__init__(uri, flag, skip_damaged)
 
     def open(self) -> None:
