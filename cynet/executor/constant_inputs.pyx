@@ -29,7 +29,7 @@ cdef class ConstantInput:
 
 
 cdef class ConstantInputs:
-    """The pins of an executor.
+    """Inputs of an executor whose arrays hold one number each, written again where it was changed.
 
     pairs (list of (NDArray, float)): Arrays and the numbers they are to hold.
     other (ConstantInputs, optional): Of an executor that may share arrays: what it has put back

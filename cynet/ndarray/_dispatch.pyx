@@ -132,10 +132,10 @@ cdef int _raise_annotated(CallTask* task, bint here) except -1:
     name = (<bytes>task.state.name).decode()
     if <object>task.state.node is not None:
         name += f" (node '{<object>task.state.node}')"
-    way = "" if task.out_grad == NULL else " in backward"
+    phase = "" if task.out_grad == NULL else " in backward"
     if isinstance(error, OperatorError) and error.__cause__ is not None:  # says who and where
-        raise wrap_error(error, f"{error} [operator {name} on ({arrays}){way}]{origin}")
-    where = f"operator {name} on ({arrays}) failed{way}"
+        raise wrap_error(error, f"{error} [operator {name} on ({arrays}){phase}]{origin}")
+    where = f"operator {name} on ({arrays}) failed{phase}"
     raise wrap_error(error, f"{where}: {describe_error(error)}{origin}")
 
 

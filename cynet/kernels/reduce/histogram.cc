@@ -16,8 +16,8 @@ void even_edges(int64_t bins, double low, double high, E* edges) {
   const double width = high - low, parts = static_cast<double>(bins), step = width / parts;
   for (int64_t i = 0; i <= bins; ++i) {
     const double at = static_cast<double>(i);
-    const volatile double way = step != 0 ? at * step : at / parts * width;  // rounded by itself
-    edges[i] = convert_one<E>(i == bins ? high : low + way);
+    const volatile double offset = step != 0 ? at * step : at / parts * width;  // rounded by itself
+    edges[i] = convert_one<E>(i == bins ? high : low + offset);
   }
 }
 

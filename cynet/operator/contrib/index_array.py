@@ -52,7 +52,7 @@ class IndexArrayProperty(KernelProperty, operator="_contrib_index_array"):
         return "int64"
 
     def kernel_params(self, in_shapes):
-        shape, asked = in_shapes[0], self.counted_axes(len(in_shapes[0]))
-        if len(asked) > 64:
-            raise ArgumentError(f"operator {self.op_name}: at most 64 axes, got {len(asked)}")
-        return {"ndim": len(shape), "shape": shape, "n_requested": len(asked), "requested": asked}
+        shape, axes = in_shapes[0], self.counted_axes(len(in_shapes[0]))
+        if len(axes) > 64:
+            raise ArgumentError(f"operator {self.op_name}: at most 64 axes, got {len(axes)}")
+        return {"ndim": len(shape), "shape": shape, "n_requested": len(axes), "requested": axes}

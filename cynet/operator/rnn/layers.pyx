@@ -394,17 +394,18 @@ cdef class LayersOperator(Operator):
         else:
             sum_rows(<const double*>x, rows, self.width, <double*>to, False)
 
-    cdef void _multiply(self, int way, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b, void* c,
-                        bint add, const char* bias, char* sums, char* scratch) noexcept nogil:
+    cdef void _multiply(self, int algorithm, int64_t m, int64_t n, int64_t k, Matrix a, Matrix b,
+                        void* c, bint add, const char* bias, char* sums,
+                        char* scratch) noexcept nogil:
         """c (m, n) = a b + bias, or c += that; the sums of the rows of a transposed a to `sums`,
         where it is not NULL."""
         cdef Product p
-        if way >= 0:
+        if algorithm >= 0:
             p.m, p.n, p.k, p.relu, p.add = m, n, k, False, add
             p.a, p.a_row, p.a_transposed = <const float*>a.data, a.row, a.transposed
             p.b, p.b_row, p.b_transposed = <const float*>b.data, b.row, b.transposed
             p.c, p.c_row, p.bias, p.sums = <float*>c, n, <const float*>bias, <float*>sums
-            product(&p, <ProductKernel>way, threads_for(m * n * k // 8), scratch)
+            product(&p, <ProductKernel>algorithm, threads_for(m * n * k // 8), scratch)
             return
         if sums != NULL:
             self._sum_rows(a.data, k, sums)

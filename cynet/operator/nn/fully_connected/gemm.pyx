@@ -143,9 +143,9 @@ cdef class ProductFullyConnected(Operator):
         """Looked up at each call: the number may be set at any time."""
         return threads_for(self.rows * self.units * self.hidden // 8)
 
-    cdef int _run(self, OpContext* ctx, const Product* p, ProductKernel way, int threads,
+    cdef int _run(self, OpContext* ctx, const Product* p, ProductKernel algorithm, int threads,
                   size_t reserved) except -1 nogil:
         """Run a product; its scratch lies behind `reserved` bytes of the temporary space."""
-        product(p, way, threads, <char*>get_space(&ctx.requested[0],
-                                                  reserved + product_space(threads)) + reserved)
+        cdef char* space = <char*>get_space(&ctx.requested[0], reserved + product_space(threads))
+        product(p, algorithm, threads, space + reserved)
         return 0
