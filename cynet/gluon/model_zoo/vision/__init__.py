@@ -1,6 +1,6 @@
 """mx.gluon.model_zoo.vision: networks for image classification, by name."""
 
-from ....operator.namespaces import public_names as _public_names
+from ....operator.namespaces import guarded_names as _guarded_names
 from .alexnet import *
 from .convnext import *
 from .densenet import *
@@ -13,4 +13,4 @@ from .squeezenet import *
 from .vgg import *
 from .vit import *
 
-__all__ = _public_names(globals())
+__all__ = _guarded_names(globals())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....base.guard import guarded
 from ... import nn
 from ..model_store import ROOT
 from .network import NETWORKS, Network, with_pretrained_weights
@@ -49,7 +48,6 @@ class AlexNet(Network):
             self.output = nn.Dense(classes)
 
 
-@guarded
 def alexnet(
     pretrained: bool | FileName = False,
     ctx: Contexts | None = None,

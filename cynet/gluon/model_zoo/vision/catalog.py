@@ -6,7 +6,6 @@ import difflib
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import ArgumentError, shown
-from ....base.guard import guarded
 from .network import NETWORKS
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ def _suggest_names(name):
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
-@guarded
 def get_model(name: str, **kwargs: Any) -> HybridBlock:
     """A network by name.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....base.guard import guarded
 from ....initializer import Constant
 from ... import nn
 from ...block import HybridBlock
@@ -130,7 +129,6 @@ class ConvNeXt(Network):
         return nn.LayerNorm(axis=axis, epsilon=_EPSILON, in_channels=channels)
 
 
-@guarded
 def get_convnext(
     size: str,
     pretrained: bool | FileName = False,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ....base.guard import guarded
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import ROOT
@@ -195,7 +194,6 @@ class EfficientNet(Network):
             self.output = nn.Dense(classes, in_units=4 * before)
 
 
-@guarded
 def get_efficientnet(
     number: int,
     pretrained: bool | FileName = False,

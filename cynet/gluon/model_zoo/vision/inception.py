@@ -183,7 +183,6 @@ class Inception3(Network):
             self.output = nn.Dense(classes)
 
 
-@guarded
 def inception_v3(
     pretrained: bool | FileName = False,
     ctx: Contexts | None = None,

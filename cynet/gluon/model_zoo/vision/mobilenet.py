@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....base.guard import guarded
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import ROOT
@@ -134,7 +133,6 @@ class MobileNetV2(Network):
                 self.output.add(nn.Conv2D(classes, 1, use_bias=False, prefix="pred_"), nn.Flatten())
 
 
-@guarded
 def get_mobilenet(
     multiplier: float,
     pretrained: bool | FileName = False,
@@ -171,7 +169,6 @@ def get_mobilenet(
     return with_pretrained_weights(MobileNet(multiplier, **kwargs), name, pretrained, ctx, root)
 
 
-@guarded
 def get_mobilenet_v2(
     multiplier: float,
     pretrained: bool | FileName = False,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....base.guard import guarded
 from ..model_store import ROOT
 from .network import (
     Network,
@@ -53,7 +52,6 @@ resnet_block_versions = [
 _VERSIONS = {1: 0, 2: 1}  # index in the two lists
 
 
-@guarded
 def get_resnet(
     version: int,
     num_layers: int,
@@ -134,7 +132,6 @@ resnet101_v2 = _version_entries(2, 101, "44.5")
 resnet152_v2 = _version_entries(2, 152, "60.2")
 
 
-@guarded
 def get_resnet_v1b(
     num_layers: int,
     pretrained: bool | FileName = False,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....base.guard import guarded
 from ....initializer import Xavier
 from ... import nn
 from ...errors import MismatchError
@@ -81,7 +80,6 @@ class VGG(Network):
             self.output = nn.Dense(classes, weight_initializer="normal")
 
 
-@guarded
 def get_vgg(
     num_layers: int,
     pretrained: bool | FileName = False,

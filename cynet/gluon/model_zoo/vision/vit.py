@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import ArgumentError, shown
-from ....base.guard import guarded
 from ....base.kinds import to_count
 from ....initializer import Normal
 from ... import nn
@@ -123,7 +122,6 @@ class VisionTransformer(Network):
             self.output = nn.Dense(classes, in_units=units)
 
 
-@guarded
 def get_vit(
     size: str,
     patch_size: int,
