@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ArgumentError, shown
+from ...base.guard import guarded
 from ...base.kinds import to_count
 from ...operator.paragraphs import with_paragraphs
 from ..block import HybridBlock
@@ -60,24 +61,26 @@ ArgumentError
 )
 
 
+@guarded(but=("hybrid_forward",))
 class _Layer(HybridBlock):
     """Attentions and a network of two layers, each with a sum and a LayerNorm around it."""
 
+    _attentions = ("self_attn",)
+
     def __init__(
         self,
-        attentions,
-        units,
-        num_heads,
-        hidden_size,
-        dropout,
-        activation,
-        pre_norm,
-        causal,
-        rotary,
-        epsilon,
-        prefix,
-        params,
-    ):
+        units: int,
+        num_heads: int,
+        hidden_size: int,
+        dropout: float = 0.1,
+        activation: str = "relu",
+        pre_norm: bool = False,
+        causal: bool = False,
+        rotary: bool = False,
+        epsilon: float = 1e-5,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
         super().__init__(prefix=prefix, params=params)
         to_count(f"{type(self).__name__}: hidden_size", hidden_size)
         if not isinstance(activation, str) or activation not in ("relu", "gelu"):
@@ -87,7 +90,7 @@ class _Layer(HybridBlock):
             )
         self._pre_norm = pre_norm
         with self.name_scope():
-            for name in attentions:
+            for name in self._attentions:
                 own = {"causal": causal, "rotary": rotary} if name == "self_attn" else {}
                 layer = MultiHeadAttention(
                     units, num_heads, dropout=dropout, prefix=f"{name}_", **own
@@ -96,7 +99,7 @@ class _Layer(HybridBlock):
             self.linear1 = Dense(hidden_size, flatten=False, prefix="linear1_")
             self.activation = GELU() if activation == "gelu" else Activation("relu")
             self.linear2 = Dense(units, flatten=False, prefix="linear2_")
-            for i in range(1, len(attentions) + 2):
+            for i in range(1, len(self._attentions) + 2):
                 setattr(self, f"norm{i}", LayerNorm(epsilon=epsilon, prefix=f"norm{i}_"))
             self.dropout = Dropout(dropout) if dropout else None
 
@@ -142,35 +145,6 @@ class TransformerEncoderLayer(_Layer):
     (2, 5, 8)
     """
 
-    def __init__(
-        self,
-        units: int,
-        num_heads: int,
-        hidden_size: int,
-        dropout: float = 0.1,
-        activation: str = "relu",
-        pre_norm: bool = False,
-        causal: bool = False,
-        rotary: bool = False,
-        epsilon: float = 1e-5,
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ) -> None:
-        super().__init__(
-            ("self_attn",),
-            units,
-            num_heads,
-            hidden_size,
-            dropout,
-            activation,
-            pre_norm,
-            causal,
-            rotary,
-            epsilon,
-            prefix,
-            params,
-        )
-
     def hybrid_forward(self, F: Any, x: Any, mask: Any = None) -> Any:
         """The output, (batch, length, units)."""
         x = self._residual_sublayer(x, self.norm1, lambda x: self.self_attn(x, x, x, mask))
@@ -208,6 +182,8 @@ class TransformerDecoderLayer(_Layer):
     (2, 5, 8)
     """
 
+    _attentions = ("self_attn", "cross_attn")
+
     def __init__(
         self,
         units: int,
@@ -223,7 +199,6 @@ class TransformerDecoderLayer(_Layer):
         params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
-            ("self_attn", "cross_attn"),
             units,
             num_heads,
             hidden_size,
@@ -248,17 +223,35 @@ class TransformerDecoderLayer(_Layer):
         return self._residual_sublayer(x, self.norm3, self._feed_forward)
 
 
+@guarded(but=("hybrid_forward",))
 class _Stack(HybridBlock):
     """A stack of layers; a LayerNorm follows the last if layers normalize their input first."""
 
-    def __init__(self, layer, num_layers, settings, pre_norm, prefix, params):
+    _layer: type[_Layer] = TransformerEncoderLayer
+
+    def __init__(
+        self,
+        num_layers: int,
+        units: int,
+        num_heads: int,
+        hidden_size: int,
+        dropout: float = 0.1,
+        activation: str = "relu",
+        pre_norm: bool = False,
+        causal: bool = False,
+        rotary: bool = False,
+        epsilon: float = 1e-5,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
+    ) -> None:
         super().__init__(prefix=prefix, params=params)
         to_count(f"{type(self).__name__}: num_layers", num_layers)
+        own = units, num_heads, hidden_size, dropout, activation, pre_norm, causal, rotary, epsilon
         with self.name_scope():
             self.layers = HybridSequential(prefix="")
             for i in range(num_layers):
-                self.layers.add(layer(prefix=f"layer{i}_", pre_norm=pre_norm, **settings))
-            self.norm = LayerNorm(epsilon=settings["epsilon"], prefix="norm_") if pre_norm else None
+                self.layers.add(self._layer(*own, prefix=f"layer{i}_"))
+            self.norm = LayerNorm(epsilon=epsilon, prefix="norm_") if pre_norm else None
 
 
 @_shared
@@ -283,33 +276,6 @@ class TransformerEncoder(_Stack):
     >>> net(x, looked_at.broadcast_to((2, 5, 5))).shape
     (2, 5, 8)
     """
-
-    def __init__(
-        self,
-        num_layers: int,
-        units: int,
-        num_heads: int,
-        hidden_size: int,
-        dropout: float = 0.1,
-        activation: str = "relu",
-        pre_norm: bool = False,
-        causal: bool = False,
-        rotary: bool = False,
-        epsilon: float = 1e-5,
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ) -> None:
-        settings = {
-            "units": units,
-            "num_heads": num_heads,
-            "hidden_size": hidden_size,
-            "dropout": dropout,
-            "activation": activation,
-            "causal": causal,
-            "rotary": rotary,
-            "epsilon": epsilon,
-        }
-        super().__init__(TransformerEncoderLayer, num_layers, settings, pre_norm, prefix, params)
 
     def hybrid_forward(self, F: Any, x: Any, mask: Any = None) -> Any:
         """The output, (batch, length, units)."""
@@ -337,6 +303,8 @@ class TransformerDecoder(_Stack):
     (2, 5, 8)
     """
 
+    _layer = TransformerDecoderLayer
+
     def __init__(
         self,
         num_layers: int,
@@ -352,17 +320,20 @@ class TransformerDecoder(_Stack):
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ) -> None:
-        settings = {
-            "units": units,
-            "num_heads": num_heads,
-            "hidden_size": hidden_size,
-            "dropout": dropout,
-            "activation": activation,
-            "causal": causal,
-            "rotary": rotary,
-            "epsilon": epsilon,
-        }
-        super().__init__(TransformerDecoderLayer, num_layers, settings, pre_norm, prefix, params)
+        super().__init__(
+            num_layers,
+            units,
+            num_heads,
+            hidden_size,
+            dropout,
+            activation,
+            pre_norm,
+            causal,
+            rotary,
+            epsilon,
+            prefix,
+            params,
+        )
 
     def hybrid_forward(
         self, F: Any, x: Any, memory: Any, mask: Any = None, memory_mask: Any = None
