@@ -46,23 +46,10 @@ _KINDS = (
     ((TypeError, AttributeError), ArgumentTypeError),
     ((ValueError, re.error), ArgumentError),
 )
-_OPERATORS = {
-    f"__{name}__"
-    for name in [
-        "init",
-        "new",
-        "call",
-        "getitem",
-        "setitem",
-        "delitem",
-        "contains",
-        "enter",
-        "exit",
-        "len",
-        "iter",
-        "next",
-    ]
-}
+_OPERATORS = (
+    *("__init__", "__new__", "__call__", "__getitem__", "__setitem__", "__delitem__"),
+    *("__contains__", "__enter__", "__exit__", "__len__", "__iter__", "__next__"),
+)
 # Methods that a training loop calls for every batch: they check for themselves.
 PER_BATCH = (
     *("forward", "backward", "update", "forward_backward", "train_step", "update_metric"),
