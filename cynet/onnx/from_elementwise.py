@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import symbol as sym
@@ -9,6 +11,12 @@ from ..operator.array_methods import BINARY as OPERATORS
 from ..operator.functions import BINARY, UNARY
 from ..operator.functions.row import BOOL
 from .importers import FLOATS, imports
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..symbol import Symbol
+    from .importers import Node, Reader
 
 _UNARY = {row.onnx: row.name for row in UNARY if isinstance(row.onnx, str)}
 _UNARY["Identity"] = "identity"
@@ -19,23 +27,24 @@ _MAX_FLOAT32 = float(np.finfo("float32").max)
 _MAX_BFLOAT16 = (2 - 2**-7) * 2.0**127
 
 
-def as_bool(value):
+def as_bool(value: Symbol) -> Symbol:
     """A Symbol of zeros and ones as bool."""
     return sym.Cast(value, dtype="bool")
 
 
 @imports(*_UNARY)
-def unary(reader, node):
+def unary(reader: Reader, node: Node) -> Symbol:
     node.ignore("consumed_inputs")  # a hint of opset 1
-    return getattr(sym, _UNARY[node.kind])(node.symbol(0))
+    made: Symbol = getattr(sym, _UNARY[node.kind])(node.symbol(0))
+    return made
 
 
 @imports("Not")
-def logical_not(reader, node):
+def logical_not(reader: Reader, node: Node) -> Symbol:
     return as_bool(sym.logical_not(node.symbol(0)))
 
 
-def _aligned_operands(node):
+def _aligned_operands(node: Node) -> Sequence[Symbol]:
     """Inputs with equally many axes; below opset 7 the second's begin at `axis` of the first."""
     if node.opset >= 7:
         return node.aligned(0, 1)
@@ -49,9 +58,9 @@ def _aligned_operands(node):
 
 
 @imports(*{*_BINARY} - {*_COMPARISON_KINDS, *_PAIRWISE_KINDS})
-def binary(reader, node):
+def binary(reader: Reader, node: Node) -> Symbol:
     a, b = _aligned_operands(node)
-    made = _with_scalar(node)
+    made: Symbol | None = _with_scalar(node)
     if made is not None:
         return made
     if node.kind == "Add" and node.shape(0) is not None and node.shape(0) == node.shape(1):
@@ -59,11 +68,13 @@ def binary(reader, node):
     return _broadcast_operator(node, a, b)
 
 
-def _broadcast_operator(node, a, b, **how):
-    return getattr(sym, _BINARY[node.kind].broadcast.name)(a, b, **how)
+def _broadcast_operator(node: Node, a: Symbol, b: Symbol) -> Symbol:
+    row: Any = _BINARY[node.kind]
+    made: Symbol = getattr(sym, row.broadcast.name)(a, b)
+    return made
 
 
-def _with_scalar(node):
+def _with_scalar(node: Node) -> Any:
     """The operator that takes a number, where one input is one; integers stay arrays."""
     if node.dtype(0) not in FLOATS or node.dtype(1) not in FLOATS:
         return None
@@ -77,11 +88,11 @@ def _with_scalar(node):
 
 
 @imports("Pow")
-def power(reader, node):
+def power(reader: Reader, node: Node) -> Symbol:
     a, b = _aligned_operands(node)
     base, exponent = node.dtype(0), node.dtype(1)
     if base == exponent or (base in FLOATS and node.known(1) is not None):
-        made = _with_scalar(node)
+        made: Symbol | None = _with_scalar(node)
         if made is not None:
             return made
     if base == exponent and base in FLOATS:
@@ -95,12 +106,12 @@ def power(reader, node):
 
 
 @imports(*_COMPARISON_KINDS)
-def compare_node(reader, node):
+def compare_node(reader: Reader, node: Node) -> Symbol:
     return as_bool(_broadcast_operator(node, *_aligned_operands(node)))
 
 
 @imports("Mod")
-def mod(reader, node):
+def mod(reader: Reader, node: Node) -> Symbol:
     """The remainder with the divisor's sign; with fmod=1 the dividend's."""
     a, b = node.aligned(0, 1)
     if not node.get("fmod", 0):
@@ -119,7 +130,7 @@ def mod(reader, node):
     return sym.where(none, whole * float("nan"), whole)
 
 
-def half_to_even(x):
+def half_to_even(x: Symbol) -> Symbol:
     """The nearest whole number, halves to even ones: cynet's own operators have other rules."""
     low = sym.floor(x)
     over = x - low
@@ -129,18 +140,18 @@ def half_to_even(x):
 
 
 @imports("Round")
-def round_node(reader, node):
+def round_node(reader: Reader, node: Node) -> Symbol:
     return half_to_even(node.symbol(0))
 
 
 @imports("IsNaN")
-def is_nan(reader, node):
+def is_nan(reader: Reader, node: Node) -> Symbol:
     x = node.symbol(0)
     return as_bool(x != x)
 
 
 @imports("IsInf")
-def is_inf(reader, node):
+def is_inf(reader: Reader, node: Node) -> Symbol:
     x, infinity = node.symbol(0), float("inf")
     above, below = node.get("detect_positive", 1), node.get("detect_negative", 1)
     if above and below:
@@ -151,7 +162,7 @@ def is_inf(reader, node):
 
 
 @imports("Max", "Min", "Sum", "Mean")
-def fold_inputs(reader, node):
+def fold_inputs(reader: Reader, node: Node) -> Symbol:
     node.ignore("consumed_inputs")
     found = node.aligned()
     make = {"Max": sym.broadcast_maximum, "Min": sym.broadcast_minimum}.get(
@@ -166,25 +177,25 @@ def fold_inputs(reader, node):
 
 
 @imports("Softplus")
-def softplus(reader, node):
+def softplus(reader: Reader, node: Node) -> Symbol:
     return sym.Activation(node.symbol(0), act_type="softrelu")
 
 
 @imports("HardSigmoid")
-def hard_sigmoid(reader, node):
+def hard_sigmoid(reader: Reader, node: Node) -> Symbol:
     node.ignore("consumed_inputs")
     alpha, beta = node.get("alpha", 0.2), node.get("beta", 0.5)
     return sym.hard_sigmoid(node.symbol(0), alpha=alpha, beta=beta)
 
 
 @imports("HardSwish")
-def hard_swish(reader, node):
+def hard_swish(reader: Reader, node: Node) -> Symbol:
     x = node.symbol(0)
     return sym.elemwise_mul(x, sym.hard_sigmoid(x, alpha=1 / 6, beta=0.5))
 
 
 @imports("LeakyRelu", "Elu", "Selu")
-def leaky_relu_node(reader, node):
+def leaky_relu_node(reader: Reader, node: Node) -> Symbol:
     node.ignore("consumed_inputs")
     data = node.symbol(0)
     if node.kind == "Selu":
@@ -193,12 +204,13 @@ def leaky_relu_node(reader, node):
         gamma = node.get("gamma", 1.0507 if old else 1.0507009873554805)
         made = sym.LeakyReLU(data, act_type="elu", slope=alpha)
         return sym._internal._mul_scalar(made, scalar=gamma)
+    kind: Any
     kind, slope = ("leaky", 0.01) if node.kind == "LeakyRelu" else ("elu", 1.0)
     return sym.LeakyReLU(data, act_type=kind, slope=node.get("alpha", slope))
 
 
 @imports("PRelu")
-def prelu(reader, node):
+def prelu(reader: Reader, node: Node) -> Symbol:
     """Return where one slope a channel, or one, is known: LeakyReLU."""
     node.ignore("consumed_inputs")
     slope, rank = node.known(1), node.axes(0)
@@ -221,14 +233,14 @@ def prelu(reader, node):
 
 
 @imports("ThresholdedRelu")
-def thresholded_relu_node(reader, node):
+def thresholded_relu_node(reader: Reader, node: Node) -> Symbol:
     x = node.symbol(0)
     over = x > node.get("alpha", 1.0)
     return sym.where(over, x, sym.zeros_like(x))
 
 
 @imports("Shrink")
-def shrink(reader, node):
+def shrink(reader: Reader, node: Node) -> Symbol:
     x, bias, limit = node.symbol(0), node.get("bias", 0.0), node.get("lambd", 0.5)
     if not node.is_float():
         node.refuse(f"of {node.dtype(0)}")
@@ -237,7 +249,7 @@ def shrink(reader, node):
 
 
 @imports("Gelu")
-def gelu(reader, node):
+def gelu(reader: Reader, node: Node) -> Symbol:
     x = node.symbol(0)
     if node.choice("approximate", "none", "tanh") == "none":
         return sym.LeakyReLU(x, act_type="gelu")
@@ -246,13 +258,13 @@ def gelu(reader, node):
 
 
 @imports("Clip")
-def clip(reader, node):
+def clip(reader: Reader, node: Node) -> Symbol:
     """Bounds that are missing are the ends of the dtype; where they cross, the upper one counts."""
     node.ignore("consumed_inputs")
     made, dtype = node.symbol(0), node.dtype(0)
     bounds = [node.get("min"), node.get("max")] if node.opset < 11 else [None, None]
     known = [node.known(i) if node.has(i) else bounds[i - 1] for i in (1, 2)]
-    numbers = [None if v is None else np.ravel(v)[0].item() for v in known]
+    numbers: list[Any] = [None if v is None else np.ravel(v)[0].item() for v in known]
     if dtype in FLOATS:
         maximum = float(np.finfo(dtype).max) if dtype != "bfloat16" else _MAX_BFLOAT16
         numbers = [
@@ -279,18 +291,18 @@ def clip(reader, node):
 
 
 @imports("Where")
-def where(reader, node):
+def where(reader: Reader, node: Node) -> Symbol:
     values, shapes = node.aligned(0, 1, 2), [node.shape(i) for i in range(3)]
     if None in shapes or len(set(shapes)) > 1:
         zeros = [sym.zeros_like(values[1]), sym.zeros_like(values[2])]
         zeros.append(sym.Cast(sym.zeros_like(values[0]), dtype=node.dtype(1)))
         whole = sym.broadcast_add(sym.broadcast_add(zeros[0], zeros[1]), zeros[2])
         values = [sym.broadcast_like(each, whole) for each in values]
-    return sym.where(*values)
+    return sym.where(values[0], values[1], values[2])
 
 
 @imports("Cast", "CastLike")
-def cast(reader, node):
+def cast(reader: Reader, node: Node) -> Symbol:
     node.ignore("saturate", "round_mode")  # settings of 8-bit floats, which cynet lacks
     if node.kind == "CastLike":
         dtype = node.dtype(1)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import symbol as sym
 from .importers import imports
 
+if TYPE_CHECKING:
+    from ..symbol import Symbol
+    from .importers import Node, Reader
 
-def _index_tensor(reader, node, i, length):
+
+def _index_tensor(reader: Reader, node: Node, i: int, length: Any) -> Symbol:
     """Indices as int64 from 0 on; ONNX counts negative ones from the end.
 
     `length` is a number, or an array that broadcasts to the indices.
@@ -25,15 +31,15 @@ def _index_tensor(reader, node, i, length):
     return index + below * int(length)
 
 
-def _axis_length(node, axis):
-    found = node.lengths(0)[axis]
+def _axis_length(node: Node, axis: int) -> int:
+    found: int | None = node.lengths(0)[axis]
     if found is None:
         node.refuse(f"the file does not tell the length of axis {axis} of its input")
     return found
 
 
 @imports("Gather")
-def gather(reader, node):
+def gather(reader: Reader, node: Node) -> Symbol:
     axis, index = node.axis(default=0), node.known(1)
     data = node.symbol(0)
     if index is not None and index.ndim == 0:
@@ -46,7 +52,7 @@ def gather(reader, node):
     return made
 
 
-def _whole_index(reader, node, axis):
+def _whole_index(reader: Reader, node: Node, axis: int) -> Symbol:
     """The index tuples of GatherElements and its like, a row an axis."""
     shape, length = node.whole_shape(1), _axis_length(node, axis)
     grid = np.indices(shape)
@@ -63,12 +69,12 @@ def _whole_index(reader, node, axis):
 
 
 @imports("GatherElements")
-def gather_elements(reader, node):
+def gather_elements(reader: Reader, node: Node) -> Symbol:
     index = _whole_index(reader, node, node.axis(default=0))
     return sym.gather_nd(node.symbol(0), index)
 
 
-def _index_of_tuples(reader, node, batch=0):
+def _index_of_tuples(reader: Reader, node: Node, batch: int = 0) -> Symbol:
     """The index tuples of GatherND and ScatterND, a row an axis."""
     shape, n = node.whole_shape(1), node.axes(1)
     lengths = [_axis_length(node, i) for i in range(batch, batch + shape[-1])]
@@ -83,7 +89,7 @@ def _index_of_tuples(reader, node, batch=0):
 
 
 @imports("GatherND")
-def gather_nd(reader, node):
+def gather_nd(reader: Reader, node: Node) -> Symbol:
     index = _index_of_tuples(reader, node, node.get("batch_dims", 0))
     made = sym.gather_nd(node.symbol(0), index)
     if node.axes(1) == 1 and node.axes(0) > node.shape(1)[-1]:
@@ -91,7 +97,7 @@ def gather_nd(reader, node):
     return made
 
 
-def _scatter_values(node, data, index, values):
+def _scatter_values(node: Node, data: Symbol, index: Symbol, values: Symbol) -> Symbol:
     """`data` with values at the index tuples."""
     if node.get("reduction", "none") != "none":
         node.refuse(f"reduction={node.get('reduction')}")
@@ -102,13 +108,13 @@ def _scatter_values(node, data, index, values):
 
 
 @imports("ScatterElements", "Scatter")
-def scatter_elements(reader, node):
+def scatter_elements(reader: Reader, node: Node) -> Symbol:
     index = _whole_index(reader, node, node.axis(default=0))
     return _scatter_values(node, node.symbol(0), index, node.symbol(2))
 
 
 @imports("ScatterND")
-def scatter_nd(reader, node):
+def scatter_nd(reader: Reader, node: Node) -> Symbol:
     index, values = _index_of_tuples(reader, node), node.symbol(2)
     if node.axes(1) == 1:
         values = sym.expand_dims(values, axis=0) if node.axes(2) else values
@@ -116,7 +122,7 @@ def scatter_nd(reader, node):
 
 
 @imports("TopK")
-def topk(reader, node):
+def topk(reader: Reader, node: Node) -> list[Symbol]:
     node.ignore("sorted")  # sorted is one of the orders that any order allows
     k = int(node.number(1, node.get("k")))
     made = sym.topk(
@@ -131,7 +137,7 @@ def topk(reader, node):
 
 
 @imports("OneHot")
-def one_hot(reader, node):
+def one_hot(reader: Reader, node: Node) -> Symbol:
     """An index beyond the depth gives a row without a one."""
     depth, values = int(node.number(1, None)), node.known(2)
     rank, dtype = node.axes(0), node.dtype(2)
@@ -154,7 +160,7 @@ def one_hot(reader, node):
 
 
 @imports("ReverseSequence")
-def reverse_sequence(reader, node):
+def reverse_sequence(reader: Reader, node: Node) -> Symbol:
     time, batch = node.get("time_axis", 0), node.get("batch_axis", 1)
     if {time, batch} != {0, 1}:
         node.refuse(f"time_axis={time} and batch_axis={batch}")

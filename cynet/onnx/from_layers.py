@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import symbol as sym
 from .importers import imports
 from .windows import lengths_of, padded, pads
 
+if TYPE_CHECKING:
+    from ..symbol import Symbol
+    from .importers import Integers, Node, Reader
 
-def _weight_shape(node):
+
+def _weight_shape(node: Node) -> tuple[list[int], list[int]]:
     """The shape of the weight, and the lengths of a window; a constant is not needed."""
     shape = list(node.whole_shape(1))
     kernel = list(node.get("kernel_shape", shape[2:]))
@@ -18,29 +24,30 @@ def _weight_shape(node):
     return shape, kernel
 
 
-def _filter_params(node, kernel):
+def _filter_params(node: Node, kernel: list[int]) -> tuple[list[int], dict[str, Any]]:
     """The lengths that windows span, and the parameters that say how filters move."""
     n = len(kernel)
     stride, dilate = node.get("strides", [1] * n), node.get("dilations", [1] * n)
-    how = {"kernel": tuple(kernel), "stride": tuple(stride), "dilate": tuple(dilate)}
-    how |= {"num_group": node.get("group", 1), "no_bias": not node.has(2)}
+    how: dict[str, Any] = {"num_group": node.get("group", 1), "no_bias": not node.has(2)}
+    how |= {"kernel": tuple(kernel), "stride": tuple(stride), "dilate": tuple(dilate)}
     return [(k - 1) * d + 1 for k, d in zip(kernel, dilate)], how
 
 
 @imports("Conv")
-def conv(reader, node):
+def conv(reader: Reader, node: Node) -> Symbol:
     shape, kernel = _weight_shape(node)
     n, (spans, how) = len(kernel), _filter_params(node, kernel)
     before, after = pads(node, spans, list(how["stride"]))
     data = node.symbol(0)
     if before != after:
         data, before = padded(data, before, after, 0.0, n), [0] * n
-    inputs = data, *(node.symbol(i) for i in (1, 2) if node.has(i))
-    return sym.Convolution(*inputs, pad=tuple(before), num_filter=shape[0], **how)
+    bias = node.symbol(2) if node.has(2) else None
+    how |= {"pad": tuple(before), "num_filter": shape[0]}
+    return sym.Convolution(data, node.symbol(1), bias, **how)
 
 
 @imports("ConvTranspose")
-def conv_transpose(reader, node):
+def conv_transpose(reader: Reader, node: Node) -> Symbol:
     """Pads of both sides alike are the operator's own, others are cut off its output."""
     shape, kernel = _weight_shape(node)
     n, (spans, how) = len(kernel), _filter_params(node, kernel)
@@ -54,7 +61,8 @@ def conv_transpose(reader, node):
         node.refuse(f"pads {before} and {after} with output_padding={adj}")
     how |= {"pad": tuple(before if same else [0] * n), "adj": tuple(own)}
     how["num_filter"] = shape[1] * how["num_group"]
-    made = sym.Deconvolution(*(node.symbol(i) for i in range(3) if node.has(i)), **how)
+    bias = node.symbol(2) if node.has(2) else None
+    made = sym.Deconvolution(node.symbol(0), node.symbol(1), bias, **how)
     if not same:
         for axis, (b, a) in enumerate(zip(before, after)):
             if b or a > 0:
@@ -63,7 +71,9 @@ def conv_transpose(reader, node):
     return made
 
 
-def _transposed_pads(node, spans, stride, adj):
+def _transposed_pads(
+    node: Node, spans: list[int], stride: list[int], adj: list[int]
+) -> tuple[list[int], list[int]]:
     """The length that is cut off before and behind each axis; below 0 where it grows."""
     n, auto = len(spans), node.choice("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
     lengths = node.get("output_shape")
@@ -86,7 +96,7 @@ def _transposed_pads(node, spans, stride, adj):
 
 
 @imports("BatchNormalization")
-def batch_norm(reader, node):
+def batch_norm(reader: Reader, node: Node) -> Symbol:
     node.ignore("momentum", "consumed_inputs")  # used in training only; hints of opset 1
     if node.get("training_mode", 0):
         node.refuse("training_mode=1")
@@ -95,8 +105,9 @@ def batch_norm(reader, node):
         node.refuse("is_test=0")
     eps, inputs = node.get("epsilon", 1e-5), [node.symbol(i) for i in range(5)]
     if all(each.entries[0][0].is_variable for each in inputs[1:]):
-        momentum = node.get("momentum", 0.9)
-        return sym.BatchNorm(*inputs, eps=eps, momentum=momentum, fix_gamma=False)
+        data, gamma, beta, mean, var = inputs
+        how: dict[str, Any] = {"eps": eps, "momentum": node.get("momentum", 0.9)}
+        return sym.BatchNorm(data, gamma, beta, mean, var, fix_gamma=False, **how)
     shape = (1, -1, *[1] * (node.axes(0) - 2))
     gamma, beta, mean, var = (sym.reshape(each, shape=shape) for each in inputs[1:])
     scale = sym.broadcast_mul(gamma, sym.rsqrt(var + eps))
@@ -105,14 +116,14 @@ def batch_norm(reader, node):
 
 
 @imports("InstanceNormalization")
-def instance_norm(reader, node):
+def instance_norm(reader: Reader, node: Node) -> Symbol:
     node.ignore("consumed_inputs")
-    eps = node.get("epsilon", 1e-5)
-    return sym.InstanceNorm(*map(node.symbol, range(3)), eps=eps)
+    data, gamma, beta = map(node.symbol, range(3))
+    return sym.InstanceNorm(data, gamma, beta, eps=node.get("epsilon", 1e-5))
 
 
 @imports("LayerNormalization")
-def layer_norm(reader, node):
+def layer_norm(reader: Reader, node: Node) -> Symbol | list[Symbol]:
     """The operator where the last axis alone is normalized, else the formula."""
     rank, axis = node.axes(0), node.axis(default=-1)
     node.only("stash_type", 1)
@@ -144,7 +155,7 @@ def layer_norm(reader, node):
 
 
 @imports("LRN")
-def lrn(reader, node):
+def lrn(reader: Reader, node: Node) -> Symbol:
     if node.axes(0) != 4:
         node.refuse(f"of {node.axes(0)} axes")
     if node.get("size") % 2 == 0:
@@ -154,7 +165,7 @@ def lrn(reader, node):
 
 
 @imports("Gemm")
-def gemm(reader, node):
+def gemm(reader: Reader, node: Node) -> Symbol:
     """alpha A B + beta C; a dense layer where B and C are constants."""
     node.ignore("broadcast")  # opsets below 7 only; C's shape tells it
     alpha, beta = node.get("alpha", 1.0), node.get("beta", 1.0)
@@ -193,38 +204,40 @@ def gemm(reader, node):
             f"{node.name}_weight", np.ascontiguousarray(values * values.dtype.type(alpha))
         )
     )
-    inputs = [data, where]
-    if bias is not None:
-        rows = values.shape[0]
-        if beta == 1 and bias.shape == (rows,):
-            inputs.append(node.symbol(2))
-        else:
-            full = np.broadcast_to(np.ravel(bias * bias.dtype.type(beta)), (rows,))
-            inputs.append(reader.parameter(f"{node.name}_bias", np.ascontiguousarray(full)))
+    rows, offset = values.shape[0], None
+    if bias is not None and beta == 1 and bias.shape == (rows,):
+        offset = node.symbol(2)
+    elif bias is not None:
+        full = np.broadcast_to(np.ravel(bias * bias.dtype.type(beta)), (rows,))
+        offset = reader.parameter(f"{node.name}_bias", np.ascontiguousarray(full))
     return sym.FullyConnected(
-        *inputs, num_hidden=values.shape[0], no_bias=bias is None, flatten=False
+        data, where, offset, num_hidden=rows, no_bias=bias is None, flatten=False
     )
 
 
-def dense_of_integers(reader, node, data, integers, turned, bias=None):
+def dense_of_integers(
+    reader: Reader, node: Node, data: Symbol, integers: Integers, turned: bool, bias: Any = None
+) -> Symbol | None:
     """The dense layer whose weight, input 1, is dequantized integers: its units are rows with
     `turned`, else columns. None if it is not a matrix, or the bias, input 2, not a vector of the
     right length."""
     if integers.values.ndim != 2:
         return None
-    rows, inputs = integers.values.shape[not turned], [data, node.symbol(1)]
+    rows, weight, offset = integers.values.shape[not turned], node.symbol(1), None
     if node.has(2):
         if bias is None or bias.shape != (rows,):
             return None
-        inputs.append(node.symbol(2))
+        offset = node.symbol(2)
     if not turned:
-        inputs[1] = sym.transpose(inputs[1])
-        reader.note(inputs[1], integers.transposed())
-    return sym.FullyConnected(*inputs, num_hidden=rows, no_bias=len(inputs) == 2, flatten=False)
+        weight = sym.transpose(weight)
+        reader.note(weight, integers.transposed())
+    return sym.FullyConnected(
+        data, weight, offset, num_hidden=rows, no_bias=offset is None, flatten=False
+    )
 
 
 @imports("Softmax", "LogSoftmax")
-def softmax(reader, node):
+def softmax(reader: Reader, node: Node) -> Symbol:
     make = sym.softmax if node.kind == "Softmax" else sym.log_softmax
     axis, data = node.axis(default=-1 if node.opset >= 13 else 1), node.symbol(0)
     rank = node.axes(0)
@@ -239,7 +252,7 @@ def softmax(reader, node):
 
 
 @imports("Dropout")
-def dropout(reader, node):
+def dropout(reader: Reader, node: Node) -> list[Symbol]:
     """Dropout in prediction mode; training uses the same ratio."""
     node.ignore("seed", "consumed_inputs")
     if node.opset < 7:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import math
+import operator
+from functools import reduce
 from itertools import product
+from typing import TYPE_CHECKING, Any
 
 from .. import symbol as sym
 from .importers import imports
 from .windows import lengths_of, padded, pads
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..symbol import Symbol
+    from .importers import Node, Reader
+
 _MAX_OFFSETS = 128  # maximum taps of a dilated window; each becomes a slice
 
 
 @imports("MaxPool", "AveragePool", "LpPool")
-def pool(reader, node):
+def pool(reader: Reader, node: Node) -> list[Symbol]:
     """Windows that reach beyond the data are padded for, so that any rounding and pads will do."""
     node.ignore("storage_order")  # concerns indices, which are refused if they are used
     kernel = list(node.get("kernel_shape"))
@@ -70,7 +79,9 @@ def pool(reader, node):
     return [sym.identity(made)]
 
 
-def _end_padding(node, spans, stride, before, after, ceil):
+def _end_padding(
+    node: Node, spans: list[int], stride: list[int], before: list[int], after: list[int], ceil: int
+) -> list[int]:
     """The padding behind each axis that makes its windows complete."""
     found = []
     for x, b, a, s, t in zip(lengths_of(node, 0), before, after, spans, stride):
@@ -84,8 +95,16 @@ def _end_padding(node, spans, stride, before, after, ceil):
     return found
 
 
-def _pooling_node(kind, data, kernel, stride, pad, counted, p):
-    how = {"kernel": tuple(kernel), "stride": tuple(stride), "pad": tuple(pad)}
+def _pooling_node(
+    kind: str,
+    data: Symbol,
+    kernel: list[int],
+    stride: list[int],
+    pad: Sequence[int],
+    counted: bool,
+    p: Any,
+) -> Symbol:
+    how: dict[str, Any] = {"kernel": tuple(kernel), "stride": tuple(stride), "pad": tuple(pad)}
     if kind == "MaxPool":
         return sym.Pooling(data, pool_type="max", **how)
     if kind == "AveragePool":
@@ -93,47 +112,52 @@ def _pooling_node(kind, data, kernel, stride, pad, counted, p):
     return _p_root(sym.Pooling(_abs_power(data, p), pool_type="sum", **how), p)
 
 
-def _abs_power(data, p):
+def _abs_power(data: Symbol, p: Any) -> Symbol:
     size = sym.abs(data) if p != 2 else sym.square(data)
     return size if p in (1, 2) else sym._internal._power_scalar(size, scalar=float(p))
 
 
-def _p_root(total, p):
+def _p_root(total: Symbol, p: Any) -> Symbol:
     if p == 1:
         return total
     return sym.sqrt(total) if p == 2 else sym._internal._power_scalar(total, scalar=1.0 / p)
 
 
-def _pool_windows(node, data, kind, kernel, stride, dilation, n):
+def _pool_windows(
+    node: Node,
+    data: Symbol,
+    kind: Any,
+    kernel: list[int],
+    stride: list[int],
+    dilation: list[int],
+    n: int,
+) -> Symbol:
     """Maxima or sums of the windows of data whose length they fill."""
     if dilation == [1] * n:
         return sym.Pooling(data, kernel=tuple(kernel), stride=tuple(stride), pool_type=kind)
     if math.prod(kernel) > _MAX_OFFSETS:
         node.refuse(f"a window of {kernel} with dilations")
-    total = None
+    parts = []
     for offsets in product(*map(range, kernel)):
-        part = data
+        part: Any = data
         for axis, (o, k, d, t) in enumerate(zip(offsets, kernel, dilation, stride)):
-            end = (o - k + 1) * d or None
-            begin, step = [None] * (axis + 3), [None] * (axis + 3)
+            end: Any = (o - k + 1) * d or None
+            begin: list[Any] = [None] * (axis + 3)
+            step: list[Any] = [None] * (axis + 3)
             begin[-1], step[-1] = o * d, t
-            part = sym.slice(
-                part, begin=tuple(begin), end=(*[None] * (axis + 2), end), step=tuple(step)
-            )
-        if total is None:
-            total = part
-        else:
-            total = sym.broadcast_maximum(total, part) if kind == "max" else total + part
-    return total
+            part = sym.slice(part, begin=tuple(begin), end=(*begin[:-1], end), step=tuple(step))
+        parts.append(part)
+    made: Symbol = reduce(sym.broadcast_maximum if kind == "max" else operator.add, parts)
+    return made
 
 
 @imports("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
-def global_pool(reader, node):
+def global_pool(reader: Reader, node: Node) -> Symbol:
     n, data = node.axes(0) - 2, node.symbol(0)
     if not 1 <= n <= 3:
         node.refuse(f"of {n} spatial axes")
     p = node.get("p", 2) if node.kind == "GlobalLpPool" else None
-    kind = {"Max": "max", "Ave": "avg", "LpP": "sum"}[node.kind[6:9]]
+    kind: Any = {"Max": "max", "Ave": "avg", "LpP": "sum"}[node.kind[6:9]]
     data = data if p is None else _abs_power(data, p)
     made = sym.Pooling(data, kernel=(1,) * n, global_pool=True, pool_type=kind)
     return made if p is None else _p_root(made, p)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import symbol as sym
 from .importers import imports
 from .recurrent import ORDER
+
+if TYPE_CHECKING:
+    from ..symbol import Symbol
+    from .importers import Node, Reader
 
 _MODE = {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}
 _USUAL_ACTIVATIONS = {
@@ -18,7 +24,7 @@ _USUAL_ACTIVATIONS = {
 
 
 @imports("LSTM", "GRU", "RNN")
-def recurrent(reader, node):
+def recurrent(reader: Reader, node: Node) -> list[Symbol]:
     mode = _rnn_mode(node)
     direction = node.choice("direction", "forward", "reverse", "bidirectional")
     if mode == "gru" and not node.get("linear_before_reset", 0):
@@ -45,7 +51,7 @@ def recurrent(reader, node):
     if direction == "reverse":
         data = sym.reverse(data, axis=0)
     flat = _flat_parameters(node, mode, w, r, hidden)
-    states = []
+    states: list[Any] = []
     for i, word in ((5, "h"), (6, "c"))[: 2 if mode == "lstm" else 1]:
         if node.has(i):
             state = node.symbol(i)
@@ -56,16 +62,9 @@ def recurrent(reader, node):
             node.refuse("without a first state the file must tell the batch")
         zeros = np.zeros((directions, shape[0 if by_batch else 1], hidden), w.dtype)
         states.append(reader.fixed(f"{node.name}_{word}0", zeros))
-    made = sym.RNN(
-        data,
-        reader.parameter(f"{node.name}_parameters", flat),
-        *states,
-        mode=mode,
-        state_size=hidden,
-        num_layers=1,
-        bidirectional=directions == 2,
-        state_outputs=True,
-    )
+    how: dict[str, Any] = {"mode": mode, "state_size": hidden, "num_layers": 1}
+    how |= {"bidirectional": directions == 2, "state_outputs": True}
+    made = sym.RNN(data, reader.parameter(f"{node.name}_parameters", flat), *states, **how)
     out = sym.reverse(made[0], axis=0) if direction == "reverse" else made[0]
     ends = [made[i] for i in range(1, 1 + len(states))]
     # (steps, batch, directions * h): by steps (steps, directions, batch, h), else batch first
@@ -80,7 +79,7 @@ def recurrent(reader, node):
     return [out, *ends]
 
 
-def _rnn_mode(node):
+def _rnn_mode(node: Node) -> Any:
     mode = _MODE[node.kind]
     names = [a.decode() if isinstance(a, bytes) else a for a in node.get("activations", [])]
     if mode == "rnn_tanh" and names and names[0] == "Relu":
@@ -93,12 +92,14 @@ def _rnn_mode(node):
     return mode
 
 
-def _flat_parameters(node, mode, w, r, hidden):
+def _flat_parameters(
+    node: Node, mode: str, w: np.ndarray[Any, Any], r: np.ndarray[Any, Any], hidden: int
+) -> np.ndarray[Any, Any]:
     """The weights and biases of all directions in cynet's order of gates, as one vector."""
     b = node.constant(3, np.zeros((w.shape[0], 2 * w.shape[1]), w.dtype))
     back = np.argsort(ORDER[mode])
 
-    def gates(part):
+    def gates(part: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         shape = part.shape
         return part.reshape(len(back), hidden, *shape[1:])[back].reshape(shape)
 

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .. import symbol as sym
 from ..operator.functions import REDUCTIONS
 from .importers import imports
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..symbol import Symbol
+    from .importers import Node, Reader
 
 _SIMPLE_REDUCTIONS = {
     **{row.onnx: row.name for row in REDUCTIONS if row.onnx},
@@ -14,7 +22,7 @@ _SIMPLE_REDUCTIONS = {
 
 
 @imports(*_SIMPLE_REDUCTIONS)
-def reduce(reader, node):
+def reduce(reader: Reader, node: Node) -> Symbol:
     """The function of each element, the reduction, the function of its results."""
     kind, data = node.kind, node.symbol(0)
     axes, nothing = node.list(1, "axes"), node.get("noop_with_empty_axes", 0)
@@ -40,11 +48,11 @@ def reduce(reader, node):
     return sym.Cast(data, dtype=dtype) if small else sym.identity(data)
 
 
-def _log_sum_exp(data, axes, keep, nothing):
+def _log_sum_exp(data: Symbol, axes: Sequence[int] | None, keep: bool, nothing: int) -> Symbol:
     """log(sum(exp(x))), the largest element taken out first."""
     if not axes and nothing:
         return sym.log(sym.exp(data))
-    how = {"axis": tuple(axes) if axes else None}
+    how: dict[str, Any] = {"axis": tuple(axes) if axes else None}
     top = sym.max(data, keepdims=True, **how)
     finite = sym.BlockGrad(sym.where(sym.abs(top) == float("inf"), sym.zeros_like(top), top))
     total = sym.sum(sym.exp(sym.broadcast_sub(data, finite)), keepdims=True, **how)
@@ -53,7 +61,7 @@ def _log_sum_exp(data, axes, keep, nothing):
 
 
 @imports("ArgMax", "ArgMin")
-def arg(reader, node):
+def arg(reader: Reader, node: Node) -> Symbol:
     make = sym.argmax if node.kind == "ArgMax" else sym.argmin
     axis, keep, data = node.axis(default=0), bool(node.get("keepdims", 1)), node.symbol(0)
     length = node.lengths(0)[axis] if node.axes(0) else 1
@@ -67,7 +75,7 @@ def arg(reader, node):
 
 
 @imports("CumSum")
-def running_sum(reader, node):
+def running_sum(reader: Reader, node: Node) -> Symbol:
     axis, rank = int(node.number(1, None)), node.axes(0)
     data, back = node.symbol(0), node.get("reverse", 0)
     if not -rank <= axis < rank:
@@ -79,7 +87,7 @@ def running_sum(reader, node):
 
 
 @imports("Hardmax")
-def hardmax(reader, node):
+def hardmax(reader: Reader, node: Node) -> Symbol:
     """One at the first of the largest elements of an axis."""
     rank = node.axes(0)
     axis = node.axis(default=-1 if node.opset >= 13 else 1)
@@ -95,7 +103,7 @@ def hardmax(reader, node):
 
 
 @imports("LpNormalization")
-def lp_normalization(reader, node):
+def lp_normalization(reader: Reader, node: Node) -> Symbol:
     """x / norm(x) along an axis; zeros stay zeros."""
     x, axis, p = node.symbol(0), node.axis(default=-1), node.get("p", 2)
     if p not in (1, 2):

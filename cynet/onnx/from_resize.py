@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import symbol as sym
 from .importers import imports
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..symbol import Symbol
+    from ..typing import Shape
+    from .importers import Node, Reader
+
 
 @imports("Resize", "Upsample")
-def resize(reader, node):
+def resize(reader: Reader, node: Node) -> Symbol:
     """Each axis of another length is resized by itself: the definition is separable."""
     old = node.kind == "Upsample" or node.opset < 11
     shape = node.whole_shape(0)
@@ -75,7 +84,9 @@ def resize(reader, node):
     return sym.identity(data)
 
 
-def _target_sizes(node, shape, axes, scales, sizes):
+def _target_sizes(
+    node: Node, shape: Shape, axes: Sequence[int], scales: Any, sizes: Any
+) -> tuple[list[float], list[int]]:
     """The scale and the new length of each axis that is resized."""
     if sizes is not None and sizes.size:
         policy = node.choice("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller")
@@ -101,14 +112,14 @@ def _target_sizes(node, shape, axes, scales, sizes):
     return node.refuse(f"scales={scales}, sizes={sizes} for the axes {axes}")
 
 
-def _crop_region(node, roi, count):
+def _crop_region(node: Node, roi: Any, count: int) -> list[float]:
     """Begin and end of the resized part of each axis."""
     if roi is None or roi.size != 2 * count:
         node.refuse("tf_crop_and_resize without a constant roi of all axes")
     return [float(v) for v in np.ravel(roi)]
 
 
-def _source_coordinates(how, length, made, scale, part):
+def _source_coordinates(how: str, length: int, made: int, scale: Any, part: Any) -> Any:
     """Return the position of each new element in the old axis, as precise as other runtimes."""
     x, scale = np.arange(made, dtype=np.float32), np.float32(scale)
     if how == "half_pixel":
@@ -130,7 +141,7 @@ def _source_coordinates(how, length, made, scale, part):
     return np.full(made, 0.5 * (begin + end) * (length - 1))
 
 
-def _round_nearest(at, rounding):
+def _round_nearest(at: Any, rounding: str) -> Any:
     if rounding == "round_prefer_floor":
         return np.ceil(at - 0.5)
     if rounding == "round_prefer_ceil":
@@ -138,18 +149,17 @@ def _round_nearest(at, rounding):
     return np.floor(at) if rounding == "floor" else np.ceil(at)
 
 
-def _cubic_weights(distance, a):
+def _cubic_weights(distance: Any, a: float) -> Any:
     x = np.abs(distance)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
     return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
 
 
-def _weight_matrix(at, length, scale, kernel):
+def _weight_matrix(at: Any, length: int, scale: float, kernel: dict[str, Any]) -> Any:
     """One row of weights over the old axis for each new element."""
-    reach = 1 if kernel["mode"] == "linear" else 2
     stretch = min(scale, 1.0) if kernel["smooth"] else 1.0
-    reach = reach / stretch
+    reach = (1 if kernel["mode"] == "linear" else 2) / stretch
     made = np.zeros((len(at), length))
     for row, x in enumerate(at):
         taps = np.arange(int(np.floor(x - reach)) + 1, int(np.ceil(x + reach)))
@@ -169,7 +179,18 @@ def _weight_matrix(at, length, scale, kernel):
     return made
 
 
-def _resize_axis(reader, node, data, axis, rank, length, made, scale, part, kernel):
+def _resize_axis(
+    reader: Reader,
+    node: Node,
+    data: Symbol,
+    axis: int,
+    rank: int,
+    length: int,
+    made: int,
+    scale: float,
+    part: tuple[float, float] | None,
+    kernel: dict[str, Any],
+) -> Symbol:
     """Data with one axis resized."""
     at = _source_coordinates(kernel["how"], length, made, scale, part)
     beyond = (at < 0) | (at > length - 1) if part is not None else np.zeros(made, bool)

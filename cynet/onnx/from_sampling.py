@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,11 +12,15 @@ from .. import symbol as sym
 from .from_elementwise import half_to_even
 from .importers import imports
 
+if TYPE_CHECKING:
+    from ..symbol import Symbol
+    from .importers import Node, Reader
+
 _CUBIC = -0.75  # ONNX's constant for mode=cubic
 
 
 @imports("RoiAlign")
-def roi_align(reader, node):
+def roi_align(reader: Reader, node: Node) -> Symbol:
     if node.choice("mode", "avg", "max") == "max":
         node.refuse("mode=max")
     how = node.choice(
@@ -39,7 +44,7 @@ def roi_align(reader, node):
 
 
 @imports("GridSample")
-def grid_sample(reader, node):
+def grid_sample(reader: Reader, node: Node) -> Symbol:
     """Weighted pixels around each point of the grid, taken by their places in a flat image."""
     mode = node.choice(
         "mode",
@@ -91,7 +96,15 @@ def grid_sample(reader, node):
     return sym.reshape(made, shape=(*shape[:2], *points[1:-1]))
 
 
-def _grid_to_pixels(grid, k, size, corners, mode, padding, bounds):
+def _grid_to_pixels(
+    grid: Symbol,
+    k: int,
+    size: int,
+    corners: bool,
+    mode: str,
+    padding: str,
+    bounds: tuple[float, float],
+) -> Symbol:
     """Coordinates from -1 to 1 converted to pixels. At a border the pixels around a point are
     clamped; so is the point itself if that makes no difference: not for mode=cubic."""
     x = sym.squeeze(sym.slice_axis(grid, axis=2, begin=k, end=k + 1), axis=2)
@@ -102,7 +115,7 @@ def _grid_to_pixels(grid, k, size, corners, mode, padding, bounds):
     return _reflect_coordinates(x, *bounds) if padding == "reflection" else x
 
 
-def _reflect_coordinates(x, low, high):
+def _reflect_coordinates(x: Symbol, low: float, high: float) -> Symbol:
     """x reflected at both bounds until it lies between them."""
     reach = high - low
     if reach == 0:
@@ -112,7 +125,7 @@ def _reflect_coordinates(x, low, high):
     return sym.where(inside, x, (low + reach) - sym.abs(turn - reach))
 
 
-def _interpolation_weight(distance, mode):
+def _interpolation_weight(distance: Symbol, mode: str) -> Symbol:
     size = sym.abs(distance)
     if mode == "linear":
         return 1 - size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,11 +11,16 @@ from .. import symbol as sym
 from .from_layers import dense_of_integers
 from .importers import FLOATS, imports
 
+if TYPE_CHECKING:
+    from ..symbol import Symbol
+    from ..typing import Shape
+    from .importers import Node, Reader
+
 _END = np.iinfo(np.int64).max // 2
 
 
 @imports("Reshape")
-def reshape(reader, node):
+def reshape(reader: Reader, node: Node) -> Symbol:
     node.ignore("consumed_inputs")
     shape = node.list(1, "shape")
     if node.get("allowzero", 0) and 0 in shape:
@@ -25,7 +31,7 @@ def reshape(reader, node):
 
 
 @imports("Flatten")
-def flatten(reader, node):
+def flatten(reader: Reader, node: Node) -> Symbol:
     rank, axis = node.axes(0), node.get("axis", 1)
     if not -rank <= axis <= rank:
         node.refuse(f"axis={axis} of {rank} axes")
@@ -43,7 +49,7 @@ def flatten(reader, node):
 
 
 @imports("Transpose")
-def transpose(reader, node):
+def transpose(reader: Reader, node: Node) -> Symbol:
     axes = tuple(node.get("perm", ()))
     if node.axes(0) < 2:
         return sym.identity(node.symbol(0))
@@ -51,7 +57,7 @@ def transpose(reader, node):
 
 
 @imports("Squeeze", "Unsqueeze")
-def squeeze(reader, node):
+def squeeze(reader: Reader, node: Node) -> Symbol:
     axes = node.list(1, "axes")
     if node.kind == "Squeeze":
         rank = node.axes(0)
@@ -73,7 +79,7 @@ def squeeze(reader, node):
 
 
 @imports("Concat")
-def concat(reader, node):
+def concat(reader: Reader, node: Node) -> Symbol:
     axis = node.get("axis", 1 if node.opset < 4 else None)
     for i in range(len(node.inputs)):
         node.unused(i)  # an input without elements adds nothing
@@ -84,7 +90,7 @@ def concat(reader, node):
 
 
 @imports("Split")
-def split(reader, node):
+def split(reader: Reader, node: Node) -> Symbol | list[Symbol | None]:
     axis, sizes, count = node.axis(default=0), node.list(1, "split"), len(node.outputs)
     length = node.lengths(0)[axis]
     if node.get("num_outputs", count) != count:
@@ -107,7 +113,7 @@ def split(reader, node):
 
 
 @imports("Slice")
-def slice_(reader, node):
+def slice_(reader: Reader, node: Node) -> Symbol:
     """Starts and ends beyond an axis mean its ends."""
     begin, end = node.list(1, "starts"), node.list(2, "ends")
     axes = node.list(3, "axes") or list(range(len(begin)))
@@ -115,7 +121,8 @@ def slice_(reader, node):
     if not len(begin) == len(end) == len(axes) == len(steps) or 0 in steps:
         node.refuse(f"starts {begin}, ends {end}, axes {axes}, steps {steps}")
     rank, lengths = node.axes(0), node.lengths(0)
-    ranges, found = {}, []
+    ranges: dict[int, tuple[Any, Any, int]] = {}
+    found = []
     for axis, b, e, s in zip(axes, begin, end, steps):
         axis, length = axis % rank, lengths[axis % rank]
         if length is not None:
@@ -135,7 +142,7 @@ def slice_(reader, node):
         for axis, (b, e, _) in sorted(ranges.items()):
             made = sym.slice_axis(made, axis=axis, begin=b, end=e)
         return made if ranges else sym.identity(made)
-    parts = [ranges.get(i, (None, None, None)) for i in range(rank)]
+    parts: list[Any] = [ranges.get(i, (None, None, None)) for i in range(rank)]
     return sym.slice(
         made,
         begin=tuple(p[0] for p in parts),
@@ -145,7 +152,7 @@ def slice_(reader, node):
 
 
 @imports("Pad")
-def pad(reader, node):
+def pad(reader: Reader, node: Node) -> Symbol:
     pads = node.list(1, "pads" if node.opset >= 2 else "paddings")
     rank, n = node.axes(0), len(pads) // 2
     axes = [int(v) for v in node.constant(3, range(n))]
@@ -172,13 +179,13 @@ def pad(reader, node):
             shape[axis] -= sum(cut)
         before, behind = max(before, 0), max(behind, 0)
         if mode == "constant":
-            parts = [
+            ends = [
                 sym.full((*shape[:axis], count, *shape[axis + 1 :]), value, dtype=node.dtype(0))
                 if count
                 else None
                 for count in (before, behind)
             ]
-            parts = [p for p in (parts[0], data, parts[1]) if p is not None]
+            parts = [p for p in (ends[0], data, ends[1]) if p is not None]
             data = sym.Concat(*parts, dim=axis) if len(parts) > 1 else data
         elif before or behind:
             index = np.pad(np.arange(shape[axis]), (before, behind), mode=mode)
@@ -188,12 +195,12 @@ def pad(reader, node):
 
 
 @imports("Tile")
-def tile(reader, node):
+def tile(reader: Reader, node: Node) -> Symbol:
     return sym.tile(node.symbol(0), reps=tuple(node.list(1, "repeats")))
 
 
 @imports("Expand")
-def expand(reader, node):
+def expand(reader: Reader, node: Node) -> Symbol:
     shape, known = node.list(1, "shape"), node.whole_shape(0)
     made = node.symbol(0)
     for _ in range(len(shape) - max(len(known), 1)):
@@ -204,12 +211,12 @@ def expand(reader, node):
 
 
 @imports("SpaceToDepth")
-def space_to_depth(reader, node):
+def space_to_depth(reader: Reader, node: Node) -> Symbol:
     return sym.space_to_depth(node.symbol(0), block_size=node.get("blocksize"))
 
 
 @imports("DepthToSpace")
-def depth_to_space(reader, node):
+def depth_to_space(reader: Reader, node: Node) -> Symbol:
     size, mode = node.get("blocksize"), node.choice("mode", "DCR", "CRD")
     data = node.symbol(0)
     if mode == "DCR":
@@ -221,7 +228,7 @@ def depth_to_space(reader, node):
 
 
 @imports("Shape")
-def shape_(reader, node):
+def shape_(reader: Reader, node: Node) -> Symbol:
     """A shape that the file leaves open is computed with the data."""
     rank = node.axes(0)
     at = range(*slice(node.get("start"), node.get("end")).indices(rank))
@@ -232,7 +239,7 @@ def shape_(reader, node):
 
 
 @imports("ConstantOfShape", "Range")
-def of_known_shape(reader, node):
+def of_known_shape(reader: Reader, node: Node) -> None:
     """Nodes that are computed when the file is read, since the result's shape must be known."""
     for i in range(len(node.inputs)):
         node.constant(i)
@@ -240,36 +247,37 @@ def of_known_shape(reader, node):
 
 
 @imports("EyeLike")
-def eye(reader, node):
-    shape = node.whole_shape(0)
+def eye(reader: Reader, node: Node) -> Symbol:
+    rows, columns = node.whole_shape(0)
     dtype = node.get("dtype")
     to_name = reader.library.helper.tensor_dtype_to_np_dtype
     dtype = node.dtype(0) if dtype is None else to_name(dtype).name
     node.unused(0)
-    values = np.eye(*shape, k=node.get("k", 0), dtype=dtype)
+    values = np.eye(rows, columns, k=node.get("k", 0), dtype=dtype)
     return sym.identity(reader.fixed(f"{node.name}_eye", values))
 
 
 @imports("Trilu")
-def triangle(reader, node):
+def triangle(reader: Reader, node: Node) -> Symbol:
     shape, k = node.whole_shape(0), int(node.number(1, 0))
     ones = np.ones(shape[-2:], bool)
     mask = np.triu(ones, k) if node.get("upper", 1) else np.tril(ones, k)
     mask = np.ascontiguousarray(np.broadcast_to(mask, shape))
     data = node.symbol(0)
-    mask = reader.fixed(f"{node.name}_mask", mask)
-    return sym.where(mask, data, sym.zeros_like(data))
+    kept = reader.fixed(f"{node.name}_mask", mask)
+    return sym.where(kept, data, sym.zeros_like(data))
 
 
 # --- products -------------------------------------------------------------------------------------
 @imports("MatMul")
-def matmul(reader, node):
+def matmul(reader: Reader, node: Node) -> Symbol:
     a, b = node.axes(0), node.axes(1)
     if node.dtype(0) not in FLOATS:
         node.refuse(f"of {node.dtype(0)}")
     left, right = node.symbol(0), node.symbol(1)
-    if a > 1 and node.integers(1) is not None:
-        made = dense_of_integers(reader, node, left, node.integers(1), False)
+    integers = node.integers(1)
+    if a > 1 and integers is not None:
+        made = dense_of_integers(reader, node, left, integers, False)
         if made is not None:
             return made
     if b == 2 and a > 2:
@@ -287,7 +295,7 @@ def matmul(reader, node):
     return _batched_matmul(left, right, *shapes)
 
 
-def _open_batches(left, right, a, b, alike):
+def _open_batches(left: Symbol, right: Symbol, a: int, b: int, alike: bool) -> Symbol:
     """NumPy's matmul with `a` and `b` axes of open length; `alike`: of equal batch lengths."""
     values = [
         sym.expand_dims(left, axis=0) if a == 1 else left,
@@ -300,22 +308,21 @@ def _open_batches(left, right, a, b, alike):
             values[i] = sym.expand_dims(values[i], axis=0)
     whole, last = values[0], (lead, lead + 1)
     if not alike:  # broadcast from one element of each matrix
-        ones = [
-            sym.slice(v, begin=(None,) * lead + (0, 0), end=(None,) * lead + (1, 1)) for v in values
-        ]
-        whole = sym.broadcast_add(*map(sym.zeros_like, ones))
+        open_axes: tuple[Any, ...] = (None,) * lead
+        ones = [sym.slice(v, begin=(*open_axes, 0, 0), end=(*open_axes, 1, 1)) for v in values]
+        whole = sym.broadcast_add(sym.zeros_like(ones[0]), sym.zeros_like(ones[1]))
         axes = tuple(range(lead))
         values = [sym.broadcast_like(v, whole, lhs_axes=axes, rhs_axes=axes) for v in values]
     for _ in range(lead - 1):
         values = [sym.reshape(v, shape=(-3, -2)) for v in values]
-    made = sym.batch_dot(*values)
+    made = sym.batch_dot(values[0], values[1])
     if lead > 1:
         made = sym.reshape_like(made, whole, lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=lead)
     gone = tuple(axis for axis, rank in zip(last, (a, b)) if rank == 1)
     return sym.squeeze(made, axis=gone) if gone else made
 
 
-def _batched_matmul(left, right, a, b):
+def _batched_matmul(left: Symbol, right: Symbol, a: Shape, b: Shape) -> Symbol:
     """NumPy's matmul of arrays whose shapes are known."""
     wide = (1, *a) if len(a) == 1 else a, (*b, 1) if len(b) == 1 else b
     lead = np.broadcast_shapes(wide[0][:-2], wide[1][:-2])
@@ -330,17 +337,17 @@ def _batched_matmul(left, right, a, b):
             value = sym.reshape(value, shape=(-1, *whole[-2:]))
         parts.append(value)
     shape = (*lead, *(wide[0][-2:-1] if len(a) > 1 else ()), *(wide[1][-1:] if len(b) > 1 else ()))
-    made = sym.batch_dot(*parts)
+    made = sym.batch_dot(parts[0], parts[1])
     return sym.reshape(made, shape=tuple(shape))
 
 
 @imports("Det")
-def determinant(reader, node):
+def determinant(reader: Reader, node: Node) -> Symbol:
     return sym.linalg.det(node.symbol(0))
 
 
 @imports("Einsum")
-def einsum(reader, node):
+def einsum(reader: Reader, node: Node) -> Symbol:
     """One operand summed and transposed, or two by a product of matrices."""
     text = node.get("equation").replace(" ", "")
     terms, _, wanted = text.partition("->")
@@ -355,7 +362,7 @@ def einsum(reader, node):
     if len(terms) == 1:
         term, made = terms[0], parts[0]
     elif len(terms) == 2:
-        term, made = _contract_pair(*terms, *parts, wanted, size)
+        term, made = _contract_pair(terms[0], terms[1], parts[0], parts[1], wanted, size)
     else:
         return node.refuse(f"{len(terms)} operands")
     gone = tuple(i for i, k in enumerate(term) if k not in wanted)
@@ -366,7 +373,9 @@ def einsum(reader, node):
     return sym.identity(made)
 
 
-def _contract_pair(a, b, left, right, wanted, size):
+def _contract_pair(
+    a: str, b: str, left: Symbol, right: Symbol, wanted: str, size: dict[str, int]
+) -> tuple[str, Symbol]:
     """batch_dot over the letters that both have; its letters and the result."""
     lone = [[k for k in t if k not in o and k not in wanted] for t, o in ((a, b), (b, a))]
     left = sym.sum(left, axis=tuple(map(a.index, lone[0]))) if lone[0] else left
@@ -375,13 +384,14 @@ def _contract_pair(a, b, left, right, wanted, size):
     both = [k for k in a if k in b]
     batch, inner = [k for k in both if k in wanted], [k for k in both if k not in wanted]
     rows, columns = [k for k in a if k not in both], [k for k in b if k not in both]
-    count = lambda letters: math.prod(size[k] for k in letters)  # noqa: E731
     made = []
     orders = [batch, rows, inner], [batch, inner, columns]
     for value, term, order in zip((left, right), (a, b), orders):
         axes = tuple(term.index(k) for part in order for k in part)
         value = sym.transpose(value, axes=axes) if len(axes) > 1 else value
-        made.append(sym.reshape(value, shape=tuple(count(part) for part in order)))
+        made.append(
+            sym.reshape(value, shape=tuple(math.prod(size[k] for k in part) for part in order))
+        )
     letters = [*batch, *rows, *columns]
     whole = tuple(size[k] for k in letters) or (1,)
-    return "".join(letters), sym.reshape(sym.batch_dot(*made), shape=whole)
+    return "".join(letters), sym.reshape(sym.batch_dot(made[0], made[1]), shape=whole)

@@ -3,14 +3,21 @@ condition."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..base.compat import optional
 from ..base.errors import shorten
 from .importers import opset_of
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-def body(reader, node):
+    from .importers import Node, Reader
+
+
+def body(reader: Reader, node: Node) -> tuple[list[Any], int] | None:
     """The nodes that a node expands to.
 
     Returns (list of NodeProto, int) or None: Nodes that read the node's inputs and make its
@@ -24,7 +31,7 @@ def body(reader, node):
     return _inlined_nodes(reader.library, node, function), opset_of(function, reader.opset)
 
 
-def _of_onnx(reader, node):
+def _of_onnx(reader: Reader, node: Node) -> Any:
     """ONNX's own function body for a kind of node, or None."""
     defs = optional("onnx.defs", "mx.onnx.import_model")
     domain = "" if node.domain == "ai.onnx" else node.domain
@@ -55,7 +62,7 @@ def _of_onnx(reader, node):
     return made if made.node else None
 
 
-def _is_whole(reader, node, version):
+def _is_whole(reader: Reader, node: Node, version: int) -> bool:
     """Return whether a node satisfies its schema.
 
     The onnx package makes the nodes of such a function from the types of the inputs and the
@@ -77,11 +84,11 @@ def _is_whole(reader, node, version):
     return True
 
 
-def _newest_version(versions, maximum):
+def _newest_version(versions: Iterable[int], maximum: int) -> int:
     return max((v for v in versions if v <= maximum), default=min(versions))
 
 
-def _inlined_nodes(library, node, function):
+def _inlined_nodes(library: Any, node: Node, function: Any) -> list[Any]:
     """The function's nodes, with inputs, outputs and attributes replaced by the node's."""
     names = dict.fromkeys(function.input, "")
     names.update(zip(function.input, node.inputs))
@@ -91,10 +98,15 @@ def _inlined_nodes(library, node, function):
     return [_rename_node(library, each, names, attributes, node.name) for each in function.node]
 
 
-def _rename_node(library, proto, names, attributes, prefix):
+def _rename_node(
+    library: Any, proto: Any, names: dict[str, str], attributes: dict[str, Any], prefix: str
+) -> Any:
     made = library.NodeProto()
     made.CopyFrom(proto)
-    named = lambda each: names.setdefault(each, f"{prefix}/{each}") if each else ""  # noqa: E731
+
+    def named(each: str) -> str:
+        return names.setdefault(each, f"{prefix}/{each}") if each else ""
+
     made.input[:] = [named(each) for each in proto.input]
     made.output[:] = [named(each) for each in proto.output]
     made.name = f"{prefix}/{proto.name or proto.op_type}" if proto.name else ""
@@ -112,7 +124,9 @@ def _rename_node(library, proto, names, attributes, prefix):
     return made
 
 
-def _rename_graph(library, graph, names, attributes, prefix):
+def _rename_graph(
+    library: Any, graph: Any, names: dict[str, str], attributes: dict[str, Any], prefix: str
+) -> None:
     for each in (*graph.input, *graph.output, *graph.initializer, *graph.value_info):
         each.name = names.setdefault(each.name, f"{prefix}/{each.name}")
     nodes = [_rename_node(library, each, names, attributes, prefix) for each in graph.node]
@@ -120,7 +134,7 @@ def _rename_graph(library, graph, names, attributes, prefix):
     graph.node.extend(nodes)
 
 
-def _taken_branch(reader, node):
+def _taken_branch(reader: Reader, node: Node) -> list[Any]:
     """The nodes of the branch that a known condition takes."""
     taken = bool(np.ravel(node.constant(0))[0])
     graph = node.get("then_branch" if taken else "else_branch")

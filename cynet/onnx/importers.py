@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 
@@ -15,9 +15,18 @@ from ..base.dtype import NAMES
 from ..base.errors import FormatError, UndefinedError, shown
 from .shapes import Shapes
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ..symbol import Symbol
+    from ..symbol.node import Entry
+    from ..typing import Shape
+
+_Function = TypeVar("_Function", bound="Callable[..., Any]")
 DTYPES = frozenset(NAMES.values())
 FLOATS = ("float32", "float64", "float16", "bfloat16")
-IMPORTERS = {}  # kind of a node: function(reader, node) that returns its outputs as symbols
+# kind of a node: function(reader, node) that returns its outputs as symbols
+IMPORTERS: dict[str, Callable[..., Any]] = {}
 _MAX_FOLDED = 1 << 20  # elements of a value that is computed when the file is read
 # random numbers, and weights of 8 bits, which stay such
 _NOT_FOLDED = (
@@ -42,21 +51,21 @@ class Integers(NamedTuple):
     zero: np.ndarray
     axis: int
 
-    def transposed(self):
+    def transposed(self) -> Integers:
         """The Integers of the transposed matrix."""
         return self._replace(values=np.ascontiguousarray(self.values.T), axis=1 - self.axis)
 
 
-def opset_of(model, default=1):
+def opset_of(model: Any, default: int = 1) -> int:
     """The version of ONNX's own operators that a model or function asks for."""
     found = (o.version for o in model.opset_import if o.domain in ("", "ai.onnx"))
     return max(found, default=default)
 
 
-def imports(*kinds):
+def imports(*kinds: str) -> Callable[[_Function], _Function]:
     """Decorator: the function reads nodes of these kinds."""
 
-    def put(function):
+    def put(function: _Function) -> _Function:
         IMPORTERS.update(dict.fromkeys(kinds, function))
         return function
 
@@ -70,7 +79,7 @@ class Node:
     since the node would compute something else without it.
     """
 
-    def __init__(self, reader, proto, opset=None):
+    def __init__(self, reader: Reader, proto: Any, opset: int | None = None) -> None:
         self._reader, self.proto = reader, proto
         self.opset = reader.opset if opset is None else opset
         self.kind, self.domain = proto.op_type, proto.domain
@@ -78,32 +87,33 @@ class Node:
         self.name = proto.name or next(filter(None, self.outputs), self.kind)
         helper = reader.library.helper
         self.attributes = {each.name: helper.get_attribute_value(each) for each in proto.attribute}
-        self._known_attributes, self._used = set(), set()
+        self._known_attributes: set[str] = set()
+        self._used: set[int] = set()
 
-    def get(self, name, default=None):
+    def get(self, name: str, default: Any = None) -> Any:
         """An attribute; text as str."""
         self._known_attributes.add(name)
         value = self.attributes.get(name, default)
         return value.decode() if isinstance(value, bytes) else value
 
-    def choice(self, name, *known):
+    def choice(self, name: str, *known: str) -> Any:
         """A text attribute that must be one of `known`; the first one is the default."""
         value = self.get(name, known[0])
         if value not in known:
             self.refuse(f"{name}={value}; only {', '.join(map(str, known))} can be read")
         return value
 
-    def only(self, name, value):
+    def only(self, name: str, value: Any) -> None:
         """Refuse an attribute that has another value than `value`."""
         found = self.get(name, value)
         if found != value:
             self.refuse(f"{name}={shown(found)}; only {value} can be read")
 
-    def ignore(self, *names):
+    def ignore(self, *names: str) -> None:
         """Note attributes that do not affect the result here."""
         self._known_attributes.update(names)
 
-    def check_all_read(self):
+    def check_all_read(self) -> None:
         """Refuse the node if it has attributes that the importer did not read."""
         for name in self.attributes:
             if name not in self._known_attributes:
@@ -112,19 +122,19 @@ class Node:
             if name and i not in self._used:
                 self.refuse(f"its input {i} ({name}) is not read by cynet")
 
-    def refuse(self, why):
+    def refuse(self, why: str) -> NoReturn:
         """Raise the error for a feature that cynet does not support."""
         raise UndefinedError(f"import_model: {self.kind} '{self.name}': {why}")
 
-    def unused(self, i):
+    def unused(self, i: int) -> None:
         """Note that only the type or shape of input i matters."""
         self._used.add(i)
 
-    def has(self, i):
+    def has(self, i: int) -> bool:
         """Return whether the node has input i."""
         return i < len(self.inputs) and self.inputs[i] != ""
 
-    def known(self, i):
+    def known(self, i: int) -> Any:
         """The value of input i if it is a constant, else None."""
         if not self.has(i):
             return None
@@ -133,7 +143,7 @@ class Node:
             self._used.add(i)
         return found
 
-    def constant(self, i, default=None):
+    def constant(self, i: int, default: Any = None) -> Any:
         """The value of input i, which must be known when the file is read."""
         if not self.has(i):
             return default
@@ -142,39 +152,39 @@ class Node:
             self.refuse(f"its input {self.inputs[i]} must be a constant")
         return found
 
-    def number(self, i, default):
+    def number(self, i: int, default: Any) -> Any:
         """Input i as a number that is known when the file is read."""
         found = np.ravel(self.constant(i, default))
         if len(found) != 1:
             self.refuse(f"its input {i} must be one number, found {len(found)}")
         return found[0].item()
 
-    def list(self, i, attribute):
+    def list(self, i: int, attribute: str) -> Any:
         """Integers that newer files store as input i and older ones as an attribute, or None."""
         found = self.constant(i)
         found = self.get(attribute) if found is None else found
         return None if found is None else [int(v) for v in np.ravel(found)]
 
-    def symbol(self, i):
+    def symbol(self, i: int) -> Symbol:
         """Input i as a Symbol."""
         self._used.add(i)
         return self._reader.symbol(self.inputs[i])
 
-    def integers(self, i):
+    def integers(self, i: int) -> Integers | None:
         """The Integers behind input i if it is a dequantized constant, or None."""
         made = self._reader.written(self.inputs[i]) if self.has(i) else None
         if made is None:
             return None
-        _, found = self._reader.integers.get(id(made.entries[0][0]), (None, None))
-        return found
+        found = self._reader.integers.get(id(made.entries[0][0]))
+        return None if found is None else found[1]
 
-    def symbols(self):
+    def symbols(self) -> Sequence[Symbol]:
         """All inputs as Symbols."""
         return [self.symbol(i) for i in range(len(self.inputs)) if self.has(i)]
 
-    def aligned(self, *which):
+    def aligned(self, *which: int) -> Sequence[Symbol]:
         """Inputs as Symbols of as many axes; NumPy's rule puts missing ones in front."""
-        which = which or [i for i in range(len(self.inputs)) if self.has(i)]
+        which = which or tuple(i for i in range(len(self.inputs)) if self.has(i))
         values = [self.symbol(i) for i in which]
         ranks = [max(self.axes(i), 1) for i in which]
         for k, rank in enumerate(ranks):
@@ -182,80 +192,84 @@ class Node:
                 values[k] = sym.expand_dims(values[k], axis=0)
         return values
 
-    def dtype(self, i):
+    def dtype(self, i: int) -> str:
         """The dtype of input i, which the file must tell."""
         found = self._reader.dtype(self.inputs[i])
         if found is None:
             self.refuse(f"the file does not tell the dtype of its input {self.inputs[i]}")
         return found
 
-    def out_dtype(self, i=0):
+    def out_dtype(self, i: int = 0) -> str | None:
         """The dtype of output i, or None."""
         return self._reader.dtype(self.outputs[i])
 
-    def is_float(self, i=0):
+    def is_float(self, i: int = 0) -> bool:
         """Return whether input i holds floating-point numbers."""
         return self.dtype(i) in FLOATS
 
-    def lengths(self, i):
+    def lengths(self, i: int) -> tuple[Any, ...]:
         """The shape of input i with None for open lengths; the number of axes must be known."""
         found = self._reader.lengths(self.inputs[i])
         if found is None:
             self.refuse(f"the file does not tell the axes of its input {self.inputs[i]}")
         return found
 
-    def alike(self, i, j, skip):
+    def alike(self, i: int, j: int, skip: int) -> bool:
         """Return whether the file says that inputs i and j have the same lengths before the last
         `skip` axes."""
         return self._reader.alike(self.inputs[i], self.inputs[j], skip)
 
-    def shape(self, i):
+    def shape(self, i: int) -> Any:
         """The complete shape of input i if the file has it, or None."""
         return self._reader.shape(self.inputs[i])
 
-    def whole_shape(self, i):
+    def whole_shape(self, i: int) -> Shape:
         """The shape of input i, which the file must tell whole."""
         found = self.shape(i)
         if found is None:
             self.refuse(f"the file does not tell the shape of its input {self.inputs[i]}")
         return tuple(found)
 
-    def out_shape(self, i=0):
+    def out_shape(self, i: int = 0) -> Any:
         """The complete shape of output i if the file determines it, or None."""
         return self._reader.shape(self.outputs[i])
 
-    def axes(self, i):
+    def axes(self, i: int) -> int:
         """Return how many axes input i has."""
         return len(self.lengths(i))
 
-    def axis(self, name="axis", default=None, extra=0):
+    def axis(self, name: str = "axis", default: int | None = None, extra: int = 0) -> int:
         """An attribute that names an axis of input 0, counted from the front."""
         rank, value = self.axes(0) + extra, self.get(name, default)
         if value is None or not -rank <= value < max(rank, 1):
             self.refuse(f"{name}={value} of {rank} axes")
-        return value % max(rank, 1)
+        found: int = value % max(rank, 1)
+        return found
 
 
 class Reader:
     """Values of one graph while it is read: symbols, constants, shapes.
 
-    params (dict of str to ndarray): What the symbols' variables hold.
-    integers (dict of (Symbol, Integers)): By the id of a node: weights in floats that are made of
-        integers of 8 bits.
+    params: What the symbols' variables hold.
+    integers: By the id of a node: weights in floats that are made of integers of 8 bits.
     """
 
-    def __init__(self, library, model):
+    def __init__(self, library: Any, model: Any) -> None:
         self.library, graph = library, model.graph
         self.opset = opset_of(model)
         self.ir_version = model.ir_version
         self.opsets = {each.domain: each.version for each in model.opset_import}
         self.functions = {(each.domain, each.name): each for each in model.functions}
         to_array = library.numpy_helper.to_array
-        self._constants = {each.name: to_array(each) for each in graph.initializer}
-        self.params, self._variables, self._symbols, self._others = {}, {}, {}, set()
+        self._constants: dict[str, Any] = {each.name: to_array(each) for each in graph.initializer}
+        self.params: dict[str, np.ndarray[Any, Any]] = {}
+        self._variables: dict[str, Symbol] = {}
+        self._symbols: dict[str, Symbol | None] = {}
+        self._others: set[str] = set()
         self._values = {each.name for each in graph.input}
         self._values.update(name for each in graph.node for name in each.output)
-        self.integers, self._made = {}, set()
+        self.integers: dict[int, tuple[Symbol, Integers]] = {}
+        self._made: set[int] = set()
         self._shapes = Shapes(library, model)
         for each in graph.input:
             if each.name not in self._constants:
@@ -266,41 +280,42 @@ class Reader:
                 if not each.type.HasField("tensor_type"):
                     self._others.add(each.name)
 
-    def constant(self, name):
+    def constant(self, name: str) -> Any:
         """The constant value of this name, or None."""
         return self._constants.get(name)
 
-    def written(self, name):
+    def written(self, name: str) -> Symbol | None:
         """The Symbol of this name if a node has computed it, or None."""
         return self._symbols.get(name)
 
-    def hold(self, name, value):
+    def hold(self, name: str, value: np.ndarray[Any, Any]) -> None:
         """Note the value of a name that is known from now on."""
         self._constants[name] = value
 
-    def lengths(self, name):
+    def lengths(self, name: str) -> tuple[int | None, ...] | None:
         """The shape of a value with None for open lengths, or None."""
         if name in self._constants:
-            return self._constants[name].shape
+            shape: Shape = self._constants[name].shape
+            return shape
         return self._shapes.of(name)
 
-    def alike(self, name, other, skip):
+    def alike(self, name: str, other: str, skip: int) -> bool:
         """The result of `Shapes.alike`."""
         return self._shapes.alike(name, other, skip)
 
-    def shape(self, name):
+    def shape(self, name: str) -> Any:
         """The complete shape of a value, or None."""
         found = self.lengths(name)
         return None if found is None or None in found else found
 
-    def kind(self, name):
+    def kind(self, name: str) -> Any:
         """The onnx package's TypeProto of a value, or None."""
         return self._shapes.kind(name, self._constants)
 
-    def dtype(self, name):
+    def dtype(self, name: str) -> str | None:
         """The name of a value's dtype, or None; FormatError where cynet lacks it."""
         if name in self._constants:
-            found = self._constants[name].dtype.name
+            found: str | None = self._constants[name].dtype.name
         else:
             found = self._shapes.dtype(name)
         if found is not None and found not in DTYPES:
@@ -310,13 +325,13 @@ class Reader:
             )
         return found
 
-    def values(self):
+    def values(self) -> Iterator[tuple[str, Entry, str | None, tuple[int | None, ...] | None]]:
         """(name, entry, dtype, lengths) of a value that was read; None if the file lacks it."""
         for name, symbol in self._symbols.items():
             if symbol is not None and name not in self._constants:
                 yield name, symbol.entries[0], self._shapes.dtype(name), self._shapes.of(name)
 
-    def symbol(self, name):
+    def symbol(self, name: str) -> Symbol:
         """The value of this name as a Symbol; a constant becomes a parameter."""
         found = self._symbols.get(name)
         if found is not None:
@@ -327,7 +342,7 @@ class Reader:
             )
         if name in self._symbols:
             dtype = self.dtype(name)
-            more = {} if dtype in (None, "float32") else {"dtype": dtype}
+            more: dict[str, Any] = {} if dtype in (None, "float32") else {"dtype": dtype}
             found = self._symbols[name] = sym.Variable(name, **more)
             return found
         if name not in self._constants:
@@ -335,7 +350,7 @@ class Reader:
         found = self._symbols[name] = self.parameter(name, self._constants[name])
         return found
 
-    def parameter(self, name, values):
+    def parameter(self, name: str, values: Any) -> Symbol:
         """A variable with the value `values`, under this name, or a similar one if it is taken."""
         values = np.asarray(values)
         if values.dtype.name not in DTYPES:
@@ -354,7 +369,7 @@ class Reader:
             self._variables[name] = sym.Variable(name, shape=values.shape, dtype=values.dtype)
         return self._variables[name]
 
-    def _may_hold(self, name, values):
+    def _may_hold(self, name: str, values: np.ndarray[Any, Any]) -> bool:
         """Return whether the variable of a name is, or would be, one of these values."""
         held = self.params.get(name, self._constants.get(name))
         if held is None:
@@ -362,17 +377,17 @@ class Reader:
         held = held.reshape(values.shape) if held.size == values.size == 1 else held
         return held.dtype == values.dtype and np.array_equal(held, values)
 
-    def fixed(self, name, values):
+    def fixed(self, name: str, values: Any) -> Symbol:
         """A constant variable that is part of a node, not a weight: training does not change it."""
         made = self.parameter(name, values)
         made._set_attr(lr_mult="0", wd_mult="0")
         return sym.BlockGrad(made)
 
-    def infer(self, node):
+    def infer(self, node: Node) -> None:
         """Note the shapes and types of a node's outputs."""
         self._shapes.infer(node, self._constants)
 
-    def empty(self, node):
+    def empty(self, node: Node) -> bool:
         """Note outputs without elements, whose values are known; whether all are of this kind."""
         names = [each for each in node.outputs if each]
         for name in names:
@@ -381,11 +396,11 @@ class Reader:
                 self._constants[name] = np.zeros(shape, self._shapes.numpy_dtype(name))
         return bool(names) and all(name in self._constants for name in names)
 
-    def note(self, made, integers):
+    def note(self, made: Symbol, integers: Integers) -> None:
         """Note the integers of a dequantized weight."""
         self.integers[id(made.entries[0][0])] = made, integers
 
-    def put(self, node, made):
+    def put(self, node: Node, made: Sequence[Symbol | None]) -> None:
         """Register the outputs of a node; the symbol of the first one gets its name."""
         first = next(each for each in made if each is not None).entries[0][0]
         if first.op is not None and id(first) not in self._made:
@@ -396,11 +411,11 @@ class Reader:
                 continue
             if name and symbol is None:
                 node.refuse(f"its output {name} is not computed by cynet")
-            if name:
+            if name and symbol is not None:
                 self._symbols[name] = symbol
                 self._made.add(id(symbol.entries[0][0]))
 
-    def fold(self, node):
+    def fold(self, node: Node) -> bool:
         """Compute a node of constants, or a shape of the file; return whether that was possible."""
         if node.domain not in ("", "ai.onnx") or node.kind in _NOT_FOLDED:
             return False
@@ -435,14 +450,14 @@ class Reader:
         outputs = [helper.make_empty_tensor_value_info(each) for each in node.outputs if each]
         graph = helper.make_graph([node.proto], "constant", inputs, outputs)
         made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", node.opset)])
-        found = reference.ReferenceEvaluator(made).run(None, values)
-        if not all(isinstance(each, (np.ndarray, np.generic)) for each in found):
+        results = reference.ReferenceEvaluator(made).run(None, values)
+        if not all(isinstance(each, (np.ndarray, np.generic)) for each in results):
             node.refuse("it gives no array")
-        found = [np.asarray(each) for each in found]
-        self._constants.update(zip([each for each in node.outputs if each], found))
+        arrays = [np.asarray(each) for each in results]
+        self._constants.update(zip([each for each in node.outputs if each], arrays))
         return True
 
-    def _constant_value(self, node):
+    def _constant_value(self, node: Node) -> Any:
         """The value of a Constant."""
         name, value = next(iter(node.attributes.items()))
         if name == "sparse_value":

@@ -38,12 +38,14 @@ from .quantized import importers as quantized_importers  # noqa: F401
 from .quantized.join import join
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..gluon import SymbolBlock
     from ..ndarray import NDArray
     from ..symbol import Symbol
 
 
-def _load(model_file, purpose):
+def _load(model_file: Any, purpose: str) -> tuple[Any, Any]:
     library = optional("onnx", purpose)
     if not isinstance(model_file, (str, os.PathLike)):
         raise ArgumentTypeError(f"{purpose}: model_file is a path, got {type(model_file).__name__}")
@@ -113,7 +115,7 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     )
 
 
-def _check_lengths(graph):
+def _check_lengths(graph: Any) -> None:
     """Refuse negative lengths: the onnx package would end the process over them."""
     found = [(each.name, list(each.dims)) for each in graph.initializer]
     for each in (*graph.input, *graph.value_info, *graph.output):
@@ -123,14 +125,14 @@ def _check_lengths(graph):
             raise FormatError(f"import_model: {shown(name)} has the shape {shown(lengths)}")
 
 
-def _damage_error(where, error):
+def _damage_error(where: str, error: Exception) -> FormatError:
     """The error for inconsistent parts of a file."""
     return FormatError(
         f"import_model: {where} does not hold together: {shorten(describe_error(error), 500)}"
     )
 
 
-def _read(reader, proto, opset=None):
+def _read(reader: Reader, proto: Any, opset: int | None = None) -> None:
     try:
         _read_node(reader, proto, opset)
     except CynetError:
@@ -139,7 +141,7 @@ def _read(reader, proto, opset=None):
         raise _damage_error(f"node '{proto.name}' of kind {proto.op_type}", error) from error
 
 
-def _read_node(reader, proto, opset):
+def _read_node(reader: Reader, proto: Any, opset: int | None) -> None:
     """Compute a node of constants, or note the symbols that it becomes."""
     node = Node(reader, proto, opset)
     if reader.fold(node):
@@ -163,7 +165,7 @@ def _read_node(reader, proto, opset):
         _read(reader, each, found[1])
 
 
-def _verify_types(reader, found):
+def _verify_types(reader: Reader, found: Symbol) -> None:
     """Refuse a network whose values have other types or shapes than the file declares."""
     values = list(reader.values())
     inputs = [n for n in found.list_inputs() if n not in reader.params]
@@ -229,7 +231,7 @@ def get_model_metadata(model_file: Any) -> dict[str, list[tuple[str, tuple[int, 
     _, model = _load(model_file, "mx.onnx.get_model_metadata")
     constants = {each.name for each in model.graph.initializer}
 
-    def described(values):
+    def described(values: Iterable[Any]) -> list[tuple[str, tuple[int, ...]]]:
         return [
             (v.name, tuple(d.dim_value for d in v.type.tensor_type.shape.dim))
             for v in values

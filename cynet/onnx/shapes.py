@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ..base.errors import FormatError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .importers import Node
 
 _POOLING_KINDS = ("MaxPool", "AveragePool", "LpPool")
 _MAX_SHAPE_VALUES = 1 << 12  # elements of a constant whose values tell a shape
@@ -15,7 +22,7 @@ class Shapes:
     ends the process.
     """
 
-    def __init__(self, library, model):
+    def __init__(self, library: Any, model: Any) -> None:
         self._library, graph = library, model.graph
         self._imports, self._ir_version = list(model.opset_import), model.ir_version
         self._types = {}
@@ -23,29 +30,29 @@ class Shapes:
             if each.type.HasField("tensor_type"):
                 self._types[each.name] = each.type
 
-    def alike(self, name, other, skip):
+    def alike(self, name: str, other: str, skip: int) -> bool:
         """Return whether all lengths of two values but the last `skip` are the same in the file."""
         found = [_leading_lengths(self._types.get(each), skip) for each in (name, other)]
         return None not in found[0] and found[0] == found[1]
 
-    def of(self, name):
+    def of(self, name: str) -> tuple[int | None, ...] | None:
         """Tuple of a value's lengths, None for an open one; None if the axes are unknown."""
         found = self._types.get(name)
         return None if found is None else _axis_lengths(found)
 
-    def dtype(self, name):
+    def dtype(self, name: str) -> str | None:
         """The name of a value's dtype, or None."""
         found = self.numpy_dtype(name)
         return None if found is None else found.name
 
-    def numpy_dtype(self, name):
+    def numpy_dtype(self, name: str) -> Any:
         """The NumPy dtype of a value according to the onnx package, or None."""
         found = self._types.get(name)
         if found is None or not found.tensor_type.elem_type:
             return None
         return self._library.helper.tensor_dtype_to_np_dtype(found.tensor_type.elem_type)
 
-    def kind(self, name, constants):
+    def kind(self, name: str, constants: Mapping[str, Any]) -> Any:
         """The onnx package's TypeProto of a value, or None."""
         if name not in constants:
             return self._types.get(name)
@@ -54,11 +61,10 @@ class Shapes:
             helper.np_dtype_to_tensor_dtype(value.dtype), value.shape
         )
 
-    def infer(self, node, constants):
+    def infer(self, node: Node, constants: Mapping[str, Any]) -> None:
         """Note the shapes of a node's outputs.
 
-        node: Node
-        constants (dict of str to ndarray): Values that are known.
+        constants: Values that are known.
 
         Raises FormatError: the node gives a negative length.
         """
@@ -93,14 +99,14 @@ class Shapes:
                 self._types[name] = made
 
 
-def _axis_lengths(kind):
+def _axis_lengths(kind: Any) -> tuple[int | None, ...] | None:
     tensor = kind.tensor_type
     if not tensor.HasField("shape"):
         return None
     return tuple(d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim)
 
 
-def _leading_lengths(kind, skip):
+def _leading_lengths(kind: Any, skip: int) -> Sequence[int | str | None]:
     """Lengths of all axes but the last ones, or their names; None for an unnamed open length."""
     if kind is None or not kind.tensor_type.HasField("shape"):
         return (None,)
@@ -111,6 +117,6 @@ def _leading_lengths(kind, skip):
     ]
 
 
-def _count_known(lengths):
+def _count_known(lengths: Sequence[int | None] | None) -> int:
     """Return how much is known of a shape: the more, the larger."""
     return -1 if lengths is None else sum(n is not None for n in lengths)

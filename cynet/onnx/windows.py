@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .. import symbol as sym
 
+if TYPE_CHECKING:
+    from ..symbol import Symbol
+    from .importers import Node
 
-def lengths_of(node, i):
+
+def lengths_of(node: Node, i: int) -> list[Any]:
     """The spatial lengths of input i, which the file must tell."""
     found = node.lengths(i)[2:]
     if None in found:
@@ -13,12 +19,10 @@ def lengths_of(node, i):
     return list(found)
 
 
-def pads(node, spans, stride):
+def pads(node: Node, spans: list[int], stride: list[int]) -> tuple[list[int], list[int]]:
     """The padding before and behind each spatial axis.
 
-    node: Node
-    spans (list of int): Length of a window, holes included.
-    stride: list of int
+    spans: Length of a window, holes included.
 
     Returns before, behind : list of int.
     """
@@ -38,7 +42,7 @@ def pads(node, spans, stride):
     return found[:n], found[n:]
 
 
-def padded(data, before, behind, value, n):
+def padded(data: Symbol, before: list[int], behind: list[int], value: float, n: int) -> Symbol:
     """Data with its n spatial axes padded, or cut where a length is below 0."""
     width = [0, 0, 0, 0]
     for axis, (b, a) in enumerate(zip(before, behind)):
@@ -47,7 +51,7 @@ def padded(data, before, behind, value, n):
         width += [b, max(a, 0)]
     if not any(width):
         return data
-    how = {"mode": "constant", "constant_value": value}
+    how: dict[str, Any] = {"mode": "constant", "constant_value": value}
     if n == 1:  # Pad takes four axes
         wide = sym.expand_dims(data, axis=2)
         return sym.squeeze(sym.pad(wide, pad_width=(*width[:4], 0, 0, *width[4:]), **how), axis=2)

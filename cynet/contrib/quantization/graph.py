@@ -4,6 +4,8 @@ Without limits a layer reads what `quantize_v2` makes of floats, by their own ra
 gives floats. Limits make it give integers to whoever reads such.
 """
 
+from typing import Any
+
 from ... import ndarray as nd
 from ...operator import OPERATORS
 from ...operator.quantization.conversions import DequantizeProperty, QuantizeV2Property
@@ -15,7 +17,7 @@ from .layers import find_layers
 KEY = "__calibrated_by__"  # attribute: the output of the float graph that a range is of
 
 
-def make_node(prop, name, inputs, attrs=None, **params):
+def make_node(prop: Any, name: str, inputs: Any, attrs: Any = None, **params: Any) -> Node:
     """A node of the operator of a class, by its parameters."""
     entry = OPERATORS.get(prop.op_name)
     words = {key: str(value) for key, value in params.items()}

@@ -1,6 +1,10 @@
 """Finds the steps of a graph that form one int8 layer: a convolution or FullyConnected, a following
 BatchNorm, a summand, bounds."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...base.errors import ArgumentError
@@ -12,8 +16,13 @@ from ...operator.tensor.unary import UnaryProperty
 from ...operator.tensor.where_clip import ClipProperty
 from .fake import levels_of
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
-def is_layer(node):
+    from ...symbol.node import Entry, Node
+
+
+def is_layer(node: Node) -> bool:
     """Return whether an int8 layer can replace the operator of a node."""
     found = int8_of(node.op.prop)
     return found is not None and found.int8_form.is_layer
@@ -29,10 +38,11 @@ class Layer:
     end (Node): The last of its nodes, whose output 0 is the layer's.
     """
 
-    def __init__(self, node):
+    def __init__(self, node: Node) -> None:
         self.node = self.end = node
-        self.norm = self.residual = None
-        self.bounds = None, None
+        self.norm: Node | None = None
+        self.residual: Entry | None = None
+        self.bounds: tuple[float | None, float | None] = None, None
 
     def made_of(self):
         """Key of the quantized weight and bias beside parameters; layers of one key share them."""
@@ -78,15 +88,15 @@ class Layer:
 class Uses:
     """The readers of each entry of a graph."""
 
-    def __init__(self, nodes, heads):
-        self.readers = {}
+    def __init__(self, nodes: Iterable[Node], heads: Iterable[Entry]) -> None:
+        self.readers: dict[tuple[int, int], list[Node | None]] = {}
         for node in nodes:
             for entry in node.inputs:
                 self.readers.setdefault((id(entry[0]), entry[1]), []).append(node)
         for entry in heads:
             self.readers.setdefault((id(entry[0]), entry[1]), []).append(None)
 
-    def only(self, node):
+    def only(self, node: Node) -> Node | None:
         """The only reader of output 0 of `node`, if no other output is read; else None."""
         others = any(self.readers.get((id(node), i)) for i in range(1, node.num_outputs))
         readers = self.readers.get((id(node), 0), [])
@@ -122,7 +132,14 @@ def _has_weights(node, params):
     )
 
 
-def extend_layer(layer, uses, params, excluded, taken, place):
+def extend_layer(
+    layer: Layer,
+    uses: Uses,
+    params: dict[str, Any],
+    excluded: Callable[[Node], bool],
+    taken: set[int],
+    place: dict[int, int],
+) -> Layer:
     """The layer extended by the following nodes that can be part of it."""
 
     def behind():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ... import symbol as sym
@@ -9,8 +11,12 @@ from ...operator.quantization.ranges import LIMITS
 from ..from_elementwise import half_to_even
 from ..importers import Integers, imports
 
+if TYPE_CHECKING:
+    from ...symbol import Symbol
+    from ..importers import Node, Reader
 
-def _of_axis(node, value, i):
+
+def _of_axis(node: Node, value: Symbol, i: int) -> Symbol:
     """A scale or zero point with the axes of the data; one number, or one an index of an axis."""
     rank, n = node.axes(0), node.axes(i)
     if n == 0 or node.shape(i) == (1,):
@@ -21,7 +27,7 @@ def _of_axis(node, value, i):
     return sym.reshape(value, shape=tuple(-1 if k == axis else 1 for k in range(rank)))
 
 
-def _one_step(node):
+def _one_step(node: Node) -> dict[str, Any] | None:
     """The parameters scale and zero_point if the file has a single number for each, or None."""
     scale, zero = node.known(1), node.known(2) if node.has(2) else np.zeros(1)
     if scale is None or zero is None or scale.size != 1 or zero.size != 1:
@@ -32,7 +38,7 @@ def _one_step(node):
 
 
 @imports("DequantizeLinear")
-def dequantize(reader, node):
+def dequantize(reader: Reader, node: Node) -> Symbol:
     node.ignore("axis", "block_size", "output_dtype")
     dtype, found = node.out_dtype() or "float32", node.dtype(0)
     if found not in ("uint8", "int8", "int32") or dtype != "float32":
@@ -45,8 +51,7 @@ def dequantize(reader, node):
     else:
         data = sym.Cast(node.symbol(0), dtype=dtype)
         if node.has(2):
-            zero = sym.Cast(node.symbol(2), dtype=dtype)
-            data = sym.broadcast_sub(data, _of_axis(node, zero, 2))
+            data = sym.broadcast_sub(data, _of_axis(node, sym.Cast(node.symbol(2), dtype=dtype), 2))
         made = sym.broadcast_mul(data, _of_axis(node, node.symbol(1), 1))
     values, step = node.known(0), node.known(1)
     zero = node.known(2) if node.has(2) else np.zeros(1, found)
@@ -56,7 +61,7 @@ def dequantize(reader, node):
     return made
 
 
-def _of_sums(reader, node):
+def _of_sums(reader: Reader, node: Node) -> Symbol:
     """Integers of 32 bits, as a bias has them: constants are floats at once."""
     values, step = node.known(0), node.known(1)
     zero = node.known(2) if node.has(2) else np.zeros(1, "int32")
@@ -76,7 +81,7 @@ def _of_sums(reader, node):
 
 
 @imports("QuantizeLinear")
-def quantize(reader, node):
+def quantize(reader: Reader, node: Node) -> Symbol:
     """Whole numbers of scales, halves to even ones, kept in the range of 8 bits."""
     node.ignore("axis", "block_size", "output_dtype", "saturate", "precision")
     dtype, found = node.out_dtype() or "uint8", node.dtype(0)

@@ -10,7 +10,7 @@ What only moves elements moves integers: QuantizeLinear behind it is as well in 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from ...operator.tensor.creation import FullProperty
 from ...operator.tensor.pad import PadProperty
 from ...symbol import Symbol
 from ...symbol.node import Node, topological_order
+
+if TYPE_CHECKING:
+    from ...symbol.node import Entry
+    from ..importers import Reader
 
 QUANTIZE, DEQUANTIZE = "_quantize_linear", "_dequantize_linear"
 _MOVES = {
@@ -46,34 +50,33 @@ class Form(NamedTuple):
     scale: float
     zero: int
 
-    def range(self):
+    def range(self) -> tuple[float, float]:
         """The ends of the range that an int8 layer knows them by, as if 0 stood for 0."""
         maximum = self.scale * FINE_STEPS[self.dtype]
         return 0.0 if self.dtype == "uint8" else -maximum, maximum
 
-    def ends(self, name):
+    def ends(self, name: str) -> list[Entry]:
         """The entries of nodes that give the ends of the range."""
         pairs = zip(("min", "max"), self.range())
         return [
             (make_node(FullProperty, f"{name}_{n}", [], shape=(1,), value=v), 0) for n, v in pairs
         ]
 
-    def integer(self, value):
+    def integer(self, value: float) -> int:
         """The integer that QuantizeLinear makes of a number."""
         least, maximum = (end - self.zero for end in LIMITS[self.dtype])
         found = np.float32(value) / np.float32(self.scale)
         return int(np.rint(np.clip(found, least, maximum))) + self.zero
 
-    def raised(self):
+    def raised(self) -> Form:
         """Integers of int8 as uint8, 128 higher."""
         return Form("uint8", self.scale, self.zero + 128)
 
 
-def join(found, reader):
+def join(found: Symbol, reader: Reader) -> Symbol:
     """The Symbol that computes the same by int8 layers, where it can.
 
-    found: Symbol
-    reader (Reader): With the parameters, to which those of the layers come.
+    reader: With the parameters, to which those of the layers come.
 
     Returns Symbol.
     """
@@ -83,24 +86,24 @@ def join(found, reader):
     return Symbol(_Joined(lifted.run(), lifted.pooled, reader).run())
 
 
-def _entry_dtypes(heads, reader):
+def _entry_dtypes(heads: list[Entry], reader: Reader) -> dict[Entry, Any]:
     """The dtype of each entry."""
     known = {name: reader.dtype(name) for name in Symbol(heads).list_inputs()}
     known |= {name: value.dtype.name for name, value in reader.params.items()}
     return infer_types(heads, {k: v for k, v in known.items() if v}, "float32")
 
 
-def _is_operator(node, *names):
+def _is_operator(node: Node, *names: str) -> bool:
     return node.op is not None and node.op.name in names
 
 
-def _rebuild_node(node, inputs):
+def _rebuild_node(node: Node, inputs: list[Entry]) -> Node:
     if inputs == node.inputs:
         return node
     return Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
 
-def _quantized_form(quantize):
+def _quantized_form(quantize: Node) -> Form:
     """The Form of a QuantizeLinear's output."""
     return Form(quantize.prop.out_type, quantize.prop.scale, quantize.prop.zero_point)
 
@@ -109,12 +112,13 @@ class _Lifted:
     """One run of the pass that moves each QuantizeLinear before steps that only move or pool
     elements. `pooled` has the Form of the pooled integers, by the id of the node."""
 
-    def __init__(self, heads, reader):
+    def __init__(self, heads: list[Entry], reader: Reader) -> None:
         self.heads, self.nodes = heads, topological_order(heads)
         self.uses, self.types = Uses(self.nodes, heads), _entry_dtypes(heads, reader)
-        self.new, self.pooled = {}, {}
+        self.new: dict[int, Entry] = {}
+        self.pooled: dict[int, Form] = {}
 
-    def run(self):
+    def run(self) -> list[Entry]:
         for node in self.nodes:
             inputs = [self._new_entry(each) for each in node.inputs]
             if _is_operator(node, QUANTIZE):
@@ -125,11 +129,11 @@ class _Lifted:
                 self.new[id(node)] = _rebuild_node(node, inputs), 0
         return [self._new_entry(each) for each in self.heads]
 
-    def _new_entry(self, old):
+    def _new_entry(self, old: Entry) -> Entry:
         node, index = self.new[id(old[0])]
         return node, index or old[1]
 
-    def _quantized_input(self, old, quantize, reader, name):
+    def _quantized_input(self, old: Entry, quantize: Node, reader: Node, name: str) -> Entry:
         """The quantized entry of the one that `reader` reads; a new `quantize` gets this name."""
         node = old[0]
         if _is_operator(node, DEQUANTIZE) and self._dequantizes_same(node, quantize):
@@ -157,10 +161,10 @@ class _Lifted:
         return made, 0
 
     @staticmethod
-    def _named_node(node, name, inputs):
+    def _named_node(node: Node, name: str, inputs: list[Entry]) -> Node:
         return Node(node.op, name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
-    def _can_pool_integers(self, node, quantize):
+    def _can_pool_integers(self, node: Node, quantize: Node) -> bool:
         """Return whether pooling the integers gives the same: for maxima always; for means if the
         steps are equal and pads (zeros) do not count. Means halfway between two integers are
         rounded to even, which an odd zero point would change."""
@@ -173,7 +177,7 @@ class _Lifted:
         zero = quantize.prop.zero_point
         return self._dequantizes_same(source, quantize) and zero % 2 == 0 and not (zero and counted)
 
-    def _dequantizes_same(self, node, quantize):
+    def _dequantizes_same(self, node: Node, quantize: Node) -> bool:
         """Return whether `node` dequantizes the output of `quantize`."""
         a, b = node.prop, quantize.prop
         dtype = self.types.get(node.inputs[0])
@@ -183,13 +187,17 @@ class _Lifted:
 class _Joined:
     """One run of the pass that makes int8 layers."""
 
-    def __init__(self, heads, pooled, reader):
+    def __init__(self, heads: list[Entry], pooled: dict[int, Form], reader: Reader) -> None:
         self.heads, self.pooled, self.reader = heads, pooled, reader
         self.nodes, self.types = topological_order(heads), _entry_dtypes(heads, reader)
-        self.uses, self.new = Uses(self.nodes, heads), {}
+        self.uses = Uses(self.nodes, heads)
+        self.new: dict[int, Node] = {}
         self.raised = self._uint8_node_ids()
-        self.layers, self.inside = {}, set()  # id of the last node -> layer, its output's Form
-        place, taken = {id(node): i for i, node in enumerate(self.nodes)}, set()
+        # id of the last node -> layer, its output's Form
+        self.layers: dict[int, tuple[Layer, Form | None]] = {}
+        self.inside: set[int] = set()
+        place = {id(node): i for i, node in enumerate(self.nodes)}
+        taken: set[int] = set()
         for node in self.nodes:
             if _is_operator(node, DEQUANTIZE):  # a layer adds the integers before it
                 place[id(node)] = place[id(node.inputs[0][0])]
@@ -197,30 +205,31 @@ class _Joined:
             if node.op is not None and is_layer(node) and self._has_int8_operands(node):
                 self._add(extend_layer(Layer(node), self.uses, {}, lambda _: False, taken, place))
 
-    def run(self):
+    def run(self) -> list[Entry]:
         for node in self.nodes:
             if id(node) in self.layers:
-                self.new[id(node)] = self._int8_layer(*self.layers[id(node)], node.name)
+                layer, form = self.layers[id(node)]
+                self.new[id(node)] = self._int8_layer(layer, form, node.name)
             elif id(node) not in self.inside:
                 self.new[id(node)] = self._copy_node(node)
         return [self._new_entry(each) for each in self.heads]
 
-    def _new_entry(self, old):
+    def _new_entry(self, old: Entry) -> Entry:
         return self.new[id(old[0])], old[1]
 
     # --- integers ---------------------------------------------------------------------------------
-    def _uint8_node_ids(self):
+    def _uint8_node_ids(self) -> set[int]:
         """The ids of nodes whose integers of int8 are to be uint8: all that read them can tell."""
 
-        def gives(node):
+        def gives(node: Node) -> bool:
             if _is_operator(node, QUANTIZE):
-                return node.prop.out_type == "int8" and node.prop.zero_point != 0
+                return bool(node.prop.out_type == "int8" and node.prop.zero_point != 0)
             moves = _is_operator(node, *_MOVES, "Pad") or id(node) in self.pooled
             return moves and self.types.get((node, 0)) == "int8"
 
         found = {id(node): node for node in self.nodes if gives(node)}
         shown = {id(node) for node, _ in self.heads}
-        readers = {key: [] for key in found}
+        readers: dict[int, list[Node]] = {key: [] for key in found}
         for node in self.nodes:
             for source, _ in node.inputs:
                 if id(source) in readers:
@@ -239,7 +248,7 @@ class _Joined:
                     del found[key]
         return set(found)
 
-    def _form_of(self, entry):
+    def _form_of(self, entry: Entry) -> Form | None:
         """The Form of the integers behind a dequantized entry, or None."""
         node = entry[0]
         if not _is_operator(node, DEQUANTIZE):
@@ -247,7 +256,7 @@ class _Joined:
         form = Form(self.types[node.inputs[0]], node.prop.scale, node.prop.zero_point)
         return form.raised() if id(node.inputs[0][0]) in self.raised else form
 
-    def _copy_node(self, node):
+    def _copy_node(self, node: Node) -> Node:
         inputs = [self._new_entry(each) for each in node.inputs]
         if node.op is None:
             return node
@@ -268,7 +277,9 @@ class _Joined:
         return make_node(node.op.prop, node.name, inputs, node.attrs, **params)
 
     # --- layers -----------------------------------------------------------------------------------
-    def _int8_weight(self, node):
+    def _int8_weight(
+        self, node: Node
+    ) -> tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:
         """(name, integers of int8, a step for each filter) of a layer's weight, or None."""
         _, found = self.reader.integers.get(id(node.inputs[1][0]), (None, None))
         if found is None or (len(found.step) > 1 and found.axis != 0):
@@ -280,7 +291,7 @@ class _Joined:
             return None
         return found.name, whole.astype("int8"), np.broadcast_to(found.step, (n,))
 
-    def _has_int8_operands(self, node):
+    def _has_int8_operands(self, node: Node) -> bool:
         """Return whether a layer's operands are such as int8 layers have."""
         form, weight = self._form_of(node.inputs[0]), self._int8_weight(node)
         if form is None or weight is None:
@@ -291,12 +302,12 @@ class _Joined:
         return not form.zero or not self._data_padding(node) or len(node.prop.kernel) > 1
 
     @staticmethod
-    def _data_padding(node):
+    def _data_padding(node: Node) -> tuple[int, ...]:
         """Elements of padding of a layer's data, for each axis; empty without padding."""
         pad = node.prop.window[2] if node.op.name == "Convolution" else ()
         return tuple(pad) if any(pad) else ()
 
-    def _add(self, layer):
+    def _add(self, layer: Layer) -> None:
         """Note a layer; its last node returns integers if nothing else reads its inner values."""
         last, form, inside = layer.end, None, [layer.node, layer.end]
         if layer.residual is not None and layer.bounds != (None, None):
@@ -310,10 +321,13 @@ class _Joined:
         self.inside.update(id(node) for node in inside)
         self.layers[id(last)] = layer, form
 
-    def _int8_layer(self, layer, form, name):
+    def _int8_layer(self, layer: Layer, form: Form | None, name: str) -> Node:
         """The int8 layer, of a name, whose output has a Form, or is of floats."""
-        node, source = layer.node, self._form_of(layer.node.inputs[0])
-        stored, weight, step = self._int8_weight(node)
+        node = layer.node
+        # _has_int8_operands has found both
+        source: Any = self._form_of(node.inputs[0])
+        operands: Any = self._int8_weight(node)
+        stored, weight, step = operands
         bias = np.zeros(len(weight))
         if len(node.inputs) > 2:
             bias = self.reader.params[node.inputs[2][0].name].astype("float64")

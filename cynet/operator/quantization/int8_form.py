@@ -2,7 +2,7 @@
 `int8_form`, and read by contrib/quantization."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._base import OPERATORS
 
@@ -30,7 +30,7 @@ class Int8Form(NamedTuple):
 _found = {}  # class of a property of floats -> its 8-bit class
 
 
-def int8_of(prop):
+def int8_of(prop: Any) -> Any:
     """The 8-bit class for a class of floats, or None."""
     if not _found:
         for _, entry in OPERATORS.items():
