@@ -136,7 +136,6 @@ class Registry:
         return self._table.items()
 
 
-# --- MXNet's functions ---------------------------------------------------------------------------
 _OF_CLASSES = {}  # base class -> Registry of its subclasses
 
 

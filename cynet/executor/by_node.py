@@ -84,7 +84,6 @@ class NodeExecutor(Executor):
     def rest(self) -> None:
         """It has no memory that others use."""
 
-    # --- running ----------------------------------------------------------------------------------
     def forward_on(
         self, sources: Sequence[NDArray], targets: Sequence[NDArray], is_train: bool
     ) -> bool:
@@ -189,7 +188,6 @@ class NodeExecutor(Executor):
     def _is_whole_step(self) -> bool:
         return False
 
-    # --- parameters, shapes -----------------------------------------------------------------------
     def copy_params_from(
         self,
         arg_params: NamedArrays,
@@ -250,7 +248,6 @@ class NodeExecutor(Executor):
         made.set_monitor_callback(self._monitor, self._monitor_all)
         return made
 
-    # --- watching ---------------------------------------------------------------------------------
     def set_monitor_callback(
         self, callback: Callable[[str, NDArray], Any] | None, monitor_all: bool = False
     ) -> None:

@@ -234,7 +234,6 @@ def _check_sums(net, found, context, before):
             )
 
 
-# --- what a call of a layer gives to its parameters -----------------------------------------------
 def _of_call(call):
     """Pairs (Parameter, gradients of the samples) of one call."""
     with autograd.pause(train_mode=False):

@@ -148,7 +148,6 @@ class HorizontalFlipAug(Augmenter):
         return array[:, ::-1] if random.random() < self.p else array
 
 
-# --- the list for classification ------------------------------------------------------------------
 def checked_shape(data_shape):
     """(channels, height, width) of an iterator's images."""
     if not isinstance(data_shape, (tuple, list)):

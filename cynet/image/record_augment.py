@@ -20,7 +20,6 @@ _NOT_WITH_AREA = (
 )
 
 
-# --- on pixels, for RecordAugmenter and BoxAugmenter ----------------------------------------------
 def check_inter_method(number):
     if number not in (*range(INTERPOLATIONS), 9, 10):
         raise ArgumentError(f"inter_method is 0 to 4, 9 or 10, got {number}")

@@ -91,7 +91,6 @@ class RecordBatches:
             )
         return numbers
 
-    # --- the order of samples ---------------------------------------------------------------------
     def _record_order(self, epoch):
         if not self._o["shuffle"]:
             return self._numbers
@@ -109,7 +108,6 @@ class RecordBatches:
                 numbers = np.concatenate([numbers, np.resize(after, pad)])
             yield Batch(numbers, pad, epoch, at, self._shape, self.label_width, self._kind)
 
-    # --- in threads -------------------------------------------------------------------------------
     def fill(self, batch, part):
         good = None
         for place in range(part, len(batch.numbers), self.parts):

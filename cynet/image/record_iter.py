@@ -106,7 +106,6 @@ class ImageRecordIter(MXDataIter):
         """The number of damaged images that were left out."""
         return self._work.skipped
 
-    # --- the iterator -----------------------------------------------------------------------------
     def reset(self) -> None:
         """Begin the next epoch; before the first batch it does nothing."""
         if not self._began and self._pipeline is not None:

@@ -162,7 +162,6 @@ def _pick_rows(source, rows):
     return array(source[rows], dtype=source.dtype)
 
 
-# --- what the iterators over it are told ----------------------------------------------------------
 def checked_shape(what, shape, name):
     """A shape, or a size in a tuple, as a tuple of ints that are at least 1.
 

@@ -112,7 +112,6 @@ def _tell_all():
         _paths.clear()
 
 
-# --- looking --------------------------------------------------------------------------------------
 def describe_nans(array):
     """``'NaN in 1 of 4 elements'``, or None if all are finite."""
     if not is_floating(array.dtype):
@@ -178,7 +177,6 @@ def _after_step(step, inputs, values, is_gradient):
         raise AnomalyError(f"{what}{kind}, called at {calling_line()}; {_finiteness_text(inputs)}")
 
 
-# --- where ----------------------------------------------------------------------------------------
 def in_layer(path):
     """The part of a message that names a layer, if there is one."""
     return f" in layer {path}" if path else ""

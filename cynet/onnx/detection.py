@@ -163,7 +163,6 @@ def multibox_prior(g: Graph, c: Call) -> str:
     return g.constant(made.asnumpy())
 
 
-# --- regions --------------------------------------------------------------------------------------
 def _roi_images(g: Graph, rois: str) -> tuple[str, str]:
     """The image of each region, and its corners."""
     index, boxes = _split_columns(g, rois, 0, 1, 5)

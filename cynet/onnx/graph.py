@@ -141,7 +141,6 @@ class Graph:
             node.input[:] = [names.get(each, each) for each in node.input]
             node.output[:] = [names.get(each, each) for each in node.output]
 
-    # --- what several operators need --------------------------------------------------------------
     def reshape(self, value: str, shape: Sequence[int]) -> str:
         """`value` reshaped; 0 copies a length, -1 is inferred."""
         return self.emit("Reshape", [value, self.ints(*shape)])

@@ -135,7 +135,6 @@ class GraphHooks:
         with their own choice. Empty if there is only one algorithm."""
         return {}
 
-    # --- one step in place of several -------------------------------------------------------------
     def activation(self, prop: Prop) -> str | None:
         """The act_type if the operator is exactly that activation, or None."""
         return None
@@ -154,7 +153,6 @@ class GraphHooks:
         """
         return None
 
-    # --- memory order -----------------------------------------------------------------------------
     def channels_last(
         self, prop: Prop, in_shapes: Shapes, in_types: Types
     ) -> tuple[Prop, list[int]] | None:
@@ -195,7 +193,6 @@ class GraphHooks:
         """
         return None
 
-    # --- parts of the work ------------------------------------------------------------------------
     def forward_loops(
         self, prop: Prop, in_data: Sequence[Any], out_data: Sequence[Any]
     ) -> list[Loop] | None:

@@ -45,7 +45,6 @@ class ProductDesc(NamedTuple):
         return self.m * self.n * self.k
 
 
-# --- estimates ------------------------------------------------------------------------------------
 def library_cycles(desc: ProductDesc) -> float:
     """Cycles by a library."""
     return LIBRARY * desc.work / LANES[desc.level] + PACKING * desc.n * desc.k
@@ -101,7 +100,6 @@ def _amx_share(desc: ProductDesc) -> float:
     return own * (95 if desc.packed else 120) / desc.work
 
 
-# --- the lists ------------------------------------------------------------------------------------
 def is_single(desc: ProductDesc) -> bool:
     """Return whether kernels of our own compute the product."""
     return desc.dtype == "float32" and not desc.packed

@@ -35,7 +35,6 @@ _PROGRESS_SECONDS = 10.0  # seconds between two lines of progress
 _INTERRUPTED_STATUS = 130  # the exit status of a program that Ctrl-C has ended
 
 
-# --- lists ----------------------------------------------------------------------------------------
 def found_images(root, recursive, endings):
     """[(path below root, label)]: labels count the folders that have images."""
     if not recursive:
@@ -90,7 +89,6 @@ def write_lists(options):
     return len(lines)
 
 
-# --- records --------------------------------------------------------------------------------------
 def pack_image(number, label, path, options):
     """(number, record, error) of an image; one of the last two is None."""
     try:

@@ -48,7 +48,6 @@ class Drawing:
         self._nodes: dict[str, dict[str, str]] = {}
         self._edges: list[tuple[str, str, dict[str, str]]] = []
 
-    # --- what is in it ----------------------------------------------------------------------------
     def node(self, name: str, label: str | None = None, **attrs: str) -> None:
         """Add a box.
 
@@ -98,7 +97,6 @@ class Drawing:
         ]
         return "\n".join([*lines, "}", ""])
 
-    # --- where it goes ----------------------------------------------------------------------------
     def svg(self) -> str:
         """Lay out the picture, as SVG.
 
@@ -224,7 +222,6 @@ class Drawing:
         """
         return self.render(filename, directory, view=True)
 
-    # --- layout -----------------------------------------------------------------------------------
     def _compute_layout(self):
         """({name: (x, y, width, height)}, [(points, attributes)]): centres of boxes, and lines."""
         graphs = optional("grandalf.graphs", "plot_network")

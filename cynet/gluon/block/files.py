@@ -150,7 +150,6 @@ def _words(names):
     return f"parameter{'s' * (len(names) > 1)} {brief_list(names)}"
 
 
-# --- the structure of a model --------------------------------------------------------------------
 def save_model(block, prefix):
     """Write ``prefix-model.json``, the structure of Blocks with their hybridization, and
     ``prefix-model.params``."""

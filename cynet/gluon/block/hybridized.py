@@ -129,7 +129,6 @@ class Hybridized:
     def _params(self):
         return self._block.collect_params().values()
 
-    # --- tracing ----------------------------------------------------------------------------------
     def _new_plan(self, key, signature, arrays, form):
         """The plan of a signature that is met for the first time; None where the Block cannot be
         traced and runs operator by operator."""

@@ -250,7 +250,6 @@ def _shuffle_samples(samples, size):
         yield held[i]
 
 
-# --- as a DataLoader reads it ---------------------------------------------------------------------
 def is_stream(dataset: Any) -> bool:
     """Return whether a dataset is an iterable: datasets of other packages may define an index that
     only raises, but no length."""

@@ -61,7 +61,6 @@ class Task:
         return self.result
 
 
-# --- the worker's side ---------------------------------------------------------------------------
 def _run(pipe, inherited, dataset, batchify, parent):
     """Serve requests in a worker process until its pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -94,7 +93,6 @@ def _fetch_batch(dataset, indices, batchify):
         raise in_loop(error, f"{describe_error(error)} (DataLoader: {where})") from error
 
 
-# --- the parent's side ---------------------------------------------------------------------------
 class Processes:
     """Worker processes over one dataset."""
 

@@ -101,7 +101,6 @@ class _Program:
             return None
         return self._made(registers)
 
-    # --- where values lie -------------------------------------------------------------------------
     def _private(self, value: Value) -> bool:
         return value.root.kind == TEMP and self.touching[value.root] <= self.inside
 
@@ -179,7 +178,6 @@ class _Program:
     ) -> None:
         self.lines.append(_Line(family, functor, reads, target, add))
 
-    # --- what becomes of the operands -------------------------------------------------------------
     def _find_uses(self) -> None:
         """First and last line of every root; inputs and outputs with their requests."""
         self.first: dict[Value, int] = {}
@@ -244,7 +242,6 @@ class _Program:
             and self.last_read[source] <= self.first_write[target]
         ]
 
-    # --- the step ---------------------------------------------------------------------------------
     def _made(self, registers: dict[Value, int]) -> Step:
         number = {root: i for i, root in enumerate((*self.sources, *self.targets))}
 

@@ -127,7 +127,6 @@ class _Mirror:
         for each, step in zip(made, block):
             self._note_uses(each, step)
 
-    # --- what is repeated -------------------------------------------------------------------------
     def force(self) -> None:
         """Recompute, once each, the nodes with ``force_mirroring='True'``.
 
@@ -231,7 +230,6 @@ class _Mirror:
             i += 1
         return total
 
-    # --- how it is repeated -----------------------------------------------------------------------
     def _collect_steps(self, value: Value, position: float, plan: dict[Step, None]) -> None:
         """Fill `plan`, forward steps to repeat so that `value` is there at `position`, in order."""
         stack = [(self.producer[self.base.get(value, value)], False)]
@@ -313,7 +311,6 @@ class _Mirror:
         self.index()
         return True
 
-    # --- going back -------------------------------------------------------------------------------
     def _save_steps(self) -> list[tuple[Step, list[Value], list[Value]]]:
         return [(s, list(s.in_data), list(s.out_data)) for s in self.graph.steps]
 

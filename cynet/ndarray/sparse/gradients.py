@@ -21,7 +21,6 @@ from .grouping import grouped
 from .through_host import is_away
 
 
-# --- sums -----------------------------------------------------------------------------------------
 def clear(target):
     """Make a sparse gradient zeros."""
     target._assign(convert.sparse_zeros(target.stype, target.shape, target._values_array))
@@ -89,7 +88,6 @@ def _with_rows(dense, rows):
     return dense
 
 
-# --- operators on dense arrays, of which the gradient is wanted by rows ---------------------------
 def sums_by_row(grad, ids, shape):
     """The row_sparse array of this shape whose row i is the sum of the rows of `grad` that `ids`
     says belong to i."""
@@ -124,7 +122,6 @@ def rows_of(prop, inputs, grad, i):
     return rule.gradient_rows(sparse, prop, inputs, grad, i)
 
 
-# --- nodes ----------------------------------------------------------------------------------------
 class SparseNode(StepNode):
     """A step with sparse arrays. A subclass defines ``pull_back(grads)``."""
 

@@ -190,7 +190,6 @@ def local_response(prop, shapes, types, forward, backward):
     )
 
 
-# --- rectifiers ----------------------------------------------------------------------------------
 @launch_form(LeakyReLUProperty)
 def leaky_relu(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
@@ -240,7 +239,6 @@ def _random_slopes(prop, forward, backward, n, dtype):
     backward += _slope_launch(n, kind, OUT[1], OUT_GRAD[0], IN_GRAD[0], (n, 1))
 
 
-# --- dropout -------------------------------------------------------------------------------------
 class Repeats(ctypes.Structure):
     """Data and a mask that repeats along some axes (random.cu)."""
 
@@ -271,7 +269,6 @@ def dropout(prop, shapes, types, forward, backward):
         backward += identity(n, dtype, OUT_GRAD[0], IN_GRAD[0], **predicting)
 
 
-# --- upsampling ----------------------------------------------------------------------------------
 @register_form(UpSamplingProperty)
 def upsampling(prop, shapes, types, device):
     (out,) = prop.output_shapes(shapes)

@@ -130,7 +130,6 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             self._save_checkpoint(estimator, self.current_batch)
         self.current_epoch += 1
 
-    # --- writing ----------------------------------------------------------------------------------
     def _save_checkpoint(self, estimator, batches):
         """Write after `batches` batches of this run."""
         before = self.trained_batch if self.trained_batch >= 0 else 0
@@ -201,7 +200,6 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 "CheckpointHandler: %s is not written, for the network is not hybridized", path
             )
 
-    # --- going on ---------------------------------------------------------------------------------
     def _last_checkpoint(self):
         """(epoch, batch) of the newest checkpoint in the folder, or None."""
         form = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")

@@ -50,7 +50,6 @@ def _make_folder(folder):
         os.makedirs(folder, exist_ok=True)
 
 
-# --- MNIST and FashionMNIST -----------------------------------------------------------------------
 def mnist(root):
     """Paths of MNIST's four files: in the folder, as of ``get_mnist``, or downloaded into it."""
     return files.find_mnist(root) or files.find_mnist() or files.download_mnist(Path(root))
@@ -78,7 +77,6 @@ def fashion_mnist(root):
     return paths
 
 
-# --- CIFAR ----------------------------------------------------------------------------------------
 def cifar(root, namespace, archive, below, names):
     """(path, bytes) of each of the files `names`.
 

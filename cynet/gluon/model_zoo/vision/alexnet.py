@@ -54,17 +54,12 @@ def alexnet(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> AlexNet:
-    """AlexNet: 61.1 million weights with 1000 classes.
+    """AlexNet: images (N, 3, 224, 224) to scores; 61.1 million weights with 1000 classes.
 
     Parameters
     ----------
     **kwargs
         ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    AlexNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
 
     Raises
     ------

@@ -136,7 +136,7 @@ def get_convnext(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> ConvNeXt:
-    """ConvNeXt of a size that has a name.
+    """ConvNeXt of a named size: images (N, 3, 224, 224) to scores (N, classes).
 
     Parameters
     ----------
@@ -148,11 +148,6 @@ def get_convnext(
         Folder of the weights' files.
     **kwargs
         ``drop_path``, ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ConvNeXt
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
 
     Raises
     ------

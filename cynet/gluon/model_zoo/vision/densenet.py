@@ -120,7 +120,7 @@ def get_densenet(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> DenseNet:
-    """DenseNet of 121, 161, 169 or 201 layers.
+    """DenseNet of 121, 161, 169 or 201 layers: images (N, 3, 224, 224) to scores (N, classes).
 
     Parameters
     ----------
@@ -128,11 +128,6 @@ def get_densenet(
         121, 161, 169 or 201.
     **kwargs
         ``classes``, ``bn_size``, ``dropout``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    DenseNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
 
     Raises
     ------

@@ -201,7 +201,7 @@ def get_efficientnet(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> EfficientNet:
-    """EfficientNet B0 to B7.
+    """EfficientNet B0 to B7: images (N, 3, H, W) to scores (N, classes).
 
     Parameters
     ----------
@@ -213,11 +213,6 @@ def get_efficientnet(
         Folder of the weights' files.
     **kwargs
         ``dropout``, ``drop_path``, ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    EfficientNet
-        Takes images (N, 3, H, W) and gives scores (N, classes).
 
     Raises
     ------

@@ -189,17 +189,12 @@ def inception_v3(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> Inception3:
-    """Inception v3: 23.8 million weights with 1000 classes.
+    """Inception v3: images (N, 3, 299, 299) to scores; 23.8 million weights with 1000 classes.
 
     Parameters
     ----------
     **kwargs
         ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    Inception3
-        Takes images (N, 3, 299, 299) and gives scores (N, classes).
 
     Raises
     ------

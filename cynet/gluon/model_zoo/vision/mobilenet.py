@@ -140,7 +140,7 @@ def get_mobilenet(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> MobileNet:
-    """MobileNet with this multiple of the channels.
+    """MobileNet of a multiple of channels: images (N, 3, 224, 224) to scores (N, classes).
 
     Parameters
     ----------
@@ -148,11 +148,6 @@ def get_mobilenet(
         Factor of the numbers of channels; there are trained weights for 1, 0.75, 0.5 and 0.25.
     **kwargs
         ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    MobileNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
 
     Raises
     ------
@@ -176,7 +171,7 @@ def get_mobilenet_v2(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> MobileNetV2:
-    """MobileNet of version 2 with this multiple of the channels.
+    """MobileNet v2 of a multiple of channels: images (N, 3, 224, 224) to scores (N, classes).
 
     Parameters
     ----------
@@ -184,11 +179,6 @@ def get_mobilenet_v2(
         Factor of the numbers of channels; there are trained weights for 1, 0.75, 0.5 and 0.25.
     **kwargs
         ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    MobileNetV2
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
 
     Raises
     ------

@@ -60,7 +60,7 @@ def get_resnet(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> Network:
-    """A residual network of 18, 34, 50, 101 or 152 layers.
+    """ResNet of 18, 34, 50, 101 or 152 layers: images (N, 3, 224, 224) to scores (N, classes).
 
     Parameters
     ----------
@@ -70,11 +70,6 @@ def get_resnet(
         18, 34, 50, 101 or 152.
     **kwargs
         ``classes``, ``thumbnail`` (a stem for images of 32x32), ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV1 or ResNetV2
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
 
     Raises
     ------
@@ -139,7 +134,7 @@ def get_resnet_v1b(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> ResNetV1:
-    """A residual network of version 1 that has its strides in 3x3 convolutions.
+    """ResNet v1 with strides in 3x3 convolutions: images (N, 3, 224, 224) to scores (N, classes).
 
     It computes what torchvision's network of as many layers computes, for which
     ``python -m cynet.tools.convert`` converts weights. For 18 and 34 layers that is version 1.
@@ -154,11 +149,6 @@ def get_resnet_v1b(
         Folder of the weights' files.
     **kwargs
         ``classes``, ``thumbnail`` (a stem for images of 32x32), ``prefix`` and ``params``.
-
-    Returns
-    -------
-    ResNetV1
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
 
     Raises
     ------

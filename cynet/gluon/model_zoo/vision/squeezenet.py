@@ -91,7 +91,7 @@ def get_squeezenet(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> SqueezeNet:
-    """SqueezeNet 1.0 or 1.1.
+    """SqueezeNet 1.0 or 1.1: images (N, 3, 224, 224) to scores (N, classes).
 
     Parameters
     ----------
@@ -99,11 +99,6 @@ def get_squeezenet(
         ``'1.0'`` or ``'1.1'``.
     **kwargs
         ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    SqueezeNet
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
 
     Raises
     ------

@@ -87,7 +87,7 @@ def get_vgg(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> VGG:
-    """VGG of 11, 13, 16 or 19 layers.
+    """VGG of 11, 13, 16 or 19 layers: images (N, 3, 224, 224) to scores (N, classes).
 
     Parameters
     ----------
@@ -95,11 +95,6 @@ def get_vgg(
         11, 13, 16 or 19.
     **kwargs
         ``batch_norm``, ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    VGG
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
 
     Raises
     ------

@@ -130,7 +130,7 @@ def get_vit(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> VisionTransformer:
-    """A vision transformer of a size that has a name.
+    """Vision transformer of a named size: images (N, 3, 224, 224) to scores (N, classes).
 
     Parameters
     ----------
@@ -142,11 +142,6 @@ def get_vit(
         Folder of the weights' files.
     **kwargs
         ``image_size``, ``dropout``, ``classes``, ``prefix`` and ``params``.
-
-    Returns
-    -------
-    VisionTransformer
-        Takes images (N, 3, 224, 224) and gives scores (N, classes).
 
     Raises
     ------
