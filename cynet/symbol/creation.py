@@ -61,8 +61,6 @@ def zeros(
 
     Parameters
     ----------
-    shape : int or tuple of int
-        Shape; 0 is a dimension that inference finds.
     {node}
 
     Examples
@@ -83,8 +81,6 @@ def ones(
 
     Parameters
     ----------
-    shape : int or tuple of int
-        Shape; 0 is a dimension that inference finds.
     {node}
 
     Examples
@@ -109,8 +105,6 @@ def full(
 
     Parameters
     ----------
-    shape : int or tuple of int
-        Shape; 0 is a dimension that inference finds.
     val : number
         Value of all elements.
     {node}
@@ -336,8 +330,6 @@ def split_v2(
     ----------
     ary : Symbol
         The symbol to split.
-    indices_or_sections : int or tuple of int
-        Number of equal parts, or indices at which the parts after the first begin.
     axis : int
         The axis to split along.
     squeeze_axis : bool

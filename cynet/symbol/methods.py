@@ -60,8 +60,6 @@ class OperatorMethods:
         ----------
         axis : int
             Position of the new axis.
-        inplace : bool
-            Not used: a symbol has no memory.
         **kwargs
             Name and attributes of the node: ``name``, ``attr``.
 
@@ -79,8 +77,6 @@ class OperatorMethods:
         ----------
         axis : int or tuple of int, optional
             Axes of length 1 to remove; all of them by default.
-        inplace : bool
-            Not used: a symbol has no memory.
         **kwargs
             Name and attributes of the node: ``name``, ``attr``.
 
@@ -98,8 +94,6 @@ class OperatorMethods:
 
         Parameters
         ----------
-        inplace : bool
-            Not used: a symbol has no memory.
         **kwargs
             Name and attributes of the node: ``name``, ``attr``.
 
@@ -115,8 +109,6 @@ class OperatorMethods:
 
         Parameters
         ----------
-        indices_or_sections : int or tuple of int
-            Number of equal parts, or indices at which the parts after the first begin.
         axis : int
             The axis to split along.
         squeeze_axis : bool

@@ -393,10 +393,6 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             all, a list, or by name.
         aux_states : list or dict of NDArray, optional
             The auxiliary states, in the order of `list_auxiliary_states` or by name.
-        group2ctx : dict of str to Context, optional
-            Device of each ``ctx_group``.
-        shared_exec : Executor, optional
-            Executor whose memory may be reused, as for buckets.
 
         Examples
         --------
@@ -441,12 +437,8 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             Storage types of arguments, which take precedence over those of variables:
             ``'default'``, ``'row_sparse'``, ``'csr'``. With a sparse one the graph runs node by
             node.
-        group2ctx : dict of str to Context, optional
-            Device of each ``ctx_group``.
         shared_arg_names : list of str, optional
             Arguments whose arrays are taken from `shared_exec`.
-        shared_exec : Executor, optional
-            Executor whose memory may be reused, as for buckets.
         shared_buffer : dict of str to NDArray, optional
             Arrays to reuse if they are large enough; new ones are added to it.
         **kwargs : tuple

@@ -29,8 +29,6 @@ keepdims : bool
     Type to compute in, and of the result.
 out : NDArray, optional
     Array that the result is written to.""",
-    out="""out : NDArray, optional
-    Array that the result is written to.""",
 )
 
 
@@ -115,8 +113,6 @@ class NumpyMethods:
         Parameters
         ----------
         {axes}
-        exclude : bool
-            Reduce the axes that are not in `axis`.
         {result}
 
         Examples
@@ -135,8 +131,6 @@ class NumpyMethods:
         Parameters
         ----------
         {axes}
-        exclude : bool
-            Reduce the axes that are not in `axis`.
         {result}
 
         Examples
@@ -155,8 +149,6 @@ class NumpyMethods:
         Parameters
         ----------
         {axes}
-        exclude : bool
-            Reduce the axes that are not in `axis`.
         {result}
 
         Examples
@@ -225,7 +217,6 @@ class NumpyMethods:
         Parameters
         ----------
         {axes}
-        {out}
 
         Examples
         --------
@@ -242,7 +233,6 @@ class NumpyMethods:
         Parameters
         ----------
         {axes}
-        {out}
 
         Examples
         --------

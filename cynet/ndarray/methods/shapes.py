@@ -128,8 +128,6 @@ class ShapeMethods:
         ----------
         rhs : NDArray
             The values, of the slice's shape.
-        begin, end, step : tuple of int
-            The slice, see ``mx.nd.slice``.
 
         Examples
         --------
@@ -150,8 +148,6 @@ class ShapeMethods:
         ----------
         value : number
             Written to each element of the slice.
-        begin, end, step : tuple of int
-            The slice, see ``mx.nd.slice``.
 
         Examples
         --------
@@ -181,8 +177,6 @@ class ShapeMethods:
         ----------
         axis : int
             Position of the new axis.
-        inplace : bool
-            Share the memory.
 
         Examples
         --------
@@ -199,8 +193,6 @@ class ShapeMethods:
         ----------
         axis : int or tuple of int, optional
             Axes of length 1 to remove; all of them by default.
-        inplace : bool
-            Share the memory.
         **others
             Refused, with what was meant.
 
@@ -216,11 +208,6 @@ class ShapeMethods:
     def flatten(self, inplace=False):
         """A copy with two axes, the first one and all others joined; with `inplace` a view of the
         same memory.
-
-        Parameters
-        ----------
-        inplace : bool
-            Share the memory.
 
         Examples
         --------
