@@ -236,7 +236,6 @@ def _open_special_file(name: str, mode: int) -> int:
     return number
 
 
-# --- checksums ------------------------------------------------------------------------------------
 def _new_digest() -> Any:
     from hashlib import blake2b  # imported late: hashlib loads OpenSSL
 
@@ -297,7 +296,6 @@ def opened_sealed(path: Any) -> Iterator[tuple[Any, int, bool]]:
         yield file, content, content < size
 
 
-# --- temporary files -----------------------------------------------------------------------------
 def _new_part(folder: str, old: os.stat_result | None, private: bool) -> tuple[str, int]:
     """Path and descriptor of a new, locked temporary file with the permissions of `old`."""
     replaced = None if private else old

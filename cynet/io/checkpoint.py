@@ -149,7 +149,6 @@ def _params_chunks(arg_params, aux_params):
     return chunks_of(named)
 
 
-# --- pairs ---------------------------------------------------------------------------------------
 def _save_pair(params, states, arg_params, aux_params, updater):
     """Write parameters and states; whenever the process ends, one of the two pairs is complete."""
     digest = _new_digest()
@@ -283,7 +282,6 @@ def find_checkpoint(prefix: FileName, states: bool = True) -> Checkpoint | None:
     return next((each for each in found if not states or _is_pair(*each[1:3])), None)
 
 
-# --- reading -------------------------------------------------------------------------------------
 def read_params(path: FileName) -> tuple[NamedArrays, NamedArrays]:
     """The pair (arg_params, aux_params) in a ``.params`` file written by :func:`save_params`."""
     loaded = nd.load(path)

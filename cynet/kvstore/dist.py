@@ -338,7 +338,6 @@ class DistKVStore(KVStore):
         """
         self._compress = compression(compression_params, self._type)
 
-    # --- inside ----------------------------------------------------------------------------------
     def _bucket_rows(self, arrays):
         return tuple((k, each[0].shape, NAMES[each[0].dtype_flag]) for k, each in arrays.items())
 

@@ -78,7 +78,6 @@ class KVStore(KVStoreBase):
             "optimizer": getattr(self._updater, "optimizer", None),
         }
 
-    # --- what it is ------------------------------------------------------------------------------
     @property
     def type(self) -> str:
         """The name it was created by."""
@@ -99,7 +98,6 @@ class KVStore(KVStoreBase):
         """True for ``'optimizer'``: updates can run in the store."""
         return isinstance(capability, str) and capability.lower() == "optimizer"
 
-    # --- values ----------------------------------------------------------------------------------
     def init(self, key: Keys, value: NDArray | Sequence[NDArray]) -> None:
         """Set the first value of one or several new keys.
 
@@ -233,7 +231,6 @@ class KVStore(KVStoreBase):
         for (each, array), ids in zip(targets, ids_for(len(targets), row_ids)):
             pull_rows(each, self._values[each], array, ids)
 
-    # --- updates ---------------------------------------------------------------------------------
     def set_updater(self, updater: Callable[[Any, NDArray, NDArray], Any]) -> None:
         """Have ``updater(key, pushed, stored)`` change `stored` at each push.
 
@@ -359,7 +356,6 @@ class KVStore(KVStoreBase):
 
     _barrier = barrier
 
-    # --- inside ----------------------------------------------------------------------------------
     def _with_states(self, verb):
         if not hasattr(self._updater, "get_states"):
             raise ArgumentError(

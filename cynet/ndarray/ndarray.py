@@ -134,7 +134,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
     to_dlpack_for_write = to_dlpack_for_read
 
-    # --- copies -----------------------------------------------------------------------------------
     def copy(self):
         """A copy on the same device.
 
@@ -290,7 +289,6 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
         return as_np_ndarray(self)
 
-    # --- gradients --------------------------------------------------------------------------------
     def attach_grad(self, grad_req="write", stype=None):
         """Give the array a gradient, zeros at first, which `backward` computes; what the array was
         computed from is forgotten.

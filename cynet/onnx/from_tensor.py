@@ -268,7 +268,6 @@ def triangle(reader: Reader, node: Node) -> Symbol:
     return sym.where(kept, data, sym.zeros_like(data))
 
 
-# --- products -------------------------------------------------------------------------------------
 @imports("MatMul")
 def matmul(reader: Reader, node: Node) -> Symbol:
     a, b = node.axes(0), node.axes(1)

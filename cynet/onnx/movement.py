@@ -231,7 +231,6 @@ def size_array(g: Graph, c: Call) -> str:
     return g.reshape(g.emit("Size", c.inputs), (1,))
 
 
-# --- reductions -----------------------------------------------------------------------------------
 def _reduction_axes(axis: Any, n: int, exclude: bool) -> list[int]:
     axes = range(n) if axis in (None, ()) else [axis] if isinstance(axis, int) else axis
     axes = sorted(a % n for a in axes)
@@ -304,7 +303,6 @@ def topk(g: Graph, c: Call) -> list[str]:
     return {"value": [made[0]], "indices": [index], "both": [made[0], index]}[p.ret_typ]
 
 
-# --- indices --------------------------------------------------------------------------------------
 def _index_node(g: Graph, c: Call, value: str, size: int, mode: str) -> str:
     index = g.cast(value, "int64")
     if mode == "wrap":
@@ -382,7 +380,6 @@ def made_here(g: Graph, c: Call) -> str:
     return g.constant(values.reshape(shape), dtype)
 
 
-# --- products -------------------------------------------------------------------------------------
 @exports(Gemm2Property)
 def gemm2(g: Graph, c: Call) -> str:
     p, n = c.prop, len(c.shapes[0])

@@ -347,7 +347,6 @@ def dumps(
     return text
 
 
-# --- old names ------------------------------------------------------------------------------------
 def profiler_set_config(mode: str = "symbolic", filename: FileName = "profile.json") -> None:
     """Deprecated: ``set_config(profile_symbolic=True, ...)``.
 
@@ -428,7 +427,6 @@ def set_kvstore_handle(handle: Any) -> None:
     """
 
 
-# --- while it runs --------------------------------------------------------------------------------
 def _dump_while_running():
     """Start or stop the thread that writes the file, according to the settings; `_lock` is held."""
     wanted = _settings.continuous_dump and trace.is_running()

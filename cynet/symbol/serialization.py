@@ -22,7 +22,6 @@ _LINALG = "_linalg_"  # a single determinant's shape follows the switch
 MAX_NESTED = 64  # limit of nested subgraphs when reading
 
 
-# --- writing ---
 def _quote_json(text):
     """A JSON string with a minimum of escapes."""
     out = json.dumps(text, ensure_ascii=False)
@@ -132,7 +131,6 @@ def _graph_text(heads, indent, *more):
     return "{\n" + ", \n".join(f"{margin}  {line}" for line in lines) + f"\n{margin}}}"
 
 
-# --- reading ---
 def from_json(text, source="symbol JSON"):
     """The outputs of the graph in the JSON text `text`.
 
@@ -359,7 +357,6 @@ def _upgrade_inputs(node, names, version):
         set_variable_attrs(node.prop, names, node.inputs)
 
 
-# --- debugging ---
 def debug_text(heads):
     """The graph in words, one paragraph a node."""
     order = topological_order(heads)

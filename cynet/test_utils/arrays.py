@@ -283,7 +283,6 @@ def collapse_sum_like(a: NumpyArray, shape: Shape) -> NumpyArray:
     return a.sum(axis=tuple(repeated)).reshape(shape)
 
 
-# --- matrices ------------------------------------------------------------------------------------
 def _batch_of(make, shape):
     """`make` of the last extent for each index of the axes before the last two."""
     out = np.empty(shape)

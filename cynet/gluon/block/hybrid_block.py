@@ -85,7 +85,6 @@ class HybridBlock(Block):
             raise ArgumentTypeError(f"a child must be a HybridBlock, got {shown(block)}")
         super().register_child(block, name)
 
-    # --- hybridization ----------------------------------------------------------------------------
     def hybridize(
         self,
         active: bool = True,
@@ -183,7 +182,6 @@ class HybridBlock(Block):
         vars(self)["_op_hook"] = (callback, monitor_all)
         note_change()
 
-    # --- shapes and types -------------------------------------------------------------------------
     def infer_shape(self, *args: Any) -> None:
         """Fill in unknown shapes of parameters from those of inputs.
 
@@ -226,7 +224,6 @@ class HybridBlock(Block):
     def _finish_all_deferred(self, graphs, args, kwargs):
         finish_all_deferred(self, graphs, args, kwargs)
 
-    # --- files ------------------------------------------------------------------------------------
     def export(self, path: FileName, epoch: int = 0, remove_amp_cast: bool = True) -> None:
         """Write the graph to ``path-symbol.json`` and parameters to ``path-0000.params``.
 
@@ -259,7 +256,6 @@ class HybridBlock(Block):
         """
         graph.export(self, path, epoch)
 
-    # --- computing --------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> NDArray:
         """`forward`, or its graph, with the hooks around it."""
         if is_tracing():

@@ -153,7 +153,6 @@ class Traced(NumpyMethods, Symbol):
 
     __slots__ = ()
 
-    # --- what it is -------------------------------------------------------------------------------
     @property
     def shape(self):
         """The shape in the call that is traced."""
@@ -218,7 +217,6 @@ class Traced(NumpyMethods, Symbol):
         trace.types[name] = name_of(trace.dtype(self))
         return made
 
-    # --- what needs values ------------------------------------------------------------------------
     def _refuse(self, what):
         raise UntraceableError(
             f"{what} needs the values of an array, and a graph that is being traced has none"
@@ -266,7 +264,6 @@ class Traced(NumpyMethods, Symbol):
     def __setitem__(self, key, value):
         self._refuse("__setitem__")
 
-    # --- methods that symbols spell otherwise -----------------------------------------------------
     def reshape(self, *shape, **kwargs):
         """See ``NDArray.reshape``."""
         if "shape" in kwargs:
@@ -307,7 +304,6 @@ class Traced(NumpyMethods, Symbol):
 
     as_in_ctx = as_in_context
 
-    # --- indexing ---------------------------------------------------------------------------------
     def __getitem__(self, key):
         """A part of the array; of several outputs one of them."""
         if len(self.entries) != 1:

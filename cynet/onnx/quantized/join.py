@@ -217,7 +217,6 @@ class _Joined:
     def _new_entry(self, old: Entry) -> Entry:
         return self.new[id(old[0])], old[1]
 
-    # --- integers ---------------------------------------------------------------------------------
     def _uint8_node_ids(self) -> set[int]:
         """The ids of nodes whose integers of int8 are to be uint8: all that read them can tell."""
 
@@ -276,7 +275,6 @@ class _Joined:
             params["out_type"] = "uint8"
         return make_node(node.op.prop, node.name, inputs, node.attrs, **params)
 
-    # --- layers -----------------------------------------------------------------------------------
     def _int8_weight(
         self, node: Node
     ) -> tuple[str, np.ndarray[Any, Any], np.ndarray[Any, Any]] | None:

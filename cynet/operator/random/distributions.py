@@ -41,7 +41,6 @@ class DrawType(DType):
         return "one of " + ", ".join(map(repr, self.choices))
 
 
-# --- properties ----------------------------------------------------------------------------------
 class _Random(KernelProperty):
     """The base of all random operators: no gradient, one random stream a run."""
 
@@ -158,7 +157,6 @@ class Law(IntEnum):
     GeneralizedNegativeBinomial = 6
 
 
-# --- the table -----------------------------------------------------------------------------------
 class Parameter(NamedTuple):
     """A parameter with its condition: the text `must` and ``allowed(value, property)``."""
 

@@ -135,7 +135,6 @@ class Estimator:
         """The metrics of validation."""
         return self._val_metrics
 
-    # --- what it is made of -----------------------------------------------------------------------
     def _name_metrics(self):
         if not self._train_metrics:
             if isinstance(self.loss, SoftmaxCrossEntropyLoss):
@@ -172,7 +171,6 @@ class Estimator:
     def _ranks_now(self):
         return ranks_of(self.trainer._wished[0])
 
-    # --- loops ------------------------------------------------------------------------------------
     def fit(
         self,
         train_data: DataLoader,
@@ -274,7 +272,6 @@ class Estimator:
             tell("batch_end", batch=batch, pred=pred, label=label, loss=loss)
         tell("epoch_end")
 
-    # --- handlers ---------------------------------------------------------------------------------
     def _prepare_default_handlers(self, val_data, event_handlers):
         """The handlers of `fit`, in the order in which they are called."""
         handlers = _handler_list(event_handlers)
