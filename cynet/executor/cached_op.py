@@ -527,8 +527,7 @@ class _PlanNode(StepNode):  # type: ignore[misc]  # compiled
             elemwise_add(array, part, out=array)
 
     def _fit(self, targets: list[Any], requests: Sequence[int]) -> list[tuple[NDArray, NDArray]]:
-        """Replace targets that the plan cannot write directly; returns pairs (target, part) to be
-        summed afterwards."""
+        """Replace targets that the plan cannot write; returns pairs (target, part) to sum."""
         instance, sums, taken = self.lease.instance, [], set()
         for k, planned in enumerate(self.program.planned):
             array, request = targets[k], requests[k]

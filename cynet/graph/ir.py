@@ -100,8 +100,7 @@ class Graph:
         return found
 
     def neighbours(self) -> tuple[dict[Value, list[Step]], dict[Value, Step]]:
-        """(readers, writer): value to the list of steps that read it, once a position, and value
-        to the step whose output it is."""
+        """(readers, writer): value to the steps that read it, and to the step that writes it."""
         readers: dict[Value, list[Step]] = {}
         writer: dict[Value, Step] = {}
         for step in self.steps:

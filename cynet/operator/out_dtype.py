@@ -45,8 +45,7 @@ class OutDType(OperatorProperty):
         return dtype
 
     def computed_in(self, data: str, out: str | None) -> str:
-        """The dtype of the operator between the conversions: among floats the widest, and at least
-        float32; else refused."""
+        """The dtype between the conversions: the widest float, at least float32; others refused."""
         if data not in FLOATING or out not in FLOATING:
             raise ArgumentError(
                 f"operator {self.op_name}: {self.dtype_parameter} {out} does not fit data of "

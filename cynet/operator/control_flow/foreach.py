@@ -50,8 +50,7 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
         return in_shapes[0][0]
 
     def take(self, subgraphs):
-        """See the base class; there must be data, and as many states as outputs behind the stacked
-        ones."""
+        """See the base class; there are data, and as many states as outputs behind the stacked."""
         if not self.in_data_locs or self.num_outputs - self.num_out_data != len(self.in_state_locs):
             self._output_mismatch()
         return super().take(subgraphs)

@@ -46,8 +46,7 @@ class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
         return self.max_iterations
 
     def take(self, subgraphs):
-        """See the base class; there must be as many variables as outputs behind the stacked
-        ones."""
+        """See the base class; there are as many variables as outputs behind the stacked ones."""
         states = self.state_inputs()
         if (
             self.num_outputs - self.num_out_data != len(states)

@@ -322,8 +322,7 @@ class ScatterNDProperty(IndexedProperty, operator="scatter_nd"):
 
 
 class ScatterAddNDProperty(ScatterNDProperty, operator="_backward_gather_nd"):
-    """An array of zeros with values added at index tuples, repeated ones several times; negative
-    ones count from the end."""
+    """Zeros with values added at index tuples, again at repeated ones; negative ones count back."""
 
     forward = Kernel("gather_nd_grad", ("data", "indices"))
     example = """

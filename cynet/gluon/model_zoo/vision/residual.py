@@ -148,8 +148,7 @@ class BottleneckV1b(_BlockV1):
 
 
 class _BlockV2(_Block):
-    """Convolutions, each after a normalization; their output is added to the input, which is
-    projected where sizes change."""
+    """Convolutions behind normalizations, added to the input; projected where sizes change."""
 
     _shortcut = staticmethod(_projection)
 
