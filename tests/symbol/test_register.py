@@ -23,7 +23,8 @@ def test_every_operator_has_a_function_with_signature_and_documentation(name):
     function = getattr(mx.sym, name)
     assert function.__name__ == name and name in dir(mx.sym)
     text = inspect.getdoc(function)
-    assert "Parameters\n----------" in text and "Returns" in text
+    assert "Parameters\n----------" in text
+    assert "Returns" in text or inspect.signature(function).return_annotation == "Symbol"
     if function.__module__ == "cynet.symbol":
         assert {"name", "attr"} <= set(inspect.signature(function).parameters)
 
