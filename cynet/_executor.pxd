@@ -39,8 +39,8 @@ cdef class Plan:
     # Push one segment of a run whose first random stream is `stream`.
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
                           size_t origin) except -1 nogil
-    # The number of the user's line that started the run; HERE (tables.pxd) while that line is still
-    # on the stack.
+    # Index, in the plan's `_origins`, of the user's source line that started the run; HERE
+    # (tables.pxd) means that this line is still on the stack.
     cdef size_t origin(self) except? 0
 
 # Run one step, and time it if profiling is on; -1 with an exception pending when it fails.

@@ -501,7 +501,7 @@ cdef class Plan:
         return 0
 
     cdef bint _is_left_out(self, const Segment* segment) noexcept:
-        """True if all that a segment of cached steps makes is there."""
+        """True if a segment has only cached steps, and their results are current."""
         cdef size_t i
         for i in range(segment.cached_first, segment.cached_last):
             if not is_current((<CachedResult>self.cached[i]).state):
@@ -519,7 +519,7 @@ cdef class Plan:
                          0, segment.flags, b"executor")
 
     cdef size_t origin(self) except? 0:
-        """The number of the user's line that asks for this run."""
+        """Index, in `_origins`, of the user's source line that starts this run."""
         where = user_frame()
         index = self._origin_index.get(where)
         if index is None:

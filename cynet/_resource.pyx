@@ -98,15 +98,15 @@ cdef int _bad_index(int index) except -1 with gil:
 
 
 cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil:
-    """This thread's buffer of the resource's index, grown to at least nbytes."""
+    """This thread's buffer at the resource's index, grown to at least nbytes."""
     if resource.index < 0 or resource.index >= TEMPS:
         _bad_index(resource.index)
     return _grow_space(temps() + resource.index, nbytes, kCPU, 0)
 
 
 cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL nogil:
-    """This thread's buffer of that index on a GPU, or, after
-    `retain_device_space`, one of its RetainedSpace."""
+    """This thread's buffer `index` on a GPU, or, after
+    `retain_device_space`, a buffer of its RetainedSpace."""
     cdef Handle handle
     cdef RetainedSpace* keep
     if index < 0 or index >= TEMPS:
@@ -171,7 +171,7 @@ cdef void draw(Resource* resource, int dev_type, int dev_id) noexcept nogil:
 
 
 cdef uint64_t draw_many(uint64_t n, int dev_type, int dev_id, uint64_t* seed) noexcept nogil:
-    """Take the next n streams; returns the first one's number."""
+    """Take the next n streams; returns the index of the first."""
     cdef Generator* generator
     cdef uint64_t first
     if own_streams.own and dev_type == kCPU:

@@ -34,7 +34,7 @@ def is_attribute_key(key):
 
 
 def split_suffix(key):
-    """Take ``weight_lr_mult``, the oldest spelling, apart.
+    """Split a key such as ``weight_lr_mult``, the oldest spelling, into name and attribute.
 
     >>> split_suffix("weight_lr_mult"), split_suffix("lr_mult")
     (('weight', '__lr_mult__'), None)

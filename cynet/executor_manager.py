@@ -449,7 +449,7 @@ class DataParallelExecutorManager:
         self._current_group().forward(is_train)
 
     def backward(self) -> None:
-        """Compute its gradients."""
+        """Compute the gradients of the batch that was loaded."""
         self._current_group().backward()
 
     def update_metric(

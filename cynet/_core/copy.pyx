@@ -1,4 +1,4 @@
-"""Copies, fills and rows by number as functions of the engine (contract in copy.pxd)."""
+"""Copies, fills and rows by index as functions of the engine (contract in copy.pxd)."""
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free as c_free
@@ -348,7 +348,7 @@ cdef int _push_upload_pinned(NDArrayBase dst, const Region* to, NDArrayBase src,
 
 cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
                            const Region* source) except -1:
-    """push_copy where a GPU is among the two; they do not overlap."""
+    """push_copy from, to or within GPUs; the two arrays do not overlap."""
     cdef bint plain_from = _is_row_major(source.ndim, source.shape, source.stride)
     cdef bint plain_to = _is_row_major(to.ndim, to.shape, to.stride)
     cdef bint same = dst.blob.dtype == src.blob.dtype
@@ -492,7 +492,7 @@ cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int 
     return dst.wait_read()
 
 
-# --- rows by number -------------------------------------------------------------------------------
+# --- rows by index --------------------------------------------------------------------------------
 cdef struct RowsTask:
     char* array     # the indexed array's memory
     char* rows_of   # the picked rows, `step` bytes apart
@@ -502,7 +502,7 @@ cdef struct RowsTask:
     int64_t step
     bint scatter
     void* kernel    # kernel of a GPU
-    void* numbers   # row numbers on the GPU
+    void* numbers   # row indices on the GPU
     int64_t rows[1]
 
 
@@ -582,7 +582,7 @@ cdef NDArrayBase _upload_rows(const int64_t* rows, int64_t n, int dev_id):
 
 
 def last_of_equal(rows):
-    """The last position of each row number in `rows`: repeated rows are then written by one
-    thread."""
+    """The last position of each row index in `rows`, so that a repeated row is written by one
+    thread only."""
     _, last = np.unique(rows[::-1], return_index=True)
     return np.sort(len(rows) - 1 - last)

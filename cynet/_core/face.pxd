@@ -7,7 +7,7 @@ knows its face; what is computed from the array belongs to the same one.
 cdef class Face:
     cdef readonly str name
     cdef readonly object array_class  # Python class of the face's arrays
-    # Python's operators by number; each has a Slot (ndarray/_arithmetic.pyx).
+    # A Slot (ndarray/_arithmetic.pyx) for each of Python's operators.
     cdef tuple slots
     cdef dict sites                   # OpEntry -> CallSite (ndarray/_call.pyx)
     # key_of(array, key): the key with its masks turned into NumPy arrays of bool; None where a mask

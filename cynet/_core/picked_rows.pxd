@@ -1,4 +1,4 @@
-"""New arrays of some rows of an array, by a mask or by numbers, as functions of the engine.
+"""New arrays of some rows of an array, by a mask or by indices, as functions of the engine.
 
 Promises:
 - Both arrays are on the host, and what is picked is of array's face.
@@ -12,6 +12,6 @@ from .._ndarray cimport NDArrayBase
 # before this returns.
 cdef NDArrayBase marked_rows(NDArrayBase array, int axes, NDArrayBase mask, const char* marks)
 
-# The rows along the first axis that `numbers` has, of int64 and all of them within array's; that
-# array's memory is read when the engine runs this.
+# The rows of `array` at the indices `numbers`, int64 and all of them within bounds, which are read
+# when the engine runs this.
 cdef NDArrayBase numbered_rows(NDArrayBase array, NDArrayBase numbers)

@@ -13,5 +13,5 @@ cdef inline bint is_sparse(const TBlob* blob) noexcept nogil:
 # The array itself, or a dense one with its values.
 cpdef NDArrayBase dense_of(NDArrayBase array)
 
-# Raises ArgumentError when it is.
+# Raises ArgumentError if the array is sparse.
 cdef int refuse_sparse(NDArrayBase array, str what) except -1

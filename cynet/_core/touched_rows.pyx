@@ -23,7 +23,7 @@ cdef RowSet* watch_rows(NDArrayBase array) except? NULL:
 
 
 def known_rows(NDArrayBase array):
-    """Numbers of the rows that may hold other values than zeros, or None if the engine does not
+    """Indices of the rows that may hold other values than zeros, or None if the engine does not
     know. Waits for the array; for tests and debugging."""
     cdef int64_t i
     cdef const RowSet* rows

@@ -27,7 +27,7 @@ cdef class Adjoint(StepNode):
     cdef Backward info
     cdef bint is_train
     cdef list inputs_of_call, outputs_of_call, grads_of_call
-    cdef list wanted         # inputs whose gradients are this step's outputs, by number
+    cdef list wanted         # indices of inputs whose gradients are this step's outputs
     cdef object rule         # Linear or Flat
 
     @property
@@ -38,7 +38,7 @@ cdef class Adjoint(StepNode):
         self.inputs_of_call = self.outputs_of_call = self.grads_of_call = None
 
     def backward(self, grads, recorded):
-        """From gradients of gradients of inputs."""
+        """Gradients of `grads_of_call` and the inputs, from `grads`, one per index in `wanted`."""
         n_grads, n_in = len(self.grads_of_call), self.call.n_in
         back = [None] * (n_grads + n_in)
         given = {i: h for i, h in zip(self.wanted, grads) if h is not None}
@@ -102,8 +102,8 @@ cdef object _sum_of(a, b):
 
 def record_adjoint(Call call, Backward info, bint is_train, list inputs, list outputs, list grads,
                    list wanted, rule, list entries):
-    """The gradients that backward gives to the inputs `wanted` (numbers), recorded where the thread
-    records.
+    """The gradients of the inputs whose indices are in `wanted`, as backward computes them;
+    recorded if the thread records.
 
     inputs, outputs (list of NDArray or None): What backward reads.
     grads (list of NDArray): Of the visible outputs.
@@ -150,14 +150,14 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
 
 
 def as_backward(CallNode node, list grads, list wanted, parts):
-    """Gradients by operators with the numbers that backward gives.
+    """Gradients by recorded operators, with the values replaced by those that backward computes.
 
     The two agree but for rounding, and but for where a formula has no number and backward has one:
     at corners, poles and ties, at infinity and NaN.
 
     node: CallNode
     grads (list of NDArray): Of the visible outputs.
-    wanted (list of int): Inputs, by number.
+    wanted (list of int): Indices of inputs.
     parts (list): For each input its gradient, a function that computes it, or None.
 
     Returns list of NDArray or None: in the graph they are what `parts` are.
@@ -203,7 +203,7 @@ def as_backward(CallNode node, list grads, list wanted, parts):
 
 
 cdef class Alias(StepNode):
-    """The same array as another one, where a walk over a part of a graph ends."""
+    """A second entry for an array, at which a walk over a part of a graph ends."""
 
     @property
     def name(self):

@@ -316,8 +316,8 @@ cdef class Walk:
             i += 1
 
     def targets_of(self, StepNode node, list numbers):
-        """(arrays, requests) for the gradients of a node's inputs, by number; None and 0 for an
-        input that needs no gradient."""
+        """(arrays, requests) for the gradients of a node's inputs whose indices are in `numbers`;
+        None and 0 for an input that needs no gradient."""
         cdef list arrays = [], requests = []
         cdef int request, i
         for i in numbers:
@@ -335,7 +335,7 @@ cdef class Walk:
 
     # --- calls ------------------------------------------------------------------------------------
     cdef int backward_call(self, CallNode node) except -1:
-        # Push the operator of a call: with its outputs' gradients, for those of its inputs.
+        # Push the backward operator of a call: its inputs' gradients from its outputs' gradients.
         cdef Call call = node.call
         cdef Backward info = node.info
         cdef int n_in = call.n_in, n_out = call.n_out, i

@@ -1,4 +1,4 @@
-"""Hooks of arrays and Blocks: functions by number, each taken away again through its handle."""
+"""Hooks of arrays and Blocks: functions, each taken away again through its handle."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class HookHandle:
 
 
 class Hooks(dict):
-    """Hooks by number, in the order in which they were registered."""
+    """Hooks by id, in the order in which they were registered."""
 
     __slots__ = ("__weakref__",)
 

@@ -51,7 +51,7 @@ def _batch_length(axes, inputs):
 
 
 def _stacked_outputs(outputs, axis):
-    """The arrays that the samples gave, as one."""
+    """The samples' outputs stacked into one array along `axis`."""
     first = outputs[0]
     for i, each in enumerate(outputs):
         if not isinstance(each, NDArray):

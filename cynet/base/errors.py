@@ -180,7 +180,7 @@ class FileAccessError(FileError, PermissionError):
 
 
 class FolderError(FileError, IsADirectoryError):
-    """It is a folder, not a file."""
+    """A path is that of a folder, where a file was expected."""
 
 
 class NoFolderError(FileError, NotADirectoryError):

@@ -181,7 +181,7 @@ class NewFile:
                 os.fsync(self.file.fileno())
 
     def put(self) -> None:
-        """Put the file in the place of the old one."""
+        """Replace the old file by the one that was written."""
         with naming("write", self.name):
             if self._part is None or fcntl is None:
                 self.file.close()
@@ -192,7 +192,7 @@ class NewFile:
                 _sync_folder(self._folder)
 
     def discard(self) -> None:
-        """Leave the old file as it is."""
+        """Delete what was written; the old file stays unchanged."""
         part, self._part = self._part, None
         with suppress(OSError):
             self.file.close()

@@ -37,7 +37,7 @@ class Kind(NamedTuple):
     expected: str
 
     def or_none(self) -> Kind:
-        """The kind that also takes None."""
+        """A Kind that accepts None as well."""
         return Kind(lambda value: value is None or self.fits(value), f"{self.expected} or None")
 
 

@@ -150,7 +150,7 @@ class Face(ModuleType):
         raise missing
 
     def _of_sources(self, name: str) -> Any:
-        """The values that cynet's modules have by that name."""
+        """The value that cynet's modules have under a name."""
         missing = NotFoundError(f"module '{self.__name__}' has no attribute '{name}'")
         for source in self._sources:
             try:

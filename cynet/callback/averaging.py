@@ -38,20 +38,20 @@ class _Averaging(FitCallback):
         return self._averages.count
 
     def epoch_trained(self, state: FitState) -> None:
-        """Swap the means in."""
+        """Give the module the means in place of its trained weights."""
         if self._averages.count:
             args, aux = state.module.get_params()
             self._trained = [{k: v.copy() for k, v in each.items()} for each in (args, aux)]
             self._swap_parameters(state.module)
 
     def epoch_closed(self, state: FitState) -> None:
-        """Swap the weights themselves in again."""
+        """Give the module its trained weights back."""
         if self._trained is not None:
             state.module.set_params(*self._trained)
             self._trained = None
 
     def end(self, state: FitState) -> None:
-        """Leave the means in the module."""
+        """Give the module the means for good."""
         self._trained = None
         if self._averages.count:
             self._swap_parameters(state.module)
@@ -67,7 +67,7 @@ class _Averaging(FitCallback):
         module.set_params(*({name: values[name] for name in each} for each in (args, aux)))
 
     def state_dict(self) -> dict[str, Any]:
-        """The means and their count."""
+        """Return the means, and how many times weights were averaged."""
         means = {f"{_MEAN_PREFIX}{name}": value for name, value in self._averages.values.items()}
         return {"count": self._averages.count, **means}
 

@@ -32,8 +32,8 @@ __all__ = ["FitCallback", "FitState", "HistoryFile", "StopOnNaN", "StopTraining"
 
 
 class StopTraining(Exception):
-    """Any callback of ``fit`` raises it to end training: from ``FitCallback.epoch_end`` after those
-    of the others, from elsewhere at once. Its text is logged, and the ``reason`` of the history."""
+    """Raised by a callback of ``fit`` to end training: from ``FitCallback.epoch_end`` after the
+    other callbacks, else at once. Its text is logged, and the ``reason`` of the history."""
 
 
 class FitState:
@@ -292,7 +292,7 @@ class FitCallback(SettingsRepr):
         return {}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take `state_dict` back.
+        """Restore the state that `state_dict` returned.
 
         Parameters
         ----------
@@ -343,13 +343,13 @@ class StopOnNaN(FitCallback):
             )
 
     def batch_end(self, state: FitState) -> None:
-        """Look, every `period` batches."""
+        """Check the training metric for NaN, every `period` batches."""
         if self.period and (state.nbatch + 1) % self.period == 0:
             figures = state.eval_metric.get_name_value()
             self._check_for_nan(figures, state.module, f"after batch {state.nbatch}")
 
     def epoch_end(self, state: FitState) -> None:
-        """Look at all figures of the epoch."""
+        """Check all figures of the epoch for NaN."""
         figures = {name: values[-1] for name, values in state.history.metrics.items()}
         self._check_for_nan(figures.items(), state.module, f"after epoch {state.epoch}")
 
@@ -445,7 +445,7 @@ class HistoryFile(FitCallback):
         return {"rows": self.rows}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take the rows back."""
+        """Restore the rows that `state_dict` returned."""
         self.rows = list(state["rows"])
 
 
@@ -463,11 +463,11 @@ class TimeLeft(FitCallback):
     """
 
     def begin(self, state: FitState) -> None:
-        """Take the time."""
+        """Note the time at which training begins."""
         self._begin, self._first = time.monotonic(), state.epoch
 
     def epoch_end(self, state: FitState) -> None:
-        """Log the figures of the epoch."""
+        """Log the estimated time left."""
         done = state.epoch - self._first + 1
         seconds = (time.monotonic() - self._begin) / done * (state.num_epoch - state.epoch - 1)
         hours, rest = divmod(round(seconds), 3600)

@@ -7,7 +7,7 @@ from ..distributed import is_first
 
 
 def shows_info(logger=logging):
-    """Return whether a line of level INFO comes to light.
+    """Return whether a line of level INFO would be shown.
 
     Parameters
     ----------

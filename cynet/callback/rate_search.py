@@ -242,7 +242,7 @@ class LRFinder(FitCallback):
         state.optimizer.set_learning_rate(self.curve.next_rate)
 
     def end(self, state: FitState) -> None:
-        """Put everything back."""
+        """Restore the parameters and the optimizer's state from before the search."""
         if self._before is not None:
             (params, snapshot), self._before = self._before, None
             state.module.set_params(*params)

@@ -49,7 +49,7 @@ class Figures(FitCallback):
         return {"batches": self.batches}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take the count back."""
+        """Restore the count of batches."""
         self.batches = int(state["batches"])
 
 

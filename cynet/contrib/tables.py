@@ -87,7 +87,7 @@ class Columns(SettingsRepr):
         check_flag("Columns", "indicators", indicators)
         self.indicators, self.most = indicators, to_count("Columns: most", most)
         self._scales: dict[str, list[Any]] | None = None  # name: mean, spread, whether some missed
-        # name: values, in the order of their numbers from 1
+        # name: values, in the order of their codes from 1
         self._values: dict[str, list[Any]] = {}
 
     def fit(self, table: Any) -> Columns:
@@ -204,7 +204,7 @@ class Columns(SettingsRepr):
 
     @property
     def sizes(self) -> list[int]:
-        """The number of codes of each categorical column, with that of unknown values."""
+        """The number of codes of each categorical column, the code of unknown values included."""
         self._need_fit()
         return [1 + len(values) for values in self._values.values()]
 

@@ -69,7 +69,7 @@ _opened = {}
 
 
 def open_device(device_id):
-    """The `_Opened` of a GPU; the CynetError for a wrong index names the number of GPUs."""
+    """The open GPU of index `device_id`, opened at the first call; CynetError if there is none."""
     found = _opened.get(device_id)
     if found is not None:
         return found

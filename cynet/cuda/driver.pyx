@@ -196,12 +196,12 @@ cdef class Image:
 
 
 def function_attribute(size_t function, int attribute):
-    """A number of CUfunction_attribute."""
+    """The value of a kernel's `attribute`, a CUfunction_attribute."""
     cdef int value = 0
     check(driver.function_attribute(&value, attribute, <void*>function), 0, b"asking for a limit")
     return value
 
 
 def set_function_attribute(size_t function, int attribute, int value):
-    """Set a number of CUfunction_attribute."""
+    """Set the value of a kernel's `attribute`, a CUfunction_attribute."""
     check(driver.set_function_attribute(<void*>function, attribute, value), 0, b"setting a limit")

@@ -13,12 +13,12 @@ _BLANK = re.compile(
 
 
 def blank_comments(text):
-    """C++ with spaces where comments and strings stood."""
+    """C++ source with spaces in place of its comments and strings."""
     return _BLANK.sub(blank_match, text)
 
 
 def blank_match(match):
-    """The same number of lines, with the text replaced by spaces."""
+    """A match's text with spaces in place of all but newlines, so that line numbers stay."""
     return re.sub(r"[^\n]", " ", match[0])
 
 

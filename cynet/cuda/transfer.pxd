@@ -46,5 +46,5 @@ cdef int download_later(int dev_id, const void* source, size_t nbytes, const Str
 # download_later into pinned memory, where the GPU puts the bytes by itself.
 cdef int download_pinned(int dev_id, void* to, const void* source, size_t nbytes, Finish finish,
                          void* arg) except -1 nogil
-# That thread calls `finish(arg, error)` once `reached`, which it then destroys, has been reached.
+# The GPU's thread calls `finish(arg, error)` after the event `reached`, which it then destroys.
 cdef int call_later(int dev_id, void* reached, Finish finish, void* arg) except -1 nogil

@@ -201,7 +201,7 @@ cdef void* upload_pinned(int dev_id, void* to, const void* source,
 
 
 cdef Landing* _take_landing(int dev_id) noexcept nogil:
-    """The one whose last use is longer ago; another thread keeps it only while it enqueues."""
+    """The landing whose last use is longer ago; threads keep landings only while they enqueue."""
     cdef Station* station = _station_of(dev_id)
     cdef Landing* found = NULL
     while found == NULL:

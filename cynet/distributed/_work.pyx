@@ -54,9 +54,9 @@ cdef void _drop_task(void* arg) noexcept nogil:
 
 
 cdef class Work:
-    """A function of the engine that writes `number` to `pipe` when its arrays are free, and is done
-    when `complete` is called. Where a function before it has failed, so that it never runs, it
-    writes ``-1 - number``.
+    """A function of the engine that writes the id `number` to `pipe` when its arrays are free, and
+    is done when `complete` is called. If an earlier function failed, so that this one never runs,
+    ``-1 - number`` is written.
 
     number, pipe (int): `pipe` is a file descriptor.
     reads, writes (list of NDArray): Of the host. No array stands in both.
@@ -74,7 +74,7 @@ cdef class Work:
         self.reads, self.writes = list(reads), list(writes)
 
     def push(self):
-        """Put it into the engine, once."""
+        """Push the function to the engine; called once."""
         cdef Task* task = <Task*>malloc(sizeof(Task))
         cdef size_t n_reads, n_writes
         cdef VarHandle* variables
@@ -105,8 +105,8 @@ cdef class Work:
             free(variables)
 
     def complete(self, error=None):
-        """The communication is done, or has failed with `error`; called once, after the number was
-        written."""
+        """End the function, whose communication is done or has failed with `error`; called once,
+        after the id was written to `pipe`."""
         cdef Task* task = self.task
         cdef void* raised = NULL
         cdef void* token = task.token

@@ -207,7 +207,7 @@ class Communication(threading.Thread):
             self._sleep_for(_IDLE_SECONDS)
 
     def _poll_once(self):
-        """Look at everything once; whether anything has moved."""
+        """Make one round over messages, requests and operations; return whether any progressed."""
         now = time.monotonic()
         self._iterations += 1
         passed, self._looked = now - self._looked, now
@@ -430,7 +430,7 @@ class Communication(threading.Thread):
         self.over.set()
 
     def _end_all(self, error):
-        """Every request that waits fails."""
+        """Fail every request that is waiting with `error`."""
         self.failure = error
         self._abandoned += [*self._flying, self._negotiation]
         begun = [each for _, each in [*self._flying, *self._queue]]

@@ -15,7 +15,7 @@ from .world import World, world
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# numbers of requests of one group; those of the next group begin there
+# requests of one group have ids below this; the next group's ids begin here
 _NUMBERS_PER_GROUP = 1 << 32
 
 
@@ -53,7 +53,7 @@ class GroupCommunication(Communication):
         return super().hand_in(request, reads, writes, in_order)
 
     def called(self, rank):
-        """A rank's name in messages: its number among all."""
+        """The name of a rank of this group in messages: its rank among all processes."""
         return self._whole.called(self._ranks[rank])
 
     @property
@@ -162,12 +162,12 @@ class Group(World):
 
 
 def group(ranks: Sequence[int]) -> Group:
-    """A group of some of the ranks. All ranks call it, with the same numbers; waits.
+    """A group of some of the ranks. All ranks call it, with the same `ranks`, and wait for it.
 
     Parameters
     ----------
     ranks : sequence of int
-        Numbers of the members, each once; their order is that of the group.
+        The members' ranks, each once; their order is the group's order.
 
     Returns
     -------

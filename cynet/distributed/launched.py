@@ -24,7 +24,7 @@ def is_launched():
 
 
 def own_rank():
-    """The number of this process according to its launcher, or None."""
+    """The rank of this process according to its launcher, or None."""
     given = config.variables()
     return next(
         (int(given[name]) for name in _RANK_VARIABLES if given.get(name, "").isdecimal()), None

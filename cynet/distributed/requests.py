@@ -53,7 +53,7 @@ class Request:
         return self
 
     def complete(self, error=None):
-        """It is done, or has failed."""
+        """End the request; `error` is the exception with which it failed, or None."""
         self.error = error
         self.starts = self.finish = None
         if error is None:  # memory that an unfinished operation may write to stays alive

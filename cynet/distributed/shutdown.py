@@ -23,7 +23,7 @@ _state = {"code": None, "hooked": False}
 
 
 def install_exit_hooks(find):
-    """From now on this process ends as a rank does.
+    """Have the end of this process tell the other ranks, by hooks at its exit.
 
     Parameters
     ----------

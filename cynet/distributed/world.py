@@ -129,7 +129,7 @@ class World:
         return self._communication is not None and self._communication.failure is not None
 
     def count_step(self) -> None:
-        """A step of training begins: messages name its number.
+        """Count one more step of training; messages name the step by this count.
 
         Examples
         --------

@@ -93,7 +93,7 @@ cdef void refresh(Engine* e, Var* var) noexcept nogil:
     if var.epoch == e.epoch:
         return
     var.epoch = e.epoch
-    var.writes += 1  # the fork may have come in the middle of one
+    var.writes += 1  # the fork may have come in the middle of a write
     var.head = var.tail = NULL
     var.waiters = NULL
     var.readers = var.pending_reads = 0

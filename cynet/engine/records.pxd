@@ -209,7 +209,7 @@ cdef inline unsigned writes_of(void* var) noexcept nogil:
     return (<Var*>var).writes
 
 cdef inline unsigned entered_writes(void* handle) noexcept nogil:
-    """`pushed_writes`, of what stands in its queue alone."""
+    """`pushed_writes` without noted functions: only those in the variable's queue count."""
     cdef Var* var = <Var*>handle
     cdef unsigned count
     lock(var.engine)
@@ -224,7 +224,7 @@ cdef inline unsigned pushed_writes(void* handle) except? 0xffffffff nogil:
     return entered_writes(handle)
 
 cdef inline unsigned expected_writes(void* handle) except? 0xffffffff:
-    """The same, of a variable whose noted writes stay noted."""
+    """`entered_writes` plus the noted writes, which stay noted."""
     cdef int noted = count_noted(handle) if may_be_noted(handle, False) else 0
     return entered_writes(handle) + noted
 

@@ -160,8 +160,8 @@ cdef class Cells:
     def push(
             self, reads, writes, int64_t salt=0, str action="mix", int priority=0,
             bint inline=False, int gpu=-1, bint copies=False):
-        """Push one function; action: mix, stamp, gate, wait, fail or lend. It is one of a GPU where
-        `gpu` names one, and one that copies to it with `copies`; it touches host memory alone.
+        """Push one function; action: mix, stamp, gate, wait, fail or lend. With `gpu` it runs as a
+        function of that GPU, with `copies` as a copy to it; it touches host memory alone.
         """
         cdef Job* job
         cdef VarHandle handles[MOST]

@@ -34,13 +34,13 @@ cdef void run_here(Engine* e, Run* run) noexcept nogil
 cdef void drain(Engine* e) noexcept nogil
 # Make the record of an error that the caller owns a reference of; NULL without memory.
 cdef Failure* new_failure(PyObject* error) noexcept nogil
-# Put it among those that nobody has waited for yet. The engine's lock is held.
+# Add a failure to those that nobody has waited for yet. The engine's lock is held.
 cdef void note(Engine* e, Failure* failure) noexcept nogil
 # Whether this thread is a worker of some engine.
 cdef bint on_worker() noexcept nogil
 # The worker that this thread is begins (or ends) a wait: meanwhile another thread may run instead.
 cdef void leave_place(bint leave) noexcept nogil
-# Whether so many functions of this worker's pool wait already that one more must not.
+# Whether the maximum number of functions of this worker's pool wait inside others already.
 cdef bint nests_too_deep() noexcept nogil
 # True when a function that runs on this thread now holds `var` (for writing, if `write`).
 cdef bint held_here(Var* var, bint write) noexcept nogil

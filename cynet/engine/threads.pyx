@@ -37,7 +37,7 @@ cdef int64_t LONGEST_NS = 500 * 1000 * 1000
 cdef atomic[int64_t] _brief_until
 
 cdef struct Frame:
-    # A function that runs on this thread; run is NULL for one that may be done before it returns.
+    # A function that runs on this thread; run is NULL if the Run may end before the function does.
     Run* run
     Engine* engine
     Frame* outer

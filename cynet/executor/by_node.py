@@ -82,7 +82,7 @@ class NodeExecutor(Executor):
         self._heads_taken = [_takes_head(*entry) for entry in symbol.entries]
 
     def rest(self) -> None:
-        """It has no memory that others use."""
+        """Do nothing: this executor has no memory that others could use."""
 
     def forward_on(
         self, sources: Sequence[NDArray], targets: Sequence[NDArray], is_train: bool
@@ -271,7 +271,7 @@ class NodeExecutor(Executor):
         return "\n".join(lines)
 
     def profile(self, run: Callable[[], Any], n: int = 10) -> NoReturn:
-        """Refused: this executor has no plan."""
+        """Raise CynetError: this executor has no plan to profile."""
         raise CynetError("profile: a graph with sparse arrays runs node by node; use mx.profiler")
 
 

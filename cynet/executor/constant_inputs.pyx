@@ -1,8 +1,8 @@
-"""ConstantInputs: arguments that hold one number whatever is written into them.
+"""ConstantInputs: arguments that hold one constant whatever is written into them.
 
-What an operator does not read (gamma of ``BatchNorm(fix_gamma=True)``) nobody corrects either:
-weight decay would shrink it without end. A forward puts the number back, as in MXNet, when
-something was written since the last one; where nothing was, it asks for a count and pushes nothing.
+An input that its operator does not read (gamma of ``BatchNorm(fix_gamma=True)``) would be shrunk by
+weight decay without end. A forward restores the constant, as in MXNet, if the array was written
+since the last forward; else it only looks at the count of writes and pushes nothing.
 """
 
 from ..engine.records cimport pushed_writes
@@ -11,7 +11,7 @@ from ..ndarray._tape cimport set_flags
 
 
 cdef class ConstantInput:
-    """An array and the number that it is to hold."""
+    """An array and the constant that it is to hold."""
 
     cdef NDArrayBase array
     cdef object number
@@ -52,7 +52,7 @@ cdef class ConstantInputs:
             self.inputs.append(each)
 
     def restore(self):
-        """Put the numbers back into the arrays that may have others; autograd need not know."""
+        """Write the constants into arrays that may have changed; autograd does not record it."""
         cdef int flags = set_flags(0)
         try:
             for each in self.inputs:

@@ -311,7 +311,7 @@ class Executor(Postponed, Monitoring):
     def forward_on(
         self, sources: Sequence[NDArray], targets: Sequence[NDArray], is_train: bool
     ) -> bool:
-        """Do what `forward` does, with arrays instead of names.
+        """Run `forward` after copying arrays into bound arrays, which are given without names.
 
         Parameters
         ----------

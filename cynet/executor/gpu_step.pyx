@@ -142,7 +142,7 @@ cdef class GpuStep:
                 _release_part(self.parts[i])
 
     cdef int _add_variables(self, Part* part) except -1:
-        """The variables its function reads and writes, each once."""
+        """Add the variables that the part's function reads and writes, each once."""
         cdef cpp_set[VarHandle] read
         cdef cpp_set[VarHandle] written
         cdef Segment* segment

@@ -4,7 +4,7 @@ from ..base.errors import CynetError
 
 
 cdef class UpdateStep:
-    """An update of weights, which a call pushes."""
+    """Base of updates of weights; calling one pushes it to the engine."""
 
     cdef void* new_task(self, tuple arguments, void** numbers, size_t* nbytes) except NULL:
         raise CynetError(f"{type(self).__name__} does not define new_task")

@@ -120,7 +120,7 @@ class _Averaging:
         return {_COUNT_KEY: nd.array([self._averages.count], dtype="int64"), **means}
 
     def load_state_dict(self, state: dict[str, NDArray], source: Any = "the state") -> None:
-        """Take `state_dict` back.
+        """Restore the state that `state_dict` returned.
 
         Parameters
         ----------

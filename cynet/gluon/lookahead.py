@@ -95,7 +95,7 @@ class Lookahead(_Averaging):
         return {_STEPS: nd.array([self._steps], dtype="int64"), **super().state_dict()}
 
     def load_state_dict(self, state: dict[str, NDArray], source: Any = "the state") -> None:
-        """Take `state_dict` back.
+        """Restore the state that `state_dict` returned.
 
         Parameters
         ----------

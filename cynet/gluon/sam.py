@@ -132,7 +132,7 @@ class SAM:
         return loss
 
     def _move(self, pairs: list[tuple[NDArray, NDArray]]) -> None:
-        """Weights of a device a part `rho` along their gradients."""
+        """Move the weights of a device by the distance `rho` along their gradients."""
         steps = [nd.abs(w) * g if self.adaptive else g for w, g in pairs]
         sums = nd.multi_sum_sq(*steps, num_arrays=len(steps))
         scale = self.rho / (nd.sqrt(sums.sum()) + _TINY)

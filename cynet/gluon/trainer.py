@@ -560,7 +560,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
 
 
 def _is_special(kvstore):
-    """Return whether a KVStore does what one context needs, too: one with a user's methods."""
+    """Return whether a KVStore overrides methods, so that it is called even with one context."""
     kind = type(kvstore)
     return kind is not kvs.KVStore or any(callable(getattr(kind, n, None)) for n in vars(kvstore))
 

@@ -73,7 +73,7 @@ class TrainerGradients:
             self._kvstore.sum_up(names, grads, optimizer=self._optimizer)
 
     def _gradients_to_sum(self):
-        """(number, name, Parameter) of the parameters whose gradients are summed.
+        """(index, name, Parameter) of the parameters whose gradients are summed.
 
         A gradient that only a part of the contexts or ranks has set is the sum of theirs: it
         becomes 0 on the others, which take the step, too, so that all copies stay equal.

@@ -161,8 +161,8 @@ cdef int _join_interval(Intervals* used, int64_t begin, int64_t end) except -1 n
 
 cdef int64_t _lowest_free(
         const vector[Intervals*]* near, int64_t size, size_t maximum) noexcept nogil:
-    """The lowest offset from which that size is free in all sets, or TOO_LONG after about `maximum`
-    looks."""
+    """The lowest offset at which `size` bytes are free in all sets, or TOO_LONG after about
+    `maximum` looks."""
     cdef int64_t begin = 0, free
     cdef size_t i = 0, agreed = 0, looks = 0, n = near.size()
     while agreed < n:
@@ -192,7 +192,7 @@ cdef int64_t _lowest_from(
 
 
 cdef int64_t _lowest_of_all(Tree* tree, size_t first, size_t last, int64_t size) except -1 nogil:
-    """The same by a look at every value: where sets have many holes that others fill."""
+    """`_lowest_free` by a look at every value: for sets with many holes that other sets fill."""
     cdef vector[Placed].iterator middle = tree.placed.begin() + tree.n_sorted
     cdef int64_t offset = 0
     cdef size_t i

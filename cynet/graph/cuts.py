@@ -36,7 +36,7 @@ def gradient_cuts(graph: Graph) -> frozenset[int]:
 
 
 def _value_bytes(value: Value) -> int:
-    """Its bytes, approximately: only the share of the total matters."""
+    """The bytes of a value, approximately: only the share of the total matters."""
     size = 4
     for n in value.shape:
         size *= n

@@ -74,7 +74,7 @@ def _constant_node(name: str, array: NDArray) -> Node:
 def decompose_graph(
     heads: list[Entry], shapes: Mapping[Entry, Any], dtypes: Mapping[Entry, str]
 ) -> list[Entry]:
-    """The same graph in operators that can run.
+    """The graph with composed functions replaced by the operators that compute them.
 
     Parameters
     ----------

@@ -201,7 +201,7 @@ class _Inference:
             self.learn(entry, value, entry[0])
 
     def run(self) -> dict[Entry, Any]:
-        """Ask until nothing changes; returns the values."""
+        """Have operators infer until no value changes; returns the values."""
         self.sign = 1
         while self.stale:
             self.due = sorted(self.sign * position for position in self.stale)
@@ -351,7 +351,7 @@ class _Shapes(_Inference):
 
     @staticmethod
     def infer(prop: OperatorProperty, ins: list[Any], outs: list[Any]) -> tuple[Sequence[Any], ...]:
-        """Ask the operator."""
+        """The shapes that the operator infers."""
         return prop.infer_shape(ins, outs)
 
     @staticmethod
@@ -399,7 +399,7 @@ class _Types(_Inference):
 
     @staticmethod
     def infer(prop: OperatorProperty, ins: list[Any], outs: list[Any]) -> tuple[Sequence[Any], ...]:
-        """Ask the operator."""
+        """The dtypes that the operator infers."""
         return prop.infer_type(ins, outs)
 
     @staticmethod
@@ -416,5 +416,5 @@ class _Types(_Inference):
 
     @staticmethod
     def all_known(types: list[Any]) -> bool:
-        """Return whether every one is."""
+        """Return whether every dtype is known."""
         return None not in types

@@ -149,7 +149,7 @@ class _Times:
         self.lasts: list[int] = []
 
     def add(self, first: int, last: int) -> None:
-        """Take an interval in."""
+        """Add an interval of steps to the set."""
         i, j = bisect_left(self.lasts, first), bisect_right(self.firsts, last)
         if i < j:
             first, last = min(first, self.firsts[i]), max(last, self.lasts[j - 1])

@@ -209,7 +209,7 @@ class RunsGraphs(OperatorProperty):
         states: Sequence[int],
         requests: Callable[[int, int], str | None],
     ) -> Body:
-        """The body of subgraph `number`; `row` and `states` are its inputs of these kinds."""
+        """The body of ``subgraphs[number]``; `row`, `states`: its inputs that are rows, states."""
         graph = self.definition.subgraphs[number]
         inputs = self.definition.bindings()[number]
         place = {i: k for k, i in enumerate(self.inputs)}

@@ -39,14 +39,14 @@ def box_areas(corners):
 
 
 def intersection_areas(corners, within):
-    """Areas of the parts of boxes (N, 4) that lie in another one."""
+    """Areas of the parts of boxes (N, 4) that lie in the box `within`."""
     low, high = np.asarray(within[:2]), np.asarray(within[2:])
     parts = [np.maximum(corners[:, :2], low), np.minimum(corners[:, 2:4], high)]
     return box_areas(np.concatenate(parts, 1))
 
 
 def of_floats(boxes):
-    """Boxes that hold any place: themselves, or floats of those in whole numbers."""
+    """Boxes whose corners can be fractions: boxes of integers are converted to floats."""
     return boxes if boxes.dtype.kind == "f" else boxes.astype(np.result_type(boxes, np.float32))
 
 

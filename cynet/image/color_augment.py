@@ -237,7 +237,7 @@ class ColorNormalizeAug(Augmenter):
 
 
 class RandomGrayAug(Augmenter):
-    """Without colors, in as many channels, with probability `p`.
+    """Makes images gray with probability `p`; all channels stay.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ class RandomGrayAug(Augmenter):
 
 
 class CastAug(Augmenter):
-    """Another dtype.
+    """Converts images to a dtype.
 
     Parameters
     ----------

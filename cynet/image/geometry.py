@@ -50,7 +50,7 @@ def make_image(array, out=None):
 
 
 def choose_interpolation(interp, sizes=None):
-    """OpenCV's number of an interpolation; `sizes` are height and width before and after."""
+    """OpenCV's code of an interpolation; `sizes` are height and width before and after."""
     if interp == 9:
         if not sizes:
             return 2

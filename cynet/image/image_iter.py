@@ -176,7 +176,7 @@ class ImageIter(DataIter):
             for each in (path_imgrec, path_imgidx, path_imglist)
         )
         self.path_root, self._index = path_root, path_imgidx
-        self._listed: dict[Any, Any] | None = None  # number to (label, path)
+        self._listed: dict[Any, Any] | None = None  # id to (label, path)
         self._source = self._open_source(path_imgrec, path_imgidx, path_imglist, imglist, path_root)
         if num_parts == 1 and part_index == 0:
             self.seq = list(range(len(self._source)))
@@ -230,7 +230,7 @@ class ImageIter(DataIter):
 
     @cached_property
     def imglist(self) -> dict[Any, tuple[NDArray, str]] | None:
-        """Number to (label, path) of a list file, or of a list (``"1"``, ``"2"``, ...); or None."""
+        """Id to (label, path) of a list file, or of a list (ids ``"1"``, ``"2"``, ...); or None."""
         if self._listed is None:
             return None
         return {number: (nd.array(label), path) for number, (label, path) in self._listed.items()}
@@ -293,7 +293,7 @@ class ImageIter(DataIter):
         self.seq, self._left, self.cur = seq.tolist(), left.tolist(), cur
 
     def _next_index(self):
-        """The next sample's number, or None at the end."""
+        """The next sample's index, or None at the end."""
         if self.cur >= len(self.seq):
             return None
         number = self._left[self.cur] if self.cur < 0 else self.seq[self.cur]

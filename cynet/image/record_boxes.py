@@ -29,7 +29,7 @@ class BoxBatches(RecordBatches):
         return options | others | {f"std_{c}": options[f"std_{c}"] or 1.0 for c in "rgba"}
 
     def _width_of_labels(self, options):
-        """Numbers of a row."""
+        """The length of a row of labels, its header included."""
         width, capacity = options["label_width"], options["label_pad_width"]
         if width <= 0 and capacity <= 0:
             width = max(map(self._label_width, self._numbers.tolist()))

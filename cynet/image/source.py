@@ -1,4 +1,4 @@
-"""Sources of images: files of records, list files, lists; each sample by its number."""
+"""Sources of images: files of records, list files, lists; each sample by its index."""
 
 import os
 
@@ -83,7 +83,7 @@ class RecordSource:
         return self.numbered(number)[1:]
 
     def numbered(self, number):
-        """(number that the record says, label, bytes of the image)."""
+        """(id in the record's header, label, bytes of the image)."""
         file, offset = self._sample_position(number)
         header, content = unpack(file.read_at(offset)[0])
         return header.id, self._sample_label(header, number), content
@@ -141,10 +141,10 @@ class FileSource:
 
 
 def read_list(path):
-    """Dict of a list file: number of an image to (label, path), from lines of number, labels and
-    path with tabs between.
+    """Dict of a list file: id of an image to (label, path), from lines of id, labels and path with
+    tabs between.
 
-    Raises FormatError when a line is none; the message names file and line.
+    Raises FormatError for any other line; the message names file and line.
     """
     found = {}
     with open_for_reading(path) as file:

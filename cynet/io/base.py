@@ -305,7 +305,7 @@ class DataIter(Guarded, ReprMixin):
         return None
 
     def getindex(self) -> Any:
-        r"""Give the numbers of the examples in the current batch.
+        r"""Give the indices of the examples in the current batch.
 
         Returns
         -------

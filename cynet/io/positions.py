@@ -35,8 +35,8 @@ def check_count(state, key, who, count, what):
 
 
 def read_rows(state, key, who, count, all_of=None):
-    """An array of row numbers that a state has, all below `count`; with `all_of`, an array, in any
-    order those."""
+    """The row indices in a state, checked to be below `count`; with `all_of`, an array, they must
+    be its elements in any order."""
     try:
         found = np.asarray(state[key])
     except Exception:  # raised by the value's own methods

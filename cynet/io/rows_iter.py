@@ -103,7 +103,7 @@ class RowsIter(MXDataIter):
         return _pick_rows(self._label, self._current_batch())
 
     def getindex(self) -> NumpyArray:
-        """Numbers of the current batch's rows, uint64."""
+        """Indices of the current batch's rows, uint64."""
         return self._current_batch().astype(np.uint64)
 
     def getpad(self) -> int:
@@ -228,7 +228,7 @@ def part_of(num_parts, part_index, name):
 
 
 def check_part(part_index, num_parts, name):
-    """Refuse the number of a part that does not exist."""
+    """Raise unless `part_index` is the index of one of `num_parts` parts."""
     for what, value in (("part_index", part_index), ("num_parts", num_parts)):
         if not isinstance(value, int):
             raise ArgumentTypeError(f"{name}: {what} must be an int, got {shown(value)}")

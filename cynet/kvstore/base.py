@@ -205,7 +205,7 @@ class KVStoreBase(ReprMixin):
 
     @property
     def rank(self) -> Any:
-        """The number of this worker, from 0.
+        """The rank of this worker, from 0.
 
         Examples
         --------

@@ -51,7 +51,7 @@ class Gathered:
 
 
 class Parts:
-    """The parts of some arrays that each rank gives the others.
+    """The parts of arrays that each rank has changed and sends to the other ranks.
 
     Parameters
     ----------

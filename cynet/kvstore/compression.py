@@ -14,10 +14,10 @@ class TwoBit:
 
     def __init__(self, threshold):
         self.threshold = threshold
-        self._left = {}  # (key, number of the device) -> remainder that was not pushed yet
+        self._left = {}  # (key, index of the device) -> remainder that was not pushed yet
 
     def __call__(self, key, arrays):
-        """The arrays that a key's are pushed as."""
+        """The quantized arrays that are pushed instead of the `arrays` of `key`."""
         return [self._quantize_gradient((key, i), array) for i, array in enumerate(arrays)]
 
     def _quantize_gradient(self, place, array):

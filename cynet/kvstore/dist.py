@@ -76,7 +76,7 @@ class DistKVStore(KVStore):
 
     @property
     def local_rank(self) -> int:
-        """Index of this process among those on its machine: the number of its GPU."""
+        """Rank of this process on its machine, from 0: the index of its GPU."""
         return self._world.local_rank
 
     def init(self, key: Keys, value: NDArray | Sequence[NDArray]) -> None:

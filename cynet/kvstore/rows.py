@@ -13,7 +13,7 @@ from ..ndarray.sparse.functions import retain
 
 
 def ids_for(outs, row_ids):
-    """One array of row numbers for each of the arrays that are to be written."""
+    """One array of row indices for each of the arrays that are to be written."""
     if row_ids is None:
         raise ArgumentError("kvstore row_sparse_pull: 'row_ids' is missing: the rows to take")
     ids = list(row_ids) if isinstance(row_ids, (list, tuple)) else [row_ids]

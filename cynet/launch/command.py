@@ -45,7 +45,7 @@ class Job(NamedTuple):
 
 
 def hosts_of(hostfile: str) -> list[str]:
-    """The names in a host file."""
+    """The names of the machines in a host file."""
     try:
         lines = Path(hostfile).read_text(encoding="utf-8").splitlines()
     except OSError as error:

@@ -27,7 +27,7 @@ _SSH_OPTIONS = ("-oBatchMode=yes", "-oConnectTimeout=10")  # a question would wa
 _ANSWER_MARK = "cynet-host:"  # marks a machine's answer; a login may print other lines
 # names in Open MPI 5, Open MPI 4, and MPICH
 _AGENTS = ("plm_ssh_agent", "plm_rsh_agent", "-launcher-exec")
-# Another Python may be the reason why cynet is not imported there, so it is told before.
+# Python's version comes first: if cynet cannot be imported, another Python may be the reason.
 _VERSIONS = (
     f"import platform; print('{_ANSWER_MARK}python', platform.python_version(), flush=True);"
     f" import cynet; print('{_ANSWER_MARK}cynet', cynet.__version__)"

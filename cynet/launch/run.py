@@ -149,7 +149,7 @@ def _start_ranks(options, job, outputs, signals, guard):
 
 
 def _failure_report(reports):
-    """The report of a failed job to show: of the first rank that failed by itself, or at all."""
+    """Text about a failed job: the first report of a rank that failed by itself, else the first."""
     row = next((row for row in reports if row["is_own"]), reports[0] if reports else None)
     if row is None:
         return "a process has died, was killed, or ended before it joined the others"

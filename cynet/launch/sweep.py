@@ -65,7 +65,7 @@ def _used_paths():
 
 
 def descendant_processes(pid):
-    """{process: when it began} of all below one."""
+    """{process id: when it began} of all descendants of process `pid`."""
     rows = {}
     for number in filter(str.isdigit, os.listdir("/proc")):
         row = _process_status(int(number))

@@ -59,7 +59,7 @@ def counted_from_one(callbacks):
 
 
 def batches(size):
-    """As many batches as `size` says; Python 3 makes a fraction of samples / batch_size."""
+    """`size` as a number of batches, rounded up: scripts compute samples / batch_size."""
     try:
         count = math.ceil(size)
     except (TypeError, ValueError, OverflowError):

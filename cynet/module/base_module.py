@@ -303,7 +303,7 @@ class BaseModule(ReprMixin, Interface):
         reset: bool = True,
         sparse_row_id_fn: Callable[..., Any] | None = None,
     ) -> Iterator[tuple[list[NDArray], int, DataBatch]]:
-        """Iterate over (outputs, number of the batch, batch); outputs are valid for that turn.
+        """Iterate over (outputs, index of the batch, batch); outputs are valid for that turn.
 
         Parameters
         ----------

@@ -33,7 +33,7 @@ class Progress:
         self._epoch_due = 0.0  # the first line is shown at once
 
     def begin(self, first):
-        """Training begins with this epoch."""
+        """Note the time at which training begins with epoch `first`."""
         self.first, self._begin = first, time.monotonic()
         self._batch_due = self._begin + _BATCH_PAUSE
 
@@ -58,7 +58,7 @@ class Progress:
         print(line, file=sys.stderr, flush=True)
 
     def close(self):
-        """Training has ended."""
+        """Do nothing at the end of training; a bar overrides this."""
 
     def _time_left(self, epoch, done):
         """The estimated time left, at the present pace."""

@@ -29,7 +29,7 @@ class ThreadGuard:
         return ThreadGuard, ()  # a copy of a module has not run on any thread
 
     def take(self, detach):
-        """The forward of a thread begins; the lock is held.
+        """Make this thread the owner of the outputs, before its forward; the lock is held.
 
         Parameters
         ----------

@@ -76,7 +76,7 @@ class debug_nans:
 
 
 def open_scope(scope):
-    """It is on as long as `scope`, which has ``infinite``, is open."""
+    """Look for NaN as long as `scope` is open; its ``infinite`` says whether for infinity too."""
     with _lock:
         _scopes.append(scope)
         _tell_all()

@@ -1,5 +1,5 @@
-"""What index arrays and masks pick: rows by their numbers, or what a mask marks. Rows are the axes
-after the last one that an array indexes."""
+"""What index arrays and masks pick: rows by their indices, or what a mask marks. A row spans the
+axes after the last axis that an array indexes."""
 
 cimport numpy as cnp
 

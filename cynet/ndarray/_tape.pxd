@@ -38,13 +38,13 @@ cdef class Node:
     cdef bint needed       # the walk passes this node on its way to a wanted gradient
     cdef list grads        # gradients of the outputs
     cdef uint64_t shared_grads     # bit i: another object shares grads[i]
-    cdef dict hooks        # number of an output -> functions that take its gradient; or None
+    cdef dict hooks        # index of an output -> functions that take its gradient; or None
     # Raises when an array that backward reads was written after the recording.
     cdef int check(self) except -1
     # Lets go of everything: its gradients are done.
     cdef int free(self) except -1
-    # Entries of the inputs by number, and their gradients, from `grads` (NDArray or None): of
-    # nodes that are not calls.
+    # The inputs' gradients (NDArray or None), in order, from `grads`, those of the outputs; for
+    # nodes that are not CallNodes.
     cdef list pull(self, list grads, bint recorded)
 
 cdef class Output:

@@ -61,12 +61,12 @@ def get_state():
 
 
 def set_state(int flags):
-    """Set them; the old ones."""
+    """Set this thread's flags; returns the old flags."""
     return set_flags(flags)
 
 
 def begin_scope():
-    """This thread begins a record scope; the number of the one that it was in."""
+    """Begin a record scope in this thread; returns the id of the scope around it."""
     global _scopes, cynet_scope
     before = cynet_scope
     _scopes += 1
@@ -75,7 +75,7 @@ def begin_scope():
 
 
 def resume_scope(uint64_t number):
-    """It is in that one again."""
+    """Make a scope, by the id that `begin_scope` returned, this thread's scope again."""
     global cynet_scope
     cynet_scope = number
 
@@ -100,19 +100,19 @@ cdef class Node:
         raise GradientError(f"no gradient goes through {self}")
 
     def line(self):
-        """The file and the line that recorded it."""
+        """(file, line) of the user's code that recorded the node."""
         if self.code is None:
             return "an unknown file", 0
         return self.code.co_filename, cynet_line_of(self.code, self.place)
 
     def where(self):
-        """The same as text."""
+        """The place of the user's code that recorded the node, as "file:line"."""
         return "{}:{}".format(*self.line())
 
     @property
     def sources(self):
-        """For each input (node, number of its output), or None: no gradient flows there. None:
-        freed."""
+        """For each input (node, index of its output), or None if no gradient flows there; None for
+        a node that was freed."""
         if self.inputs is None:
             return None
         return [None if e is None else (node_of(e), index_of(e)) for e in self.inputs]
@@ -284,8 +284,8 @@ cdef class StepNode(Saved):
     direct = False
 
     def attach(self, list inputs, list outputs, list read=None):
-        """Belong to the graph, between these arrays; backward reads those of `read`, and refuses
-        when they were written since."""
+        """Insert the node between `inputs` and `outputs` in the graph; backward reads the arrays in
+        `read`, and raises if they were written since."""
         cdef NDArrayBase array
         self.code = cynet_user_code(PACKAGE, &self.place)
         self.face = (<NDArrayBase>(outputs or inputs)[0]).face
@@ -298,8 +298,8 @@ cdef class StepNode(Saved):
         set_outputs(self, outputs)
 
     def linked(self, list arrays):
-        """Arrays as they were in the graph when they came in; those behind the inputs as they
-        are."""
+        """`arrays` linked to the graph entries that this node recorded for its inputs; arrays
+        beyond the inputs unchanged."""
         cdef NDArrayBase array, out
         cdef list found = []
         cdef Py_ssize_t i, n = len(self.inputs)
@@ -352,7 +352,7 @@ cdef class EmptyNode(StepNode):
 
 
 def record_empty(NDArrayBase source, NDArrayBase part):
-    """`part`, which has no elements, was picked from `source`."""
+    """Record that `part`, which has no elements, was picked from `source`."""
     EmptyNode().attach([source], [part])
     return part
 
@@ -569,7 +569,7 @@ def leaf_of(NDArrayBase array):
 
 
 def hook_table(NDArrayBase array not None):
-    """(the hooks of outputs of an array's node, by number; its number)."""
+    """(hooks of all outputs of an array's node, by index; the index of this array)."""
     cdef Node node
     entry = live_entry(array)
     if entry is None or not _wants_gradient(entry):
@@ -587,12 +587,12 @@ def hook_table(NDArrayBase array not None):
 
 
 def stand_for(NDArrayBase array not None, NDArrayBase part not None):
-    """Let `part`, rows of `array`, be in a graph what `array` is."""
+    """Link `part`, rows of `array`, to the graph entry of `array`."""
     part.grad_entry = array.grad_entry
     return part
 
 
 def entry_of(NDArrayBase array not None):
-    """(node, number of its output) that the array is, or None."""
+    """(node, index of the output) that computed the array, or None."""
     e = array.grad_entry
     return None if e is None else (node_of(e), index_of(e))

@@ -192,7 +192,7 @@ def _check_pair(value, what):
 
 
 class _Stack:
-    """Outputs of runs, which are stacked in the end."""
+    """Outputs of a loop's runs, which are stacked when the loop ends."""
 
     def __init__(self, where):
         self.where, self.form, self.runs = where, None, []
@@ -213,7 +213,7 @@ class _Stack:
         self.runs.append(flat)
 
     def stacked(self, length):
-        """The outputs with `length` rows, those behind the runs zeros; [] without a run."""
+        """The runs' outputs stacked to `length` rows, the missing rows zeros; [] without a run."""
         from . import concat, stack, zeros
 
         out = []

@@ -140,7 +140,7 @@ def _random_function(entry, name):
 
 
 def _state_updating(entry, function):
-    """`function`, which afterwards fills inputs that are not read (a BatchNorm's fixed gamma)."""
+    """`function`, which then fills unread inputs with their constants (a BatchNorm's gamma)."""
     names = entry.prop.with_defaults().list_arguments()
     known = {}  # arguments that are no arrays -> pairs (input, number)
 

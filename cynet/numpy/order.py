@@ -32,13 +32,13 @@ def _sorted_length(a, axis):
 
 
 def partition(a, kth, axis=-1, kind="introselect", order=None):
-    """The elements such that those in front of place `kth` are not larger, and those behind it not
-    smaller; this implementation sorts them all.
+    """The elements reordered: before index `kth` none is larger than the element there, after it
+    none is smaller; this implementation sorts all elements.
 
     Raises
     ------
     ArgumentError
-        A place is outside of the axis.
+        An index is outside of the axis.
     """
     refuse_fields(order, "mx.np.partition")
     a = array_of(a, "partition")
@@ -188,12 +188,12 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
 
 
 def choose(a, choices, out=None, mode="raise"):
-    """For each position, the element of the array whose number is there.
+    """For each position, the element of ``choices[i]`` there, where i is the element of `a`.
 
     Raises
     ------
     ArgumentError
-        A number is that of no array, and `mode` is 'raise'; a graph takes the nearest one.
+        An index is outside of `choices`, and `mode` is 'raise'; a graph clips the index.
     """
     a = array_of(a, "choose", "int64")
     if onp.dtype(a.dtype).kind == "f":

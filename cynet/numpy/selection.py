@@ -163,7 +163,7 @@ def argwhere(a):
 
 
 def take_along_axis(arr, indices, axis=-1):
-    """Elements by number along an axis, others for each row."""
+    """Elements at indices along an axis, each row with indices of its own."""
     arr, axis = (ravel(arr), 0) if axis is None else (array_of(arr, "take_along_axis"), axis)
     indices = array_of(indices, "take_along_axis", "int64")
     axis = axes_of(axis, arr.ndim, "take_along_axis")[0]

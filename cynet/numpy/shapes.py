@@ -457,7 +457,7 @@ def _in_range(indices, n):
 
 
 def take(a, indices, axis=None, mode="raise", out=None):
-    """Elements by number along an axis, or of all in one."""
+    """Elements at indices along an axis, or of the flattened array."""
     a = array_of(a, "take")
     apart = not is_traced(a) and not follows(a)  # no graph has to know where elements come from
     if axis is None:

@@ -190,7 +190,7 @@ def dropout(data, p=0.5, mode="training", axes=(), cudnn_off=False):
 
 @_layer_function()
 def embedding(data, weight, input_dim=None, output_dim=None, dtype="float32", sparse_grad=False):
-    """The rows of a weight by number."""
+    """The rows of `weight` at the indices in `data`."""
     weight = array_of(weight, "npx.embedding")
     rows, width = weight.shape
     return ops.Embedding(

@@ -43,12 +43,12 @@ class Binary(NamedTuple):
 
     @property
     def scalar_hint(self) -> str:
-        """Likewise of a symbol and a number."""
+        """The beginning of MXNet's automatic names of symbols of a symbol and a number."""
         return self._hint_of(self.scalar)
 
     @property
     def reflected_hint(self) -> str:
-        """Likewise of a number and a symbol."""
+        """The beginning of MXNet's automatic names of symbols of a number and a symbol."""
         return self._hint_of(self.reflected)
 
     def _hint_of(self, operator: str) -> str:

@@ -191,7 +191,7 @@ cdef char* _widen_inputs(OpContext* ctx, const TBlob* given, int n, TBlob* to, c
 
 cdef void _offer_outputs(const TBlob* given, const int* req, int n, TBlob* to, int* requests,
                          char* at, const Rule* rule) noexcept nogil:
-    """The same for outputs; sums are made when they are converted back."""
+    """`_widen_inputs` for outputs, which are converted back, or added, after the operator."""
     cdef int i
     memcpy(to, given, n * sizeof(TBlob))
     for i in range(n):

@@ -51,8 +51,8 @@ class Lines(NamedTuple):
 
 
 class Elements(NamedTuple):
-    """The same with a thread for elements of the first input: the kernels get tensors, the number
-    of elements, and the parameters of the CPU's."""
+    """A form for GPUs by two kernels, a thread for each element of the first input: they get
+    tensors, the number of elements, and the parameters of the CPU's."""
 
     source: str
 

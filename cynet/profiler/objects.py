@@ -307,7 +307,7 @@ class Marker:
         self.name, self._domain = _check_name("Marker", name), _domain_category("Marker", domain)
 
     def mark(self, scope: str = "process") -> None:
-        """It is now.
+        """Record the marker at the present time.
 
         Parameters
         ----------

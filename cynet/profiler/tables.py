@@ -105,7 +105,7 @@ def _format_columns(heads, rows):
 
 
 def as_json(times, values, memory):
-    """The same as JSON: ``{"Time": {category: {name: figures}}, "Memory": ..., "Value": ...}``."""
+    """The tables as JSON: ``{"Time": {category: {name: figures}}, "Memory": ..., ...}``."""
     found = {}
     for key, kinds, unit in (("Time", times, 1e6), ("Memory", memory, 1e3), ("Value", values, 1)):
         found[key] = {

@@ -1,4 +1,4 @@
-"""Records of images: a header with label and number, then the image."""
+"""Records of images: a header with label and id, then the image."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ class FusedRNNCell(BaseRNNCell):
         return outputs, states
 
     def unfuse(self) -> SequentialRNNCell:
-        """The same stack of single cells.
+        """A stack of single cells that computes what this cell does.
 
         Its weights come from ``unpack_weights``, then ``pack_weights`` of the new cell.
 

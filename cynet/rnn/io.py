@@ -1,4 +1,4 @@
-"""Sentences for language models: words as numbers, batches of sentences of about one length."""
+"""Sentences for language models: words as indices, batches of sentences of about one length."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def encode_sentences(
     start_label: int = 0,
     unknown_token: Any = None,
 ) -> tuple[list[list[int]], dict[Any, int]]:
-    r"""Words as numbers.
+    r"""Sentences as lists of indices of their words.
 
     Parameters
     ----------
     sentences : list of list of str
         The sentences, as lists of words.
     vocab : dict of str to int, optional
-        Number of each word; by default made from the words.
+        Index of each word; by default made from the words.
     invalid_label : int
-        Number that no word gets, for padding.
+        Index that no word gets, for padding.
     invalid_key : str
         The key of `invalid_label` in a new vocabulary.
     start_label : int

@@ -54,7 +54,7 @@ class DropoutCell(BaseRNNCell):
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
-        """It has no states."""
+        """An empty list: the cell has no states."""
         return []
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
@@ -201,7 +201,7 @@ class ZoneoutCell(ModifierCell):
         self.zoneout_states = zoneout_states
 
     def reset(self) -> None:
-        """Also forget the last output."""
+        """Forget the last output, and count the steps from 0 again."""
         super().reset()
         self.prev_output = None
 

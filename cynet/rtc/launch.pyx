@@ -54,14 +54,14 @@ cdef struct LaunchTask:
     # the argument of `launch` on a GPU; the emulator's fields are not used then
     void* device_kernel
 
-# Kernels and their names; a launch names its kernel by a number, so that it needs no reference.
+# Kernels and their names; a launch names its kernel by an index, so that it needs no reference.
 cdef list _kernels = []
 cdef list _names = []
 cdef list _paces = []  # addresses, as int
 
 
 def register_kernel(kernel, str name):
-    """Remember `kernel` for as long as the process lives; the number that launches name it by.
+    """Keep `kernel` for as long as the process lives; returns the index by which launches name it.
 
     Its method ``launch_error(failure)`` makes the exception of a launch that failed, from the
     bytes of the emulator's Failure; ``launch_refused(code)`` from what a GPU's driver answered.

@@ -178,7 +178,7 @@ def while_loop(
         variables.append([each.entries[0][0] for each in made])
         stands.append(outside)
     entries, locs = [], []
-    own = {}  # number of a loop variable -> input
+    own = {}  # index of a loop variable -> input
     for graph, made, outside in zip(graphs, variables, stands):
         number = {id(node): k for k, node in enumerate(made)}
         locs.append([])
@@ -212,7 +212,7 @@ def while_loop(
 def cond(
     pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond"
 ) -> Any:
-    """Run one of two functions, by a number that is known when the graph runs.
+    """Run one of two functions, chosen by the value of `pred` when the graph runs.
 
     Parameters
     ----------

@@ -141,7 +141,7 @@ def variable_nodes(heads: Iterable[Entry]) -> tuple[list[Node], list[Node], list
 
 
 def variables_in(order: Sequence[Node]) -> tuple[list[Node], list[Node], list[Node]]:
-    """The same lists of the nodes in `order`."""
+    """Lists of the nodes in `order`: arguments, auxiliary states, all variables."""
     states = auxiliary_nodes(order)
     variables = [node for node in order if node.op is None]
     return (

@@ -162,14 +162,14 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         return (self[i] for i in range(len(self.entries)))
 
     def __getitem__(self, index: int | str | slice) -> Symbol:
-        """One output by number or name, or several by a slice.
+        """One output by index or name, or several by a slice.
 
         Raises
         ------
         IndexError
-            A number out of range.
+            An index is out of range.
         ArgumentError
-            A name that no output, or more than one, has.
+            A name is that of no output, or of several.
         """
         if isinstance(index, str):
             names = self.list_outputs()

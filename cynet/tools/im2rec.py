@@ -90,7 +90,7 @@ def write_lists(options):
 
 
 def pack_image(number, label, path, options):
-    """(number, record, error) of an image; one of the last two is None."""
+    """(id, record, error) of an image; one of the last two is None."""
     try:
         content = read_file(os.path.join(options.root, path))
         header = IRHeader(0, label if options.pack_label else float(label[0]), number, 0)
@@ -152,7 +152,7 @@ def _report_progress(made, name, count):
 
 
 def read_entries(path):
-    """[(number, label, path of the image)] of a list file."""
+    """[(id, label, path of the image)] of a list file."""
     entries = [(number, label, file) for number, (label, file) in read_list(path).items()]
     if not entries:
         raise FormatError(f"{shown(path)} names no image")

@@ -141,7 +141,7 @@ class Drawing:
         return self.svg()
 
     def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> dict[str, str]:
-        """The same, for notebooks that look for this method."""
+        """The SVG by MIME type, for notebooks that look for this method."""
         return {"image/svg+xml": self.svg()}
 
     def render(

@@ -22,7 +22,7 @@ enum FailureKind {
   kOutOfBounds,  // access outside of every array
   kIndex,  // index outside of an array whose size the compiler knows
   kMemory,  // the host has no memory for stacks
-  kUnseen,  // a kernel that was taken for one that does not wait does
+  kUnseen,  // a kernel waits at a barrier, although the compiler found none in it
   kFault,  // the processor refused the instruction (cynet_faults.h)
 };
 

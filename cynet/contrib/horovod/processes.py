@@ -72,7 +72,7 @@ def size() -> int:
 
 
 def rank() -> int:
-    """The number of this process, from 0.
+    """The rank of this process, from 0.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def local_size() -> int:
 
 
 def local_rank() -> int:
-    """The number of this process among those on this machine, from 0; also the number of its GPU.
+    """The rank of this process on its machine, from 0; also the index of its GPU.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def cross_size() -> int:
 
 
 def cross_rank() -> int:
-    """The number of this process's machine, from 0, where each has as many processes.
+    """The index of this process's machine, from 0, if all machines run equally many processes.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from ...base.errors import ArgumentError, ArgumentTypeError, StateError, shown
 from ...base.guard import guarded
 from ...distributed import Group, World, group, world
 
-# the store of all processes; the sets that were added, by number
+# the store of all processes; the sets that were added, by id
 _state = {"store": None, "sets": {}}
 
 
@@ -69,7 +69,7 @@ class ProcessSet:
         return ranks_of(self).size
 
     def rank(self) -> int:
-        """The number of this process in the set.
+        """The rank of this process in the set.
 
         Raises
         ------
@@ -110,7 +110,7 @@ global_process_set = _all_processes()
 
 @guarded
 def add_process_set(process_set: ProcessSet | Sequence[int]) -> ProcessSet:
-    """Make a process set usable. All processes call this with the same numbers; it waits for all.
+    """Make a process set usable. All processes call this with the same ranks; it waits for all.
 
     Parameters
     ----------

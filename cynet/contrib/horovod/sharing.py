@@ -152,7 +152,7 @@ def broadcast_arrays(arrays, root, process_set=None):
 
 
 def place_of(root, process_set=None):
-    """The position in the set of a process that is given by its number among all."""
+    """The position in the set of the process whose rank among all processes is `root`."""
     if process_set is not None and process_set.ranks is not None:
         if type(root) is int and root in process_set.ranks:
             return process_set.ranks.index(root)

@@ -27,7 +27,7 @@ class _Summed:
     _set = None  # set of processes
 
     def update_all(self, indices, weights, grads, states):
-        """Sum, then update."""
+        """Sum the gradients over the processes, then update the weights."""
         if grads:
             names = [f"gradient {i}" for i in indices]
             factor = self._predivide

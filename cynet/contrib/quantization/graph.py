@@ -81,7 +81,7 @@ class Quantizer:
         return self.new[id(old[0])], old[1]
 
     def _quantized_entry(self, old):
-        """The entries (data, min, max) of an old one in 8 bits."""
+        """The entries (data, min, max) that stand for float entry `old` in 8 bits."""
         key = id(old[0]), old[1]
         if key not in self.triples:
             name = old[0].output_name(old[1])

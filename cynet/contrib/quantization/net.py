@@ -32,7 +32,7 @@ __all__ = ["quantize_net", "quantize_net_v2"]
 
 
 def names_of(n):
-    """Names for this many inputs."""
+    """Default names for `n` inputs: ``data``, or ``data0``, ``data1``, ..."""
     return ["data"] if n == 1 else [f"data{i}" for i in range(n)]
 
 

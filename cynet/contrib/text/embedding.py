@@ -75,7 +75,7 @@ class TokenEmbedding(Vocabulary):
 
     @property
     def vec_len(self) -> int:
-        """Numbers in each vector."""
+        """The length of the vectors."""
         return int(self._vectors.shape[1])
 
     @property
@@ -208,7 +208,7 @@ class TokenEmbedding(Vocabulary):
         return seen, rows, unknown
 
     def _keep_vocabulary(self, vocabulary):
-        """Only the tokens of a vocabulary, with its numbers."""
+        """Reduce the embedding to the tokens of a vocabulary, with the vocabulary's indices."""
         if not isinstance(vocabulary, Vocabulary):
             raise ArgumentTypeError(
                 f"vocabulary must be a Vocabulary, got {type(vocabulary).__name__}"

@@ -1,4 +1,4 @@
-"""mx.contrib.text.vocab: tokens and their numbers."""
+"""mx.contrib.text.vocab: tokens and their indices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Vocabulary"]
 
 @guarded
 class Vocabulary:
-    """Numbers of tokens: the unknown token is 0, then reserved ones, then those counted.
+    """Indices of tokens: the unknown token is 0, then come reserved tokens, then counted ones.
 
     The most frequent token comes first; among equally frequent ones the order is alphabetical.
 
@@ -84,17 +84,17 @@ class Vocabulary:
 
     @property
     def token_to_idx(self) -> dict[str, int]:
-        """Number of each token."""
+        """Index of each token."""
         return self._numbers
 
     @property
     def idx_to_token(self) -> list[str]:
-        """Tokens by number."""
+        """Tokens in the order of their indices."""
         return self._tokens
 
     @property
     def unknown_token(self) -> str:
-        """The token for all words without a number of their own."""
+        """The token for all words without an index of their own."""
         return self._unknown
 
     @property
@@ -103,7 +103,7 @@ class Vocabulary:
         return self._reserved
 
     def to_indices(self, tokens: Any) -> Any:
-        """Numbers of a token or of a list of them; 0 for unknown ones.
+        """The index of a token, or those of a list of tokens; 0 for unknown tokens.
 
         Parameters
         ----------
@@ -120,12 +120,12 @@ class Vocabulary:
         return [self._numbers.get(each, 0) for each in tokens]
 
     def to_tokens(self, indices: Any) -> Any:
-        """Tokens of a number or of a list of them.
+        """The token at an index, or the tokens at a list of indices.
 
         Parameters
         ----------
         indices : int or list of int
-            Numbers from 0.
+            Indices from 0.
 
         Returns
         -------

@@ -48,7 +48,7 @@ class HookedCall:
         return regroup(arrays, form)[0][0]
 
     def keep(self, grads):
-        """The gradients of the outputs have come."""
+        """Keep the gradients of the outputs, for the hooks."""
         self.grads_of_outputs = grads
         if not self._gradient_positions:  # nothing behind will tell of the inputs
             self.call([])

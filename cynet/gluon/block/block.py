@@ -131,7 +131,7 @@ class Block(Files):
     # --- names ------------------------------------------------------------------------------------
     @property
     def prefix(self) -> str:
-        """Before the names of its parameters."""
+        """The text before the names of the Block's parameters."""
         return self._prefix
 
     @property

@@ -347,11 +347,11 @@ class HybridBlock(Block):
         return found
 
     def _own_forward(self, *args, **kwargs):
-        """`forward` past one of a user's."""
+        """HybridBlock's `forward`, even where a user's class overrides it."""
         return HybridBlock.forward(self, *args, **kwargs)
 
     def _run_own(self, *args, **kwargs):
-        """The same of arrays, without a graph."""
+        """`_own_forward` of arrays, without a graph."""
         return self._run(_first_array((args, kwargs), NDArray), *args, **kwargs)
 
     def _run(self, first, x, *args, **kwargs):

@@ -295,7 +295,7 @@ class Traced(NumpyMethods, Symbol):
         return sym.identity(self)
 
     def detach(self):
-        """The same values, which no gradient goes through."""
+        """A symbol of the array's values, which no gradient goes through."""
         return sym.BlockGrad(self)
 
     def as_in_context(self, context):

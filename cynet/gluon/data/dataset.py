@@ -153,7 +153,7 @@ class Dataset(Guarded, LengthRepr):
         return out if lazy else SimpleDataset(list(out))
 
     def transform_first(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
-        """``fn`` of the first field of each sample; others stay.
+        """Apply ``fn`` to the first field of each sample; the other fields stay unchanged.
 
         Parameters
         ----------

@@ -67,7 +67,7 @@ def drawing():
 
 
 def permutation(length):
-    """Numbers from 0 to length - 1, shuffled by the seed."""
+    """The indices 0 to length - 1, shuffled by the seed."""
     return drawing().permutation(length)
 
 

@@ -260,7 +260,7 @@ def is_stream(dataset: Any) -> bool:
 
 
 class Sample:
-    """A sample with its number, in place of an index; it is shown as the number."""
+    """A sample of a stream with its position, which is shown in place of an index."""
 
     __slots__ = ("number", "value")
 
@@ -302,8 +302,8 @@ class Source:
         self._start, self._moved = self.place(), False
 
     def begin(self, epoch, place, number):
-        """Prepare the next iteration: at a `place`, whose first sample has this number, or at the
-        beginning."""
+        """Prepare the next iteration: from a `place`, whose first sample has the index `number`, or
+        from the beginning."""
         if hasattr(self._seeks, "set_epoch"):
             self._seeks.set_epoch(epoch)
         if place is not None or self._moved:

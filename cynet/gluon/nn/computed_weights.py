@@ -78,7 +78,7 @@ class Rule:
 
 
 class ComputedWeights(HybridBlock):
-    """Base of wrappers around one layer; ``wrapper.layer`` is that."""
+    """Base of wrappers around one layer, which is ``wrapper.layer``."""
 
     _rule = None  # made by a subclass
 
@@ -150,7 +150,7 @@ def matching_parameters(wrapper, layer, pattern):
 
 
 def add_beside(layer, name, extra, sized, first, **kwargs):
-    """Give a layer a parameter beside the one of this name."""
+    """Give a layer a second parameter ``name_extra`` that belongs to its parameter `name`."""
     weight = layer._reg_params[name]
     made = Beside(f"{weight.name}_{extra}", weight, sized, first, **kwargs)
     layer._params._params[made.name] = made
@@ -159,7 +159,7 @@ def add_beside(layer, name, extra, sized, first, **kwargs):
 
 
 def axis_of(wrapper, weight, dim):
-    """`dim` as a number from 0 on."""
+    """The axis `dim`, which may be negative, as an index from 0 on."""
     ndim = len(weight.shape)
     if isinstance(dim, bool) or not isinstance(dim, int) or not -ndim <= dim < ndim:
         raise ArgumentError(

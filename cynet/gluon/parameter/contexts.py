@@ -27,8 +27,8 @@ def _context_of_text(text):
 
 
 def device_positions(contexts):
-    """Two dicts of device number to place in the list: of GPUs, and of the host, whose memory is
-    one device whatever kind of it a context names."""
+    """Two dicts of device id to position in the list: of GPUs, and of the host, where ordinary,
+    pinned and shared memory are one device."""
     found = {}, {}
     for i, ctx in enumerate(contexts):
         found[ctx.device_typeid & 1].setdefault(ctx.device_id, i)

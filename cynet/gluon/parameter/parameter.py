@@ -226,7 +226,7 @@ class Parameter(ParameterArrays, RowSparseData):
 
     @property
     def grad_stype(self) -> str:
-        """The gradient's: ``'default'`` or ``'row_sparse'``."""
+        """The storage type of the gradient: ``'default'`` or ``'row_sparse'``."""
         return self._grad_stype
 
     # --- initialization ---------------------------------------------------------------------------

@@ -91,7 +91,7 @@ class ParameterDict:
         return key in self._params
 
     def keys(self) -> KeysView[str]:
-        """The whole names."""
+        """The full names, with their prefixes."""
         return self._params.keys()
 
     def values(self) -> ValuesView[Parameter]:

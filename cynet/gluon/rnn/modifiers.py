@@ -46,7 +46,7 @@ class DropoutCell(HybridRecurrentCell):
         self._axes = tuple(axes)
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """No states."""
+        """An empty list: the cell has no states."""
         return []
 
     def _alias(self):

@@ -90,11 +90,11 @@ class Group:
         )
 
     def all(self) -> set[Value]:
-        """Every root."""
+        """The roots of all values that the group reads or writes."""
         return self.reads | self.writes | self.part_reads | self.part_writes
 
     def add(self, other: Group) -> None:
-        """Take the other's members in."""
+        """Add another group's members to this group."""
         self.columns = self.columns or other.columns
         self.loops += other.loops
         self.reads = self.reads | other.reads

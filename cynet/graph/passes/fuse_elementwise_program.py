@@ -204,7 +204,7 @@ class _Program:
                 self.targets[root] = (line.target.value, ADD if line.add else WRITE)
 
     def _registers(self) -> dict[Value, int] | None:
-        """Root to register number for values used in the chain only; None if there are too few."""
+        """Root to register index for values used in the chain only; None if registers run out."""
         found: dict[Value, int] = {}
         free: list[int] = []
         maximum = 0

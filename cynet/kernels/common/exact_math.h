@@ -126,8 +126,8 @@ CYNET_XINLINE double exp_not_positive(double x) {
   return CYNET_MUL(scaled, bit_cast<double>((i - first) << 52));
 }
 
-// Cosine and sine of a whole turn times u, a multiple of 2^-53 in [0, 1): t quarters beyond the
-// nearest multiple of a quarter, t exact; sin(t pi / 2) = t (pi / 2 + q p(q)), q = t^2.
+// cos(2 pi u) and sin(2 pi u) of u in [0, 1), a multiple of 2^-53. t is 4 u less the nearest
+// integer, exactly; sin(t pi / 2) = t (pi / 2 + q p(q)), q = t^2.
 CYNET_XINLINE void cos_sin_turn(double u, double* cosine, double* sine) {
   const double shifted = 4.0 * u + double_shift;  // a quarter of a turn is the last bit
   const uint64_t quarter = bit_cast<uint64_t>(shifted);

@@ -188,8 +188,8 @@ def row_major(shape, dtype="float32", within=None):
 
 
 def channels_last(shape, dtype="float32", within=None):
-    """The Layout of a tensor (N, C, *size) that lies in memory as (N, *size, C), or of a part of
-    one of shape `within`."""
+    """The Layout of a tensor (N, C, *size) that lies in memory as (N, *size, C), or of a slice of
+    such a tensor of shape `within`."""
     whole = within or shape
     strides, step = [], whole[1]
     for n in reversed(whole[2:]):

@@ -10,13 +10,13 @@ namespace cynet {
 // The space of a chain is rows x columns; an array lies in it by two strides, in elements. The
 // stride along a row is 1, or 0 for an element that repeats.
 struct FusedOperand {
-  int array;     // number of the array; -1: a register; -2: a number
+  int array;     // index of the array; -1: a register; -2: a constant
   int index;     // index of the register
   int column;    // stride along a row
   int bytes;     // bytes of an element
   int64_t row;   // stride from row to row
   int64_t offset;
-  char number[8];  // the number, in the arrays' dtype
+  char number[8];  // the constant, in the arrays' dtype
 };
 
 // The work of a loop: a kernel over arrays of the chain's dtype; or a conversion between integers

@@ -67,8 +67,8 @@ cdef void window_forward(const ConvWindow* shape, const float* x, const float* w
 # dx = gradient of x, or dx += with `add`.
 cdef void window_backward_data(const ConvWindow* shape, const float* w, const float* dy, float* dx,
                                bint add, int threads, char* space) noexcept nogil
-# The same by spreading the windows that dy's pixels make, which are not dilated: floats of the
-# packed weights, to be aligned to 64, packing them, bytes of scratch, and dx or dx +=.
+# Gradient of x by adding the window of each of dy's pixels, not dilated: floats of the packed
+# weights, to be aligned to 64, packing them, bytes of scratch, and dx or dx +=.
 cdef int64_t scatter_packed_size(const ConvWindow* shape) noexcept nogil
 cdef void scatter_pack(const ConvWindow* shape, const float* w, int threads,
                        float* to) noexcept nogil

@@ -57,7 +57,7 @@ def cpu_capability():
 
 
 def level_number(name):
-    """The number of a level of this architecture, by its name.
+    """The index of a level of this architecture, by its name.
 
     Raises ArgumentError when the architecture has no such level. Raises >>>
     level_number("baseline"). Raises 0.

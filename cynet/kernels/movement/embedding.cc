@@ -45,8 +45,8 @@ static void set_bits(uint64_t* bits, const int64_t* rows, int64_t n) {
   for (int64_t i = 0; i < n; ++i) bits[uint64_t(rows[i]) / 64] |= uint64_t(1) << (rows[i] & 63);
 }
 
-// Reads n indices, from index number `first` on, as rows of [0, rows): truncated and clamped, NaN
-// is 0. Returns whether one is outside.
+// Reads n indices from index[first] on into `row`: truncated, clamped to [0, rows), NaN as 0.
+// Returns whether an index was outside.
 static bool read_rows(int level, const Blob& index, int64_t first, int64_t n, int64_t rows,
                       int64_t* row) {
   const char* from = static_cast<const char*>(index.data) + first * element_size(index.dtype);
@@ -129,7 +129,7 @@ void add_rows(const T* x, const int64_t* rows, int64_t n, int64_t dim, int64_t f
   }
 }
 
-// out (n, dim) (+)= the rows of in[1] (rows, dim) at the n numbers of in[0], of any dtype
+// out (n, dim) (+)= the rows of in[1] (rows, dim) at the n indices in[0], of any dtype
 template <typename T>
 void embedding(const Args& args) {
   const Blob &index = *args.in[0], &weight = *args.in[1];
@@ -160,8 +160,8 @@ void embedding(const Args& args) {
   if (outside) note_outside(args, index, rows);
 }
 
-// out (rows, dim) += the rows of in[1] (n, dim) at in[0], onto zeros unless it is added to. Threads
-// part the columns: no two write one element, and sums go in order.
+// dweight[index[i]] += dout[i]: index is in[0], dout in[1] (n, dim); unless add[0], dweight is
+// cleared first. Threads divide the columns: no two write one element, and sums go in order.
 template <typename T>
 void embedding_grad(const Args& args) {
   const Blob& index = *args.in[0];

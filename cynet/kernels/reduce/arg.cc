@@ -76,7 +76,7 @@ int64_t arg_row(const T* x, int64_t n) {
   return best;
 }
 
-// The dtype of indices in mx.nd: that of the data where it holds them.
+// The dtype of indices in mx.nd: the data's dtype if it has at least 4 bytes, else float.
 template <typename T>
 using index_type = typename std::conditional<sizeof(T) < 4, float, T>::type;
 

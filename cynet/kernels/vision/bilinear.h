@@ -21,8 +21,8 @@ enum { POINTS = 256 };  // points of a block: about 20 KB of doubles
 // 0 and from `size` on, and the last pixel beyond size - 1 (HOLDS).
 enum { FADES, HOLDS };
 
-// Of each point the neighbours' rows (times the width) and columns, their weights along each axis
-// and the derivatives of these; a neighbour outside has weight 0 and a place inside.
+// For each point: rows (times the width) and columns of its neighbours, their weights along each
+// axis, and the weights' derivatives; a neighbour outside has weight 0 and a position inside.
 template <typename T>
 struct Points {
   int32_t row0[POINTS], row1[POINTS], col0[POINTS], col1[POINTS];

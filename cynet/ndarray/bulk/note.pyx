@@ -180,7 +180,7 @@ cdef inline bint _is(const Noted* noted, NDArrayBase array, int kind) noexcept:
 
 
 cdef int _enter(NDArrayBase array, int kind, bint writes) noexcept:
-    # The number of an array among those of the program.
+    # The index of an array among the program's arrays, where it is added if it is new.
     cdef Noted* each = NULL
     cdef uint64_t bit = variable_bit(array.chunk.var)
     cdef int i, found = -1
@@ -287,7 +287,7 @@ def counts():
 
 
 def flush_before_fork():
-    """A child has what was noted, as it has what has run."""
+    """Push the noted calls before a fork, so that the child has their results, too."""
     flush()
 
 

@@ -14,7 +14,7 @@ def cells_of(array):
 
 
 def of_cells(cells, values, like):
-    """The array like another one that keeps these."""
+    """A sparse array like `like` that keeps `values` at the element indices `cells`."""
     if like.stype == "csr":
         return arrays.make_sparse(
             "csr", like.shape, values, *structure.from_numbers(cells, like.shape)
@@ -59,8 +59,8 @@ def apply_to_intersection(function, lhs, rhs):
 
 
 def with_dense(function, lhs, rhs):
-    """One of a sparse array and a dense one that is broadcast to it, at what the first keeps; None
-    where it is not."""
+    """`function` of a sparse array and a dense array broadcast to it, at the elements that the
+    sparse array keeps; None where the shapes do not broadcast."""
     if not lhs._values_array.size:
         return lhs if _broadcasts_to(rhs.shape, lhs.shape) and rhs.dtype == lhs.dtype else None
     if not _broadcasts_to(rhs.shape, lhs.shape):

@@ -34,13 +34,13 @@ def on_values(entry, array, params):
 
 
 def indices_array(indices):
-    """int64 numbers of NumPy as an NDArray; the array given may be kept."""
+    """A NumPy array of indices as an int64 NDArray, which may share its memory."""
     indices = np.ascontiguousarray(indices, np.int64)
     return from_numpy(indices, zero_copy=indices.flags.writeable)
 
 
 def take_rows(values, order):
-    """Rows of `values` by number."""
+    """Rows of `values` at the indices in `order`."""
     if not len(order):
         return empty_values(values, (0, *values.shape[1:]))
     return call("take", values, indices_array(order.copy()))
@@ -129,8 +129,8 @@ def mask_elements(matrix, keep, indices=None, columns=None):
 
 
 def check_indices(prop, name, indices, n, tell=True, refuse=False):
-    """Numbers from 0 to n - 1, int64 of NumPy: those of an operator's array `indices`, clipped;
-    what is clipped is told, or refused, as the dense operator does."""
+    """An operator's array `indices` as NumPy's int64, clipped to 0 .. n - 1; an index outside is
+    reported, or refused, as by the dense operator."""
     rows = indices.asnumpy()
     outside = rows[~((rows > -1) & (rows < n))]
     if outside.size and tell:
@@ -147,13 +147,13 @@ def rows_of_dense(what, data, rows):
 
 
 def with_all_rows(values: Any) -> Any:
-    """The row_sparse array whose values are these of a dense one, in its memory."""
+    """A row_sparse array of all rows whose values are a dense array, in its memory."""
     return arrays.make_sparse("row_sparse", values.shape, values, np.arange(values.shape[0]))
 
 
 def dense_to_change(array, copies):
-    """The dense array whose changes are those of a sparse one, also of tuples and None; where rows
-    are missing it is a copy: then (array, copy) is added to `copies`, for the way back."""
+    """A dense array whose changes reach the sparse `array` (tuples and None too). Where rows are
+    missing it is a copy, and (array, copy) is added to `copies`, to be written back."""
     if isinstance(array, (tuple, list)):
         return tuple(dense_to_change(each, copies) for each in array)
     if array is None or array.stype == "default":

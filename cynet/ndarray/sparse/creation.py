@@ -152,7 +152,7 @@ def _csr_of_coordinates(data, rows, columns, shape, ctx, dtype):
 
 
 def _of_array(stype, given, shape, ctx, dtype):
-    """From a sparse array, one of SciPy, or a dense one."""
+    """A sparse array made from `given`: a sparse array, SciPy's sparse matrix, or a dense array."""
     what = "csr_matrix" if stype == "csr" else "row_sparse_array"
     if isinstance(given, arrays.BaseSparseNDArray):
         if given.stype != stype:

@@ -27,7 +27,7 @@ CAST = get_operator("cast_storage")
 def cast_storage(
     data: Any = None, stype: Any = None, out: Any = None, name: Any = None, **kwargs: Any
 ) -> Any:
-    """Store an array in another way.
+    """Convert an array to another storage type.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def SparseEmbedding(
 
 
 def check_sparse_grad(sparse_grad):
-    """Refuse the gradient that SparseEmbedding has not."""
+    """Raise unless `sparse_grad` is true: SparseEmbedding has no dense gradient."""
     if not sparse_grad:
         raise ArgumentError(
             "SparseEmbedding: its gradient is row_sparse; use Embedding for sparse_grad=False"

@@ -133,7 +133,7 @@ class SparseNode(StepNode):
         return self.what
 
     def record(self, inputs, outputs):
-        """Belong to the graph."""
+        """Insert the node into the graph between `inputs` and `outputs`."""
         self.attach(inputs, outputs)
 
     def backward(self, grads, recorded):
@@ -148,7 +148,7 @@ class SparseNode(StepNode):
 
 
 class CastNode(SparseNode):
-    """The same values in another storage type, on another device, in another dtype."""
+    """A recorded copy of a sparse array: another storage type, device or dtype."""
 
     what = "a copy of a sparse array"
 

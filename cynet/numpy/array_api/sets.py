@@ -87,14 +87,14 @@ def unique_values(x, /):
 
 
 def take(x, indices, /, *, axis=None):
-    """Elements by number along an axis."""
+    """Elements at indices along an axis."""
     if axis is None and x.ndim != 1:
         raise ArgumentTypeError(f"array_api.take: an axis is needed for shape {x.shape}")
     return shapes.take(x, indices, 0 if axis is None else axis)
 
 
 def take_along_axis(x, indices, /, *, axis=-1):
-    """Elements by number along an axis, others for each row."""
+    """Elements at indices along an axis, each row with indices of its own."""
     return selection.take_along_axis(x, indices, axis)
 
 

@@ -134,7 +134,7 @@ class _Lifted:
         return node, index or old[1]
 
     def _quantized_input(self, old: Entry, quantize: Node, reader: Node, name: str) -> Entry:
-        """The quantized entry of the one that `reader` reads; a new `quantize` gets this name."""
+        """Entry `old`, an input of `reader`, quantized as by `quantize`, whose copy is `name`."""
         node = old[0]
         if _is_operator(node, DEQUANTIZE) and self._dequantizes_same(node, quantize):
             return self._new_entry(node.inputs[0])

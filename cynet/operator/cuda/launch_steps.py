@@ -27,7 +27,7 @@ class Array(NamedTuple):
     offset: int = 0  # bytes
 
     def at(self, nbytes):
-        """The same array from that byte on."""
+        """The array from byte `nbytes` on."""
         return self._replace(offset=self.offset + nbytes)
 
 

@@ -118,7 +118,7 @@ class SimpleProperty(OperatorProperty):
         return EnvArguments(self.scalar if self.spec.scalar else 0.0, self.env_kwargs, resource)
 
     def c_env(self):
-        """The same for C functions, without the resources."""
+        """The environment for C functions, without the resources."""
         return Env(self.scalar if self.spec.scalar else 0.0, self.env_kwargs)
 
     def list_arguments(self):

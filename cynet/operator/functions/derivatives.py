@@ -42,7 +42,7 @@ def of_two(lhs: Derivative, rhs: Derivative) -> Formula:
 
 
 def of_broadcast(lhs: Derivative, rhs: Derivative) -> Formula:
-    """The same where the operands broadcast."""
+    """The Formula of two derivatives where the operands broadcast."""
 
     def gradients(p: Any, F: Operators, g: Any, x: Any, y: Any) -> list[Callable[[], Array]]:
         shape = g[0].shape

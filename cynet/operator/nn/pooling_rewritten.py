@@ -56,8 +56,8 @@ def pooling(p, F, x, aux, training):
 
 
 def pooling_v1(p, F, x, aux, training):
-    """Of maxima, with zeros around the data: the sum of the elements that are the largest of their
-    window, whose gradient each of them gets."""
+    """Max pooling with zeros around the data, as a sum over the elements that equal their window's
+    maximum, so that each of them gets the gradient."""
     if p.global_pool:
         size, stride, (rows, columns) = x[0].shape[2:], (1, 1), (0, 0)
     else:

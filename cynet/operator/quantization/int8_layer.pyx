@@ -237,7 +237,7 @@ cdef class Int8Layer(Operator):
 
 
 cdef class OnednnInt8Layer(Int8Layer):
-    """The same, whole layers alone, by oneDNN.
+    """An Int8Layer that oneDNN computes; whole layers only.
 
     primitives (tuple): Of `int8_convolution` in kernels/conv/onednn_int8.pyx.
     **settings: Those of Int8Layer.

@@ -168,7 +168,7 @@ class Parameter(NamedTuple):
     kind: type = Float
 
     def field(self):
-        """It as a field of an operator's property."""
+        """The parameter as a field of an operator's property."""
         return self.kind(self.default, self.doc)
 
 

@@ -31,14 +31,14 @@ def _gradient_node(S, entry, prop, params, inputs):
 
 
 class RetainProperty(KernelProperty, operator="_sparse_retain"):
-    """The rows of `data` whose numbers are among `indices`; the others are 0.
+    """The rows of `data` whose indices are in `indices`; the other rows are 0.
 
-    A number may come several times; one that is no row is an error.
+    An index may come several times; an index outside of the rows is an error.
     """
 
     inputs_doc = {
         "data": "Rows (n, ...), row_sparse usually.",
-        "indices": "Numbers of the rows that stay, any shape.",
+        "indices": "Indices of the rows that stay, any shape.",
     }
     forward = Kernel("retain_rows", ("data", "indices"), whole=True)
     backward = Kernel("retain_rows", ("d_output", "indices"), ("d_data",), whole=True)

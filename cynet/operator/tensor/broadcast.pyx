@@ -190,7 +190,7 @@ cdef class BroadcastOperator(ElementwiseOperator):
         return 0
 
     cdef void _to_physical_shape(self, TBlob* blob) noexcept nogil:
-        """Of channels-last memory the shape (N, *size, C)."""
+        """Change the blob's shape to (N, *size, C) if its memory is channels-last."""
         cdef int64_t channels = blob.shape[1]
         cdef int i
         if not self.last:

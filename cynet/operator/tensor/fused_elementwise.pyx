@@ -39,7 +39,7 @@ _KINDS = {
 
 
 class Memory(NamedTuple):
-    """The location of an operand of a chain: array number `array` of the inputs and then the
+    """The location of an operand of a chain: `array` is an index into the inputs followed by the
     outputs.
 
     Element (i, j) of the chain's rows and columns is element ``offset + i * row + j * column``;
@@ -53,7 +53,7 @@ class Memory(NamedTuple):
 
 
 class Register(NamedTuple):
-    """An operand that only passes from loop to loop: register number `index`, below REGISTERS."""
+    """An operand that only passes from loop to loop, in register `index`, below REGISTERS."""
 
     index: int
 

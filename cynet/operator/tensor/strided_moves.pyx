@@ -33,7 +33,7 @@ class View(NamedTuple):
 
 
 class StridedPart(NamedTuple):
-    """View `source` of input number `index` becomes view `target` of output number `to`."""
+    """View `source` of input `index` becomes view `target` of output `to`."""
 
     source: View
     target: View

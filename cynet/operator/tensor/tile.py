@@ -137,7 +137,7 @@ def _fit(shape, wanted, where):
 
 
 def _fit_like(shape, wanted):
-    """As `_fit`, but a 0 of `wanted` is a length that is not known yet: only one above 1 is it."""
+    """As `_fit`, where 0 in `wanted` is a length not known yet: of such axes only n > 1 is sure."""
     out = _fit(shape, wanted, "broadcast_like")
     return tuple(n if w or n > 1 else 0 for n, w in zip(out, wanted))
 

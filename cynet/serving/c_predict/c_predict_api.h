@@ -30,7 +30,7 @@ MXNET_DLL int MXPredCreate(const char* symbol_json_str, const void* param_bytes,
                            const char** input_keys, const mx_uint* input_shape_indptr,
                            const mx_uint* input_shape_data, PredictorHandle* out);
 
-/* The same with layers in the middle for outputs, by their names. */
+/* MXPredCreate whose outputs are inner layers, by the names in output_keys. */
 MXNET_DLL int MXPredCreatePartialOut(const char* symbol_json_str, const void* param_bytes,
                                      int param_size, int dev_type, int dev_id,
                                      mx_uint num_input_nodes, const char** input_keys,

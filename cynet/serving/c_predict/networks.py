@@ -23,7 +23,7 @@ _DEVICES = {1: "cpu", 2: "gpu"}
 
 
 class Network:
-    """An executor, and its outputs by their numbers.
+    """An executor, and its outputs by their indices.
 
     Parameters
     ----------

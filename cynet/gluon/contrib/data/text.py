@@ -26,7 +26,7 @@ _ROOT2, _ROOT103 = (os.path.join("~", ".mxnet", "datasets", f"wikitext-{n}") for
 
 
 class _WikiText(SimpleDataset):
-    """Sequences of word numbers, each with the sequence of the words that follow."""
+    """Sequences of word indices, each with its labels: for every word the word that follows."""
 
     _name = ""
 
@@ -76,7 +76,7 @@ class _WikiText(SimpleDataset):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The numbers of the words."""
+        """The Vocabulary that has the words' indices."""
         return self._vocab
 
     @property

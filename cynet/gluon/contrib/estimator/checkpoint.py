@@ -256,7 +256,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     @staticmethod
     def _restore_random(file, ranks):
-        """Of as many ranks as before each restores its own state, else all the first one's."""
+        """Each rank restores its own random state; rank 0's if the number of ranks changed."""
         meta, arrays = read_training(file, _FORMAT)
         if not ranks.is_first:
             if meta.get("ranks", 1) != ranks.size:

@@ -72,13 +72,13 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         self.stop_training = False
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Begin anew."""
+        """Forget the best value and the epochs of an earlier training."""
         self.wait = self.stopped_epoch = self.current_epoch = 0
         self.stop_training = False
         self.best = worst_value(self.monitor_op) if self.baseline is None else self.baseline
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> bool:
-        """True when it has been too long."""
+        """Return whether training ends: no better value for `patience` epochs."""
         value = self.monitor.get()[1]
         if math.isnan(value):
             warn_user(

@@ -123,11 +123,11 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self.batch_index = 0
 
     def batch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Take the time."""
+        """Note the time at which the batch begins."""
         self.batch_start = time.perf_counter()
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """A line, where an interval begins."""
+        """Log a line at the first batch of each interval."""
         if isinstance(self.log_interval, str):
             return
         self.log_interval_time += time.perf_counter() - self.batch_start

@@ -14,7 +14,7 @@ from ....operator.custom.custom import CustomOp, CustomOpProp, register
 
 OPERATOR = "_sync_batch_norm"
 _layers = Counter()  # number of layers by name
-_calls = {}  # layer -> numbers of its forward passes, which come in the order of the script's calls
+_calls = {}  # layer -> indices of its forward passes, in the order of the script's calls
 
 
 def layer_key(name):

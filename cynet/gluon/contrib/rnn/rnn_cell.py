@@ -66,12 +66,12 @@ class VariationalDropoutCell(ModifierCell):
         self.base_cell.hybridize(active, *args, **kwargs)
 
     def reset(self) -> None:
-        """Draw anew at the next step."""
+        """Forget the dropout masks; the next step draws new ones."""
         super().reset()
         vars(self)["_masks"] = {}
 
     def _apply_dropout_mask(self, F, name, value):
-        """`value` with the elements left out that are so in this sequence."""
+        """`value` times the dropout mask that this sequence has under `name`."""
         if not self._rates[name]:
             return value
         mask = self._masks.get(name)

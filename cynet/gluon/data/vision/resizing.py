@@ -86,7 +86,7 @@ def _resize_images(x, size, keep_ratio, interpolation):
 
 
 class Resize(HybridBlock):
-    """Another size.
+    """Resizes an image, or a batch of images.
 
     Parameters
     ----------

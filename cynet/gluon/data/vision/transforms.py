@@ -93,7 +93,7 @@ class _Function(Block):
 
 
 class Cast(HybridBlock):
-    """Another dtype.
+    """Converts an image to a dtype.
 
     Parameters
     ----------

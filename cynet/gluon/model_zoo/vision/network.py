@@ -123,7 +123,7 @@ def stages_example(lengths, output):
 
 
 def in_words(lengths):
-    """Numbers in a sentence.
+    """Several numbers as words of a sentence.
 
     >>> in_words([3, 4, 6, 3])
     '3, 4, 6 and 3'

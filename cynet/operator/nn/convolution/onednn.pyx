@@ -44,12 +44,12 @@ def _arguments(desc):
 
 
 def primitives(desc):
-    """oneDNN's primitives of a convolution but for the gradient of its weight."""
+    """oneDNN's primitives of a convolution, except the gradient of its weight."""
     return Convolution(*_arguments(desc))
 
 
 def weight_gradient(desc):
-    """That gradient, a WeightGradient."""
+    """oneDNN's gradient of a convolution's weight, a WeightGradient."""
     return WeightGradient(*_arguments(desc))
 
 

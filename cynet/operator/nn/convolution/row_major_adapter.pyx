@@ -135,8 +135,8 @@ cdef struct Work:
 
 
 cdef class ReorderedWinograd(Reordered):
-    """The same for Winograd's convolution. In forward each thread reorders a few of its images, or
-    rows of one, at a time, which are then in its cache; temporary memory only holds these."""
+    """`Reordered` for Winograd's convolution. In forward each thread reorders a few images, or rows
+    of one image, at a time, so that they stay in its cache and need little temporary memory."""
 
     cdef WinogradShape shape
     cdef int64_t height, width, work
@@ -274,7 +274,7 @@ cdef size_t _bytes_of_rows(const Work* work, int64_t rows) noexcept nogil:
 
 
 cdef size_t _max_bytes(const Work* work) noexcept nogil:
-    """Of space for any part of a thread; scratch is not always less for a smaller one."""
+    """Bytes of scratch for any part of a thread; a smaller part does not always need less."""
     cdef size_t maximum = 0
     if work.images:
         maximum = max(_bytes_of_images(work, work.images),
