@@ -101,7 +101,7 @@ cdef NDArrayBase marked_rows(NDArrayBase array, int axes, NDArrayBase mask, cons
     return out
 
 
-# --- by numbers -----------------------------------------------------------------------------------
+# --- by indices -----------------------------------------------------------------------------------
 cdef int _run_numbered(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Task* task = <Task*>arg
     cdef bint serial = run_ctx.worker == 0 and task.n * task.nbytes <= INLINE_COPY_BYTES

@@ -121,7 +121,7 @@ def value_and_grad(
 
 @guarded
 def vjp(function: Callable[..., Any], *inputs: NDArray) -> tuple[Any, Callable[..., list[NDArray]]]:
-    """The outputs of `function`, and a function that maps their gradients to those of the inputs.
+    """The outputs of `function`, and a function that maps their gradients to the inputs' gradients.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def numpy_dtype(flag: int) -> Any:
 
 
 def is_bfloat16(dtype: Any) -> bool:
-    """Return whether a NumPy dtype is `BFLOAT16` or that of ml_dtypes.
+    """Return whether a NumPy dtype is `BFLOAT16` or the bfloat16 of ml_dtypes.
 
     >>> is_bfloat16(BFLOAT16), is_bfloat16(np.dtype("V2"))
     (True, False)

@@ -238,7 +238,7 @@ def file_error(error: OSError, verb: str, path: object) -> FileError:
 
 
 class _Annotated:
-    """Base that `wrap_error` adds to an exception class: its own text, and its number of errors."""
+    """Base that `wrap_error` adds to an exception class: its own text, and its depth."""
 
     _text, _depth = "", 0
     __cause__: BaseException | None

@@ -284,7 +284,7 @@ def content_size(file: Any, size: int, name: object) -> int:
 
 @contextmanager
 def opened_sealed(path: Any) -> Iterator[tuple[Any, int, bool]]:
-    """(file, size of its content, whether it has a checksum) of a file; that one is right."""
+    """(file, size of its content, whether it has a checksum), after a check of the checksum."""
     with open_for_reading(path) as file:
         if file.seekable():
             size = os.fstat(file.fileno()).st_size

@@ -211,9 +211,9 @@ def _error_text(error: Exception) -> str:
 def _keyword_hint(
     text: str, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> str:
-    """A hint at the right keyword for one that Python refused; "" for other errors.
+    """A hint at the right keyword after Python refused a keyword; "" for other errors.
 
-    A function that hands keywords on takes, of a class, those of the classes that it derives from.
+    A method that hands keywords on also takes the keywords of the base classes' methods.
     """
     found = _UNEXPECTED_PATTERN.search(text)
     if found is None and not _MISSING_PATTERN.search(text):

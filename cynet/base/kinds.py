@@ -63,7 +63,7 @@ def count(low: int = 0) -> Kind:
 
 
 def word(*words: str) -> Kind:
-    """One of a few words."""
+    """A Kind: one word of a few."""
     return Kind(
         lambda v: isinstance(v, str) and v in words, "one of " + ", ".join(map(repr, words))
     )

@@ -181,7 +181,7 @@ class Face(ModuleType):
         return sorted(name for name in found if hasattr(self, name))
 
     def _star_names(self) -> list[str]:
-        """The names of ``from mxnet.x import *``: those of MXNet's names that cynet has."""
+        """The names of ``from mxnet.x import *``: the names of MXNet that cynet has."""
         table = globals_of_mxnet()
         names = table.get(f"{self._module_path} *")
         if names is None:

@@ -8,7 +8,7 @@ _OWN_PACKAGE = __name__.partition(".")[0]
 
 
 def is_ours(function: Any) -> bool:
-    """Return whether a method is one of cynet's own.
+    """Return whether a method is cynet's own, not a user's.
 
     >>> import json
     >>> is_ours(mx.optimizer.SGD.update), is_ours(json.dumps)

@@ -24,7 +24,7 @@ cdef cppclass Recording:
     int runs           # runs before the recording
     bint never         # the function cannot be recorded as a CUDA graph
     void* executable   # the graph, after it was recorded
-    void* numbers      # GPU memory of the numbers that the graph reads, or NULL
+    void* numbers      # GPU memory of the scalars that the graph reads, or NULL
     vector[char] sent  # values in `numbers` since the last replay
     RetainedSpace own      # memory of this graph alone
     RetainedSpace* spaces  # buffers that operators requested: `own`, or shared ones
@@ -33,7 +33,7 @@ cdef cppclass Addressed:
     # The recording of a function with arrays at these addresses.
     vector[void*] at
     Recording recording
-    long used  # number of the run that used this recording last
+    long used  # index of the run that used this recording last
 
 cdef cppclass Recordings:
     # Recordings of one function, at most MAX_ADDRESSES of graphs.pyx, with one holder. All

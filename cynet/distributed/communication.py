@@ -1,4 +1,4 @@
-"""The communication thread: the only one of a process that calls MPI."""
+"""The communication thread: the only thread of a process that calls MPI."""
 
 import contextlib
 import os
@@ -19,12 +19,12 @@ from .negotiation import WINDOW, Negotiation
 from .requests import remedy, shorten_difference, shorten_text
 
 _WAKE_MESSAGE = -(1 << 62)  # message on the pipe: only wakes the thread
-# numbers from here on are private to one rank: for requests that may come in any order
+# ids from here on are private to one rank: for requests that may come in any order
 _FREE_NUMBERS = 1 << 60
 _SPIN_SECONDS = 0.0005  # seconds without progress before the thread sleeps
-_MIN_SLEEP, _MAX_SLEEP = 0.0001, 0.001  # range of its sleeps while it waits for other ranks
-_IDLE_SECONDS = 0.05  # seconds between two looks while there are no requests
-_LISTEN_SECONDS = 0.02  # between two looks for notices, at most
+_MIN_SLEEP, _MAX_SLEEP = 0.0001, 0.001  # seconds: sleep of the thread while it waits for ranks
+_IDLE_SECONDS = 0.05  # seconds between two rounds of the thread while there are no requests
+_LISTEN_SECONDS = 0.02  # maximum of seconds between two checks for messages of other ranks
 _MAX_IN_FLIGHT = 2  # operations that move data at once
 _AT_ONCE = 4 << 20  # bytes of the operations that one round starts
 _ANSWER_SECONDS = 2.0  # seconds in which ranks answer that they are alive
@@ -40,11 +40,11 @@ class Communication(threading.Thread):
     stall (float): Seconds without any progress, while this rank waits, after which it gives up.
 
     Attributes:
-    parts (list of Communication): Those of groups of ranks that this one is in (groups.py): they
-        talk in this one's thread.
+    parts (list of Communication): One for each group of ranks that this rank is in (groups.py):
+        they communicate in this object's thread.
     """
 
-    _begins = 0  # number of the first request
+    _begins = 0  # id of the first request
 
     def __init__(self, stall):
         super().__init__(name="cynet communication", daemon=True)
@@ -52,12 +52,12 @@ class Communication(threading.Thread):
         self._in, self._out = os.pipe()
         os.set_blocking(self._in, False)
         self._lock = threading.Lock()
-        self._new = deque()  # requests whose numbers the thread does not know yet
-        self._next, self._next_free = self._begins, _FREE_NUMBERS  # numbers of the next requests
+        self._new = deque()  # requests whose ids the thread does not know yet
+        self._next, self._next_free = self._begins, _FREE_NUMBERS  # ids of the next requests
         self.parts, self.groups = [], 0  # the number of groups, those of other ranks included
-        self._requests = {}  # number -> a request that is not complete
-        self._ready = {}  # number -> a request whose arrays are free, not begun
-        self._base, self._chosen = self._begins, set()  # numbers from `_base` on that have begun
+        self._requests = {}  # id -> a request that is not complete
+        self._ready = {}  # id -> a request whose arrays are free, not begun
+        self._base, self._chosen = self._begins, set()  # ids from `_base` on that have begun
         # (function that starts an operation, Request), in the same order on all ranks
         self._queue = deque()
         self._flying = []  # [(the library's request, Request)]

@@ -68,7 +68,7 @@ class GroupCommunication(Communication):
 
 @guarded
 class Group(World):
-    """Some of the ranks, as one of all ranks sees them; `group` makes it.
+    """A group of some of the ranks, as this process sees it; `group` makes it.
 
     It has the calls of `World`, which its members make, all in the same order; the others make
     other ones meanwhile. A member that fails ends all ranks, those of other groups as well.

@@ -13,7 +13,7 @@ import numpy as np
 
 WINDOW = 64
 _NEVER_NUMBER = -(1 << 62)
-_END_OF_FLAGS = 2 + 3 * WINDOW  # end of the flags for requests with numbers
+_END_OF_FLAGS = 2 + 3 * WINDOW  # end of the flags for requests with ids below _FREE_NUMBERS
 
 
 class NegotiationRound:
@@ -91,7 +91,7 @@ class Negotiation:
         self._request = self._comm.Iallreduce(mine, self._all, self._largest)
 
     def poll(self):
-        """The NegotiationRound if the one that this rank has joined is over, else None."""
+        """The result of the round that this rank has joined, or None before the round is over."""
         if self._request is None or not self._request.Test():
             return None
         self._request = None

@@ -79,7 +79,7 @@ def wait_until_read():
 
 
 def _unread_bytes(number):
-    """Return how many bytes wait in the pipe that is file `number`."""
+    """Return how many bytes wait in the pipe with file descriptor `number`."""
     try:
         if fcntl is None or not stat.S_ISFIFO(os.fstat(number).st_mode):
             return 0

@@ -53,7 +53,7 @@ cdef struct Run:
     Operator* opr      # NULL for a single push
     const char* name   # borrowed until the deleter is called; may be NULL
     uint64_t seq       # order of pushes
-    unsigned epoch     # number of the process that pushed the run (a fork counts up)
+    unsigned epoch     # epoch of the process that pushed the run (a fork counts up)
     int priority
     int dev_id
     int missing        # links not granted yet
@@ -97,7 +97,7 @@ cdef struct Failure:
     # Shared by all variables it spread to. Waiting on one of them raises it and so clears all.
     PyObject* error    # owned; NULL once raised
     int refs
-    unsigned epoch     # number of the process in which the run failed
+    unsigned epoch     # epoch of the process in which the run failed
 
 cdef enum WaitState:
     kSpinning = 0
@@ -172,7 +172,7 @@ cdef struct Burial:
     # A callback due once the lock is free. The run of that seq is pending until it has returned.
     Callback callback
     void* arg
-    uint64_t seq       # number of the run behind the callback; 0: none
+    uint64_t seq       # `seq` of the run that the callback belongs to; 0: none
 
 cdef cppclass After:
     # Actions to take once the lock is free.

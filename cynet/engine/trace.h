@@ -27,7 +27,7 @@ struct Record {
   const char* name;
   const char* node;  // name of the graph's node, or nullptr
   const char* category;
-  int64_t value;  // bytes in use on the device after it, a counter's value, an object's number
+  int64_t value;  // bytes in use on the device after it, a counter's value, an object's id
   int16_t dev_type, dev_id;
   int16_t kind;
   int16_t backward;
@@ -56,7 +56,7 @@ struct Ring {
   uint64_t counted_from = 0; // records before this one are not in the sums
   int64_t last = 0;          // end of the last record on a device
   std::map<Key, Total> folded;
-  int64_t thread = 0;        // the system's number of the thread
+  int64_t thread = 0;        // the system's id of the thread
   char label[48] = "";
   bool alive = true;
 

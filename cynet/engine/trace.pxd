@@ -46,5 +46,5 @@ cdef void note_function(const char* name, bint unless_noted, int64_t begin,
                         const RunContext* context) noexcept nogil
 # Note that this thread has waited for others since `begin`.
 cdef void note_wait(int64_t begin) noexcept nogil
-# Set this thread's name in traces: `kind` and a number.
+# Set this thread's name in traces: `kind` and an index.
 cdef void label_thread(const char* kind, int number) noexcept nogil

@@ -64,8 +64,8 @@ def zeros_for(values: Iterable[Value | None]) -> list[Any]:
 
 
 def take_idle_arena(idle: list[Any], size: int, ctx: Context) -> Any:
-    """An arena of at least `size` bytes from the list `idle`, or a new one instead of one that is
-    too small."""
+    """An arena of at least `size` bytes from the list `idle`, or a new arena in place of one there
+    that is too small."""
     small: list[Any] = []
     try:
         arena = idle.pop()

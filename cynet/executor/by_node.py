@@ -257,8 +257,8 @@ class NodeExecutor(Executor):
         self._monitor, self._monitor_all = callback, monitor_all
 
     def debug_str(self) -> str:
-        """Every operator with the storage types of its inputs and outputs: those of the last
-        forward; before the first one, those of the property's `infer_storage_type`."""
+        """Every operator with the storage types of its inputs and outputs: as in the last forward;
+        before any forward, as the property's `infer_storage_type` says."""
         given = {name: array.stype for name, array in {**self.arg_dict, **self.aux_dict}.items()}
         found = infer_storage_types(self._structure, given)
         lines = ["runs node by node: arrays are sparse"]

@@ -117,7 +117,7 @@ class Group:
         self.form = _steps_key(steps, self.sources)
 
     def result(self, list arrays):
-        """The CachedResult with these arrays as sources: one of another plan, or a new one."""
+        """The CachedResult with these arrays as sources: another plan's, or a new CachedResult."""
         cdef NDArrayBase array
         if self.form is None:
             return CachedResult(self.value, arrays)

@@ -285,7 +285,7 @@ cdef class LoopOperator(RunsBodies):
         return 0
 
     cdef char* state_grad(self, char* space, size_t i, int64_t t) noexcept nogil:
-        """Address of the gradient of the state that run t was given."""
+        """Address of the gradient of the state that was the input of run t."""
         return space + (self.other_grad[i] if t & 1 else self.grad[i])
 
     cdef void put_grads(self, char* space, TBlob* in_grad, int64_t t) noexcept nogil:
@@ -307,7 +307,7 @@ cdef class LoopOperator(RunsBodies):
             self.body.put_grad(p, at)
 
     cdef void clear(self, const int* req, TBlob* in_grad, int64_t runs) noexcept nogil:
-        """Zero the targets that runs add to, and those that no run writes."""
+        """Zero the targets that runs add to, and the targets that no run writes."""
         cdef size_t i, p
         cdef int64_t begin
         cdef bint state

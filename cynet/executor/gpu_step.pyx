@@ -58,7 +58,7 @@ cdef struct PartRun:
 
 cdef enum:
     PAIR = 16                # bytes of a seed and a stream
-    UPDATE_AT = 2 * PAIR     # offset of the update's numbers
+    UPDATE_AT = 2 * PAIR     # offset of the update's scalars in `numbers`
 
 
 cdef int _run_part(void* arg, RunContext* run_ctx) except -1 nogil:

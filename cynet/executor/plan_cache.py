@@ -133,7 +133,7 @@ class PlanCache:
         self.keep_only()
 
     def keep_only(self, *keys: Any) -> None:
-        """Drop all plans except those of `keys`."""
+        """Drop all plans except the plans of `keys`."""
         with _lock:
             dropped, self._last = self._entries, None
             self._entries = {key: entry for key, entry in dropped.items() if key in keys}

@@ -12,7 +12,7 @@ cdef class UpdateStep:
     cdef vector[VarHandle] reads, writes
     cdef int dev_type, dev_id
     # Puts the launches of a task on run_ctx.stream (Put of cuda/graphs.pxd); `numbers` belong to
-    # the task, or are NULL. The subclass sets it, and the function that frees a task.
+    # the task, or are NULL. A subclass sets `put` and `free_task`, which frees a task.
     cdef int (*put)(void* task, RunContext* run_ctx, void* numbers) except -1 nogil
     cdef void (*free_task)(void* task) noexcept nogil
     # A run with the arguments of its call, passed to `free_task` at its end; `numbers` is set to

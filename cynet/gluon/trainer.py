@@ -188,7 +188,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         self._set_groups()
 
     def _param_dict(self):
-        """Parameters by the names and by the numbers of their states, as scripts look them up."""
+        """Parameters by the names and by the indices of their states, as scripts look them up."""
         return {**dict(zip(self._names, self._params)), **dict(enumerate(self._params))}
 
     # --- several contexts -------------------------------------------------------------------------

@@ -216,8 +216,8 @@ class TrainerGroups:
             optimizer._group_decays = {**optimizer._group_decays, **dict.fromkeys(indices, value)}
 
     def _restore_groups(self, old, loaded):
-        """Tell a loaded optimizer about the groups: with the rates of the file, or, if it has none,
-        with those of `old`, the previous optimizer."""
+        """Give a loaded optimizer the groups: with the file's rates, or, if it has none, with the
+        rates of `old`, the previous optimizer."""
         for table, key in (("_group_rates", "lr"), ("_group_decays", "wd")):
             own, theirs = getattr(old, table), getattr(loaded, table)
             if not theirs:

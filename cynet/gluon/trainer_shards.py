@@ -40,7 +40,7 @@ class TrainerShards:
         return self._parted
 
     def _own_part(self, names, grads, weights):
-        """The updates that belong to this rank; those of the others are only counted."""
+        """The updates that belong to this rank; updates of other ranks are only counted."""
         return self._shard_pairs().own(self._optimizer, names, grads, weights)
 
     def _give_weights(self):

@@ -25,9 +25,9 @@ _numbers = count()
 
 
 class Held(OperatorProperty):
-    """An array that a function of mx.np holds: a mask, places."""
+    """An array that a function of mx.np holds, such as a mask or indices."""
 
-    number = Int(0)  # each number differs from all others
+    number = Int(0)  # an id, unique in the process
     differentiable = False
     op_name = "_held"
     array: np.ndarray[Any, Any]

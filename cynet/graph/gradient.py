@@ -209,7 +209,7 @@ def read_by_backward(step: Any, n_out: int, n_in: int) -> set[int]:
 
 
 def _partial_gradient(value: Value, i: int) -> Value:
-    """A temporary for the gradient that one step has of `value`, its input `i`."""
+    """A temporary for one step's contribution to the gradient of `value`, its input `i`."""
     name = f"{value.name}_grad_part{i}"
     return Value(name, value.shape, value.dtype, value.ctx, TEMP, value.channels_last)
 

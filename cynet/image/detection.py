@@ -419,7 +419,7 @@ class DetRandomPadAug(DetAugmenter):
         return None
 
 
-# --- lists of them --------------------------------------------------------------------------------
+# --- lists of augmenters --------------------------------------------------------------------------
 def CreateMultiRandCropAugmenter(
     min_object_covered: Any = 0.1,
     aspect_ratio_range: Any = (0.75, 1.33),

@@ -140,7 +140,7 @@ class ImageDetIter(ImageIter):
         self.provide_label = [DataDesc(label, (self.batch_size, *self.label_shape))]
 
     def _estimate_label_shape(self):
-        """(most boxes, numbers of a box) of all samples."""
+        """(most boxes of a sample, length of a box) among all samples."""
         maximum, width = 0, LEAST_WIDTH
         for number in self.seq:
             try:
@@ -153,7 +153,7 @@ class ImageDetIter(ImageIter):
         return maximum, width
 
     def _parse_label(self, label):
-        """Boxes (N, numbers of a box) of a record's label; boxes without area are dropped."""
+        """Boxes (N, length of a box) of a record's label; boxes without area are dropped."""
         boxes = with_area(split_label(label)[1])
         if not len(boxes):
             raise FormatError("no box of a label has an area")

@@ -112,8 +112,8 @@ def random_box(array, size):
 
 
 def random_sized_box(array, size, area, ratio, draws=random):
-    """(x, y, width, height) of a crop with an area and a ratio of sides in these ranges; the one in
-    the middle where 10 draws do not fit. `draws` has ``uniform`` and ``randint``."""
+    """(x, y, width, height) of a crop whose area and ratio of sides are in these ranges; a crop in
+    the middle if 10 draws do not fit. `draws` has ``uniform`` and ``randint``."""
     height, width = array.shape[:2]
     low, high = (area, 1.0) if isinstance(area, Number) else area
     logs = float(np.log(ratio[0])), float(np.log(ratio[1]))

@@ -64,7 +64,7 @@ class RecordSource:
         return len(self._offsets)
 
     def only_file(self):
-        """The name of the file of records; several files cannot be read as one."""
+        """The name of the file of records; several files are refused."""
         if len(self._files) > 1:
             raise StateError(f"{shown(self.path)} are {len(self._files)} files of records, not one")
         return self._files[0].name

@@ -224,7 +224,7 @@ class DataIter(Guarded, ReprMixin):
             return self.next()
 
     def reset(self) -> None:
-        """Start over: the next batch is the first one of a new epoch.
+        """Start over: the next batch is the first batch of a new epoch.
 
         Examples
         --------

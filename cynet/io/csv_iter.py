@@ -124,7 +124,7 @@ class CSVIter(RowsIter):
 
 
 def _column_numbers(what, given, shape):
-    """Numbers of the columns, as many as an example of that shape has elements; None for all."""
+    """Indices of the columns, as many as an example of that shape has elements; None for all."""
     if given is None:
         return None
     given = given if hasattr(given, "__iter__") and not isinstance(given, str) else [given]

@@ -85,7 +85,7 @@ class MixIter(_Wrapper):
 
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
-        """``state_dict()``: where the iterator inside is; only where that one can say."""
+        """``state_dict()``: the inner iterator's position; only if that has ``state_dict``."""
         _check_resumable([self.data_iter], "MixIter")
         return lambda: _outer_state([self.data_iter.state_dict()])
 

@@ -59,7 +59,7 @@ def _check_around(state, who, count, own=()):
 
 
 def begun_again(iterator, who):
-    """The first batch of an iterator that has ended."""
+    """Reset an iterator that has ended; returns its first batch."""
     try:
         iterator.reset()
     except StopIteration as error:  # StopIteration would end the caller's loop
@@ -138,7 +138,7 @@ class ResizeIter(_Wrapper):
 
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
-        """``state_dict()``: where it and the iterator inside are; only if that one can say.
+        """``state_dict()``: its position and the inner iterator's; only if that has ``state_dict``.
 
         Examples
         --------

@@ -136,7 +136,7 @@ def _count_pieces(array):
 
 
 def broadcast_request(bucket, root, array=None):
-    """The request that gives all ranks the bucket of one of them, or an array in its place."""
+    """The request that broadcasts a bucket, or an array in its place, from one rank to all."""
     target, note = (
         memory(bucket.flat if array is None else array),
         f" from rank {root}" * (root > 0),

@@ -50,7 +50,7 @@ def shard_range(size: int, rank: int, ranks: int) -> tuple[int, int]:
 
 
 def check_shareable(who: str, optimizer: Optimizer) -> None:
-    """Refuse an optimizer whose steps of one weight depend on those of others."""
+    """Refuse an optimizer whose step of one weight depends on the steps of other weights."""
     if optimizer._draws or optimizer._couples_weights:
         why = "draws random numbers for" if optimizer._draws else "has a schedule of"
         raise ArgumentError(
@@ -60,9 +60,9 @@ def check_shareable(who: str, optimizer: Optimizer) -> None:
 
 
 class Shards:
-    """The part of the states that a rank owns: a piece of each large weight if the optimizer
-    updates entries independently, the states of some other weights as a whole, and those of small
-    weights, which all ranks have.
+    """The part of the optimizer's states that a rank owns: a piece of each large weight's if
+    entries are updated independently, all states of some other weights, and the small weights'
+    states, which all ranks have.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Shards:
         grads: Sequence[NDArray],
         weights: Sequence[NDArray],
     ) -> tuple[list[Any], list[NDArray], list[NDArray]]:
-        """The updates that belong to this rank; those of the others are only counted."""
+        """The updates that belong to this rank; updates of other ranks are only counted."""
         self.gathered = None
         for key in keys:  # updates are counted in the order of one process
             optimizer._index_update_count.setdefault(key, optimizer.begin_num_update)

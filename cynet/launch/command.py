@@ -139,7 +139,7 @@ def command_line(job: Job) -> list[str]:
 
 
 def _rank_environment(job, hosts):
-    """(name, value) of environment variables that each process gets beyond those of this one."""
+    """(name, value) of environment variables that are set in addition for each process of a job."""
     given, here = dict(job.env), config.variables()
     out = {}
     threads = job.threads

@@ -1,4 +1,4 @@
-"""The output of a job's processes: with the number of the rank before each line, and in files."""
+"""The output of a job's processes: with the rank before each line, and in files."""
 
 import os
 import re

@@ -12,8 +12,8 @@ _FOLDER_PREFIXES = ("prterun.", "prted.", "prte.", "ompi.", "prun.")
 
 
 def remove_files(since, memory="/dev/shm"):
-    """Remove MPI's files in shared memory and the temporary folder of this machine: those of this
-    user, from jobs that began at `since` (of ``time.time``) or later, and not in use by a process.
+    """Remove MPI's files in shared memory and the temporary folder of this machine, if they are of
+    this user, of jobs that began at `since` (``time.time``) or later, and in use by no process.
 
     since: float
     memory (str): The folder of shared memory.

@@ -268,7 +268,7 @@ class MeanIoU(_Counted):
             super().update([label.ravel()], [pred.ravel()])
 
     def by_class(self):
-        """The figure of each class, (classes,); 0 of one that did not occur.
+        """The figure of each class, (classes,); 0 for a class that did not occur.
 
         Returns
         -------

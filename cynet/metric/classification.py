@@ -77,7 +77,7 @@ class Accuracy(EvalMetric):
 
 
 def _are_distributions(label, axis):
-    """Return whether labels are probabilities of classes, and not numbers of them."""
+    """Return whether labels are probabilities of classes, and not indices of classes."""
     if not -label.ndim <= axis < label.ndim or not (label != np.trunc(label)).any():
         return False
     return (label >= 0).all() and np.allclose(label.sum(axis=axis), 1, atol=1e-2)

@@ -297,7 +297,7 @@ class FeedForward:
         return made
 
     def _predictor_of(self, form):
-        """A predictor of this form that no other call uses: the last one, or a new one."""
+        """A predictor of this form that no other call uses: the last predictor, or a new one."""
         with contextlib.suppress(IndexError):  # another thread has taken the predictor
             last = self._predictors.pop()
             if last.has(form):

@@ -27,8 +27,7 @@ class Predicting:
         )
 
     def take(self, arg_params, aux_params):
-        """Set the parameters, unless they are those of the last call and were not written to
-        since."""
+        """Set the parameters, unless they are the last call's and were not written to since."""
         arrays = [*arg_params.values(), *aux_params.values()]
         stamp = write_stamp(arrays) if all(isinstance(x, nd.NDArray) for x in arrays) else None
         names = [*arg_params, *aux_params]

@@ -590,7 +590,7 @@ class BaseModule(ReprMixin, Interface):
         """Gather sharded optimizer states, since files are about to be written."""
 
     def _has_own(self, base, *names):
-        """Return whether these methods are those of `base`, overridden by nobody."""
+        """Return whether a module has `base`'s own methods of these names, overridden by nobody."""
         return all(
             getattr(getattr(self, name), "__func__", None) is getattr(base, name) for name in names
         )

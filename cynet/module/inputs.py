@@ -121,7 +121,7 @@ def check_callbacks(where, **callbacks):
 
 
 def check_fit_callbacks(where, callbacks):
-    """Refuse objects that are no FitCallbacks; let those that save check that they can."""
+    """Refuse objects that are no FitCallbacks; have callbacks that save check that they can."""
     for each in callbacks:
         if isinstance(each, type) or not isinstance(each, FitCallback):
             raise ArgumentTypeError(

@@ -35,7 +35,7 @@ DEFAULT_INITIALIZER = Uniform(0.01)
 
 
 class Interface(Guarded):
-    """The methods of a module: those that a subclass must define, and those that it may inherit."""
+    """The methods of a module: some that a subclass must define, and some that it may inherit."""
 
     _unguarded = PER_BATCH
 

@@ -104,7 +104,7 @@ class Resume:
                 ) from None
 
     def _load_content(self):
-        """The content of the file, on all ranks that of the first one; None without a file."""
+        """The content of the file, on all ranks as rank 0 reads it; None without a file."""
         with self._ranks.file(self.path) as path:
             return None if path is None else read_training(path, _FORMAT)
 

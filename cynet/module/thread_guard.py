@@ -53,7 +53,7 @@ class ThreadGuard:
         ]
 
     def check(self, what):
-        """Refuse a thread whose forward was not the last one; the lock is held."""
+        """Raise unless the last forward was this thread's; the lock is held."""
         if self.shared and self.last != threading.get_ident() and getattr(self._own, "ran", False):
             raise StateError(
                 f"{what}: another thread has called forward since this one did, so the outputs are"

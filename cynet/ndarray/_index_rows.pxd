@@ -15,15 +15,15 @@ cdef bint is_whole(object item)
 # key, or not all of it is within bounds.
 cdef NDArrayBase by_numbers(NDArrayBase array, object key)
 
-# Row numbers along the first axis by one array of ints within bounds; None: by `rows_by_number`. As
+# Row indices along the first axis by one array of ints within bounds; None: by `rows_by_number`. As
 # it, in half the time.
 cdef cnp.ndarray rows_of_one(NDArrayBase array, object item)
 
-# Row numbers by a tuple of arrays of int32 or int64 and of one shape on the host, one for each of
+# Row indices by a tuple of arrays of int32 or int64 and of one shape on the host, one for each of
 # the first axes.
 cdef cnp.ndarray rows_of_many(NDArrayBase array, object key)
 
-# (row numbers as NumPy picks them, sizes of one row) for items that name every axis.
+# (row indices as NumPy picks them, sizes of one row) for items that name every axis.
 cdef tuple rows_by_number(NDArrayBase array, tuple items)
 
 # A NumPy array of bool.

@@ -131,7 +131,7 @@ cdef NDArrayBase by_numbers(NDArrayBase array, object key):
 
 
 cdef cnp.ndarray rows_of_one(NDArrayBase array, object item):
-    # Row numbers along the first axis by one array of ints within bounds; None: by `_rows`. As
+    # Row indices along the first axis by one array of ints within bounds; None: by `_rows`. As
     # `_flat_numbers` of one array, in half the time.
     cdef cnp.ndarray rows
     cdef int64_t* numbers
@@ -230,7 +230,7 @@ cdef inline bint _holds_ints(cnp.ndarray array):
 
 
 cdef cnp.ndarray _flat_numbers(list items, tuple shape):
-    # Row-major numbers of what arrays of ints (of one shape) and ints pick, or one array among
+    # Flat indices of what arrays of ints (of one shape) and ints pick, or one array among
     # slices, all within bounds; None for any other key.
     cdef int arrays = 0, slices = 0
     cdef tuple sizes = ()
@@ -281,7 +281,7 @@ cdef cnp.ndarray _flat_numbers(list items, tuple shape):
 
 
 cdef tuple rows_by_number(NDArrayBase array, tuple items):
-    # (row numbers as NumPy picks them, sizes of one row): rows are the axes after the last one
+    # (row indices as NumPy picks them, sizes of one row): rows are the axes after the last one
     # indexed.
     cdef int lead = 0, axis = 0
     cdef bint new = False

@@ -388,7 +388,7 @@ cdef NDArrayBase _pick_region(NDArrayBase array, const Region* region):
     return out
 
 
-# --- rows by number -------------------------------------------------------------------------------
+# --- rows by index --------------------------------------------------------------------------------
 cdef int _push_rows(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tuple row,
                     bint scatter) except -1:
     cdef int64_t nbytes = dtype_size(array.blob.dtype)

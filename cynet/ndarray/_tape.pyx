@@ -119,7 +119,7 @@ cdef class Node:
 
     @property
     def name(self):
-        """The name by which errors call it."""
+        """The name of the node in errors."""
         return type(self).__name__
 
     @property
@@ -142,7 +142,7 @@ cdef object live_entry(NDArrayBase array):
 
 
 cdef class Output:
-    """One of the outputs of a node that has several."""
+    """An output of a node that has several outputs."""
 
 
 cdef class Leaf(Node):
@@ -326,7 +326,7 @@ cdef class StepNode(Saved):
         return 0
 
     def exchanged(self, i, array):
-        """Array `i` of those that backward reads is now `array`, which has its recorded values."""
+        """Replace array `i` that backward reads by `array`, which has its recorded values."""
 
     cdef int free(self) except -1:
         Saved.free(self)

@@ -329,7 +329,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         _tape.mark(self, grad, grad_req)
 
     def register_hook(self, hook):
-        """Call ``hook(gradient)`` in each backward, with all that comes to the array there.
+        """Call ``hook(gradient)`` in each backward, with the whole gradient of the array.
 
         The array has a gradient (`attach_grad`), or was computed from one that has. What the hook
         returns stands in place of the gradient, for the array's own ``.grad`` and for what it was

@@ -228,7 +228,7 @@ def _record_here(reader, label, shape, flag):
 
 
 def _read_sparse(reader, label, stype):
-    """The record of a sparse array: of its values, with those of its indices."""
+    """The record of a sparse array: the record of its values, with the records of its indices."""
     stored, full = (
         _read_shape(reader, reader.number("I", f"number of axes of {label}"), "q", label)
         for _ in range(2)

@@ -45,7 +45,7 @@ def _nested_to_numpy(value):
 
 
 def asarray(object, dtype=None, ctx=None, device=None, copy=None):
-    """The array itself where it is one of mx.np of that dtype, else a new one."""
+    """The array itself if it is an array of mx.np of that dtype, else a new array."""
     same = None
     if is_np(object) and copy is not True and dtype in (None, object.dtype):
         same = object
@@ -207,7 +207,7 @@ def tri(N, M=None, k=0, dtype=None, ctx=None, device=None):
 
 
 def indices(dimensions, dtype=None, ctx=None, device=None):
-    """The numbers of the rows and columns of a grid, int64 by default."""
+    """The indices of the rows and columns of a grid, int64 by default."""
     host = onp.indices(dimensions)
     return make_array(
         host, "int64" if dtype is None else dtype, _target_context(ctx, device), "indices"

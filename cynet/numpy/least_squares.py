@@ -27,7 +27,7 @@ def matrices(a, where_):
 
 
 def qr(a, mode="reduced"):
-    """Matrices as the product of one with orthonormal columns and an upper triangular one.
+    """The QR factors of matrices: orthonormal columns, and an upper triangle.
 
     With 'complete' the former is square; no gradient flows through the columns that this adds.
 
@@ -111,7 +111,7 @@ def _pinv_by_values(a, rcond):
 
 
 def pinv(a, rcond=1e-15, hermitian=False):
-    """The pseudo-inverses: those of Moore and Penrose.
+    """The Moore-Penrose pseudo-inverses of matrices.
 
     Singular values up to `rcond` times the largest one count as 0, by default 1e-15 times it. The
     gradient is that of matrices whose rank is full.
@@ -182,7 +182,7 @@ def lstsq(a, b, rcond="warn"):
 
 
 def cond(x, p=None):
-    """The condition numbers: the norm of a matrix times that of its inverse."""
+    """The condition numbers: the norm of a matrix times the norm of its inverse."""
     from . import linalg
 
     x = matrices(x, "linalg.cond")

@@ -47,7 +47,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
 
 
 def argpartition(a, kth, axis=-1, kind="introselect", order=None):
-    """The numbers of the elements in the order of `partition`; int64.
+    """The indices of the elements in the order of `partition`; int64.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def searchsorted(a, v, side="left", sorter=None):
 
 
 def digitize(x, bins, right=False):
-    """The number of the bin of each element, by the bounds of bins that rise or fall; int64."""
+    """The index of the bin of each element, by the bounds of bins that rise or fall; int64."""
     if not is_traced(x) and not is_traced(bins):
         return on_host(onp.digitize, (x, bins, right), {})
     x, bins = array_of(x, "digitize"), array_of(bins, "digitize")
@@ -144,12 +144,12 @@ def digitize(x, bins, right=False):
 
 
 def unravel_index(indices, shape, order="C"):
-    """The places, one array for each axis of a shape, of elements by their number; int64.
+    """Coordinates, one int64 array for each axis of a shape, of elements by their flat index.
 
     Raises
     ------
     ArgumentError
-        A number is outside of the shape.
+        An index is outside of the shape.
     """
     if not is_traced(indices):
         return on_host(onp.unravel_index, (indices, shape, order), {})
@@ -162,7 +162,7 @@ def unravel_index(indices, shape, order="C"):
 
 
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
-    """The numbers of elements by their places, one array for each axis of a shape; int64.
+    """Flat indices of elements by their coordinates, one array for each axis of a shape; int64.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def _check_bitorder(bitorder, name):
 
 
 def unpackbits(a, axis=None, count=None, bitorder="big"):
-    """The bits of each uint8 along an axis, or of all in a row; `count` of them, or all."""
+    """The bits of each uint8 along an axis, or of the flattened array; all bits, or `count`."""
     a = array_of(a, "unpackbits")
     if onp.dtype(a.dtype) != "uint8":
         raise ArgumentTypeError(f"mx.np.unpackbits takes uint8, got {a.dtype}")

@@ -24,7 +24,7 @@ _MODE_PARAMETERS = {  # the parameters of each mode beside `pad_width`
 
 
 def pad(array, pad_width, mode="constant", **kwargs):
-    """The array with more elements around it; modes and parameters are those of ``numpy.pad``.
+    """The array with more elements around it; modes and parameters are as in ``numpy.pad``.
 
     Raises
     ------

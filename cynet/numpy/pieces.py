@@ -27,14 +27,14 @@ def _flat_or_axis(arr, axis, name):
 
 
 def delete(arr, obj, axis=None):
-    """The array without elements, which are named by numbers, a slice or a mask."""
+    """The array without the elements that `obj` selects: indices, a slice or a mask."""
     arr, axis = _flat_or_axis(arr, axis, "delete")
     obj = obj if isinstance(obj, (slice, int)) else _known_values(obj, "delete")
     return shapes.take(arr, onp.delete(onp.arange(arr.shape[axis]), obj), axis)
 
 
 def insert(arr, obj, values, axis=None):
-    """The array with values in front of elements, which are named by numbers, a slice or a mask."""
+    """The array with values before the elements that `obj` selects: indices, a slice or a mask."""
     arr, axis = _flat_or_axis(arr, axis, "insert")
     obj = obj if isinstance(obj, (slice, int)) else _known_values(obj, "insert")
     n = arr.shape[axis]
@@ -94,7 +94,7 @@ def select(condlist, choicelist, default=0):
 
 
 def piecewise(x, condlist, funclist, *args, **kw):
-    """Functions, or numbers, of the elements for which conditions hold; of the last that does."""
+    """For each element the function, or constant, of the last condition that holds there."""
     x = array_of(x, "piecewise")
     listed = isinstance(condlist, (list, tuple)) and not (
         condlist and isinstance(condlist[0], (bool, onp.bool_))

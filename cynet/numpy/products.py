@@ -84,7 +84,7 @@ def inner(a, b):
 
 
 def outer(a, b):
-    """All products of an element of `a` with one of `b`."""
+    """All products of an element of `a` with an element of `b`."""
     a, b = _in_common_dtype(a, b, "outer")
     return reshape_view(a, (a.size, 1)) * reshape_view(b, (1, b.size))
 
@@ -201,7 +201,7 @@ def einsum(subscripts, *operands, out=None, optimize=False):
 
 
 def _is_product(left, right="", *more):
-    """Return whether terms and result are those of a product of matrices: ``ij, jk, ik``."""
+    """Return whether terms and result describe a product of matrices: ``ij, jk, ik``."""
     if len(left) != 2 or len(right) != 2 or len(more) != 1 or len({*left, *right}) != 3:
         return False
     return left[1] == right[0] and more[0] == left[0] + right[1]

@@ -90,7 +90,7 @@ def _rows_to_reduce(a, q, axis, method, whole, name):
 
 
 def _restore_axes(found, shares, axes, shape, keepdims):
-    """Values of each row, one of each share, in the shape of the result."""
+    """The quantiles of each row, one for each share, in the shape of the result."""
     found = shapes.moveaxis(found, -1, 0)
     lengths = tuple(n for i, n in enumerate(shape) if i not in axes)
     size = tuple(1 if i in axes else n for i, n in enumerate(shape)) if keepdims else lengths

@@ -26,7 +26,7 @@ from .shapes import broadcast_to, in_common_dtype, ravel, reshape_view, transpos
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """Elements of `x` where `condition` is not 0, else of `y`; of it alone the places."""
+    """Elements of `x` where `condition` is not 0, else of `y`; without both, as `nonzero`."""
     condition = array_of(condition, "where")
     if x is None and y is None:
         return nonzero(condition)
@@ -128,7 +128,7 @@ def sort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
 
 
 def argsort(a, axis=-1, kind=None, order=None, descending=False, stable=True):
-    """The numbers of the elements in their order along an axis, int64."""
+    """The indices that sort the elements along an axis, int64."""
     refuse_fields(order, "mx.np.argsort")
     a, axis = _check_sortable(a, axis, "argsort")
     if onp.dtype(a.dtype).kind == "b":

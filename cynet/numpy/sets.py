@@ -60,7 +60,7 @@ def unique_counts(x):
 
 
 def unique_inverse(x):
-    """The different elements, and which of them each element is."""
+    """The different elements, and for each element the index of its value among them."""
     values, inverse = unique(x, return_inverse=True, equal_nan=False)
     return _result_type(
         "unique_inverse", values, shapes.reshape_view(inverse, array_of(x, "unique").shape)
@@ -75,7 +75,7 @@ def unique_all(x):
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
-    """True for each element that is one of other elements; bools."""
+    """True for each element that equals one of other elements; bools."""
     if not is_traced(element) and not is_traced(test_elements):
         more = {"assume_unique": assume_unique, "invert": invert, "kind": kind}
         return on_host(onp.isin, (element, test_elements), more)

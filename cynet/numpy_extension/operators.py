@@ -102,7 +102,7 @@ def activation(data, act_type="relu"):
 
 @_layer_function()
 def leaky_relu(data, gamma=None, act_type="leaky", slope=0.25, **kwargs):
-    """Rectified linear with a slope below 0, and its kin."""
+    """A rectifier by `act_type`: leaky, PReLU, RReLU, ELU, SELU or GELU."""
     return ops.LeakyReLU(*_check_arrays(data, gamma), act_type=act_type, slope=slope, **kwargs)
 
 
@@ -288,7 +288,7 @@ def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0
 
 @_layer_function()
 def gather_nd(data, indices):
-    """Elements by the coordinates in the first axis of `indices`."""
+    """Elements at the coordinates that lie along the first axis of `indices`."""
     return ops.gather_nd(*_check_arrays(data, indices))
 
 
@@ -300,7 +300,7 @@ def smooth_l1(data, scalar=1.0):
 
 @_layer_function()
 def stop_gradient(data):
-    """The same values, which no gradient goes through."""
+    """A copy of the data that no gradient goes through."""
     return ops.BlockGrad(*_check_arrays(data))
 
 
@@ -362,7 +362,7 @@ def nonzero(a):
 
 
 def _broadcast_values(a, ind, val, where):
-    """The array, the indices and as many values."""
+    """The array, the indices, and the values broadcast to the selected elements."""
     a, ind = array_of(a, where), array_of(ind, where)
     val = array_of(val, where, a.dtype).astype(a.dtype)
     full = (*ind.shape[1:], *a.shape[ind.shape[0] :])

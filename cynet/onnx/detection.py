@@ -109,7 +109,7 @@ def _nms_keep_mask(
     overlap: float,
     least: float,
 ) -> str:
-    """1 for each row that no better one of its class overlaps, (batch, count)."""
+    """1 for each row that no better row of its class overlaps, (batch, count)."""
     low, high = _split_columns(g, corners, 0, 2, 4)  # ONNX accepts boxes with swapped corners
     boxes = g.emit("Concat", [low, g.emit("Max", [low, high])], axis=-1)
     if kinds is None:

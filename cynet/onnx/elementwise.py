@@ -28,8 +28,8 @@ def _dtype_constant(g: Graph, c: Call, value: Any) -> str:
 def write_row(
     g: Graph, row: Any, inputs: Sequence[str], dtype: str, number: float | None = None
 ) -> str:
-    """The node, or nodes, of a function; numbers are of that dtype. `number` is the second operand
-    where that is one."""
+    """The node, or nodes, of a function; constants get that dtype. `number` is the second operand
+    if that is a number."""
     if "float" not in dtype and row.onnx == "Div":
         return _integer_division(g, inputs[0], inputs[1], dtype)
     if "float" not in dtype and row.onnx == "Pow":

@@ -264,7 +264,7 @@ def _dynamic_shapes(
     outputs: list[tuple[str, str, Any]],
     shapes: Sequence[Any] | None,
 ) -> tuple[list[tuple[str, str, Any]], list[tuple[str, str, Any]]]:
-    """Inputs and outputs with open lengths: those of `shapes`, or the first axes."""
+    """Inputs and outputs with open lengths: the axes open in `shapes`, or the first axes."""
     batch = {shape[0] for _, _, shape in inputs}
     if shapes is None:
         shapes = [("batch", *shape[1:]) for _, _, shape in inputs]

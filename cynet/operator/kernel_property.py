@@ -89,7 +89,7 @@ class KernelProperty(OperatorProperty):
         return in_types[0]
 
     def work(self, in_shapes: Sequence[Shape]) -> int | None:
-        """The number of elements for the cost of a kernel; None: those of its largest tensor."""
+        """The number of elements for a kernel's cost; None: the elements of its largest tensor."""
         return None
 
     def failure(self, place: int, values: Sequence[float]) -> Exception:

@@ -378,7 +378,7 @@ class OperatorProperty(Registered):
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> Sequence[int]:
-        """List the arrays that backward reads; by default those of `backward_reads`.
+        """List the arrays that backward reads; by default the arrays in `backward_reads`.
 
         What is not named backward gets as None, and its memory is free for others after forward.
 

@@ -1,4 +1,4 @@
-"""Sparse rules of operators: from the storage types of inputs to those of results.
+"""Sparse rules of operators: from the storage types of inputs to the storage types of results.
 
 A class says it in `OperatorProperty.sparse`. Operators that say nothing take dense copies and give
 dense arrays.

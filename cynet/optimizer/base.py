@@ -466,7 +466,7 @@ class Optimizer(ShownOptimizer):
         self.lr = lr
 
     def set_lr_mult(self, args_lr_mult: dict[Any, float]) -> None:
-        """Set factors of the learning rate by name or index; they override those of the symbol.
+        """Set factors of the learning rate by name or index; they override the symbol's factors.
 
         Parameters
         ----------
@@ -481,7 +481,7 @@ class Optimizer(ShownOptimizer):
         self.lr_mult = {**self._symbol_mult("__lr_mult__"), **factors("lr", args_lr_mult)}
 
     def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
-        """Set factors of the weight decay by name or index; they override those of the symbol.
+        """Set factors of the weight decay by name or index; they override the symbol's factors.
 
         Parameters
         ----------

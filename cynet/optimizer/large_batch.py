@@ -103,7 +103,7 @@ class LAMB(FusedOptimizer):
         return self.beta1, self.beta2, *factors, *bounds
 
     def _can_fuse_updates(self, weights):
-        # states of 16 bits give another step, once rounded, than that whose norm was taken
+        # rounded states of 16 bits give a step other than the step whose norm was taken
         rounds = not self.multi_precision and any(is_narrow(weight.dtype) for weight in weights)
         return not rounds and super()._can_fuse_updates(weights)
 

@@ -83,7 +83,7 @@ def accepted_settings(klass):
 
 @functools.cache
 def _accepted_settings(klass):
-    """The settings of an optimizer class: (names, those of numbers, names by position)."""
+    """The settings of an optimizer class: (names, names of numeric settings, names by position)."""
     known, numbers, order = {}, set(), None
     for owner in klass.__mro__:
         if "__init__" not in vars(owner) or owner is object:

@@ -93,7 +93,7 @@ def _make_launcher(program, context, function, name, names):
 
 class _Launchable:
     """A kernel of the emulator that the engine can launch. It lives as long as the process, since
-    launches name it by a number."""
+    launches name it by an index."""
 
     def __init__(self, kernel, name, names):
         self.kernel, self.name, self.names = kernel, name, names

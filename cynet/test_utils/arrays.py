@@ -97,7 +97,7 @@ def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int
 
 
 def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> NDArray:
-    """Make an array (rows, columns) whose entries are the numbers of their rows.
+    """Make an array (rows, columns) whose entries are the indices of their rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Convert files of parameters, and names of PyTorch to those of the model zoo.
+"""Convert files of parameters, and names of PyTorch to names of the model zoo.
 
 python -m cynet.tools.convert IN OUT             .params, .npz and .safetensors, by the endings
 ... IN OUT --network resnet18_v1 --from torch    a state dict of torchvision for load_parameters

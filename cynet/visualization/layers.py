@@ -1,4 +1,4 @@
-"""Nodes of a network that are layers, and those that belong to a layer."""
+"""Nodes of a network that are layers, and nodes that belong to a layer."""
 
 from ..base.errors import ArgumentError, ArgumentTypeError
 from ..graph.infer import infer_shapes

@@ -147,7 +147,7 @@ def plot_network(
 
 
 def _new_picture(title, save_format):
-    """graphviz's, or one of our own."""
+    """An empty picture: graphviz's Digraph, or a Drawing of our own."""
     found = {}
     for name in ("graphviz", "grandalf"):
         with contextlib.suppress(CynetError):

@@ -250,8 +250,8 @@ def reducescatter(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> NDArray:
-    """This process's rows of `allreduce`: if they cannot be shared evenly, the first processes have
-    one more.
+    """Some rows of the result of `allreduce`, others in each process: if they cannot be divided
+    evenly, the first processes get one row more.
 
     Parameters
     ----------

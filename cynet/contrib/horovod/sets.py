@@ -206,7 +206,7 @@ def ranks_of(process_set: ProcessSet | None) -> World:
 
 
 def store(process_set: ProcessSet | None = None) -> kvs.KVStore:
-    """The KVStore of a set, made at the first call; by default that of all processes."""
+    """The KVStore of a set, by default of the set of all processes; made at the first call."""
     some = group_of(process_set)
     if some is None:
         if _state["store"] is None:

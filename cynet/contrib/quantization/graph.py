@@ -115,8 +115,8 @@ class Quantizer:
         return make_node(prop, f"quantized_{node.name}", inputs, attrs, **params)
 
     def _layer_variables(self, layer):
-        """The variables of a layer's weight, its steps and its bias; `made` gets their values. Two
-        layers of one name (a Block called twice) are told apart by numbers."""
+        """The variables of a layer's weight, its steps and its bias; `made` gets their values. Of
+        layers with one name (a Block called twice) the later ones get a number behind it."""
         values = layer.weights(self.params, self.tensor_wise, self.bits)
         name, found, number = layer.node.name, [], 0
         while f"{name}_weight_quantize" in self.made:

@@ -279,7 +279,7 @@ def block_of(made, values, names, ctx):
 
 
 def inputs_of(network, calib_data):
-    """The number of inputs of a network: that of its last traced call, else that of its function.
+    """The number of inputs of a network: as in its last traced call, else as its function takes.
 
     In lists of the user's own and the data of a DataIter all arrays are inputs, as many as it
     takes; data sets have labels behind those that it needs.

@@ -157,7 +157,7 @@ class TokenEmbedding(Vocabulary):
 
     # --- reading ----------------------------------------------------------------------------------
     def _read(self, path, delimiter, encoding, init_unknown_vec):
-        """Tokens and vectors of a file: a token and its numbers on each line."""
+        """Tokens and vectors of a file: a token and its vector on each line."""
         try:
             with open_for_reading(path) as raw:
                 lines = io.TextIOWrapper(raw, encoding)
@@ -449,7 +449,7 @@ class FastText(_FromRoot):
 
 @guarded
 class CustomEmbedding(TokenEmbedding):
-    """Vectors of your own file: a token and its numbers on each line.
+    """Vectors of your own file: a token and its vector on each line.
 
     Parameters
     ----------

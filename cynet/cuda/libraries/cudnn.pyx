@@ -114,8 +114,8 @@ def data_type(dtype):
 
 
 def at_least_2d(values, fill):
-    """The numbers of a window's axes; a window with one axis becomes a row of height 1, since cuDNN
-    has no 1-D windows."""
+    """Lengths, strides or pads of a window's axes; for one axis those of a row of height 1, since
+    cuDNN has no 1-D windows."""
     return (fill, *values) if len(values) == 1 else tuple(values)
 
 

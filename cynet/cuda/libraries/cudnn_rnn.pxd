@@ -29,7 +29,7 @@ cdef class Recurrent:
     cdef Tensor state, cell    # descriptors of the states for the layers
     cdef Tensor states, cells  # descriptors of the states for copies
     cdef Tensor state_row, cell_row  # descriptors of one sequence in one layer and direction
-    cdef int dtype, kind  # cynet's number and cudnnDataType_t
+    cdef int dtype, kind  # cynet's DType and cudnnDataType_t
     cdef int item, steps, batch, inputs, hidden, width, layers, directions, gates
     cdef list passes, tensors
     cdef vector[WeightPart] pieces

@@ -156,14 +156,14 @@ class Block(Files):
         yield from blocks_within(self, Block)
 
     def register_child(self, block: Block, name: str | None = None) -> None:
-        """Make `block` a child, under `name` or its running number.
+        """Make `block` a child, under `name` or its index among the children.
 
         Parameters
         ----------
         block : Block
             The child.
         name : str, optional
-            Name among the children; by default their running number.
+            Name among the children; by default its index among them.
 
         Raises
         ------

@@ -64,15 +64,15 @@ def save_parameters(block, filename, deduplicate):
 
 
 def load_parameters(block, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source):
-    """Read parameters under the names that fit most of the file's: structural ones, whole ones, or
-    those without the Block's prefix."""
+    """Read parameters under the kind of names that fits most names in the file: structural names,
+    full names, or names without the Block's prefix."""
     check_flag("load_parameters", "cast_dtype", cast_dtype)
     arrays = saved_arrays(filename)
     load_arrays(block, arrays, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
 
 
 def saved_arrays(filename):
-    """The arrays of a file by name, without the marks of a Module's."""
+    """The arrays of a file by name, without the prefixes ``arg:`` and ``aux:`` of a Module."""
     return {
         name.removeprefix("arg:").removeprefix("aux:"): each
         for name, each in named_arrays(filename).items()
@@ -105,8 +105,8 @@ def load_arrays(
 
 
 def _renumbered(arrays, prefix):
-    """The arrays with `prefix` where all have that of such a Block with another automatic number:
-    a file has ``mobilenet0_``, and the second such network of a process is ``mobilenet1_``."""
+    """The arrays renamed to `prefix`, if all names have it but for the number of a network: a
+    file has ``mobilenet0_``, and the second such network of a process is ``mobilenet1_``."""
     stem = re.escape(prefix.rstrip("_").rstrip("0123456789"))
     before = re.compile(f"{stem}[0-9]+_")
     found = {match and match.group() for match in map(before.match, arrays)}

@@ -291,7 +291,7 @@ class HookedGraph:
         self.symbol = Symbol(self._entries + symbol.entries)
 
     def __call__(self, outputs, variables):
-        """Call the hook with all outputs; return those of the graph."""
+        """Call the hook with all outputs; returns the outputs of the graph alone."""
         count = len(self._entries)
         values = dict(zip(self._entries, outputs))
         for node in self._nodes:

@@ -183,7 +183,7 @@ class HybridBlock(Block):
         note_change()
 
     def infer_shape(self, *args: Any) -> None:
-        """Fill in unknown shapes of parameters from those of inputs.
+        """Fill in unknown shapes of parameters from the inputs' shapes.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class HybridBlock(Block):
         graph.infer_shapes(self, args)
 
     def infer_type(self, *args: Any) -> None:
-        """Set the dtypes of parameters according to those of the inputs.
+        """Set the dtypes of parameters according to the inputs' dtypes.
 
         Parameters
         ----------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @guarded(but=("__call__",))
 class _Mixing:
-    """Mixtures of each sample with another one of its batch, with the same shares for labels."""
+    """Mixes each sample with another sample of its batch, and their labels in the same shares."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class _Mixing:
         """Refuse shapes that cannot be mixed."""
 
     def _mix_batch(self, data, share, others, random):
-        """The mixture, and the share that is left to each row itself."""
+        """The mixed batch, and the share that each row keeps of its own sample."""
         raise UndefinedError(f"{type(self).__name__} defines no _mix_batch")
 
 

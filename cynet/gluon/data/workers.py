@@ -152,7 +152,7 @@ class Processes:
             )
 
     def wait(self, task, timeout):
-        """Take results until the one of `task` has come."""
+        """Receive results until the result of `task` has come."""
         until = None if timeout is None else time.monotonic() + timeout
         while not task.settled:
             self._check_whole()

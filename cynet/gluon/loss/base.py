@@ -65,7 +65,7 @@ class Loss(HybridBlock):
         self._batch_axis = batch_axis
 
     def _mean_per_sample(self, F, loss):
-        """The mean over all axes except that of the samples."""
+        """The mean over all axes except the batch axis."""
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
     def __repr__(self) -> str:

@@ -178,7 +178,7 @@ def purge(root: FileName = ROOT) -> None:
 def load_pretrained(
     net: HybridBlock, name: str, pretrained: bool | FileName, root: FileName, ctx: Contexts | None
 ) -> None:
-    """Fill a network with its trained weights: those of its name, or of a file."""
+    """Fill a network with trained weights: the weights of its name, or a file's."""
     if not isinstance(pretrained, (str, os.PathLike)):
         net.load_parameters(get_model_file(name, root=root), ctx=ctx)
         return

@@ -185,7 +185,7 @@ class _NormRule(Rule):
         return F.sqrt(F.sum(F.square(weight), keepdims=True, **axes))
 
     def first(self, weight):
-        """The initial lengths: the norms of the weight."""
+        """The initial lengths: the norms of the weight's slices."""
         return self.norms(nd, weight)
 
     def sized(self, shape):

@@ -104,7 +104,7 @@ class _RNNLayer(HybridBlock):
         return found
 
     def infer_shape(self, inputs: Any, *args: Any) -> None:
-        """Fill in unknown shapes of parameters from that of the inputs."""
+        """Fill in unknown shapes of parameters from the inputs' shape."""
         self._check_axes(inputs)
         size = inputs.shape[2]
         for i in range(self._num_layers):

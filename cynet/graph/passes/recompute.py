@@ -121,7 +121,7 @@ class _Mirror:
         before, parts = self.positions[at - 1], len(block) + 1
         made = [before + (position - before) * i / parts for i in range(1, parts)]
         if any(a >= b for a, b in itertools.pairwise((before, *made, position))):
-            self.index()  # no numbers are left in between
+            self.index()  # floats leave no more positions in between
             return
         self.positions[at:at] = made
         for each, step in zip(made, block):
@@ -231,7 +231,7 @@ class _Mirror:
         return total
 
     def _collect_steps(self, value: Value, position: float, plan: dict[Step, None]) -> None:
-        """Fill `plan`, forward steps to repeat so that `value` is there at `position`, in order."""
+        """Add to `plan`, in order, the forward steps to repeat to have `value` at `position`."""
         stack = [(self.producer[self.base.get(value, value)], False)]
         while stack:
             step, ready = stack.pop()

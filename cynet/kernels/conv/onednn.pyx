@@ -297,8 +297,8 @@ cdef Primitive primitive_of(void* pd, list tensors):
 
 
 cdef ReorderedPrimitive _chain_reorders(void* pd, list tensors, str dtype):
-    """A ReorderedPrimitive with tensors (number, query, index, layout as given or None); the last
-    one is the output."""
+    """A ReorderedPrimitive with tensors (DNNL_ARG_ code, query, index, layout as given or None);
+    the last tensor is the output."""
     return ReorderedPrimitive(primitive_of(pd, tensors), tuple([t[3] for t in tensors]),
                               len(tensors) - 1, dtype)
 

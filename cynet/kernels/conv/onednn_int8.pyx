@@ -23,7 +23,7 @@ cdef enum:
     BINARY_ADD = 131056
     QUERY_SRC = 129, QUERY_WEIGHTS = 131, QUERY_DST = 133
     ARG_SRC = 1, ARG_DST = 17, ARG_WEIGHTS = 33, ARG_BIAS = 41
-    ARG_SCALES = 4096         # plus the number of the tensor that they scale
+    ARG_SCALES = 4096         # plus the ARG_ code of the tensor that they scale
     ARG_OTHER = 32768 | 2     # the second operand of the first post-op
 
 

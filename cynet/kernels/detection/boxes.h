@@ -84,7 +84,7 @@ inline void encode_box(const Corners<T>& anchor, const Corners<T>& box, T* code)
   code[3] = std::log(h / ah);
 }
 
-// Numbers 0 .. n - 1, the first `maximum` of them in descending (or `ascending`) order of score;
+// Indices 0 .. n - 1, the first `maximum` of them in descending (or `ascending`) order of score;
 // equal scores in ascending order of number. NaN comes last. (`maximum` >= n: all.)
 template <typename T, typename I>
 inline void order_by_score(const T* scores, I* order, int64_t n, int64_t maximum, bool ascending) {

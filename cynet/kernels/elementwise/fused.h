@@ -32,7 +32,7 @@ struct FusedLoop {
   int target;
   int by_rows;     // 1: some operand's rows do not follow one another
   int op;          // an ArithmeticOp, while lines are joined
-  int scaled[2];   // 1 + the operand, a number, that this one is multiplied by, or 0
+  int scaled[2];   // 1 + index of a constant operand that operand i is multiplied by, or 0
   int first;       // index of the first step of ARITHMETIC
   int n_steps;
 };
@@ -41,7 +41,7 @@ struct FusedLoop {
 struct FusedStep {
   int op;
   int operand;  // index of the operand; -1: none
-  int scaled;   // the operand, a number, that this one is multiplied by, or -1
+  int scaled;   // index of a constant operand that `operand` is multiplied by, or -1
   int ahead;    // 1: the first step of its loop that touches this array
 };
 

@@ -5,9 +5,9 @@ from libc.stdint cimport int64_t
 from .elementwise cimport Kernel
 
 cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
-    # the space of a chain is rows x columns; strides in elements, that along a row is 0 or 1
+    # a chain's space is rows x columns; strides are in elements, 0 or 1 along a row
     struct FusedOperand:
-        int array      # number of the array; -1: a register; -2: a number
+        int array      # index of the array; -1: a register; -2: a constant
         int index      # index of the register
         int column     # stride along a row
         int bytes      # bytes of an element

@@ -51,7 +51,7 @@ struct Lapack {
 template <typename T>
 Routines<T> Lapack<T>::call;
 
-// Address of the routine of number `which`, in the order above.
+// Address of the routine at index `which`, in the order above.
 template <typename T>
 inline void set_routine(int which, size_t address) {
   reinterpret_cast<size_t*>(&Lapack<T>::call)[which] = address;

@@ -33,7 +33,7 @@ cdef extern from "linalg/stack.h" namespace "cynet::linalg" nogil:
         int64_t out_sizes[3]
         int n_targets
 
-# Numbers of working memory that one part needs.
+# Elements of working memory that one part needs.
 cdef int64_t part_space_float(const Stack* s, const Arrays[float]* a) noexcept nogil
 cdef int64_t part_space_double(const Stack* s, const Arrays[double]* a) noexcept nogil
 # Computes `batch` matrices in `parts` (<= MAX_PARTS) parts; `space` has memory for each. Returns

@@ -12,7 +12,7 @@ namespace linalg {
 
 enum { MAX_PARTS = 64, ALIGNED = 16 };  // a part's memory is a multiple of this many numbers
 
-// The arrays of a run: `sizes` are numbers of one matrix (or vector) in each. NULL: not given.
+// The arrays of a run; `sizes`: elements of one matrix (or vector) in each. NULL: not given.
 template <typename T>
 struct Arrays {
   const T* in[3];

@@ -150,7 +150,7 @@ cdef inline bint _fits(const TBlob* out, int64_t columns, ElementwiseOperator op
 
 
 cdef inline bint _apart(PyObject** arrays, int* kind, int n, NDArrayBase out) noexcept:
-    # No array shares bytes with another one of the program of which one is written.
+    # True if no array of the program shares bytes with another array of which one is written.
     cdef int i
     for i in range(n):
         if not _is_apart(<NDArrayBase>arrays[i], kind[i], False):

@@ -204,7 +204,7 @@ cdef Task* _make(Program* program, int begin, int end, bint together) except? NU
 
 
 cdef int _list_arrays(Program* program, Task* task, int element) noexcept:
-    # The arrays of the function and their variables: those that are written come first.
+    # The arrays of the function and their variables, with the written arrays first.
     cdef Noted* each
     cdef int i, n = 0, n_vars = 0
     cdef bint writes

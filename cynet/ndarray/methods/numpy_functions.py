@@ -300,7 +300,7 @@ def inv(a: NDArray) -> NDArray:
 
 
 def qr(a: NDArray, mode: str = "reduced") -> Any:
-    """Matrices as the product of one with orthonormal columns and an upper triangular one.
+    """The QR factors of matrices: orthonormal columns, and an upper triangle.
 
     Parameters
     ----------

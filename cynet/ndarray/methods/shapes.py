@@ -186,8 +186,8 @@ class ShapeMethods:
         return self._same_bytes(_EXPAND_DIMS, inplace, {"axis": axis})
 
     def squeeze(self, axis=None, inplace=False, **others):
-        """A copy without its axes of length 1, or without those of `axis`; with `inplace` a view of
-        the same memory.
+        """A copy without axes of length 1, or without the axes in `axis`; with `inplace` a view of
+        the array's memory.
 
         Parameters
         ----------
@@ -206,7 +206,7 @@ class ShapeMethods:
         return self._same_bytes(_SQUEEZE, inplace, {} if axis is None else {"axis": axis})
 
     def flatten(self, inplace=False):
-        """A copy with two axes, the first one and all others joined; with `inplace` a view of the
+        """A copy with two axes, the first axis and all others joined; with `inplace` a view of the
         same memory.
 
         Examples

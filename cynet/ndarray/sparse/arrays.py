@@ -100,7 +100,7 @@ class BaseSparseNDArray(NDArray):
 
     @property
     def indices(self) -> NDArray:
-        """A copy of the numbers of columns (csr) or rows (row_sparse), int64."""
+        """A copy of the indices of columns (csr) or rows (row_sparse), int64."""
         return from_numpy(self._indices.copy())
 
     def __repr__(self):

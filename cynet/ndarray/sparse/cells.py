@@ -6,8 +6,8 @@ from . import arrays, convert, structure
 
 
 def cells_of(array):
-    """Sorted numbers of the stored elements of a csr matrix, or of the stored rows of a row_sparse
-    array."""
+    """Sorted flat indices of a csr matrix's stored elements, or indices of a row_sparse array's
+    stored rows."""
     if array.stype == "csr":
         return structure.numbers_of(array._indices, array._indptr, array.shape[1])
     return array._indices

@@ -16,7 +16,7 @@ from . import arrays, structure
 
 
 def apply_dense(function, *inputs, **params):
-    """A function of dense arrays, computed where the first one is."""
+    """A function of dense arrays, computed on the device of the first array."""
     context = inputs[0].context
     if context.device_type == "gpu":  # numbers of the structure come from the host
         inputs = tuple(each.as_in_context(context) for each in inputs)
@@ -24,7 +24,7 @@ def apply_dense(function, *inputs, **params):
 
 
 def call(name, *inputs, **params):
-    """An operator of the registry on dense arrays, where the first one is."""
+    """An operator of the registry on dense arrays, on the device of the first array."""
     return apply_dense(lambda *given: invoke(get_operator(name), given, params), *inputs)
 
 
@@ -47,7 +47,7 @@ def take_rows(values, order):
 
 
 def scatter_rows(values, order, n):
-    """An array of `n` rows of which those of `order` are `values`, the others 0."""
+    """An array of `n` rows with `values` at the indices in `order`; the other rows are 0."""
     shape = (n, *values.shape[1:])
     if not len(order) or not values.size:
         return empty_values(values, shape)
@@ -107,7 +107,7 @@ def row_range(matrix, begin, end):
 
 
 def picked_rows(matrix, rows):
-    """The rows of a canonical csr matrix that have these numbers."""
+    """The rows of a canonical csr matrix at the indices `rows`."""
     counts = np.diff(matrix._indptr)[rows]
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     positions = np.arange(indptr[-1]) + np.repeat(matrix._indptr[rows] - indptr[:-1], counts)
@@ -139,8 +139,8 @@ def check_indices(prop, name, indices, n, tell=True, refuse=False):
 
 
 def rows_of_dense(what, data, rows):
-    """Rows of a dense array, by numbers of NumPy that rise, as a row_sparse array that is in the
-    graph of autograd what `data` is. `what`: the numbers' name in errors."""
+    """A row_sparse array of rows of a dense array, at rising indices, an array of NumPy; linked to
+    the graph entry of `data`. `what`: the indices' name in errors."""
     structure.check_bounds(what, rows, data.shape[0])
     values = take_rows(data.detach(), rows)
     return stand_for(data, arrays.make_sparse("row_sparse", data.shape, values, rows))

@@ -1,4 +1,4 @@
-"""The functions of mx.nd.sparse: operators of the registry, and those of sparse arrays alone."""
+"""The functions of mx.nd.sparse: operators of the registry, and functions of sparse arrays only."""
 
 from __future__ import annotations
 

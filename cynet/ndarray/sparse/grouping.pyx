@@ -1,4 +1,4 @@
-"""Row numbers in groups of equal ones, in time that grows with how many there are."""
+"""Row indices in groups of equal indices, in time that grows with the number of indices."""
 
 from libc.stdint cimport int64_t
 
@@ -14,8 +14,8 @@ cdef extern from "sparse/grouping.h" namespace "cynet" nogil:
 def grouped(const int64_t[::1] numbers not None):
     """The distinct values of `numbers`, none of them negative.
 
-    Returns order, rows, starts : numpy.ndarray: an order in which they rise (equal ones stay in
-    theirs), the different numbers, and where each of those begins in `order`.
+    Returns order, rows, starts : numpy.ndarray: a stable order that sorts `numbers`, the distinct
+    values, and where each value begins in `order`.
     """
     cdef int64_t n = numbers.shape[0], count
     if not n:
@@ -30,8 +30,8 @@ def grouped(const int64_t[::1] numbers not None):
 
 
 def different(const int64_t[::1] numbers not None, int64_t limit):
-    """The different ones of `numbers` in rising order, and which of them each one is; all are from
-    0 to ``limit - 1``."""
+    """The distinct values of `numbers` in rising order, and for each number the index of its value;
+    numbers are from 0 to ``limit - 1``."""
     cdef int64_t n = numbers.shape[0], count
     if not n:
         return np.empty(0, np.int64), np.empty(0, np.int64)

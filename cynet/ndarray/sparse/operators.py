@@ -47,7 +47,7 @@ class CsrDotTransposedProperty(CsrDotProperty):
 
 
 class CsrTransposeProperty(KernelProperty):
-    """The structure of the transpose, and the order of its values among those of the matrix."""
+    """The structure of the transpose, and for each of its values the index among the matrix's."""
 
     rows = Int(doc="Rows of the matrix.")
     columns = Int(doc="Columns of the matrix.")

@@ -56,7 +56,7 @@ def sides_of(matrix):
 
 
 def multiply_values(values, sides, rhs, transpose):
-    """The matrix of these values, or its transpose, times the dense matrix `rhs`."""
+    """The csr matrix with these values, or its transpose, times the dense matrix `rhs`."""
     n = sides.columns if transpose else sides.rows
     if not values.size or not n or not rhs.size:
         return convert.empty_values(rhs, (n, rhs.shape[1]))

@@ -64,7 +64,7 @@ def check_size(what, shape):
 
 
 def check_bounds(kind, indices, n):
-    """Raise unless all numbers are from 0 to n - 1."""
+    """Raise unless all indices are from 0 to n - 1."""
     if len(indices) and (indices.min() < 0 or indices.max() >= n):
         wrong = indices.min() if indices.min() < 0 else indices.max()
         _raise_error(kind, f"numbers from 0 to {n - 1}", wrong)

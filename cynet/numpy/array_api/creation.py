@@ -84,7 +84,7 @@ def ones(shape, *, dtype=None, device=None):
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
-    """A new array of one value; the default dtype is that of the value."""
+    """A new array filled with a value; by default of the value's dtype."""
     if isinstance(fill_value, NDArray):
         dtype = fill_value.dtype if dtype is None else dtype
     dtype = _kind_of(fill_value) if dtype is None else onp.dtype(dtype)

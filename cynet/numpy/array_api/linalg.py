@@ -129,7 +129,7 @@ def matrix_rank(x, /, *, rtol=None):
 
 
 def outer(x1, x2, /):
-    """All products of an element of one vector and one of the other.
+    """All products of an element of one vector and an element of the other.
 
     Raises
     ------

@@ -20,7 +20,7 @@ def sort(x, /, *, axis=-1, descending=False, stable=True):
 
 
 def argsort(x, /, *, axis=-1, descending=False, stable=True):
-    """The numbers of the elements in their order along an axis."""
+    """The indices that sort the elements along an axis."""
     return selection.argsort(x, axis, descending=descending)
 
 
@@ -75,7 +75,7 @@ def unique_counts(x, /):
 
 
 def unique_inverse(x, /):
-    """The values, each once, and which one each element is."""
+    """The different values, and for each element the index of its value among them."""
     found = unique_all(x)
     return UniqueInverse(found.values, found.inverse_indices)
 

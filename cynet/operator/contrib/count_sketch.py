@@ -1,4 +1,4 @@
-"""count_sketch: lines projected to fewer numbers, each added with a sign to one of them.
+"""count_sketch: lines projected to fewer elements: each is added, with a sign, to one sum.
 
 out[..., h[i]] = sum over i of s[i] * data[..., i]; data (..., in_dim), h and s (in_dim) or
 (1, in_dim), out (..., out_dim). Only data has a gradient: s[i] * out_grad[..., h[i]].

@@ -1,4 +1,4 @@
-"""index_copy: old_tensor with the rows `index_vector` replaced by those of new_tensor."""
+"""index_copy: old_tensor with the rows at `index_vector` replaced by the rows of new_tensor."""
 
 from ...base.errors import BoundsError, ShapeError
 from ..checks.index_dtype import Read

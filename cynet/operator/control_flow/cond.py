@@ -7,7 +7,7 @@ from .while_loop import check_predicate
 
 
 class CondProperty(ControlFlowProperty, operator="_cond"):
-    """Runs one of two graphs, which a third graph chooses by one number."""
+    """Runs one of two graphs, which a third graph, the condition, chooses."""
 
     cond_input_locs = Shape(doc="Which inputs the condition reads.")
     then_input_locs = Shape(doc="Which inputs the graph reads that runs where the condition holds.")

@@ -50,7 +50,7 @@ cdef struct RandomStream:  # argument of kernels/random.cu
 
 cdef struct Step:
     void* kernel   # NULL: a check of the two int64 at `arguments[0]`
-    int number     # among the operator's kernels or messages
+    int number     # index among the operator's kernels or messages
     unsigned grid[3]
     unsigned block[3]
     unsigned shared

@@ -28,7 +28,7 @@ class Draw(ctypes.Structure):
 def draw_launch(
     n, kind, out, distribution, a=0.0, b=0.0, arrays=(NULL, NULL), each_pair=1, add=ADD, **options
 ):
-    """``out (+)=`` n numbers of a distribution, by numbers or by arrays of double."""
+    """``out (+)=`` n draws of a distribution, whose parameters are numbers or arrays of double."""
     what = Draw(a, b, each_pair, distribution)
     return launch_each(n, "random", f"draw<{kind}>", out, n, what, *arrays, RANDOM, add, **options)
 

@@ -331,7 +331,7 @@ cdef int _add_states(RNNForm self, OpContext* ctx, char* work, const int* req, T
 
 cdef int _keep_empty(RNNForm self, OpContext* ctx, int kind, const void* source,
                      void* to) except -1 nogil:
-    """States of sequences of length 0 as they were; cuDNN gives zeros."""
+    """Keep the states of sequences of length 0, for which cuDNN gives zeros."""
     cdef int64_t i, at
     cdef int n
     if source == NULL or to == NULL:

@@ -112,7 +112,7 @@ class CustomOp:
         in_grad: list[NDArray],
         aux: list[NDArray],
     ) -> None:
-        """Compute the gradients of the inputs from those of the outputs; by default 0.
+        """Compute the gradients of the inputs from the outputs' gradients; by default 0.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class CustomOpProp(OneInputOneOutput):
         self.need_top_grad_ = need_top_grad
 
     def infer_shape(self, in_shape: list[list[int]], /) -> tuple[Sequence[Any], ...]:
-        """Infer all shapes from those of the inputs; by default all are equal to the first one.
+        """Infer all shapes from the inputs' shapes; by default all are equal to the first shape.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class CustomOpProp(OneInputOneOutput):
         return in_shape, [in_shape[0]] * len(self.list_outputs()), []
 
     def infer_type(self, in_type: list[type], /) -> tuple[Sequence[Any], ...]:
-        """Infer all types from those of the inputs; by default all are equal to the first one.
+        """Infer all types from the inputs' types; by default all are equal to the first type.
 
         Parameters
         ----------

@@ -53,7 +53,7 @@ def register_property(name, cls):
 
 
 def refuse_builtin(name):
-    """Raise ArgumentError if `name` is that of a built-in operator."""
+    """Raise ArgumentError if a built-in operator is called `name`."""
     if name in OPERATORS and not OPERATORS.get(name).prop.users:
         raise ArgumentError(
             f"operator name {shown(name)} is already taken by {shown(OPERATORS.get(name))}, which "

@@ -143,7 +143,7 @@ class PythonOp(OneInputOneOutput):
         in_grad[0][:] = 1.0
 
     def infer_shape(self, in_shape: list[list[int]]) -> tuple[Sequence[Any], ...]:
-        """Infer all shapes from those of the inputs; by default the output has the first input's.
+        """Infer all shapes from the inputs' shapes; by default the output has the first shape.
 
         Parameters
         ----------

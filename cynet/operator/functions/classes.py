@@ -55,7 +55,7 @@ def register_unary(base: Any) -> None:
 
 
 def register_binary(base: Any, kind: str, **attributes: Any) -> None:
-    """Register an operator for each function of two elements that has one of this kind.
+    """Register an operator for each function of two elements whose row has this kind of operator.
 
     Parameters
     ----------

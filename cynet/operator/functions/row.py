@@ -130,8 +130,8 @@ class Form(Row):
 
 
 class Binary(Row):
-    """A binary function: an operator for arrays of one shape, one for arrays that broadcast, one
-    for an array and a number, one for a number and an array.
+    """A binary function: four operators, for arrays of one shape, for arrays that broadcast, for an
+    array and a number, and for a number and an array.
 
     function: Its name in ``mx.nd``.
     functor: Its name in functors.h.

@@ -5,7 +5,7 @@ from ..kernel_property import KernelProperty
 
 
 def check_image(prop, shape, channels=None, words="(H, W, C) or (N, H, W, C)", axis=-1):
-    """Raise ShapeError unless `shape`, if it is known, is that of an image or a batch.
+    """Raise ShapeError unless `shape`, if it is known, is the shape of an image or a batch.
 
     prop: OperatorProperty
     shape: tuple or None

@@ -38,7 +38,7 @@ def check_slopes(data, gamma):
 
 
 def slopes_of(data, gamma):
-    """(number of slopes, elements in a row that one is for) of prelu."""
+    """(number of slopes, adjacent elements that share a slope) of prelu."""
     if prod(gamma) == 1:
         return 1, prod(data)
     if len(gamma) == 1:

@@ -149,5 +149,5 @@ class UpSamplingProperty(KernelProperty, operator="UpSampling"):
 
     @property
     def second_order(self):
-        """The one of a deconvolution for 'bilinear'."""
+        """The second-order rule: for 'bilinear' as for a deconvolution."""
         return Linear({0: (1,), 1: (0,)}) if self.sample_type == "bilinear" else Linear()

@@ -214,7 +214,7 @@ cdef class ScalarOperator(ElementwiseOperator):
         return 0
 
     def with_scalar(self, double value):
-        """The same operator with another number of the same kind; None if another one may need
+        """The operator with another number of the same kind; None if another one may need
         other loops."""
         cdef ScalarOperator out
         if not -2.0 ** 53 < value < 2.0 ** 53 or not holds(self.compute, value):

@@ -227,7 +227,7 @@ class NumpyFunction(OperatorProperty):
 
 @cache
 def writer():
-    """The function that traces a call: that of ``gluon/block``, whose symbols have shapes."""
+    """The function that traces a call, from ``gluon/block``: its symbols have shapes."""
     from ...gluon.block.decomposition import write
 
     return write

@@ -15,7 +15,7 @@ _INTEGER_OPERATORS = {"sum": "wide_sum", "prod": "wide_prod"}
 
 
 class _Reduction(ShapesFromInput, OperatorProperty):
-    """The part of reductions that is shared with those of mx.nd."""
+    """Base of mx.np's reductions: the part that reductions of mx.nd have, too."""
 
     inputs_doc = {"data": "The input, any shape."}
     axis = Shape(None, doc="Axis or axes to reduce; None reduces all.")

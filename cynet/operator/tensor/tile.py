@@ -95,7 +95,7 @@ class SpreadProperty(MoveProperty):
     """Base: axes of length 1 are repeated up to the output's lengths."""
 
     def out_shape(self, in_shapes):
-        """The output's shape for those of the inputs, which may have unknown lengths."""
+        """The output's shape for shapes of the inputs, which may have unknown lengths."""
         raise UndefinedError(f"{type(self).__name__} defines no out_shape")
 
     def infer_shape(self, in_shapes, out_shapes):

@@ -63,7 +63,7 @@ MXNET_DLL int MXPredFree(PredictorHandle handle);
 MXNET_DLL int MXNDListCreate(const char* nd_file_bytes, int nd_file_size, NDListHandle* out,
                              mx_uint* out_length);
 
-/* Name, numbers and shape of one; they are the handle's, until it is freed. */
+/* Name, values and shape of one array; the handle owns them until it is freed. */
 MXNET_DLL int MXNDListGet(NDListHandle handle, mx_uint index, const char** out_key,
                           const mx_float** out_data, const mx_uint** out_shape, mx_uint* out_ndim);
 

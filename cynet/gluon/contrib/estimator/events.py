@@ -1,4 +1,4 @@
-"""Events of a training loop: a handler inherits from those that it handles."""
+"""Events of a training loop: a handler inherits from the events that it handles."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class MetricHandler(EpochBegin, BatchEnd, EpochEnd):
                 metric.update(kwargs["label"], kwargs["pred"])
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Combine the metric with those of the other ranks."""
+        """Combine the metric with the metrics of the other ranks."""
         estimator._ranks.merge(self.metrics)
 
 

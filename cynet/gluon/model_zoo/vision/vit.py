@@ -46,7 +46,7 @@ class _ClassToken(HybridBlock):
     """The first position of each sequence, (N, units)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The output at the first position, that of the class token."""
+        """The output at the first position, where the class token is."""
         return F.reshape(F.slice_axis(x, axis=1, begin=0, end=1), shape=(0, -1))
 
 
