@@ -1,4 +1,4 @@
-"""``python -m cynet script.py args``: run a script written for MXNet; without one: a description.
+"""``python -m cynet script.py args``: run a script written for MXNet; without it: a description.
 
 ``python -m cynet -m package.module args`` runs a module. ``import mxnet`` finds cynet there, and
 NumPy has the names of MXNet's time (``np.int``); see base/as_mxnet.py.

@@ -146,7 +146,7 @@ class Missing:
 
 
 def _make_getattr(path, module):
-    """A ``__getattr__`` for a module, around its own one, if it has one."""
+    """A ``__getattr__`` for a module, around the module's own, if it has one."""
     inner = getattr(module, "__getattr__", None)
 
     def find(name):

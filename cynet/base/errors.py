@@ -114,11 +114,11 @@ MXNetError = CynetError
 
 
 class NotSupportedForSparseNDArray(CynetError):
-    """A method of dense arrays was called on a sparse one."""
+    """A method of dense arrays was called on a sparse array."""
 
 
 class ArgumentError(CynetError, ValueError):
-    """An argument has an unsuitable value; the message names it and the expected one."""
+    """An argument has an unsuitable value; the message names the value and what was expected."""
 
 
 class ArgumentTypeError(CynetError, TypeError):
@@ -146,7 +146,7 @@ class BoundsError(CynetError, IndexError):
 
 
 class NotFoundError(CynetError, AttributeError, KeyError):
-    """A name is not registered; the message offers near ones."""
+    """A name is not registered; the message offers similar names."""
 
     def __str__(self) -> str:
         return Exception.__str__(self)

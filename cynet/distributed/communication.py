@@ -355,7 +355,7 @@ class Communication(threading.Thread):
             self._begin_requests(common)
 
     def _begin_requests(self, requests):
-        """Begin the first operations by priority; all ranks choose the same ones."""
+        """Begin the first operations by priority; all ranks choose the same operations."""
         nbytes = 0
         for request in sorted(requests, key=lambda each: (-each.priority, each.number)):
             if nbytes >= _AT_ONCE:

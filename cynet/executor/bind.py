@@ -136,14 +136,14 @@ def _by_node(
 
 
 def _makes_sparse(structure: Structure) -> bool:
-    """Return whether an operator of the graph makes a dense array a sparse one."""
+    """Return whether an operator of the graph makes a dense array sparse."""
     return any(node.op is not None and makes_sparse(node.prop) for node in structure.order)
 
 
 def _storage_types(
     arguments: Iterable[Node], requested: Mapping[str, str] | None
 ) -> dict[str, str]:
-    """Argument name to storage type of the sparse ones: as requested, or the variable's own."""
+    """Name to storage type of sparse arguments: as requested, or the variable's own."""
     found = {}
     for node in arguments:
         code = node.attrs.get("__storage_type__", "0")
@@ -167,7 +167,7 @@ def _check_shapes(
     aux_names: Sequence[str],
     aux_arrays: Sequence[NDArray],
 ) -> dict[Any, Any]:
-    """Check the shapes of the arrays against the inferred ones; returns all shapes."""
+    """Check the shapes of the arrays against the inferred shapes; returns all shapes."""
     given = {name: known_shape(value.shape) for name, value in zip(arg_names, arg_arrays)}
     shapes = infer_shapes(structure.heads, given, structure=structure)
     found = {node.name: shape for (node, _), shape in shapes.items() if not node.op}

@@ -365,7 +365,7 @@ class _Program:
         self._free = [_Instance(self, operators)]
 
     def lease(self) -> Any:
-        """An instance of the plan that nobody uses, with an arena, until the lease is dropped."""
+        """An idle instance of the plan, with an arena, for use until the lease is dropped."""
         try:
             instance = self._free.pop()
         except IndexError:
@@ -459,7 +459,7 @@ class _Instance:
         self.plan.run_backward(training)
 
     def scratch_for(self, k: int) -> NDArray:
-        """An array for the gradient of wanted input `k`, which nobody reads but a sum."""
+        """A scratch array for the gradient of wanted input `k`, which is then added to a sum."""
         if k not in self.scratch:
             program = self.program
             value = program.values[program.first_cached - len(program.wanted) + k]

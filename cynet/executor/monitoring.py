@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @guarded
 class Monitoring:
-    """The part of an Executor that is looked at."""
+    """The part of an Executor that gives monitors and observers its values."""
 
     _monitor: Callable[[str, NDArray], Any] | None
     _monitor_all: bool

@@ -21,7 +21,7 @@ def notify_forward(executor: Any) -> None:
 
 
 def notify_backward(executor: Any) -> None:
-    """Tell of the gradients that the last backward has computed."""
+    """Notify of the gradients that the last backward has computed."""
     graph = executor._graph
     for step in graph.steps[graph.n_forward :]:
         if step.in_grad:

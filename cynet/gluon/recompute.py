@@ -191,7 +191,7 @@ class _Step(StepNode):
                     state[:] = value
 
     def _leaf_variables(self, nodes, wanted):
-        """The variables that `nodes` were computed from, which must be among the wanted ones."""
+        """The variables that `nodes` were computed from; an error unless all are in `wanted`."""
         own = {entry[0] for entry in map(entry_of, wanted) if entry}
         seen, stack = set(), list(nodes)
         while stack:

@@ -173,7 +173,7 @@ class TrainerGroups:
                     seen[id(each)] = i
 
     def _set_groups(self):
-        """Tell the optimizer the rates and decays that groups were made with."""
+        """Set the optimizer's rates and decays to those that the groups were made with."""
         rates, decays = {}, {}
         for i, group in enumerate(self._groups):
             settings, indices = group._settings, self._indices_of(group)

@@ -126,7 +126,7 @@ def split_and_load(
 
 @guarded
 def check_sha1(filename: FileName, sha1_hash: str) -> bool:
-    """Return whether the SHA-1 of a file is the given one, or begins with it.
+    """Return whether the SHA-1 of a file is, or begins with, the given text.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
-    """The collector does not run by itself meanwhile, on any thread.
+    """A scope in which Python's garbage collector does not start by itself, on any thread.
 
     >>> import gc
     >>> with collector_paused():

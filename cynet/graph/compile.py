@@ -97,7 +97,7 @@ def lower(
 
 
 def _require_known_shapes(shapes: dict[Entry, Any]) -> dict[Entry, Shape]:
-    """Inferred `shapes` as arrays have them; ShapeError for an unknown or too large one."""
+    """Inferred `shapes` as arrays have them; ShapeError for an unknown or too large shape."""
     out = {}
     for entry, shape in shapes.items():
         if (

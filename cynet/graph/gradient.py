@@ -76,9 +76,9 @@ class _Gradient:
         return self.graph
 
     def _values_that_need_gradients(self, forward: list[Step]) -> set[Value]:
-        """Values whose gradient contributes to a wanted one. Outputs of a loss do not count: no
-        backward reads their gradient, so that an output behind a loss (its reshape) needs no
-        gradient from outside."""
+        """Values whose gradient contributes to a wanted gradient. Outputs of a loss do not count:
+        no backward reads their gradient, so that an output computed from a loss (its reshape)
+        needs no gradient from outside."""
         needed = set(self.wanted)
         for step in forward:
             if step.prop.differentiable and any(v in needed for v in _with_gradient(step)):

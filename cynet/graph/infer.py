@@ -214,7 +214,7 @@ class _Inference:
         return self.values
 
     def mark(self, position: int) -> None:
-        """Ask a node again: on this way, if it is still to come, else on the way back."""
+        """Have a node infer again: in this pass if it is still ahead, else in the pass back."""
         if position not in self.stale:
             self.stale.add(position)
             if self.sign * position > self.current:
@@ -295,7 +295,7 @@ class _Inference:
                 self.mark(self.structure.position[entry[0]])
 
     def conflict(self, node: Node, entry: Entry, old: Any, value: Any) -> CynetError:
-        """The error for an operator that infers another value than the given one."""
+        """The error for an operator that infers another value than the given value."""
         place = "output"
         for key, source in zip(node.input_names(), node.inputs):
             if source == entry:

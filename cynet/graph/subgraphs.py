@@ -282,8 +282,8 @@ class RunsGraphs(OperatorProperty):
         return read, {i for i, value in enumerate(outputs) if body.reads_back(value)}
 
     def _take_gradients(self, body: Body, sizes: list[int]) -> None:
-        """Memory for gradients: of states, and of values that the body computes but nobody
-        needs."""
+        """Reserve memory for gradients: of states, and of values whose gradients the body computes
+        although nothing reads them."""
         self.grad_offsets = [(self.space.take(size), self.space.take(size)) for size in sizes]
         self.dumps: list[Any] = [
             self.space.take(nbytes(grad)) if self.blocked and grad is not None else 0

@@ -269,8 +269,8 @@ class ImageDetIter(ImageIter):
         self._describe_data()
 
     def sync_label_shape(self, it: ImageDetIter, verbose: bool = False) -> ImageDetIter:
-        """Give two iterators, of training and validation say, labels of the same shape: the larger
-        one.
+        """Give two iterators, of training and validation say, labels of the same shape, the larger
+        of their two shapes.
 
         Parameters
         ----------

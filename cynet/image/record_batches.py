@@ -1,4 +1,4 @@
-"""The order of records in batches, and the work of threads that fill one."""
+"""The order of records in batches, and the work of threads that fill batches."""
 
 import logging
 import threading

@@ -214,7 +214,7 @@ DETECTING = {
 
 
 def read_options(name, table, given):
-    """Values of all options of a table, from the given ones.
+    """Values of all options of a table, from the given options.
 
     Raises ArgumentTypeError when there is no such option, or one that is required is missing.
     Raises ArgumentError when a value is of no use; the message names the option.

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 def _check_resumable(iters, name):
-    """Refuse ``state_dict`` of iterators without one, at attribute access: ``hasattr`` is False."""
+    """Refuse ``state_dict``, at attribute access, if iterators lack it: ``hasattr`` is False."""
     for each in iters:
         if not hasattr(each, "state_dict"):
             raise NotFoundError(f"{name}: {type(each).__name__} inside has no state_dict")
 
 
 def _inner_state(state, number):
-    """The state of an inner iterator, from that of the outer one."""
+    """The state of an inner iterator, from the outer iterator's state."""
     begin = f"inner{number}."
     return {key[len(begin) :]: each for key, each in state.items() if key.startswith(begin)}
 

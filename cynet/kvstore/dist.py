@@ -357,8 +357,8 @@ class DistKVStore(KVStore):
         return found
 
     def _sum_over_ranks(self, given, priority):
-        """{key: sum over all devices and ranks}, in memory of buckets; of row_sparse arrays a
-        row_sparse one."""
+        """{key: sum over all devices and ranks}, in memory of buckets; the sum of row_sparse arrays
+        is row_sparse."""
         found = {}
         if self._compress is None:
             for each, arrays in given.items():

@@ -363,7 +363,7 @@ class EvalMetric(Guarded, SettingsRepr):
         return self.name, self._metric_value(self.sum_metric, self.num_inst)
 
     def get_global(self) -> tuple[Any, Any]:
-        """``(name, value)`` since ``reset``; of a metric without global mean, the local one.
+        """``(name, value)`` since ``reset``; of a metric without global mean, the local value.
 
         The `get` that a subclass defines counts: it is called with the global sums in place of the
         local ones.
@@ -423,7 +423,7 @@ class EvalMetric(Guarded, SettingsRepr):
         return _name_value_pairs(*self.get())
 
     def get_global_name_value(self) -> list[tuple[str, float]]:
-        """A list of pairs (name, global value); of a metric without global mean, the local ones.
+        """A list of pairs (name, global value); of a metric without global mean, local values.
 
         Examples
         --------

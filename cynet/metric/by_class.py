@@ -187,7 +187,7 @@ class Precision(_Averaged):
 
 @register
 class Recall(_Averaged):
-    """The share of the examples of a class that are predicted as it.
+    """The share of a class's examples that are predicted as this class.
 
     Parameters
     ----------
@@ -222,8 +222,8 @@ class Recall(_Averaged):
 @register
 @alias("miou")
 class MeanIoU(_Counted):
-    """Intersection over union of what is labelled as a class and predicted as it: of pixels, mean
-    over the classes that occurred.
+    """Intersection over union of the pixels labelled as a class and the pixels predicted as it;
+    the mean over the classes that occurred.
 
     Parameters
     ----------

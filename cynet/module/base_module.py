@@ -698,7 +698,7 @@ class _Training:
         return stop
 
     def _train_batch(self, epoch, nbatch, data_batch, data_iter, tic):
-        """Train on a batch; return the next one, None behind the last."""
+        """Train on a batch; return the next batch, None after the last."""
         module, metric = self._module, self._metric
         if self._check_labels is not None:
             self._check_labels(data_batch)

@@ -209,7 +209,7 @@ class DataParallelExecutorGroup:
             self.bind_exec(data_shapes, label_shapes, reshape=True)
 
     def renew(self):
-        """New executors with the same parameters: nobody writes the outputs of the old ones."""
+        """Make new executors with the same parameters, which leave the old outputs unchanged."""
         types = {desc.name: desc.dtype for desc in self.data_shapes}
         types.update((d.name, d.dtype) for d in self.label_shapes or () if d.name in self.arg_names)
         labels = [desc for desc in self.label_shapes or () if desc.name in self.arg_names]

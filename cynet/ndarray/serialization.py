@@ -119,7 +119,7 @@ class _Reader:
         return found
 
     def fill(self, view):
-        """Fill a writable memoryview of bytes with the next ones."""
+        """Fill a writable memoryview with the next bytes."""
         done = 0
         while done < len(view):
             read = self.source.readinto(view[done:])

@@ -145,7 +145,7 @@ def nancumsum(a, axis=None, dtype=None, out=None):
 
 
 def cumulative_prod(x, axis=None, dtype=None, out=None, include_initial=False):
-    """``cumprod`` along the only axis, or a given one; optionally with a 1 in front."""
+    """``cumprod`` along the only axis, or a given axis; optionally with a 1 in front."""
     x = array_of(x, "cumulative_prod")
     if axis is None and x.ndim == 1:
         axis = 0

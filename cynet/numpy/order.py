@@ -61,7 +61,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
 
 
 def lexsort(keys, axis=-1):
-    """The indices that sort by several keys; the last key is the primary one.
+    """The indices that sort by several keys; the last key is the primary key.
 
     Raises
     ------

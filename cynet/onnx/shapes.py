@@ -36,7 +36,7 @@ class Shapes:
         return None not in found[0] and found[0] == found[1]
 
     def of(self, name: str) -> tuple[int | None, ...] | None:
-        """Tuple of a value's lengths, None for an open one; None if the axes are unknown."""
+        """Tuple of a value's lengths, None for an open length; None if the axes are unknown."""
         found = self._types.get(name)
         return None if found is None else _axis_lengths(found)
 

@@ -156,7 +156,7 @@ def _names(function: FunctionType) -> list[str]:
 
 
 def _entries(section: re.Match[str] | None) -> dict[str, str]:
-    """Each parameter that a section describes, with its entry; ``a, b : int`` is that of both."""
+    """Dict of each parameter that a section describes to its entry; ``a, b : int`` serves both."""
     found = {}
     if section is not None:
         for entry in re.split(rf"\n(?={section[1]}\S)", section[2].rstrip()):

@@ -137,7 +137,7 @@ class Field:
         raise UndefinedError(f"{type(self).__name__} defines no convert")
 
     def refuse(self, value: object, where: str, wrong_type: bool = True) -> typing.NoReturn:
-        """Raise the error with the accepted values and the given one.
+        """Raise the error with the accepted values and the given value.
 
         Parameters
         ----------

@@ -48,7 +48,7 @@ class Sparse(NamedTuple):
 
 
 def on_values(stays: Callable[[Any], bool] | None = None) -> Sparse:
-    """The rule of an operator that computes each element from one: sparse where ``f(0) = 0``.
+    """The rule of an elementwise operator of one input: sparse where ``f(0) = 0``.
 
     stays: ``stays(prop)``: whether that is so; always when not given.
     """
@@ -65,7 +65,7 @@ def on_values(stays: Callable[[Any], bool] | None = None) -> Sparse:
 
 
 def makes_sparse(prop: Registered | type[Registered]) -> bool:
-    """Return whether an operator gives a sparse array for dense ones."""
+    """Return whether an operator gives a sparse array for dense arrays."""
     rule = sparse_rule_of(prop)
     return rule is not None and rule.makes is not None and rule.makes(prop)
 

@@ -26,7 +26,7 @@ FULL = "float32"
 
 
 class _Rules:
-    """The precision of each operator. `dtype`: the narrow one."""
+    """The precision of each operator. `dtype`: the narrow dtype."""
 
     def __init__(self, dtype, low, full, conditional, excluded):
         self.dtype = dtype

@@ -19,7 +19,7 @@ __all__ = ["LossScaler", "init_trainer", "scale_loss", "unscale"]
 
 
 class LossScaler:
-    """A scale that is halved at each overflow, and doubled after many steps without one.
+    """A scale that is halved at each overflow, and doubled after many steps without overflow.
 
     Parameters
     ----------

@@ -173,7 +173,7 @@ def grouped_allreduce(
     process_set: ProcessSet | None = None,
     op: ReduceOp | None = None,
 ) -> list[NDArray]:
-    """`allreduce` of several arrays at once, into new ones.
+    """`allreduce` of several arrays at once, into new arrays.
 
     Parameters
     ----------
@@ -432,7 +432,7 @@ def grouped_allgather(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> list[NDArray]:
-    """`allgather` of several arrays, one after another, into new ones.
+    """`allgather` of several arrays, one after another, into new arrays.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class CalibrationCollector:
         self.logger = logger
 
     def collect(self, name: str, arr: NDArray) -> None:
-        """Look at an array, which may be a monitor's callback: the output of that name.
+        """Take the values of output `name` into account; the method can be a monitor's callback.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""A graph with int8 layers in place of float ones, with the limits found by calibration.
+"""A graph with int8 layers in place of float layers, with the limits found by calibration.
 
 Without limits a layer reads what `quantize_v2` makes of floats, by their own range, and
 gives floats. Limits make it give integers to whoever reads such.

@@ -159,7 +159,7 @@ class SVRGModule(Module):
         return super().clip_gradients(max_norm)
 
     def _correct_gradients(self):
-        """Replace the batch's gradients by the corrected ones, once a batch."""
+        """Replace the batch's gradients by corrected gradients, once a batch."""
         self._require_state("update", "binded", "params_initialized", "optimizer_initialized")
         if self._full_grads is None:
             raise StateError("SVRGModule: call update_full_grads before the first update")

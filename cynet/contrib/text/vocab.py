@@ -103,7 +103,7 @@ class Vocabulary:
         return self._reserved
 
     def to_indices(self, tokens: Any) -> Any:
-        """The index of a token, or those of a list of tokens; 0 for unknown tokens.
+        """The index of a token, or the indices of a list of tokens; 0 for unknown tokens.
 
         Parameters
         ----------

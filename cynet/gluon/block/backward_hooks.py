@@ -54,7 +54,7 @@ class HookedCall:
             self.call([])
 
     def call(self, grads):
-        """Call the hooks; the gradients of the inputs that want one, as they leave them."""
+        """Call the hooks; returns the gradients of the wanted inputs, as the hooks leave them."""
         if self.grads_of_outputs is None:  # a gradient of a gradient, which belongs to no output
             return grads
         found = [None] * self._count

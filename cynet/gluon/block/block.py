@@ -245,7 +245,7 @@ class Block(Files):
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
     def freeze(self, select: str = "") -> list[str]:
-        """Ask for no gradient of parameters, so that training leaves them; returns the names.
+        """Switch parameters' gradients off, so that training keeps the values; returns the names.
 
         Parameters
         ----------

@@ -24,7 +24,7 @@ __all__ = ["AsList", "Group", "Pad", "Stack", "default_batchify_fn", "default_mp
 
 @guarded
 def host_array(values):
-    """An NDArray of a NumPy array's dtype over its memory, or of a copy where that cannot be.
+    """An NDArray over a NumPy array's memory, or a copy where it cannot be shared; dtype kept.
 
     Raises ArgumentTypeError: no NDArray has the dtype of `values`.
     """

@@ -179,7 +179,7 @@ class IterableDataset(Guarded, LengthRepr):
         return _Changed(self, itertools.islice, index, None, num_shards)
 
     def shuffle(self, size: int) -> IterableDataset:
-        """Mix the order: each sample is drawn from the next `size` ones.
+        """Mix the order: each sample is drawn from the next `size` samples.
 
         Parameters
         ----------

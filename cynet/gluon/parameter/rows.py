@@ -95,7 +95,7 @@ class RowSparseData:
         return list(self._check_and_get(self._data, list))
 
     def _all_rows(self, data):
-        """`data` as files get it: row_sparse with all rows where that is the storage type."""
+        """`data` as it is saved: if the storage type is row_sparse, an array with all rows."""
         if self._stype == "default":
             return data
         with autograd.pause():

@@ -153,7 +153,7 @@ class _Groups:
         return i
 
     def _fit(self, a: int, b: int, now: int) -> bool:
-        """Return whether groups `a` and `b` can be one."""
+        """Return whether groups `a` and `b` can be merged."""
         return (
             now - min(a, b) < WINDOW
             and self.members[a].group.fits(self.members[b].group)

@@ -137,7 +137,7 @@ class _Layout:
         return prop if prop.graph.channels_last(prop, turned, types) else None
 
     def _channels_last_form(self, step: Step) -> tuple[Any, list[int]] | None:
-        """The channels-last form of a step that should use one, or None."""
+        """The channels-last form of a step, or None if the step should not use it."""
         if not step.in_data or len(step.in_data[0].shape) < 2:
             return None
         if any(v.dtype not in PERMUTED for v in step.in_data):

@@ -256,7 +256,7 @@ class _Mirror:
         return None
 
     def _recompute_value(self, value: Value, position: float) -> None:
-        """Recompute `value` before the step at `position`, for that step and later ones."""
+        """Recompute `value` before the step at `position`, for that step and later steps."""
         plan: dict[Step, None] = {}
         made: dict[Value, Value] = {}
         self._collect_steps(value, position, plan)

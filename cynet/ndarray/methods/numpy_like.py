@@ -247,7 +247,7 @@ class NumpyMethods:
 
     @guarded
     def cumsum(self, axis=None, dtype=None):
-        """Running sums along an axis; of all elements in order without one.
+        """Running sums along an axis; without an axis, of all elements in order.
 
         Parameters
         ----------

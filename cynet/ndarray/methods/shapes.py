@@ -87,7 +87,7 @@ class ShapeMethods:
         return prop.output_shapes([self.shape])[0]
 
     def transpose(self, *order, axes=None, **others):
-        """A copy with the axes in the given order, or reversed without one.
+        """A copy with the axes in the given order, or by default reversed.
 
         Parameters
         ----------

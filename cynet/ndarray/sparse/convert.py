@@ -80,7 +80,7 @@ def to_dense(array):
 
 
 def from_dense(array, stype):
-    """`array` as a csr or row_sparse one; waits for its values."""
+    """`array` as a csr or row_sparse array; waits for its values."""
     host, shape = array.asnumpy(), array.shape
     if stype == "csr":
         rows, indices = np.nonzero(host)

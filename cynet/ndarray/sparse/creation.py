@@ -239,7 +239,7 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
 
 @guarded
 def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
-    """Make an array of zeros of a storage type: nothing is kept of a sparse one.
+    """Make an array of zeros of a storage type; a sparse array keeps no elements.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def ones_of(head):
 
 
 def of_head(head, grad, i):
-    """The gradient that a user gives of head `i`, in its dtype; a copy of a sparse one."""
+    """The gradient that a user gives of head `i`, in the head's dtype; a sparse one is copied."""
     if grad.shape != head.shape:
         raise ShapeError(
             f"the gradient of head {i} has shape {grad.shape}, the head has shape {head.shape}"
@@ -115,7 +115,7 @@ def embedding_rows(prop, inputs, grad):
 
 def rows_of(prop, inputs, grad, i):
     """The gradient of input `i` of an operator on dense arrays as a row_sparse array; None where
-    there is no better way than through the dense one."""
+    the operator computes only a dense gradient."""
     rule = sparse_rule_of(prop)
     if grad is None or rule is None or rule.gradient_rows is None:
         return None
@@ -161,7 +161,7 @@ class CastNode(SparseNode):
 
 
 class FormNode(SparseNode):
-    """A call whose gradient is that of the dense operator on dense copies."""
+    """A call whose gradient is computed by the dense operator on dense copies."""
 
     def __init__(self, entry, params, inputs):
         self.what = f"operator {entry.name}"

@@ -7,7 +7,7 @@ from ...operator.parameters import Int
 
 
 class CsrDotProperty(KernelProperty):
-    """The product of a csr matrix and a dense one: (rows, width)."""
+    """The product of a csr matrix and a dense matrix: (rows, width)."""
 
     rows = Int(doc="Rows of the matrix.")
 
@@ -32,7 +32,7 @@ class CsrDotProperty(KernelProperty):
 
 
 class CsrDotTransposedProperty(CsrDotProperty):
-    """The product of a transposed csr matrix of few rows and a dense one: (columns, width)."""
+    """The product of a transposed csr matrix of few rows and a dense matrix: (columns, width)."""
 
     columns = Int(doc="Columns of the matrix.")
 

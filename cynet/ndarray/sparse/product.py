@@ -31,8 +31,8 @@ class Sides:
         self._transposed = self._compact = None
 
     def compact(self, matrix):
-        """The columns that occur, and the Sides of the matrix of these alone, for the matrix that
-        these are the Sides of."""
+        """The columns that occur in `matrix`, whose Sides these are, and the Sides of the matrix
+        of these columns alone."""
         if self._compact is None:
             columns, columns_of_elements = different(matrix._indices, self.columns)
             whole = len(columns) == self.columns

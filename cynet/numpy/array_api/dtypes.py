@@ -41,7 +41,7 @@ def dtype_of(value):
 
 
 def astype(x, dtype, /, *, copy=True, device=None):
-    """The elements as another dtype: in a new array unless `copy` is False and it has that one."""
+    """The elements as another dtype: a new array, unless `copy` is False and the dtype the same."""
     x = array_of(x, "array_api.astype").astype(dtype, copy=copy)
     return x if device is None else x.to_device(read_context(device))
 

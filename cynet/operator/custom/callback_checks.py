@@ -95,7 +95,7 @@ class Checker:
         return out
 
     def shapes(self, callback, found, lengths, in_shapes, may_lack_states=True):
-        """The three lists of shapes in `found`, tuples of int, None for an unknown one.
+        """The three lists of shapes in `found`, tuples of int, None for an unknown shape.
 
         Where all `in_shapes` are known, so must be those of the outputs and states; they may have
         lengths of 0 where one of the inputs has.
@@ -130,7 +130,7 @@ class Checker:
         return out or None
 
     def types(self, callback, found, lengths, complete, may_lack_states=True):
-        """The three lists of dtype names in `found`, None for an unknown one."""
+        """The three lists of dtype names in `found`, None for an unknown dtype."""
         ins, outs, states = self.lists(callback, found, lengths, may_lack_states)
         return (
             [self.dtype(callback, t) for t in ins],

@@ -459,7 +459,7 @@ def register(reg_name: str) -> Callable[[Class], Class]:
 
 
 def _register_custom(name, cls):
-    """Register a CustomOpProp under `name`, replacing an earlier one."""
+    """Register a CustomOpProp under `name`, replacing an earlier class."""
     _check_definition(name, cls)
     if name in CUSTOM:
         OPERATORS.get("Custom").cache.clear()  # calls that were prepared for the old class

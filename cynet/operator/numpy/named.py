@@ -88,8 +88,8 @@ def _legacy_operator(name):
 
 
 def fit_params(entry, params):
-    """Parameters of a node without those that are meaningless here; MXNet's NumPy functions write
-    more than the operator's own."""
+    """Parameters of a node that the operator has; the NumPy functions of MXNet write more into
+    files, which mean nothing here."""
     if not entry.name.startswith("_np") and entry.name != "slice":
         return params
     fields = entry.prop.fields
@@ -137,8 +137,8 @@ class NumpyFunction(OperatorProperty):
 
     @classmethod
     def accepted_params(cls, params):
-        """All of them: the function itself reports a wrong one. The texts of a file are checked by
-        the operator of this name, if one is registered."""
+        """All parameters: the function itself reports a wrong parameter. The texts of a file are
+        checked by the operator of this name, if one is registered."""
         if cls.op_name in OPERATORS and all(isinstance(each, str) for each in params.values()):
             checked = get_operator(cls.op_name).prop
             checked(**checked.accepted_params(params))

@@ -249,7 +249,7 @@ class LikeProperty(CopyProperty):
 
 
 class ReshapeLikeProperty(LikeProperty, operator="reshape_like"):
-    """The left input with the shape of the right one, or with a range of its axes replaced."""
+    """The left input with the shape of the right input, or with a range of its axes replaced."""
 
     inputs_doc = {"lhs": "The array that is reshaped.", "rhs": "The array whose shape is taken."}
     lhs_begin = Int(None, doc="First axis of lhs that is replaced.")

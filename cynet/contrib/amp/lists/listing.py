@@ -132,7 +132,7 @@ def list_widest_type_cast(target_dtype: str = "float16") -> list[str]:
 
 @_shared
 def list_lp16_fp32_ops(target_dtype: str = "float16") -> list[str]:
-    """Operators computed in whatever dtype comes in.
+    """Operators computed in the dtype of their inputs, narrow or not.
 
     {head}
     list of str

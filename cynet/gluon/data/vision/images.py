@@ -38,7 +38,7 @@ def _is_of_the_system(name):
 
 
 class _Skipping:
-    """A dataset of images that can skip unreadable ones."""
+    """A dataset of images that can skip unreadable images."""
 
     skip_damaged = False
     skipped = 0

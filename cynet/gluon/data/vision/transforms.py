@@ -216,7 +216,7 @@ class RandomApply(Sequential):
         self.p = p
 
     def forward(self, x: Any) -> Any:
-        """The image, or the transformed one."""
+        """The image, or the transformed image."""
         return self.transforms(x) if sample_generator().uniform() < self.p else x
 
 

@@ -23,7 +23,7 @@ def _gelu(F, x):
 
 
 class _Attention(HybridBlock):
-    """Attention of each position to earlier ones; returns its keys and values, too."""
+    """Attention of each position to earlier positions; returns its keys and values, too."""
 
     def __init__(self, units, num_heads, dropout, **kwargs):
         super().__init__(**kwargs)

@@ -375,8 +375,8 @@ def create(desc, prop):
 
 
 def choices(desc):
-    """The Choice of "forward", and those of the gradients of "data" and "weight" if forward uses
-    oneDNN."""
+    """The Choice of "forward", and the Choices of the gradients of "data" and "weight" if forward
+    uses oneDNN."""
     made = {"forward": ALGORITHMS.choose(desc)}
     if made["forward"].name == "onednn" and not desc.transposed:
         plain = desc._replace(packed=False)
@@ -386,7 +386,7 @@ def choices(desc):
 
 
 def takes_channels_last(desc):
-    """Return whether a convolution of row-major arrays is better computed on channels-last ones."""
+    """Return whether a convolution of row-major arrays is faster on channels-last copies."""
     last = desc._replace(channels_last=True)
     able = ALGORITHMS.choose(last) is not None
     return able and (ALGORITHMS.forced(last) or not ALGORITHMS.forced(desc))

@@ -92,8 +92,8 @@ def create(desc, prop):
 
 
 def choices(desc):
-    """The Choice of "forward", and those of the gradients of "data" and "weight" if forward uses
-    our own kernels."""
+    """The Choice of "forward", and the Choices of the gradients of "data" and "weight" if forward
+    uses our own kernels."""
     made = {"forward": ALGORITHMS.choose(desc)}
     if is_own(made["forward"]):
         products = layer_products(*desc.sizes)
