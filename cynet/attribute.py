@@ -45,7 +45,7 @@ def split_suffix(key):
     return None
 
 
-def with_spoken_keys(attrs):
+def add_plain_keys(attrs):
     """A copy of `attrs` that has ``lr_mult`` beside ``__lr_mult__``, and so on."""
     out = dict(attrs)
     for stored, spoken in _KEY_OF_STORED.items():

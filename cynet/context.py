@@ -256,11 +256,11 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
     return _gpu_memory().memory_info(device_id)
 
 
-class _Current(threading.local):
+class _CurrentContext(threading.local):
     value = cpu(0)  # the default of every thread, until a ``with`` sets another one
 
 
-_current = _Current()
+_current = _CurrentContext()
 
 
 def current_context() -> Context:

@@ -202,7 +202,7 @@ def _is_shown(module, name):
     return home is not None and f"{home}.".startswith(f"{module.__name__}.")
 
 
-class _Answering:
+class _MissingNameFinder:
     """First import hook: gives each module of `_LAZY_NAMES`, however it is imported, errors that
     explain missing names."""
 
@@ -223,7 +223,7 @@ class _Answering:
         return spec
 
 
-class _Explainer:
+class _MissingModuleFinder:
     """Last import hook, for ``from cynet import np`` and the like: explains a missing module."""
 
     @staticmethod
@@ -286,8 +286,8 @@ def _install_finders():
     for name in sorted(named - sys.modules.keys()):
         owner, _, cls = name.rpartition(".")
         _say_in_class(getattr(sys.modules[owner], cls), "mx" + name[len(_PACKAGE) :])
-    sys.meta_path.insert(0, _Answering)
-    sys.meta_path.append(_Explainer)
+    sys.meta_path.insert(0, _MissingNameFinder)
+    sys.meta_path.append(_MissingModuleFinder)
 
 
 _install_finders()

@@ -53,7 +53,7 @@ def set_recording(is_recording: bool) -> bool:
     >>> mx.autograd.is_recording(), mx.autograd.set_recording(before)
     (True, True)
     """
-    return _set(_RECORDS_FLAG, "set_recording", is_recording)
+    return _set_flag(_RECORDS_FLAG, "set_recording", is_recording)
 
 
 def set_training(train_mode: bool) -> bool:
@@ -70,10 +70,10 @@ def set_training(train_mode: bool) -> bool:
     >>> mx.autograd.is_training(), mx.autograd.set_training(before)
     (True, True)
     """
-    return _set(_TRAINS_FLAG, "set_training", train_mode)
+    return _set_flag(_TRAINS_FLAG, "set_training", train_mode)
 
 
-def _set(bit: int, name: str, value: bool) -> bool:
+def _set_flag(bit: int, name: str, value: bool) -> bool:
     check_flag(name, "value", value)
     old = get_state()
     if value and bit == _RECORDS_FLAG and not old & bit:

@@ -151,7 +151,7 @@ def _module_for(name: str) -> Face:
     owner, _, last = name.rpartition(".")
     parent: Any = importlib.import_module(owner)
     try:  # the short names of modules: mxnet.nd, mxnet.sym
-        found = parent._of_sources(last)
+        found = parent._find_in_sources(last)
     except AttributeError as error:
         if path in globals_of_mxnet() and not is_missing(name):  # a file of MXNet's alone
             return Face(name, parent._sources)

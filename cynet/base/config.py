@@ -24,7 +24,7 @@ class Setting(NamedTuple):
 _MAX_COUNT = (1 << 43) - 1  # maximum number of MiB: as bytes it fits into 64 bits
 
 
-def _up_to(maximum: int) -> Callable[[str], int]:
+def _int_parser(maximum: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         digits = text.strip()
         if not digits.isdecimal() or len(digits) > 20 or int(digits) > maximum:
@@ -34,14 +34,14 @@ def _up_to(maximum: int) -> Callable[[str], int]:
     return parse
 
 
-_count, _threads = _up_to(_MAX_COUNT), _up_to(4096)
+_count, _threads = _int_parser(_MAX_COUNT), _int_parser(4096)
 
 
 def _count_or_auto(text: str) -> int | str:
     return text if text == "auto" else _count(text)
 
 
-def _one_of(*words: str) -> Callable[[str], str]:
+def _word_parser(*words: str) -> Callable[[str], str]:
     def parse(text: str) -> str:
         if text not in words:
             raise ValueError(f"expected one of {', '.join(words)}")
@@ -61,7 +61,7 @@ _SETTINGS = {
     for s in (
         Setting(
             "CYNET_ENGINE_TYPE",
-            _one_of("ThreadedEngine", "NaiveEngine"),
+            _word_parser("ThreadedEngine", "NaiveEngine"),
             "ThreadedEngine",
             "ThreadedEngine, or NaiveEngine: every function runs at once on the thread that "
             "pushes it.",
@@ -82,21 +82,21 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_CPU_CAPABILITY",
-            _one_of("auto", "baseline", "avx2", "avx512", "amx", "neon"),
+            _word_parser("auto", "baseline", "avx2", "avx512", "amx", "neon"),
             "auto",
             "Vector instructions of the CPU kernels: baseline, avx2, avx512, amx (avx512, and AMX "
             "for products of matrices), on aarch64 neon, or auto: the best that the machine has.",
         ),
         Setting(
             "CYNET_KERNELS",
-            _one_of("auto", "portable"),
+            _word_parser("auto", "portable"),
             "auto",
             "auto: oneDNN's convolutions and matrix products where its wheel is there; portable: "
             "never.",
         ),
         Setting(
             "CYNET_INT8",
-            _one_of("auto", "onednn", "portable"),
+            _word_parser("auto", "onednn", "portable"),
             "auto",
             "Layers of quantized networks on the CPU: auto: oneDNN's where the processor has VNNI "
             "or AMX; onednn: wherever its wheel is there (without VNNI sums may saturate); "
@@ -104,7 +104,7 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_ONEDNN_THREADS",
-            _one_of("team", "openmp"),
+            _word_parser("team", "openmp"),
             "team",
             "team: oneDNN's loops run on cynet's own threads, for which its imports of OpenMP are "
             "replaced in memory; openmp: on those of GNU OpenMP (OMP_NUM_THREADS says how many), "
@@ -157,7 +157,7 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_BULK",
-            _up_to(4096),
+            _int_parser(4096),
             0,
             "How many elementwise calls a thread notes before it runs them together, where "
             "mx.engine.bulk and set_bulk_size say nothing; 0 or 1: each call runs by itself.",
@@ -171,14 +171,14 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_STORAGE_FALLBACK",
-            _one_of("warn", "error"),
+            _word_parser("warn", "error"),
             "warn",
             "What an operator without a form for sparse arrays does: 'warn' once and compute with "
             "dense copies, or refuse ('error').",
         ),
         Setting(
             "CYNET_INDEX_OUTSIDE",
-            _one_of("warn", "error", "clip"),
+            _word_parser("warn", "error", "clip"),
             "warn",
             "What Embedding, take, pick and batch_take do on the CPU with an index that names no "
             "place, where no mode is written out: 'warn' once of each layer and take the nearest, "
@@ -286,7 +286,7 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_CUDNN_AUTOTUNE",
-            _one_of("0", "1", "2"),
+            _word_parser("0", "1", "2"),
             "0",
             "How a convolution on a GPU whose cudnn_tune is not given chooses its algorithm: 0: by "
             "cuDNN's estimate, 1: by timing those within workspace, 2: by timing all (also "
@@ -294,7 +294,7 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_CUDA_TF32",
-            _one_of("none", "convolution", "all"),
+            _word_parser("none", "convolution", "all"),
             "convolution",
             "Which float32 products on a GPU may be computed from inputs rounded to TF32 (10 bits "
             "of mantissa): none, convolution, or all, matrix products too.",

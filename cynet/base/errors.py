@@ -33,7 +33,7 @@ def user_frame() -> tuple[str, int]:
     return frame.f_code.co_filename, frame.f_lineno
 
 
-class _Short(reprlib.Repr):
+class _ShortRepr(reprlib.Repr):
     """`repr` in bounded time: of long and deep values only the beginning is read."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class _Short(reprlib.Repr):
         return super().repr_int(x, level)
 
 
-_short = _Short()
+_short = _ShortRepr()
 
 
 def shown(value: object) -> str:
@@ -400,11 +400,11 @@ def wrap_error(error: Any, message: str) -> Any:
     return BaseException.with_traceback(out, trace)
 
 
-def in_loop(error: Any, message: str) -> Any:
+def loop_error(error: Any, message: str) -> Any:
     """`wrap_error` for a user's code inside of a loop or an iterator. A StopIteration would end the
     loop silently, so it is replaced by an OperatorError.
 
-    >>> type(in_loop(StopIteration(), "in sample 3")).__name__
+    >>> type(loop_error(StopIteration(), "in sample 3")).__name__
     'OperatorError'
     """
     if not isinstance(error, StopIteration):

@@ -259,10 +259,10 @@ def with_metaclass(meta: type, *bases: type) -> type:
     >>> Sized.__mro__[1]
     <class 'list'>
     """
-    return type.__new__(_Later, "with_metaclass", (), {"made_by": (meta, bases)})
+    return type.__new__(_BasePlaceholder, "with_metaclass", (), {"made_by": (meta, bases)})
 
 
-class _Later(type):
+class _BasePlaceholder(type):
     """A placeholder for base classes: the class made from it gets the given bases and metaclass."""
 
     def __new__(cls, name: str, bases: tuple[Any, ...], body: dict[str, Any]) -> Any:

@@ -137,7 +137,7 @@ class Face(ModuleType):
         if name in _VALUES.get(self._module_path, ()):
             return _VALUES[self._module_path][name]
         try:
-            return self._of_sources(name)
+            return self._find_in_sources(name)
         except AttributeError as error:
             missing = error
         home, there = globals_of_mxnet().get(self._module_path, {}).get(name, (self.__name__, name))
@@ -149,7 +149,7 @@ class Face(ModuleType):
                 return getattr(importlib.import_module(home), there)
         raise missing
 
-    def _of_sources(self, name: str) -> Any:
+    def _find_in_sources(self, name: str) -> Any:
         """The value that cynet's modules have under a name."""
         missing = NotFoundError(f"module '{self.__name__}' has no attribute '{name}'")
         for source in self._sources:

@@ -56,7 +56,7 @@ class _Averaging(FitCallback):
         if self._averages.count:
             self._swap_parameters(state.module)
 
-    def _update(self, module):
+    def _update_average(self, module):
         args, aux = module.get_params()
         self._averages.update({**args, **aux})
 
@@ -120,7 +120,7 @@ class EMA(_Averaging):
     def batch_end(self, state: FitState) -> None:
         """Move the means, every `period` batches."""
         if (state.nbatch + 1) % self.period == 0:
-            self._update(state.module)
+            self._update_average(state.module)
 
 
 @guarded
@@ -162,5 +162,5 @@ class SWA(_Averaging):
     def epoch_trained(self, state: FitState) -> None:
         """Add the epoch's weights to the mean, then swap it in."""
         if state.epoch >= self.start:
-            self._update(state.module)
+            self._update_average(state.module)
         super().epoch_trained(state)

@@ -206,7 +206,7 @@ def grad_cam(net: Block, x: ArrayLike, layer: Block, target: Any = None) -> NDAr
         maps.append(out)
         out.register_hook(grads.append)
 
-    active = _switched_off(net)
+    active = _unhybridized(net)
     handle = layer.register_forward_hook(seen)
     try:
         x = x.copy()
@@ -229,7 +229,7 @@ def grad_cam(net: Block, x: ArrayLike, layer: Block, target: Any = None) -> NDAr
     return nd.broadcast_div(found, nd.where(most > 0, most, nd.ones_like(most)))
 
 
-def _switched_off(net):
+def _unhybridized(net):
     """Blocks that are hybridized, which run layer by layer from now on."""
     found: list[Any] = []
 

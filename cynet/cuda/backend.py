@@ -51,7 +51,7 @@ def count_gpus():
     return cuda.Device.count()
 
 
-class _Opened:
+class _OpenDevice:
     """A GPU in use: pycuda's primary context and streams, held for as long as the process lives."""
 
     def __init__(self, device_id):
@@ -78,7 +78,7 @@ def open_device(device_id):
             if not 0 <= device_id < count_gpus():
                 raise CynetError(gpu_missing(device_id, count_gpus()))
             try:
-                _opened[device_id] = _Opened(device_id)
+                _opened[device_id] = _OpenDevice(device_id)
             except cuda.Error as error:
                 raise CynetError(f"gpu({device_id}) cannot be opened: {error}") from None
         return _opened[device_id]

@@ -76,7 +76,7 @@ def device_options(options):
             yield option
 
 
-def with_instances(text, exports):
+def add_instances(text, exports):
     """A source and a table that makes the compiler instantiate each of `exports`."""
     if not exports:
         return text
@@ -109,7 +109,7 @@ def compile_object(text, user_text, title, options, exports, architecture):
     """
     compiler = optional("pycuda.compiler", "mx.gpu()")
     flags = [*_FLAGS, *options]
-    whole = f'#line 1 "{title}"\n{with_instances(text, exports)}'
+    whole = f'#line 1 "{title}"\n{add_instances(text, exports)}'
     parts = [whole, _compiler_identity(), architecture, *flags]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
     try:

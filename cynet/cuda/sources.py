@@ -45,7 +45,7 @@ def explain(messages, user_text, title):
         found.append(
             "  asm with PTX needs a GPU: the host's compiler knows the host's instructions"
         )
-    brace = _odd_brace(user_text)
+    brace = _find_unmatched_brace(user_text)
     if brace and re.search(r"expected (a )?[‘'\"]\}[’'\"]", messages):
         number, what = brace
         found = [f"  line {number}: {what}\n      {lines[number - 1].strip()}"]
@@ -58,7 +58,7 @@ def explain(messages, user_text, title):
     return f"{title} does not compile:\n" + "\n".join(found[:10])
 
 
-def _odd_brace(text):
+def _find_unmatched_brace(text):
     """Line and fault of the first brace that has no partner, or None."""
     opened, line = [], 1
     for match in re.finditer(r"[{}\n]", blank_comments(text)):

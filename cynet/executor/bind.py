@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..typing import Context, ContextLike, DTypeLike, NamedArrays, Shape, Symbol
 
 
-def _by_name(what: str, given: Any, names: Sequence[str], allow_missing: bool) -> list[Any]:
+def _arrange(what: str, given: Any, names: Sequence[str], allow_missing: bool) -> list[Any]:
     """A list in the order of `names` from a list or dict of NDArray."""
     if isinstance(given, dict):
         missing = [n for n in names if n not in given]
@@ -96,15 +96,15 @@ def bind(
     ctx = read_context(ctx)
     structure = structure_of(symbol)
     arg_names, aux_names = _argument_names(structure)
-    arg_arrays = _by_name("args", args, arg_names, False)
+    arg_arrays = _arrange("args", args, arg_names, False)
     requests = _grad_requests(grad_req, arg_names)
-    grad_arrays = _by_name("args_grad", {} if args_grad is None else args_grad, arg_names, True)
+    grad_arrays = _arrange("args_grad", {} if args_grad is None else args_grad, arg_names, True)
     grad_arrays = [None if requests[n] == "null" else g for n, g in zip(arg_names, grad_arrays)]
-    aux_arrays = _by_name("aux_states", {} if aux_states is None else aux_states, aux_names, False)
+    aux_arrays = _arrange("aux_states", {} if aux_states is None else aux_states, aux_names, False)
     shapes = _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays)
     if among_sparse([*arg_arrays, *grad_arrays, *aux_arrays]) or _makes_sparse(structure):
         given = arg_arrays, grad_arrays, requests, aux_arrays
-        return _by_node(symbol, ctx, *given, group2ctx, (None, None), structure)
+        return _bind_by_node(symbol, ctx, *given, group2ctx, (None, None), structure)
     return Executor(
         symbol,
         ctx,
@@ -119,7 +119,7 @@ def bind(
     )
 
 
-def _by_node(
+def _bind_by_node(
     symbol: Symbol,
     ctx: Context,
     args: list[NDArray],
@@ -288,7 +288,9 @@ def simple_bind(
         auxs.append(shared)
     inferred = (found_shapes, found_types)
     if stypes or _makes_sparse(structure):
-        return _by_node(symbol, ctx, args, grads, requests, auxs, group2ctx, inferred, structure)
+        return _bind_by_node(
+            symbol, ctx, args, grads, requests, auxs, group2ctx, inferred, structure
+        )
     return Executor(
         symbol, ctx, args, grads, requests, auxs, group2ctx, shared_exec, inferred, structure
     )

@@ -150,7 +150,7 @@ class NodeExecutor(Executor):
             return
         if self._made is None:
             raise CynetError("backward: call forward first; what it left is used once")
-        given = self._given_heads(out_grads)
+        given = self._head_gradient_list(out_grads)
         heads = [
             (made, grad)
             for made, grad in zip(self._made, given)
@@ -164,7 +164,7 @@ class NodeExecutor(Executor):
             if not view._fresh_grad and _tape.leaf_of(view).grad_req == "write":
                 grad[:] = 0  # no output depends on the argument
 
-    def _given_heads(self, out_grads: Any) -> list[NDArray | None]:
+    def _head_gradient_list(self, out_grads: Any) -> list[NDArray | None]:
         if isinstance(out_grads, dict):
             given = [out_grads.get(name) for name in self._symbol.list_outputs()]
         elif isinstance(out_grads, (list, tuple)):

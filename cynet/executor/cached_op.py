@@ -179,7 +179,7 @@ class CachedOp:
         key = signature, wants, training
         program = self._programs.get(key)
         if program is None:
-            calls = self._calls_of(key, given)
+            calls = self._call_by_call_of(key, given)
             called: list[NDArray] | None = None if calls is None else calls(given)
             if called is not None:
                 return called
@@ -193,7 +193,7 @@ class CachedOp:
             _PlanNode(self, program, lease, given, outputs, training)
         return outputs
 
-    def _calls_of(self, key: tuple[Any, tuple[int, ...], bool], arrays: list[NDArray]) -> Any:
+    def _call_by_call_of(self, key: tuple[Any, tuple[int, ...], bool], arrays: list[NDArray]) -> Any:
         """The CallByCall for a signature without a plan; None if it is to get a plan."""
         calls = self._called.get(key)
         if not due(0 if calls is None else calls.runs, calls):
@@ -203,7 +203,7 @@ class CachedOp:
         _, wants, training = key
         if calls is None and (any(wants), training) in self._modes:
             since = time.perf_counter()
-            ctx, shapes, dtypes = self._described(arrays)
+            ctx, shapes, dtypes = self._describe_inputs(arrays)
             found = self.infer(shapes), self.infer_types(dtypes)
             calls = resolved(self._structure, self.inputs, *found, arrays, ctx, any(wants))
             if calls is not None and any(wants) and len(self._structure.heads) > 1:
@@ -215,7 +215,7 @@ class CachedOp:
                 calls = self._called.put(key, calls, time.perf_counter() - since)
         return calls
 
-    def _described(self, arrays: list[NDArray]) -> tuple[Context, dict[str, Shape], dict[str, str]]:
+    def _describe_inputs(self, arrays: list[NDArray]) -> tuple[Context, dict[str, Shape], dict[str, str]]:
         """The context of the outputs; shapes and dtypes of the inputs by name."""
         contexts = [each.context for each in arrays]
         # pinned and shared host memory go with the CPU's ordinary memory, whose plan it is then
@@ -307,7 +307,7 @@ class _Program:
     def __init__(
         self, op: CachedOp, arrays: list[NDArray], wants: tuple[int, ...], training: bool
     ) -> None:
-        ctx, shapes, dtypes = op._described(arrays)
+        ctx, shapes, dtypes = op._describe_inputs(arrays)
         n_args = len(wants)
         requests = {name: _REQUESTS[req] for name, req in zip(op.inputs, wants) if req != _NULL}
         self.has_gradients = bool(requests)

@@ -234,7 +234,7 @@ class Executor(Postponed, Monitoring):
 
     def rest(self) -> None:
         """Lease the arena to other executors: nobody needs its contents any more."""
-        self._let_go()
+        self._drop_outputs()
         if self._lease is not None and self._lease.holder is self._me:
             self._lease.pending = False
             self._lease = ArenaLease(None, None)
@@ -340,7 +340,7 @@ class Executor(Postponed, Monitoring):
         if self._calls is not None:
             return self._run_calls(sources, targets, is_train)
         if self._recorded is not None:
-            self._let_go()
+            self._drop_outputs()
             self._recorded = None
         if self._constant_inputs is not None:
             self._constant_inputs.restore()

@@ -29,12 +29,12 @@ _lock = threading.RLock()
 _age = 0.0  # the rank of the plan dropped last
 
 
-def _after_fork() -> None:
+def _renew_lock_after_fork() -> None:
     global _lock
     _lock = threading.RLock()  # a thread that is not in this process may have held it
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_renew_lock_after_fork)
 
 
 def cache_limit() -> int:

@@ -56,7 +56,7 @@ class Postponed:
             self._build()
         return object.__getattribute__(self, name)
 
-    def _trains(self) -> bool:
+    def _needs_gradients(self) -> bool:
         return any(grad is not None for grad in self.grad_arrays)
 
     def _signature(self) -> tuple[tuple[Shape, Any], ...]:
@@ -65,18 +65,18 @@ class Postponed:
     def _note_plan(self) -> None:
         """Note that the signature has a plan now."""
         self._calls = self._inputs = None
-        self._note(None)
+        self._count_run(None)
 
-    def _note(self, runs: int | None) -> None:
+    def _count_run(self, runs: int | None) -> None:
         """Count a call-by-call run of the signature; None once it has a plan."""
-        met = self._structure.met[self._trains()]
+        met = self._structure.met[self._needs_gradients()]
         met[self._signature()] = runs
         if len(met) > _MAX_MET:
             met.pop(next(iter(met)))
 
     def _postpone(self, inferred: tuple[Any, Any]) -> bool:
         """True if this executor begins without a plan; `inferred` as Executor takes it."""
-        structure, shapes, trains = self._structure, inferred[0], self._trains()
+        structure, shapes, trains = self._structure, inferred[0], self._needs_gradients()
         met = structure.met[trains]
         if not met or self._group2ctx or executor_steps:
             return False
@@ -93,7 +93,7 @@ class Postponed:
         if calls is None or not due(runs, calls):
             self._calls = None
             return False
-        self._inputs = [*self._variables(), *self.aux_arrays] if trains else arrays
+        self._inputs = [*self._mark_variables(), *self.aux_arrays] if trains else arrays
         self._types, self._watched, self.joins_steps, self.cached_results = types, False, False, []
         heads = [(*entry, shapes[entry], types[entry]) for entry in structure.heads]
         self.outputs = [
@@ -107,7 +107,7 @@ class Postponed:
         )
         return True
 
-    def _variables(self) -> list[NDArray]:
+    def _mark_variables(self) -> list[NDArray]:
         """The arguments as arrays that autograd has gradients for."""
         views = [each.detach() for each in self.arg_arrays]
         for name, view, grad in zip(self._arg_names, views, self.grad_arrays):
@@ -119,7 +119,7 @@ class Postponed:
         self, sources: Sequence[NDArray], targets: Sequence[NDArray], is_train: bool
     ) -> bool:
         """`Executor.forward_on` before the plan is built."""
-        trains, flags = self._trains(), get_state()
+        trains, flags = self._needs_gradients(), get_state()
         runs = self._structure.met[trains].get(self._signature(), 0)
         if flags or self._monitor is not None or runs is None or not due(runs, self._calls):
             self._build()
@@ -131,7 +131,7 @@ class Postponed:
             self._constant_inputs.restore()
         for source, target in pairs:
             source.copyto(target)
-        self._let_go()
+        self._drop_outputs()
         set_state((1 if trains else 0) | (2 if is_train else 0))
         try:
             found = self._calls(self._inputs)
@@ -142,11 +142,11 @@ class Postponed:
         if trains:
             lease = self._recorded = self._arena_pool.keep(self._me, found)
             lease.pending = bool(is_train)
-        self._note(runs + 1)
+        self._count_run(runs + 1)
         self.has_run, self._training = True, bool(is_train)
         return True
 
-    def _let_go(self) -> None:
+    def _drop_outputs(self) -> None:
         """Drop the recorded outputs of the last forward, if there are any."""
         if self._recorded is not None:
             self._recorded.array, self._recorded.pending = None, False

@@ -57,7 +57,7 @@ def autocast(block: Block, dtype: str = "float16") -> Block:
 
 def _cast(block, dtype):
     if isinstance(block, _AUTOCAST_LAYERS):
-        vars(block).update(hybrid_forward=_Narrow(block, dtype), _autocast=dtype)
+        vars(block).update(hybrid_forward=_NarrowForward(block, dtype), _autocast=dtype)
 
 
 def _remove_cast(block):
@@ -65,7 +65,7 @@ def _remove_cast(block):
     vars(block).pop("_autocast", None)
 
 
-class _Narrow:
+class _NarrowForward:
     """Replaces a layer's `hybrid_forward`."""
 
     def __init__(self, block, dtype):

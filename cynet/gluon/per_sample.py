@@ -81,7 +81,7 @@ def per_sample_gradients(
     layers = _layers_of(net)
     try:
         for layer in layers:
-            keeper = _Keeper(calls, inputs[0].shape[0])
+            keeper = _CallRecorder(calls, inputs[0].shape[0])
             handles.append(layer.register_forward_hook(keeper.keep))
             if getattr(layer, "act", None) is not None:
                 handles.append(layer.act.register_forward_pre_hook(keeper.note))
@@ -97,7 +97,7 @@ def per_sample_gradients(
     return _gather_gradients(net, calls, inputs[0], before)
 
 
-class _Call:
+class _LayerCall:
     """One call of a layer, and the gradient of its output, before its built-in activation."""
 
     def __init__(self, layer, data, output):
@@ -108,7 +108,7 @@ class _Call:
         self.grad = grad
 
 
-class _Keeper:
+class _CallRecorder:
     """Records the calls of one layer."""
 
     def __init__(self, calls, count):
@@ -131,7 +131,7 @@ class _Keeper:
                 f" and axis 0 is to be that of the {self._count} samples"
             )
         if _rule_of(layer) is not None:
-            self._calls.append(_Call(layer, data, output))
+            self._calls.append(_LayerCall(layer, data, output))
 
 
 def _trainable_parameters(layer):
@@ -190,7 +190,7 @@ def _gather_gradients(net, calls, data, before):
     for call in calls:
         if call.grad is None:  # the call's output does not contribute to the loss
             continue
-        for param, grad in _of_call(call):
+        for param, grad in _call_gradients(call):
             old = found.get(id(param))
             found[id(param)] = grad if old is None else old + grad
     named, is_np = {}, data.as_nd_ndarray() is not data
@@ -234,7 +234,7 @@ def _check_sums(net, found, context, before):
             )
 
 
-def _of_call(call):
+def _call_gradients(call):
     """Pairs (Parameter, gradients of the samples) of one call."""
     with autograd.pause(train_mode=False):
         arrays = call.data.as_nd_ndarray(), call.grad.as_nd_ndarray()
@@ -246,7 +246,7 @@ def _rule_of(layer):
     return next((_RULES[kind] for kind in type(layer).__mro__ if kind in _RULES), None)
 
 
-def _of_dense(layer, x, grad):
+def _dense_gradients(layer, x, grad):
     n, units = x.shape[0], grad.shape[-1]
     x = x.reshape((n, 1, -1) if layer._flatten else (n, -1, x.shape[-1]))
     grad = grad.reshape((n, -1, units))
@@ -257,7 +257,7 @@ def _of_dense(layer, x, grad):
     return {"weight": weight, "bias": grad.sum(axis=1)}
 
 
-def _of_conv(layer, x, grad):
+def _conv_gradients(layer, x, grad):
     """Gradients of a convolution's weight by im2col of the larger array: the output of a transposed
     convolution."""
     settings, shape = layer._kwargs, layer.weight.shape
@@ -277,7 +277,7 @@ def _of_conv(layer, x, grad):
     return {"weight": weight, "bias": grad.reshape((n, grad.shape[1], -1)).sum(axis=2)}
 
 
-def _of_embedding(layer, x, grad):
+def _embedding_gradients(layer, x, grad):
     """Gradients of an embedding's weight by the gradient of one table that contains all samples'
     tables."""
     n, (rows, size) = x.shape[0], layer.weight.shape
@@ -291,7 +291,7 @@ def _of_embedding(layer, x, grad):
     return {"weight": tables.grad.reshape((n, rows, size))}
 
 
-def _of_norm(layer, x, grad):
+def _norm_gradients(layer, x, grad):
     params = layer._reg_params.items()
     values = {name: each.data(x.context).as_nd_ndarray() for name, each in params}
     values["gamma"] = nd.ones_like(values["gamma"])
@@ -310,13 +310,13 @@ def _of_norm(layer, x, grad):
 
 
 _RULES = {
-    nn.Dense: _of_dense,
-    _Conv: _of_conv,
-    nn.Embedding: _of_embedding,
-    nn.BatchNorm: _of_norm,
+    nn.Dense: _dense_gradients,
+    _Conv: _conv_gradients,
+    nn.Embedding: _embedding_gradients,
+    nn.BatchNorm: _norm_gradients,
     nn.BatchNormReLU: None,
-    nn.GroupNorm: _of_norm,
-    nn.InstanceNorm: _of_norm,
-    nn.LayerNorm: _of_norm,
-    nn.RMSNorm: _of_norm,
+    nn.GroupNorm: _norm_gradients,
+    nn.InstanceNorm: _norm_gradients,
+    nn.LayerNorm: _norm_gradients,
+    nn.RMSNorm: _norm_gradients,
 }

@@ -98,11 +98,11 @@ class _Recomputed:
             if id(each) in given:
                 outputs[i] = each.detach()
             given.add(id(outputs[i]))
-        _Step(self, arrays, form, trained, weights, states, outputs, before)
+        _RecomputingNode(self, arrays, form, trained, weights, states, outputs, before)
         return regroup(outputs, out_form)[0]
 
 
-class _Step(StepNode):
+class _RecomputingNode(StepNode):
     """A call whose backward runs forward again."""
 
     def __init__(self, recomputed, arrays, form, params, weights, states, outputs, before):
@@ -141,7 +141,7 @@ class _Step(StepNode):
             if is_floating(each.dtype):
                 each.attach_grad()
         weights = [older.get(i, each) for i, each in enumerate(self.weights)]
-        with self._with_weights(weights):
+        with self._hold_weights(weights):
             outputs, _ = flatten(self._rerun_forward(inputs), "output")
         heads = [i for i, each in enumerate(outputs) if grads[i] is not None and entry_of(each)]
         wanted = [*inputs, *weights]
@@ -161,7 +161,7 @@ class _Step(StepNode):
         return found
 
     @contextlib.contextmanager
-    def _with_weights(self, weights):
+    def _hold_weights(self, weights):
         """Let the parameters hold the arrays that they held in forward, for a ``with``."""
         changes = [
             (param, now, then)

@@ -218,7 +218,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             capable = not own or bool(kvstore.is_capable(kvs.KVStoreBase.OPTIMIZER))
             if on_kvstore is None:
                 ranks = isinstance(kvstore, kvs.DistKVStore)  # no use for a copy of weights there
-                on_kvstore = capable and self._clip is None and not (ranks or self._are_rows())
+                on_kvstore = capable and self._clip is None and not (ranks or self._has_sparse())
             on_kvstore = bool(on_kvstore)
             if on_kvstore and not capable:
                 raise ArgumentError(
@@ -242,7 +242,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         self._kv_initialized = True
         self._warn_about_ranks()
 
-    def _are_rows(self):
+    def _has_sparse(self):
         """Return whether a gradient is row_sparse and its weight is not."""
         return any(p._grad_stype == "row_sparse" and p._stype == "default" for p in self._params)
 
@@ -539,7 +539,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             for weight in weights:
                 weight._fresh_grad = False
         if shared_out:
-            self._give_weights()
+            self._broadcast_weights()
         self._joined = frozenset()
         if self._shared:
             self._tell_others()

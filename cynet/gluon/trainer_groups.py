@@ -59,7 +59,7 @@ class ParamGroup(Mapping):
         if key == "params":
             return list(self._params)
         optimizer = self._trainer.optimizer
-        names = self._trainer._names_in(self._params)
+        names = self._trainer._state_names(self._params)
         if key == "lr":
             ratio = optimizer._group_rates.get(names[0], 1.0) if names else 1.0
             return optimizer.learning_rate * ratio
@@ -113,7 +113,7 @@ class TrainerGroups:
         rest = [ParamGroup(self, others, {})] if others or not self._groups else []
         return [*self._groups, *rest]
 
-    def _names_in(self, params):
+    def _state_names(self, params):
         """The names of states of some of the parameters."""
         wanted = {id(each) for each in params}
         return [name for name, each in zip(self._names, self._params) if id(each) in wanted]
@@ -224,7 +224,7 @@ class TrainerGroups:
                 setattr(loaded, table, own)
                 continue
             strange = [name for name in theirs if name not in self._names]
-            if strange or any(self._are_mixed(theirs)):
+            if strange or any(self._has_mixed_values(theirs)):
                 raise MismatchError(
                     f"the states are of a Trainer with other groups: {brief_list(list(theirs))}"
                     f" have {key!r} of their own there"
@@ -232,10 +232,10 @@ class TrainerGroups:
             numbers = {i: theirs[n] for i, n in enumerate(self._names) if n in theirs}
             setattr(loaded, table, {**theirs, **numbers})
 
-    def _are_mixed(self, table):
+    def _has_mixed_values(self, table):
         """Whether the parameters of each group have several values in a table."""
         for group in self.param_groups:
-            yield len({table.get(name) for name in self._names_in(group["params"])}) > 1
+            yield len({table.get(name) for name in self._state_names(group["params"])}) > 1
 
 
 def _check_group_setting(key, value):

@@ -43,7 +43,7 @@ class TrainerShards:
         """The updates that belong to this rank; updates of other ranks are only counted."""
         return self._shard_pairs().own(self._optimizer, names, grads, weights)
 
-    def _give_weights(self):
+    def _broadcast_weights(self):
         """Each rank broadcasts the weights that it has updated."""
         self._shard_pairs().give(
             {

@@ -44,10 +44,10 @@ class Held(OperatorProperty):
     def create_operator(
         self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
     ) -> Operator:
-        return _Copies(self.array)
+        return _CopyConstant(self.array)
 
 
-class _Copies(Operator):
+class _CopyConstant(Operator):
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.array = array
 

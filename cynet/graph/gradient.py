@@ -81,7 +81,7 @@ class _Gradient:
         needs no gradient from outside."""
         needed = set(self.wanted)
         for step in forward:
-            if step.prop.differentiable and any(v in needed for v in _with_gradient(step)):
+            if step.prop.differentiable and any(v in needed for v in _grad_inputs(step)):
                 read = read_by_backward(step, len(step.out_data), len(step.in_data))
                 self.read[step] = read
                 needed.update(v for i, v in enumerate(step.out_data) if i in read)
@@ -91,7 +91,7 @@ class _Gradient:
         """Append `step`'s backward when it leads to a wanted gradient and something flows into
         it, or it moves states: a BatchNorm in front of a BlockGrad moves its statistics, as in
         MXNet."""
-        if not step.prop.differentiable or not any(v in needed for v in _with_gradient(step)):
+        if not step.prop.differentiable or not any(v in needed for v in _grad_inputs(step)):
             return
         n_out, n_in = len(step.out_data), len(step.in_data)
         traits, visible = step.prop.graph.traits, step.prop.num_visible_outputs()
@@ -214,7 +214,7 @@ def _partial_gradient(value: Value, i: int) -> Value:
     return Value(name, value.shape, value.dtype, value.ctx, TEMP, value.channels_last)
 
 
-def _with_gradient(step: Step) -> list[Value]:
+def _grad_inputs(step: Step) -> list[Value]:
     """The inputs that gradients flow to."""
     return [v for i, v in enumerate(step.in_data) if i not in step.prop.graph.traits.shape_only]
 

@@ -116,7 +116,7 @@ def infer_shapes(
     dimensions are 0, known lengths of 0 are `EMPTY`. Raises ShapeError when shapes contradict each
     other; the message names the node, the argument and the shapes.
     """
-    pass_ = _Shapes(structure or Structure(heads), known)
+    pass_ = _ShapeInference(structure or Structure(heads), known)
     pass_.learn_outputs(outputs)
     return pass_.run()
 
@@ -154,7 +154,7 @@ def infer_types(
     Returns dict: ``(node, output index)`` to the dtype's name, or None. Raises ArgumentError when
     types contradict each other; the message names the node and the argument.
     """
-    pass_ = _Types(structure or Structure(heads), known)
+    pass_ = _TypeInference(structure or Structure(heads), known)
     pass_.learn_outputs(outputs)
     out = pass_.run()
     if default is not None:
@@ -234,7 +234,7 @@ class _Inference:
             lengths = tuple(map(len, found))
         except CynetError as error:
             raise with_message(
-                error, f"Error in operator {node.name}: {error}; {self.situation(node)}"
+                error, f"Error in operator {node.name}: {error}; {self.describe_node_inputs(node)}"
             ) from error
         except Exception as error:
             if isinstance(error, IndexError) and not prop.users:  # a shape has too few axes
@@ -242,7 +242,7 @@ class _Inference:
             raise wrap_error(
                 error,
                 f"Error in operator {node.name}: {self.what} inference of {node.op.name} failed "
-                f"with {describe_error(error)}; {self.situation(node)}",
+                f"with {describe_error(error)}; {self.describe_node_inputs(node)}",
             ) from error
         expected = (len(args), len(made), len(sources) - len(args))
         if lengths != expected:
@@ -304,10 +304,10 @@ class _Inference:
         return self.error(
             f"Error in operator {node.name}: {self.what} of {place} "
             f"({entry[0].output_name(entry[1])}) inconsistent: provided {_known_text(old)}, "
-            f"inferred {_known_text(value)}; {self.situation(node)}"
+            f"inferred {_known_text(value)}; {self.describe_node_inputs(node)}"
         )
 
-    def situation(self, node: Node) -> str:
+    def describe_node_inputs(self, node: Node) -> str:
         """The shapes and dtypes around a node, for messages."""
         parts = [
             f"{key}={_known_text(self.values[source])}"
@@ -320,7 +320,7 @@ def _known_text(value: Any) -> str:
     return "unknown" if value is None else str(value)
 
 
-class _Shapes(_Inference):
+class _ShapeInference(_Inference):
     what = "shape"
     error = ShapeError
 
@@ -371,7 +371,7 @@ class _Shapes(_Inference):
         return None not in shapes and all(map(all, shapes))
 
 
-class _Types(_Inference):
+class _TypeInference(_Inference):
     what = "type"
     error = ArgumentError
 

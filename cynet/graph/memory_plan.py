@@ -74,7 +74,7 @@ def make_views(graph: Graph) -> Graph:
     Python stays apart, since they may run beside others.
     """
     fixed = {value for step in graph.steps if not step.prop.pure for value in step.touched()}
-    _make_views(graph, _Lives(graph.steps), fixed)
+    _make_views(graph, _LifetimeIndex(graph.steps), fixed)
     return graph
 
 
@@ -99,7 +99,7 @@ def plan_memory(
     unplanned = sum(aligned(nbytes(v)) for v in _touched_values(graph.steps) if v.kind == TEMP)
     fixed = {v for step in keep for v in (*step.read(), *(w for _, w in step.written()))}
     if inplace:
-        _place_in_place(graph, _Lives(graph.steps), fixed)
+        _place_in_place(graph, _LifetimeIndex(graph.steps), fixed)
     spans = _lifetimes(graph, {v.root for v in fixed} if share else None)
     if saved:
         graph.saved = _save(graph, spans)
@@ -120,7 +120,7 @@ def find_peak(graph: Graph) -> tuple[int, Step, dict[Value, Value]]:
     original = dict(zip(trial.steps, graph.steps))
     for step in trial.steps:
         step.req, step.in_grad = list(step.req), list(step.in_grad)
-    lives = _Lives(trial.steps)
+    lives = _LifetimeIndex(trial.steps)
     before = {v: root for root, values in lives.members.items() for v in values}
     _make_views(trial, lives, ())
     _place_in_place(trial, lives, ())
@@ -141,7 +141,7 @@ def _touched_values(steps: Iterable[Step]) -> dict[Value, None]:
     return dict.fromkeys(value for step in steps for value in step.touched())
 
 
-class _Times:
+class _IntervalSet:
     """A set of steps as intervals (first, last); touching intervals are merged."""
 
     def __init__(self) -> None:
@@ -161,7 +161,7 @@ class _Times:
         return i < len(self.lasts) and self.firsts[i] <= last
 
 
-class _Lives:
+class _LifetimeIndex:
     """First and last step of every root, updated when values are merged."""
 
     def __init__(self, steps: list[Step]) -> None:
@@ -176,8 +176,8 @@ class _Lives:
         self.first: dict[Value, int] = {}
         self.own_last: dict[Value, int] = {}
         self.adds: dict[Value, tuple[int, int]] = {}
-        # root -> _Times of the values in its memory, computed at first use
-        self.times: dict[Value, tuple[_Times, _Times]] = {}
+        # root -> _IntervalSet of the values in its memory, computed at first use
+        self.times: dict[Value, tuple[_IntervalSet, _IntervalSet]] = {}
         for index, step in enumerate(steps):
             for value in step.touched():
                 self.first.setdefault(value, index)
@@ -204,10 +204,10 @@ class _Lives:
             value not in self.adds or not used.meets(*self.adds[value])
         )
 
-    def _times_of(self, root: Value) -> tuple[_Times, _Times]:
+    def _times_of(self, root: Value) -> tuple[_IntervalSet, _IntervalSet]:
         """When values in the memory of `root` are used, and when something is added to them."""
         if root not in self.times:
-            self.times[root] = _Times(), _Times()
+            self.times[root] = _IntervalSet(), _IntervalSet()
             self._note_use(root, (root, *self.members.get(root, ())))
         return self.times[root]
 
@@ -231,7 +231,7 @@ class _Lives:
         self.last[root] = max(self.last.get(root, -1), self.last.get(value, -1))
 
 
-def _make_views(graph: Graph, lives: _Lives, fixed: Container[Value]) -> None:
+def _make_views(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value]) -> None:
     steps = []
     for step in graph.steps:
         traits = step.prop.graph.traits
@@ -261,7 +261,7 @@ def _become_view(
     source: Value | None,
     position: int,
     target: Value | None,
-    lives: _Lives,
+    lives: _LifetimeIndex,
     fixed: Container[Value],
 ) -> bool:
     if (
@@ -281,7 +281,7 @@ def _become_view(
     return True
 
 
-def _place_in_place(graph: Graph, lives: _Lives, fixed: Container[Value]) -> None:
+def _place_in_place(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value]) -> None:
     for index, step in enumerate(graph.steps):
         taken: set[Value] = set()
         used = None

@@ -37,7 +37,7 @@ ROW, STATE, INPUT, AUX = 0, 1, 2, 3
 NOT_INSIDE = frozenset({"pack"})
 
 
-class _Hooks(GraphHooks):
+class _SubgraphHooks(GraphHooks):
     """The step takes as long as its body, and takes bfloat16 if the operators inside do."""
 
     traits = Traits(bfloat16_loops=True)
@@ -104,7 +104,7 @@ def _draws_numbers(step: Step) -> bool:
     return ResourceRequest.random in ask(shapes)
 
 
-class _Memory:
+class _MemoryLayout:
     """Offsets in a piece of memory, one behind the other."""
 
     def __init__(self, size: int = 0) -> None:
@@ -129,7 +129,7 @@ class RunsGraphs(OperatorProperty):
         self.inputs = [i for i in range(node.num_args) if i not in states]
         self.names = node.input_names()
         moves = any(graph.moves_in_forward for graph in definition.subgraphs)
-        self.graph = _Hooks(moves_states=moves)
+        self.graph = _SubgraphHooks(moves_states=moves)
         self.bodies: tuple[Body, ...] = ()
         self.runs = 1
         self.condition: Body | None = None
@@ -186,7 +186,7 @@ class RunsGraphs(OperatorProperty):
         self.requests = list(back.req) if back else [NULL] * len(step.in_data)
         # no gradient comes from behind, but states inside have one in backward
         self.blocked = self.back and all(req == NULL for req in self.requests)
-        self.space, self.reserve = _Memory(), _Memory(HEADER)
+        self.space, self.reserve = _MemoryLayout(), _MemoryLayout(HEADER)
         if self.definition.n_subgraphs < 3:
             needed = self._settle_loop(step, values)
         else:

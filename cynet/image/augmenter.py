@@ -26,7 +26,7 @@ def to_json_value(value):
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
-def in_dtype_of(array, source):
+def cast_to_dtype_of(array, source):
     """Numbers in the dtype of the image that they were computed from."""
     if source.dtype.kind == "f":
         return array.astype(source.dtype, copy=False)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..base.errors import ArgumentError, shown
-from .boxes import box_areas, intersection_areas, mirrored, move_boxes, with_area
+from .boxes import box_areas, intersection_areas, mirrored, move_boxes, select_with_area
 from .record_augment import check_inter_method, resize_by_method, with_border, with_turned_colors
 
 # options of crops that have a value for each kind of crop: smallest, largest
@@ -18,7 +18,7 @@ _RANGES = {
 }
 
 
-class _Crop:
+class _CropKind:
     """One kind of crop: ranges of its side and ratio of sides, and its condition for objects."""
 
     def __init__(self, ranges, trials):
@@ -95,7 +95,7 @@ class BoxAugmenter:
             if not 0 < high <= 1:
                 raise ArgumentError(f"max_crop_scales are above 0 and at most 1, got {high}")
         return [
-            _Crop(
+            _CropKind(
                 {key: (values[low][i], values[high][i]) for key, (low, high) in _RANGES.items()},
                 values["max_crop_trials"][i],
             )
@@ -177,7 +177,7 @@ class BoxAugmenter:
         else:
             part = box_areas(inside[:, 1:5])
             stays = part >= self.o["emit_overlap_thresh"] * box_areas(out[:, 1:5])
-        return with_area(inside[stays])
+        return select_with_area(inside[stays])
 
     def _last_size(self, height, width):
         """(width, height) of an image under ``resize_mode``."""

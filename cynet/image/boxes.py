@@ -27,7 +27,7 @@ def split_label(label):
     return raw[:head], raw[head:].reshape(-1, width)
 
 
-def with_area(boxes):
+def select_with_area(boxes):
     """The boxes that have an area."""
     return boxes[(boxes[:, 3] > boxes[:, 1]) & (boxes[:, 4] > boxes[:, 2])]
 
@@ -45,7 +45,7 @@ def intersection_areas(corners, within):
     return box_areas(np.concatenate(parts, 1))
 
 
-def of_floats(boxes):
+def to_float_boxes(boxes):
     """Boxes whose corners can be fractions: boxes of integers are converted to floats."""
     return boxes if boxes.dtype.kind == "f" else boxes.astype(np.result_type(boxes, np.float32))
 

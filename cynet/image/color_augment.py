@@ -10,7 +10,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, shown
 from ..ndarray import NDArray
-from .augmenter import Augmenter, RandomOrderAug, in_dtype_of, to_json_value
+from .augmenter import Augmenter, RandomOrderAug, cast_to_dtype_of, to_json_value
 from .geometry import color_normalize
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class BrightnessJitterAug(Augmenter):
 
     def apply(self, array: Any) -> Any:
         alpha = 1.0 + random.uniform(-self.brightness, self.brightness)
-        return in_dtype_of(array * np.float32(alpha), array)
+        return cast_to_dtype_of(array * np.float32(alpha), array)
 
 
 class ContrastJitterAug(Augmenter):
@@ -78,7 +78,7 @@ class ContrastJitterAug(Augmenter):
         alpha = 1.0 + random.uniform(-self.contrast, self.contrast)
         grey = array * _GRAY_WEIGHTS
         mean = 3.0 * (1.0 - alpha) / grey.size * float(grey.sum())
-        return in_dtype_of(array * np.float32(alpha) + np.float32(mean), array)
+        return cast_to_dtype_of(array * np.float32(alpha) + np.float32(mean), array)
 
 
 class SaturationJitterAug(Augmenter):
@@ -107,7 +107,7 @@ class SaturationJitterAug(Augmenter):
     def apply(self, array: Any) -> Any:
         alpha = 1.0 + random.uniform(-self.saturation, self.saturation)
         grey = (array * _GRAY_WEIGHTS).sum(axis=2, keepdims=True) * np.float32(1.0 - alpha)
-        return in_dtype_of(array * np.float32(alpha) + grey, array)
+        return cast_to_dtype_of(array * np.float32(alpha) + grey, array)
 
 
 class HueJitterAug(Augmenter):
@@ -141,7 +141,7 @@ class HueJitterAug(Augmenter):
         u, w = np.cos(angle), np.sin(angle)
         turn = np.array([[1.0, 0.0, 0.0], [0.0, u, -w], [0.0, w, u]])
         matrix = (self.ityiq @ turn @ self.tyiq).T
-        return in_dtype_of(array @ matrix.astype(np.float32), array)
+        return cast_to_dtype_of(array @ matrix.astype(np.float32), array)
 
 
 class ColorJitterAug(RandomOrderAug):
@@ -203,7 +203,7 @@ class LightingAug(Augmenter):
     def apply(self, array: Any) -> Any:
         alpha = np.random.normal(0, self.alphastd, size=(3,))
         shift = np.dot(np.asarray(self.eigvec) * alpha, np.asarray(self.eigval))
-        return in_dtype_of(array + shift.astype(np.float32), array)
+        return cast_to_dtype_of(array + shift.astype(np.float32), array)
 
 
 class ColorNormalizeAug(Augmenter):
@@ -258,7 +258,7 @@ class RandomGrayAug(Augmenter):
         self._matrix = self.mat.asnumpy()
 
     def apply(self, array: Any) -> Any:
-        return in_dtype_of(array @ self._matrix, array) if random.random() < self.p else array
+        return cast_to_dtype_of(array @ self._matrix, array) if random.random() < self.p else array
 
 
 class CastAug(Augmenter):

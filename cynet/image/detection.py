@@ -14,7 +14,7 @@ from ..base.guard import Guarded
 from ..base.opencv import cv
 from .augment import ForceResizeAug, ResizeAug, checked_shape
 from .augmenter import Augmenter, apply_augmenter, to_json_value
-from .boxes import box_areas, intersection_areas, mirrored, move_boxes, of_floats
+from .boxes import box_areas, intersection_areas, mirrored, move_boxes, to_float_boxes
 from .color_augment import CastAug, color_augmenters
 from .geometry import crop, make_image, pixels
 
@@ -212,7 +212,7 @@ class DetHorizontalFlipAug(DetAugmenter):
         self.p = p
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
-        label = of_floats(label)
+        label = to_float_boxes(label)
         if random.random() >= self.p:
             return array, label
         return array[:, ::-1], mirrored(label)
@@ -279,7 +279,7 @@ class DetRandomCropAug(DetAugmenter):
         self.enabled = _check_ranges(aspect_ratio_range, area_range)
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
-        label = of_floats(label)
+        label = to_float_boxes(label)
         found = self._draw_region(label, *array.shape[:2]) if self.enabled else None
         if found is None:
             return array, label
@@ -383,7 +383,7 @@ class DetRandomPadAug(DetAugmenter):
         self.enabled = _check_ranges(aspect_ratio_range, area_range) and area_range[1] > 1.0
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
-        label = of_floats(label)
+        label = to_float_boxes(label)
         height, width, channels = array.shape
         found = self._draw_region(height, width) if self.enabled else None
         if found is None:

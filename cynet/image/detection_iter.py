@@ -12,7 +12,7 @@ from ..base.errors import ArgumentError, CynetError, FormatError, ShapeError, sh
 from ..base.opencv import cv
 from ..io import DataDesc
 from .augment import checked_shape
-from .boxes import LEAST_WIDTH, split_label, with_area
+from .boxes import LEAST_WIDTH, select_with_area, split_label
 from .codec import decoded_rgb
 from .detection import CreateDetAugmenter, applied_with_boxes
 from .geometry import pixels
@@ -154,7 +154,7 @@ class ImageDetIter(ImageIter):
 
     def _parse_label(self, label):
         """Boxes (N, length of a box) of a record's label; boxes without area are dropped."""
-        boxes = with_area(split_label(label)[1])
+        boxes = select_with_area(split_label(label)[1])
         if not len(boxes):
             raise FormatError("no box of a label has an area")
         return boxes

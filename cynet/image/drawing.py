@@ -92,15 +92,15 @@ def draw_boxes(
     for name, given in (("labels", labels), ("colors", colors)):
         if given is not None and len(given) != len(rows):
             raise ArgumentError(f"draw_boxes: there are {len(given)} {name} for {len(rows)} boxes")
-    words = [None] * len(rows) if labels is None else [_word(each) for each in labels]
+    words = [None] * len(rows) if labels is None else [_check_label(each) for each in labels]
     if colors is None:
         numbers = {word: i for i, word in enumerate(dict.fromkeys(words))}
         of_word = [i if labels is None else numbers[word] for i, word in enumerate(words)]
         chosen = [_COLORS[i % len(_COLORS)] for i in of_word]
     else:
-        chosen = [_color(each) for each in colors]
+        chosen = [_check_color(each) for each in colors]
     for corners, word, color in zip(rows, words, chosen):
-        _draw(out, corners, word, color, width)
+        _draw_frame(out, corners, word, color, width)
     return nd.array(out, dtype="uint8")
 
 
@@ -125,13 +125,13 @@ def _rows(boxes):
     return np.rint(np.clip(rows, -LARGEST_SIDE, 2 * LARGEST_SIDE)).astype(np.int64)
 
 
-def _word(label):
+def _check_label(label):
     if not isinstance(label, str):
         raise ArgumentTypeError(f"draw_boxes: labels are str, got {shown(label)}")
     return label
 
 
-def _color(color):
+def _check_color(color):
     values = [int(each) for each in color] if isinstance(color, (list, tuple)) else []
     if len(values) != 3 or not all(0 <= each <= 255 for each in values):
         raise ArgumentError(
@@ -140,7 +140,7 @@ def _color(color):
     return tuple(values)
 
 
-def _draw(out, corners, word, color, width):
+def _draw_frame(out, corners, word, color, width):
     left, top, right, bottom = (int(each) for each in corners)
     for y0, y1, x0, x1 in (
         (top, min(top + width, bottom + 1), left, right + 1),

@@ -18,7 +18,7 @@ from ..base.errors import (
     FormatError,
     ShapeError,
     describe_error,
-    in_loop,
+    loop_error,
     shown,
     with_message,
 )
@@ -327,7 +327,7 @@ class ImageIter(DataIter):
                 label, content = self._source.sample(number)
             return self._parse_sample_label(label, number), content
         except StopIteration as error:  # a subclass's StopIteration must not end the epoch
-            raise in_loop(
+            raise loop_error(
                 error, f"{describe_error(error)} ({self._source.name(number)})"
             ) from error
 
@@ -376,7 +376,7 @@ class ImageIter(DataIter):
                 self._store_sample(data, labels, len(taken), label, content)
             except StopIteration as error:  # an augmenter's StopIteration would end the epoch
                 name = self._source.name(self._last)
-                raise in_loop(
+                raise loop_error(
                     error, f"{describe_error(error)} ({type(self).__name__}: in {name})"
                 ) from error
             except CynetError as error:

@@ -5,7 +5,7 @@ from collections import deque
 from concurrent.futures import wait
 from contextlib import suppress
 
-from ..base.errors import ArgumentError, describe_error, in_loop
+from ..base.errors import ArgumentError, describe_error, loop_error
 from ..base.interrupts import ThreadPool
 
 
@@ -54,7 +54,7 @@ class Pipeline:
             try:
                 each.result()
             except StopIteration as error:  # a user's StopIteration would end the epoch
-                raise in_loop(
+                raise loop_error(
                     error, f"{describe_error(error)} (in a thread that fills a batch)"
                 ) from error
         return task

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, CynetError, FormatError, with_message
 from .box_augment import BoxAugmenter
-from .boxes import split_label, with_area
+from .boxes import select_with_area, split_label
 from .record_batches import RecordBatches
 from .record_iter import ImageRecordIter, signature
 from .record_options import DETECTING, NORMALIZING, NORMALIZING_BOXES, NOT_OF_BOXES, READING_BOXES
@@ -54,7 +54,7 @@ class BoxBatches(RecordBatches):
             says = f"label_width is {self._o['label_width']}, label_pad_width {capacity}"
             raise FormatError(f"its label has {len(label)} numbers; {says}")
         head, boxes = split_label(label)
-        image, boxes = self._augment(image, with_area(boxes), rng)
+        image, boxes = self._augment(image, select_with_area(boxes), rng)
         out, row = batch.data[place], batch.labels[place]
         channels, height, width = out.shape
         new_h, new_w = image.shape[:2]

@@ -37,7 +37,7 @@ def _parse_path(value):
     return "" if value is None or value == "" else file_name(value)
 
 
-def _dtype(value):
+def _dtype_name(value):
     return np.dtype(value).name
 
 
@@ -94,7 +94,7 @@ READING = {
     ),
     "shuffle_chunk_seed": Option(0, _parse_integer, "added to `seed` for the order"),
     "verbose": Option(True, parse_flag, "log how many images there are"),
-    "dtype": Option(None, _dtype, "float32, uint8 or int8; None: the iterator's"),
+    "dtype": Option(None, _dtype_name, "float32, uint8 or int8; None: the iterator's"),
     "ctx": Option("gpu", _parse_text, "taken, and not needed"),
     "device_id": Option(0, _parse_integer, "taken, and not needed: batches are on the CPU"),
     "data_name": Option("data", _parse_text, "name of the images"),

@@ -18,7 +18,7 @@ from ..base.errors import (
     ShapeError,
     StateError,
     describe_error,
-    in_loop,
+    loop_error,
     shown,
 )
 from ..base.guard import guarded
@@ -63,7 +63,7 @@ def begun_again(iterator, who):
     try:
         iterator.reset()
     except StopIteration as error:  # StopIteration would end the caller's loop
-        raise in_loop(error, f"{describe_error(error)} ({who}: in reset)") from error
+        raise loop_error(error, f"{describe_error(error)} ({who}: in reset)") from error
     try:
         return iterator.next()
     except StopIteration:
@@ -191,7 +191,7 @@ class ResizeIter(_Wrapper):
 _LIVE_BATCHES = 3  # batches alive at once: the returned one, the ready one, and the one being made
 
 
-class _Apart:
+class _ProtectedBatches:
     """Batches of an iterator that works ahead, protected from its next writes.
 
     An iterator may fill one batch, one list or one memory (or two in turn) again and again. Arrays
@@ -278,7 +278,7 @@ class PrefetchingIter(_Wrapper):
         super().__init__(self.provide_data[0].shape[0])
         self.current_batch = None
         self._workers = []
-        self._apart = [_Apart() for _ in self.iters]
+        self._apart = [_ProtectedBatches() for _ in self.iters]
         self._start()
 
     @property
@@ -424,11 +424,11 @@ class _Worker:
         """(batch, where its iterator is behind it), _END_MARK, or the exception that it raised."""
         if self._ended:
             return _END_MARK
-        item = self._wait()
+        item = self._wait_for_batch()
         self._ended = item is _END_MARK or isinstance(item, BaseException)
         return item
 
-    def _wait(self):
+    def _wait_for_batch(self):
         while True:
             alive = self._thread.is_alive()  # before get(): the thread may answer, then end
             try:
@@ -450,7 +450,7 @@ class _Worker:
 
 def _prefetch_batches(source, apart, ready, stopping):
     while not stopping.is_set():
-        item = _next_of(source, apart)
+        item = _fetch_next(source, apart)
         while not stopping.is_set():
             try:
                 ready.put(item, timeout=0.1)
@@ -461,7 +461,7 @@ def _prefetch_batches(source, apart, ready, stopping):
             return
 
 
-def _next_of(source, apart):
+def _fetch_next(source, apart):
     """(batch, the iterator's position after it), _END_MARK, or any exception, which is raised
     where the batch is waited for."""
     try:
@@ -474,8 +474,8 @@ def _next_of(source, apart):
         apart.look()
         batch = apart.batch(batch)
     except Exception as error:
-        return in_loop(error, f"{describe_error(error)} (PrefetchingIter: a batch)")
+        return loop_error(error, f"{describe_error(error)} (PrefetchingIter: a batch)")
     try:
         return batch, source.state_dict() if hasattr(source, "state_dict") else {}
     except BaseException as error:
-        return in_loop(error, f"{describe_error(error)} (PrefetchingIter: in a state_dict)")
+        return loop_error(error, f"{describe_error(error)} (PrefetchingIter: in a state_dict)")

@@ -111,20 +111,20 @@ def sum_request(bucket, source=None):
     """
     target = memory(bucket.flat)
     given = None if source is None else memory(source)
-    return bucket.request(_summation(given, target), (target, given))
+    return bucket.request(_start_sums(given, target), (target, given))
 
 
 def sums_in_place(bucket, array):
     """The request that sums an array over the ranks in place."""
     target = memory(array)
-    return bucket.request(_summation(None, target), target)
+    return bucket.request(_start_sums(None, target), target)
 
 
-def _summation(given, target):
+def _start_sums(given, target):
     """Starts the sums of an array's pieces, in place or into another array."""
 
     def start(part):
-        source = _in_place() if given is None else given[part]
+        source = _mpi_in_place() if given is None else given[part]
         return lambda comm: comm.Iallreduce(source, target[part])
 
     return [start(part) for part in _count_pieces(target)]
@@ -172,5 +172,5 @@ def sums_of_codes(bucket, threshold, size):
     return bucket.request(start, (target, mine, found), finish, f" in 2 bits, {threshold:g}")
 
 
-def _in_place():
+def _mpi_in_place():
     return optional("mpi4py.MPI", "training in several processes").IN_PLACE

@@ -44,7 +44,7 @@ class Gathered:
         def piece(i):
             sizes = [min(max(n - i, 0), step) for n in self.counts]
             starts = [int(end) - n + min(i, n) for end, n in zip(ends, self.counts)]
-            return lambda comm: comm.Iallgatherv(_in_place(), [bits, (sizes, starts)])
+            return lambda comm: comm.Iallgatherv(_mpi_in_place(), [bits, (sizes, starts)])
 
         starts = [piece(i) for i in range(0, max(self.counts), step)]
         return Request(self.what, priority, bits.nbytes, starts, None, bits)
@@ -68,7 +68,7 @@ class Parts:
         bounds: dict[Any, Sequence[tuple[int, int]]],
         rank: int,
     ) -> None:
-        self._all = _flat(arrays)
+        self._all = _flatten_groups(arrays)
         self.gathered = []
         together = {}
         for key, each in arrays.items():
@@ -80,15 +80,15 @@ class Parts:
             else:
                 together.setdefault(dtype, []).append(key)
         for dtype, keys in together.items():
-            self.gathered.insert(0, _together(keys, dtype, arrays, bounds, rank))
+            self.gathered.insert(0, _gather_together(keys, dtype, arrays, bounds, rank))
 
     def are_of(self, arrays: dict[Any, Sequence[NDArray]]) -> bool:
         """Return whether these are the arrays."""
-        given = _flat(arrays)
+        given = _flatten_groups(arrays)
         return len(given) == len(self._all) and all(map(operator.is_, given, self._all))
 
 
-def _together(keys, dtype, arrays, bounds, rank):
+def _gather_together(keys, dtype, arrays, bounds, rank):
     """The Gathered of arrays that are copied together."""
     rows = [
         (each, key, *bounds[key][each])
@@ -111,7 +111,7 @@ def _together(keys, dtype, arrays, bounds, rank):
     return found
 
 
-def _flat(arrays):
+def _flatten_groups(arrays):
     return [each for group in arrays.values() for each in group]
 
 
@@ -125,5 +125,5 @@ def _is_cut(bounds):
     return sum(start < stop for start, stop in bounds) > 1
 
 
-def _in_place():
+def _mpi_in_place():
     return optional("mpi4py.MPI", "training in several processes").IN_PLACE

@@ -119,7 +119,7 @@ class DistKVStore(KVStore):
             self._first = next(iter(grouped)) if self._first is None else self._first
             if self._first in grouped:  # the key that comes first in each step
                 self._world.count_step()
-            self._on_terms_of(getattr(self._updater, "optimizer", None))
+            self._compare_terms_of(getattr(self._updater, "optimizer", None))
             found = self._sum_over_ranks(grouped, priority)
             if self._updater is None:
                 self._values.update(zip(found, _dense_arrays(found.values())))
@@ -161,7 +161,7 @@ class DistKVStore(KVStore):
             self._world.check()
             if optimizer is not None:  # without an optimizer the sums are of states
                 self._world.count_step()
-            self._on_terms_of(optimizer)
+            self._compare_terms_of(optimizer)
             for each, arrays in by_rows.items():
                 total = self._sum_of_rows(each, arrays, priority)
                 for array in arrays:
@@ -174,7 +174,7 @@ class DistKVStore(KVStore):
                 arrays = given[bucket.entries[0].key]
                 if self._compress is None and _is_direct(bucket, arrays):
                     if self._world.size > 1:
-                        self._hand_in(sums_in_place(bucket, arrays[0]), (), arrays)
+                        self._submit(sums_in_place(bucket, arrays[0]), (), arrays)
                     continue
                 self._send_bucket(bucket, given)
                 for entry in bucket.entries:
@@ -205,7 +205,7 @@ class DistKVStore(KVStore):
                 first = arrays[bucket.entries[0].key]
                 if _is_direct(bucket, first[:1]):
                     if self._world.size > 1:
-                        self._hand_in(broadcast_request(bucket, root, first[0]), (), first[:1])
+                        self._submit(broadcast_request(bucket, root, first[0]), (), first[:1])
                     for array in first[1:]:
                         first[0].copyto(array)
                     continue
@@ -317,7 +317,7 @@ class DistKVStore(KVStore):
             raise MismatchError(
                 f"{where}: ranks must have the same optimizer, each of them updates its own"
                 f" weights: {'; '.join(found[:5])}"
-                + (f"; {SAME_NUMBER}" if any(map(_of_scale, found)) else "")
+                + (f"; {SAME_NUMBER}" if any(map(_is_rescale_difference, found)) else "")
             )
 
     def barrier(self) -> None:
@@ -370,7 +370,7 @@ class DistKVStore(KVStore):
             arrays = given[bucket.entries[0].key]
             sums_here = self._compress is None and _is_direct(bucket, arrays)
             if sums_here and self._world.size > 1:
-                self._hand_in(sum_request(bucket, arrays[0]), arrays, [bucket.flat])
+                self._submit(sum_request(bucket, arrays[0]), arrays, [bucket.flat])
             else:
                 self._send_bucket(bucket, given)
             found.update((entry.key, entry.view) for entry in bucket.entries)
@@ -382,7 +382,7 @@ class DistKVStore(KVStore):
                 "sum", self._bucket_rows({what: [array]}), priority, keep=False
             )
             array.copyto(bucket.entries[0].view)
-            self._hand_in(sum_request(bucket), (), [bucket.flat])
+            self._submit(sum_request(bucket), (), [bucket.flat])
             return bucket.entries[0].view
 
         arrays = [each.as_in_context(cpu()) for each in arrays]
@@ -403,14 +403,14 @@ class DistKVStore(KVStore):
             request = sum_request(bucket)
         else:
             request = sums_of_codes(bucket, self._compress.threshold, self._world.size)
-        self._hand_in(request, (), [bucket.flat])
+        self._submit(request, (), [bucket.flat])
 
-    def _on_terms_of(self, optimizer):
+    def _compare_terms_of(self, optimizer):
         """Let the next request compare the ranks' terms while it sums."""
         if optimizer is not None and self._world.size > 1:
             self._terms = terms_of_step(optimizer)
 
-    def _hand_in(self, request, reads, writes):
+    def _submit(self, request, reads, writes):
         terms, self._terms = self._terms, ""
         self._world.hand_in(request.on_terms(terms) if terms else request, reads, writes)
 
@@ -427,7 +427,7 @@ class DistKVStore(KVStore):
         return merged
 
 
-def _of_scale(difference):
+def _is_rescale_difference(difference):
     return difference.startswith("rescale_grad ")
 
 

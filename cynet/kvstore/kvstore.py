@@ -299,7 +299,7 @@ class KVStore(KVStoreBase):
         dump_optimizer : bool
             Write the optimizer's settings and counts too.
         """
-        updater = self._with_states("save")
+        updater = self._updater_with_states("save")
         write_atomically(fname, getattr(updater, "chunks", updater.get_states)(dump_optimizer))
 
     def load_optimizer_states(self, fname: FileName) -> None:
@@ -310,7 +310,7 @@ class KVStore(KVStoreBase):
         FormatError
             When the file is damaged or of another format.
         """
-        updater = self._with_states("load")
+        updater = self._updater_with_states("load")
         updater.set_states(read_file(fname))
 
     def set_gradient_compression(self, compression_params: dict[str, Any]) -> None:
@@ -356,7 +356,7 @@ class KVStore(KVStoreBase):
 
     _barrier = barrier
 
-    def _with_states(self, verb):
+    def _updater_with_states(self, verb):
         if not hasattr(self._updater, "get_states"):
             raise ArgumentError(
                 f"kvstore {verb}_optimizer_states: no optimizer is set; call set_optimizer first"

@@ -60,7 +60,7 @@ def check_hosts(job: Job) -> list[str]:
     names = [name for name in dict.fromkeys(hosts_of(job.hostfile)) if not _is_here(name)]
     agent, look = agent_of(job.more), _look_command(job)
     with ThreadPoolExecutor(_MAX_PARALLEL_HOSTS) as pool:
-        problems = list(pool.map(lambda name: _host_problem(agent, name, look), names))
+        problems = list(pool.map(lambda name: _find_host_problem(agent, name, look), names))
     found = [f"{name}: {each}" for name, each in zip(names, problems) if each is not None]
     if found:
         raise HostError("; ".join(found) + " (--no-check begins without this look)")
@@ -108,7 +108,7 @@ def _look_command(job):
     return Look(text, list(steps), command)
 
 
-def _host_problem(agent, name, look):
+def _find_host_problem(agent, name, look):
     """The reason why a machine cannot run ranks, or None."""
     more = _SSH_OPTIONS if os.path.basename(agent[0]) == "ssh" else ()
     line = [*agent, *more, name, look.text]

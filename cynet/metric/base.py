@@ -381,9 +381,9 @@ class EvalMetric(Guarded, SettingsRepr):
         >>> metric.get(), metric.get_global()
         (('accuracy', nan), ('accuracy', 1.0))
         """
-        return self._over_all(self.get)
+        return self._global_result(self.get)
 
-    def _over_all(self, figure):
+    def _global_result(self, figure):
         """The result of a method over all that came since ``reset``."""
         # an update of the user's may know the local sums alone
         if not self._has_global_stats or (self.num_inst and not self.global_num_inst):
@@ -397,7 +397,7 @@ class EvalMetric(Guarded, SettingsRepr):
 
     def _shared_state(self):
         """The state since ``reset``, as JSON can hold it, for the other processes."""
-        return self._over_all(lambda: [float(self.num_inst), float(self.sum_metric)])
+        return self._global_result(lambda: [float(self.num_inst), float(self.sum_metric)])
 
     def _take_shared(self, rows):
         """Merge the results of `_shared_state` from all processes into this metric."""
@@ -431,7 +431,7 @@ class EvalMetric(Guarded, SettingsRepr):
         [('accuracy', nan)]
         """
         if _overrides_method(type(self), "get_name_value", "get_global"):
-            return self._over_all(self.get_name_value)
+            return self._global_result(self.get_name_value)
         return _name_value_pairs(*self.get_global())
 
 
@@ -559,12 +559,12 @@ class CompositeEvalMetric(EvalMetric):
 
     def get_global(self) -> tuple[Any, Any]:
         if _overrides_method(type(self), "get", "get_global"):
-            return self._over_all(self.get)
+            return self._global_result(self.get)
         return _flatten_results(metric.get_global() for metric in self.metrics)
 
-    def _over_all(self, figure):
+    def _global_result(self, figure):
         for metric in self.metrics:
-            figure = functools.partial(metric._over_all, figure)
+            figure = functools.partial(metric._global_result, figure)
         return figure()
 
     def get_config(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def _add_matrices(first, second):
 
 
 @guarded
-class _Counted(EvalMetric):
+class _ConfusionFigure(EvalMetric):
     """A figure of the confusion matrix: a row for each label, a column for each prediction."""
 
     def reset(self):
@@ -86,7 +86,7 @@ class _Counted(EvalMetric):
 
 @register
 @alias("confusion_matrix")
-class ConfusionMatrix(_Counted):
+class ConfusionMatrix(_ConfusionFigure):
     """Counts how often each class was taken for each; the figure is the share of right predictions.
 
     Examples
@@ -116,7 +116,7 @@ class ConfusionMatrix(_Counted):
 
 
 @guarded
-class _Averaged(_Counted):
+class _ClassAverage(_ConfusionFigure):
     """Right predictions of each class, divided by a sum of the matrix along an axis."""
 
     axis: int
@@ -151,7 +151,7 @@ class _Averaged(_Counted):
 
 
 @register
-class Precision(_Averaged):
+class Precision(_ClassAverage):
     """The share of the predictions of a class that are right.
 
     Parameters
@@ -186,7 +186,7 @@ class Precision(_Averaged):
 
 
 @register
-class Recall(_Averaged):
+class Recall(_ClassAverage):
     """The share of a class's examples that are predicted as this class.
 
     Parameters
@@ -221,7 +221,7 @@ class Recall(_Averaged):
 
 @register
 @alias("miou")
-class MeanIoU(_Counted):
+class MeanIoU(_ConfusionFigure):
     """Intersection over union of the pixels labelled as a class and the pixels predicted as it;
     the mean over the classes that occurred.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["MeanAveragePrecision"]
 
 
-class _Rule(NamedTuple):
+class _EvaluationRule(NamedTuple):
     overlaps: tuple[float, ...]
     points: int | None  # recalls at which precision is read; None: the area under the curve
     only_free: bool  # whether a box that is taken already leaves a detection to the next one
@@ -27,9 +27,9 @@ class _Rule(NamedTuple):
 
 _COCO_THRESHOLDS = tuple(np.round(np.arange(0.5, 1.0, 0.05), 2).tolist())
 _RULES = {
-    "voc": _Rule((0.5,), None, False, None),
-    "voc07": _Rule((0.5,), 11, False, None),
-    "coco": _Rule(_COCO_THRESHOLDS, 101, True, 100),
+    "voc": _EvaluationRule((0.5,), None, False, None),
+    "voc07": _EvaluationRule((0.5,), 11, False, None),
+    "coco": _EvaluationRule(_COCO_THRESHOLDS, 101, True, 100),
 }
 
 
@@ -167,9 +167,9 @@ class MeanAveragePrecision(EvalMetric):
         classes = 1 + max(
             [*self._boxes, -1 if self.class_names is None else len(self.class_names) - 1]
         )
-        return np.array([self._of_class(kind) for kind in range(classes)])
+        return np.array([self._class_precision(kind) for kind in range(classes)])
 
-    def _of_class(self, kind):
+    def _class_precision(self, kind):
         count = self._boxes.get(kind, 0)
         if not count:
             return math.nan

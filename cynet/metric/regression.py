@@ -19,7 +19,7 @@ __all__ = ["MAE", "MSE", "R2", "RMSE", "PearsonCorrelation"]
 
 
 @guarded
-class _Error(EvalMetric):
+class _MeanBatchError(EvalMetric):
     """The mean over batches of one error measure."""
 
     def __init__(self, name, output_names, label_names):
@@ -49,7 +49,7 @@ class _Error(EvalMetric):
 
 
 @register
-class MAE(_Error):
+class MAE(_MeanBatchError):
     """The mean absolute error.
 
     Examples
@@ -70,7 +70,7 @@ class MAE(_Error):
 
 
 @register
-class MSE(_Error):
+class MSE(_MeanBatchError):
     """The mean squared error.
 
     Examples
@@ -91,7 +91,7 @@ class MSE(_Error):
 
 
 @register
-class RMSE(_Error):
+class RMSE(_MeanBatchError):
     """The mean over batches of the root of the batch's mean squared error.
 
     Examples

@@ -292,11 +292,11 @@ class FeedForward:
         if provided.keys() >= {*labels}:
             label_shapes = [desc for desc in data.provide_label or () if desc[0] in labels]
         form = self.symbol, self.ctx, data_names, labels, data.provide_data, label_shapes
-        made = self._predictor_of(form)
+        made = self._take_predictor(form)
         made.take(self.arg_params, self.aux_params or {})
         return made
 
-    def _predictor_of(self, form):
+    def _take_predictor(self, form):
         """A predictor of this form that no other call uses: the last predictor, or a new one."""
         with contextlib.suppress(IndexError):  # another thread has taken the predictor
             last = self._predictors.pop()
@@ -304,7 +304,7 @@ class FeedForward:
                 return last
         return Predicting(form)
 
-    def _give_back(self, predictor):
+    def _return_predictor(self, predictor):
         if not self._predictors:
             self._predictors.append(predictor)
 
@@ -367,7 +367,7 @@ class FeedForward:
                     for part in (batch.data, batch.label)
                 ]
             rows.append(row)
-        self._give_back(predictor)
+        self._return_predictor(predictor)
         joined = [[np.concatenate(arrays) for arrays in zip(*parts)] for parts in zip(*rows)]
         single = [part[0] if len(part) == 1 else part for part in joined]
         return tuple(single) if return_data else single[0]
@@ -400,7 +400,7 @@ class FeedForward:
         figures = predictor.module.score(
             data, eval_metric, num_batch, batch_end_callback, reset=reset
         )
-        self._give_back(predictor)
+        self._return_predictor(predictor)
         return figures[0][1]
 
     def save(

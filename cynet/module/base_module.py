@@ -557,7 +557,7 @@ class BaseModule(ReprMixin, Interface):
             validation_metric=validation_metric,
             callbacks=callbacks,
         )
-        return _Training(self, options, ranks, resumed).run()
+        return _TrainingRun(self, options, ranks, resumed).run()
 
     def _bind_for_fit(self, train_data, force_rebind):
         if force_rebind or not self.binded:
@@ -582,7 +582,7 @@ class BaseModule(ReprMixin, Interface):
         """The updater that holds the optimizer and its states."""
         raise UndefinedError(f"{purpose}: {type(self).__name__} has no optimizer states of its own")
 
-    def _whole_updater(self, purpose):
+    def _full_updater(self, purpose):
         """The updater to save: with the states of all ranks if they are sharded."""
         return self._updater_of_states(purpose)
 
@@ -596,7 +596,7 @@ class BaseModule(ReprMixin, Interface):
         )
 
 
-class _Training:
+class _TrainingRun:
     """One call of ``fit``, whose module is bound and initialized.
 
     module: BaseModule

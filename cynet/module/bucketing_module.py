@@ -369,7 +369,7 @@ compression_params, shard_states
         self._default._preload_opt_states = self._preload_opt_states
         self._preload_opt_states = None
         self._default.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
-        self._default._lending_module()
+        self._default._module_with_all_parameters()
         for module in self._all_modules():
             if module is not self._default:
                 module.borrow_optimizer(self._default)
@@ -401,9 +401,9 @@ compression_params, shard_states
         self._require_state(purpose, "optimizer_initialized")
         return self._default._updater_of_states(purpose)
 
-    def _whole_updater(self, purpose):
+    def _full_updater(self, purpose):
         self._require_state(purpose, "optimizer_initialized")
-        return self._default._whole_updater(purpose)
+        return self._default._full_updater(purpose)
 
     def _gather_states(self):
         self._default._gather_states()
@@ -478,7 +478,7 @@ compression_params, shard_states
         self._require_state("save_checkpoint", "params_initialized")
         updater = None
         if save_optimizer_states:
-            updater = self._whole_updater("save_checkpoint")
+            updater = self._full_updater("save_checkpoint")
         prefix = checked_prefix(prefix)
         keys = [self._default_bucket_key, *self._bound_keys]
         save_buckets(prefix, {key: self._generate_symbol(key)[0] for key in keys}, remove_amp_cast)

@@ -470,7 +470,7 @@ class Module(Optimization, BaseModule):
             updater = self._updater if self._shards is None else self._update_own
             if kvstore is None and len(self._context) == 1:
                 updater(*self._updates)
-                self._give_updated()
+                self._broadcast_updated()
                 return
             if self._kvstore is None:
                 for grads in self._grad_arrays:
@@ -490,7 +490,7 @@ class Module(Optimization, BaseModule):
                     self._param_names,
                     [self._param_index[name] for name in self._param_names],
                 )
-                self._give_updated()
+                self._broadcast_updated()
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last forward.

@@ -160,7 +160,7 @@ class Optimization:
                 f"borrow_optimizer: the other module has no parameter {', '.join(strangers)}"
             )
         self._param_index = shared_module._param_index
-        self._lender = shared_module._lending_module()
+        self._lender = shared_module._module_with_all_parameters()
         self._collect_updates()
         self.optimizer_initialized = True
 
@@ -213,7 +213,7 @@ class Optimization:
         ['net-0003.params', 'net-symbol.json']
         """
         self._require_state("save_checkpoint", "params_initialized")
-        updater = self._whole_updater("save_checkpoint") if save_optimizer_states else None
+        updater = self._full_updater("save_checkpoint") if save_optimizer_states else None
         save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast, updater)
 
     def _updater_of_states(self, purpose):
@@ -250,7 +250,7 @@ class Optimization:
         >>> os.path.exists("net-0001.states")
         True
         """
-        write_atomically(fname, self._whole_updater("save_optimizer_states").chunks())
+        write_atomically(fname, self._full_updater("save_optimizer_states").chunks())
 
     def load_optimizer_states(self, fname: FileName) -> None:
         """Load a file of ``save_optimizer_states``; the module needs an optimizer of the same
@@ -315,7 +315,7 @@ class Optimization:
         others = [grads[0] for grads in self._of_other_buckets[1]]
         return clip_global_norm([*self._updates[1], *others], max_norm / scale, False) * scale
 
-    def _lending_module(self):
+    def _module_with_all_parameters(self):
         """The module with the parameters of all modules that share its optimizer."""
         self._lender = self._lender or self
         return self._lender

@@ -85,7 +85,7 @@ class Bar(Progress):
     def begin(self, first):
         super().begin(first)
         self.close()
-        self._bar = _notebook_bar()(total=self._of_all(), desc=f"Epoch[{first}]", unit="batch")
+        self._bar = _notebook_bar()(total=self._n_batches(), desc=f"Epoch[{first}]", unit="batch")
 
     def batch(self, epoch, nbatch, metric):
         self._bar.set_description(f"Epoch[{epoch}]", refresh=False)
@@ -94,8 +94,8 @@ class Bar(Progress):
     def epoch(self, epoch, seconds, figures, validation, batches):
         """Show that an epoch has ended."""
         super().epoch(epoch, seconds, figures, validation, batches)
-        if self._bar.total != self._of_all():
-            self._bar.reset(self._of_all())
+        if self._bar.total != self._n_batches():
+            self._bar.reset(self._n_batches())
             self._bar.update((epoch + 1 - self.first) * batches)
 
     def note(self, line):
@@ -110,7 +110,7 @@ class Bar(Progress):
         if self._bar is not None:
             self._bar.close()
 
-    def _of_all(self):
+    def _n_batches(self):
         return self.total and (self.last + 1 - self.first) * self.total
 
 

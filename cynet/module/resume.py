@@ -46,7 +46,7 @@ class Resume:
 
     def save(self, epoch, module, train_data, callbacks, history):
         """Write the state after `epoch`."""
-        updater = module._whole_updater(_CALLER)
+        updater = module._full_updater(_CALLER)
         arg_params, aux_params = module.get_params()
         data = train_data.state_dict() if hasattr(train_data, "state_dict") else None
         own_meta = None if data is None else {k: v for k, v in data.items() if not _is_array(v)}

@@ -130,7 +130,7 @@ def _array_from_bytes(value, key, name):
         raise FormatError(f"{name}: array {shown(key)} of dtype {value.dtype}: {error}") from None
 
 
-def _no_form(key, form):
+def _unsavable_error(key, form):
     return ArgumentError(f"save: the name {shown(key)} has no form in a .{form} file")
 
 
@@ -148,7 +148,7 @@ def pack_arrays(form: str, arrays: Sequence[NDArray], names: Sequence[str], name
         library = optional("safetensors.numpy", f"save of {shown(name)}")
         for key in values:
             if key == "__metadata__":
-                raise _no_form(key, form)
+                raise _unsavable_error(key, form)
         narrow = {key for key, value in values.items() if value.dtype == BFLOAT16}
         made: bytes = library.save(
             {key: v.view(np.uint16) if key in narrow else v for key, v in values.items()}
@@ -161,7 +161,7 @@ def pack_arrays(form: str, arrays: Sequence[NDArray], names: Sequence[str], name
         for key, value in values.items():
             intact = zipfile.ZipInfo(f"{key}.npy").filename == f"{key}.npy"  # not cut off at a NUL
             if not key or not intact or key.startswith("/") or "\\" in key or len(key) > _MAX_NAME:
-                raise _no_form(key, form)
+                raise _unsavable_error(key, form)
             with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, value, allow_pickle=False)
     return file.getvalue()

@@ -97,7 +97,7 @@ def array(
     try:
         return from_host(source_array, flag, context.device_typeid, context.device_id)
     except ArgumentTypeError:
-        what = _without_numbers(source_array)
+        what = _non_numeric_columns(source_array)
         if what is None:
             raise
         raise ArgumentTypeError(
@@ -105,20 +105,20 @@ def array(
         ) from None
 
 
-def _without_numbers(frame):
+def _non_numeric_columns(frame):
     """The columns of a DataFrame or the Series that hold other things than numbers, or None."""
     kind = type(frame).__name__
     if hasattr(frame, "columns") and hasattr(frame, "dtypes"):
-        found = [name for name, of in zip(frame.columns, frame.dtypes) if _no_number(of)]
+        found = [name for name, of in zip(frame.columns, frame.dtypes) if _is_not_numeric(of)]
         one = len(found) == 1
         are = f"of a {kind} the column{'' if one else 's'} {listed(found)} {'is' if one else 'are'}"
         return are if found else None
-    if hasattr(frame, "name") and _no_number(getattr(frame, "dtype", None)):
+    if hasattr(frame, "name") and _is_not_numeric(getattr(frame, "dtype", None)):
         return f"the {kind} {shown(frame.name)} has"
     return None
 
 
-def _no_number(kind):
+def _is_not_numeric(kind):
     """Return whether a dtype of pandas or polars is of other things than numbers."""
     letter = getattr(kind, "kind", None)
     if letter is not None:

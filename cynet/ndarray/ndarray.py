@@ -18,7 +18,7 @@ from .methods import NumpyMethods, ShapeMethods
 _walk = None  # module autograd._walk, set when it is imported
 
 
-class _Absent:
+class _Missing:
     """An attribute that other packages' arrays have; ``hasattr`` says False."""
 
     def __init__(self, text):
@@ -71,7 +71,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
     """
 
     __slots__ = ()
-    view = _Absent("an NDArray has no 'view'; reshape(shape) gives a view of the same memory")
+    view = _Missing("an NDArray has no 'view'; reshape(shape) gives a view of the same memory")
     __array_priority__ = 1000.0  # `np.float32(2) * x` calls the array's __rmul__
 
     @property

@@ -76,7 +76,7 @@ def _as_array(rescale_grad, like):
     return full((1,), rescale_grad, ctx=like.context, dtype="float32")
 
 
-def _in_turn(operator, lists):
+def _group_by_weight(operator, lists):
     """The arrays of the first weight, of the second, ... of lists of equal length."""
     lengths = {name: len(arrays) for name, arrays in lists.items()}
     if len(set(lengths.values())) > 1:
@@ -224,7 +224,7 @@ def multi_adamw_update(
     [array([0.684, 0.684], dtype=float32), array([1., 1., 1.], dtype=float32)]
     """
     lists = {"weights": weights, "grads": grads, "mean": mean, "var": var}
-    arrays = _in_turn("multi_adamw_update", lists)
+    arrays = _group_by_weight("multi_adamw_update", lists)
     rescale, count = _as_array(rescale_grad, arrays[0]), size or len(weights)
     return function_of("_multi_adamw_update")(
         *arrays, rescale, lrs=lrs, wds=wds, etas=etas, num_weights=count, out=out, **kwargs
@@ -267,7 +267,7 @@ def multi_mp_adamw_update(
     (<class 'numpy.float16'>, array([0.684, 0.684], dtype=float32))
     """
     lists = {"weights": weights, "grads": grads, "mean": mean, "var": var, "weights32": weights32}
-    arrays = _in_turn("multi_mp_adamw_update", lists)
+    arrays = _group_by_weight("multi_mp_adamw_update", lists)
     rescale, count = _as_array(rescale_grad, arrays[0]), size or len(weights)
     return function_of("_multi_mp_adamw_update")(
         *arrays, rescale, lrs=lrs, wds=wds, etas=etas, num_weights=count, out=out, **kwargs
@@ -306,7 +306,7 @@ def multi_lamb_update(
     [array([0.9, 0.9], dtype=float32), array([1., 1., 1.], dtype=float32)]
     """
     lists = {"weights": weights, "grads": grads, "mean": mean, "var": var}
-    arrays = _in_turn("multi_lamb_update", lists)
+    arrays = _group_by_weight("multi_lamb_update", lists)
     kwargs.update(step_count=tuple(step_count), num_tensors=num_tensors or len(weights))
     return function_of("_multi_lamb_update")(
         *arrays, learning_rates=lrs, wds=wds, out=out, **kwargs
@@ -346,7 +346,7 @@ def multi_mp_lamb_update(
     (<class 'numpy.float16'>, array([0.9, 0.9], dtype=float32))
     """
     lists = {"weights": weights, "grads": grads, "mean": mean, "var": var, "weights32": weights32}
-    arrays = _in_turn("multi_mp_lamb_update", lists)
+    arrays = _group_by_weight("multi_mp_lamb_update", lists)
     kwargs.update(step_count=tuple(step_count), num_tensors=num_tensors or len(weights))
     return function_of("_multi_mp_lamb_update")(
         *arrays, learning_rates=lrs, wds=wds, out=out, **kwargs

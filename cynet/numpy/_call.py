@@ -43,7 +43,7 @@ def call(operator, *arrays, **params):
     return getattr(ops, operator)(*arrays, **params)
 
 
-class _Operators:
+class _OperatorFunctions:
     """The operators as functions of arrays of mx.np, by name: ``ops.dot(a, b)``."""
 
     def __getattr__(self, name):
@@ -62,7 +62,7 @@ class _Operators:
         return function
 
 
-ops = _Operators()
+ops = _OperatorFunctions()
 
 
 def refuse_traced(name, what, *arrays):
@@ -152,7 +152,7 @@ def also_named(**words):
     return decorate
 
 
-def by_place(out, keepdims):
+def split_out_keepdims(out, keepdims):
     """`out` and `keepdims` of a reduction; MXNet 1.9 has `keepdims` in the place of `out`."""
     return (None, out) if isinstance(out, bool) else (out, keepdims)
 

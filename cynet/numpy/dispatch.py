@@ -35,7 +35,7 @@ def ufunc_of(ufunc, method, inputs, out, kwargs):
         function = _function_named(_UFUNC_NAMES.get(name, name))
         if function is not None and ufunc.nout == 1:
             return function(*map(_from_numpy, inputs), **kwargs)
-        return on_host(ufunc, inputs, kwargs)
+        return call_numpy(ufunc, inputs, kwargs)
     if (
         method == "reduce"
         and name in _REDUCED
@@ -51,7 +51,7 @@ def ufunc_of(ufunc, method, inputs, out, kwargs):
     if method == "outer" and ufunc.nin == 2 and not kwargs:
         a, b = (array_of(each, name) for each in inputs)
         return ufunc_of(ufunc, "__call__", (a.reshape(a.shape + (1,) * b.ndim), b), None, {})
-    return on_host(getattr(ufunc, method), inputs, kwargs)
+    return call_numpy(getattr(ufunc, method), inputs, kwargs)
 
 
 def _ufunc_at(ufunc, array, indices, *values):
@@ -84,7 +84,7 @@ def function_of(function, args, kwargs):
     )
     if callable(own) and module in ("", "linalg"):  # NumPy's fft returns complex arrays
         return own(*args, **kwargs)
-    return on_host(function, args, kwargs)
+    return call_numpy(function, args, kwargs)
 
 
 # Functions of NumPy that write their first operand.
@@ -99,7 +99,7 @@ def _written_on_host(function, array, args, kwargs):
     array[...] = array_of(host, function.__name__)
 
 
-def on_host(function, args, kwargs):
+def call_numpy(function, args, kwargs):
     """A function of NumPy on the values, and its results as arrays of mx.np.
 
     Raises
@@ -113,7 +113,7 @@ def on_host(function, args, kwargs):
     out = one_of(kwargs.get("out"))
     if isinstance(out, NDArray):
         host = out.asnumpy()  # elements that `where` leaves out keep their values
-        on_host(function, args, kwargs | {"out": host})
+        call_numpy(function, args, kwargs | {"out": host})
         out[...] = array_of(host, function.__name__)
         return out
 
@@ -157,11 +157,11 @@ def _convert_result(value):
 HOST_NAMES = ("array_repr", "fill_diagonal", "genfromtxt", "tril_indices", "triu_indices")
 
 
-def _of_host(name):
+def _make_host_function(name):
     host = getattr(onp, name)
 
     def function(*args, **kwargs):
-        return on_host(host, args, kwargs)
+        return call_numpy(host, args, kwargs)
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "cynet.numpy"
@@ -169,6 +169,6 @@ def _of_host(name):
     return function
 
 
-HOST_FUNCTIONS = {name: _of_host(name) for name in HOST_NAMES if hasattr(onp, name)}
+HOST_FUNCTIONS = {name: _make_host_function(name) for name in HOST_NAMES if hasattr(onp, name)}
 globals().update(HOST_FUNCTIONS)
 __all__ = list(HOST_FUNCTIONS)

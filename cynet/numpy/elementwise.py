@@ -101,7 +101,7 @@ _BOOLEAN_FUNCTIONS |= {
 }
 
 
-def _floats_into(out, *operands):
+def _has_float_dtype_of(out, *operands):
     """Whether arrays have the float dtype of `out`, so that the result has it, too; other arrays
     may be converted when they are written."""
     return onp.dtype(out.dtype).kind == "f" and not any(
@@ -154,7 +154,7 @@ def _binary_function(name):
         out = one_of(out)
         if isinstance(x1, NUMBERS):
             x1 = array_of(x1, name, x2.dtype)
-        if truth or not _floats_into(out, x1, x2):
+        if truth or not _has_float_dtype_of(out, x1, x2):
             return finished(slot.call(x1, x2), out)
         return slot.call(x1, x2, out)
 
@@ -181,7 +181,7 @@ def _unary_function(name, operator):
     host, run, stays = getattr(onp, name, None), getattr(ops, operator), name in _BOOLS_STAY
     truth = name in _BOOLEAN_FUNCTIONS
     if name == "sign":
-        run = _with_nans(run)
+        run = _propagate_nan(run)
 
     def function(x, out=None, where=True, dtype=None, casting="same_kind", order="K", subok=True):
         usual = casting is _SAME_KIND_CASTING and order is _KEEP_ORDER
@@ -194,14 +194,14 @@ def _unary_function(name, operator):
             return run(x)
         if stays and onp.dtype(x.dtype).kind == "b":
             return finished(x.copy(), out)
-        if out is not None and (truth or not _floats_into(one_of(out), x)):
+        if out is not None and (truth or not _has_float_dtype_of(one_of(out), x)):
             return finished(run(x), out)
         return run(x, out=out)
 
     return _set_name(function, name, host)
 
 
-def _with_nans(run):
+def _propagate_nan(run):
     """A function that returns NaN for NaN, for which mx.nd's function returns a number."""
 
     def function(x, out=None):

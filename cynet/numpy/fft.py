@@ -78,7 +78,7 @@ def _pad_axis_last(x, axis, n):
     return pad(x, [(0, 0)] * (x.ndim - 1) + [(0, n - have)])
 
 
-def _of_lines(x):
+def _spectrum_of_lines(x):
     """The spectrum of real lines, its real and imaginary part."""
     n = x.shape[-1]
     if not n:
@@ -91,7 +91,7 @@ def _transform_axis(re, im, axis, n, norm, back, who):
     """The transform along an axis; the inverse is computed by conjugation before and after."""
     re, im = _pad_axis_last(re, axis, n), _pad_axis_last(im, axis, n)
     factor = _norm_factor(norm, re.shape[-1], back, who)
-    (a, b), (c, d) = _of_lines(re), _of_lines(im)
+    (a, b), (c, d) = _spectrum_of_lines(re), _spectrum_of_lines(im)
     re, im = (a + d, c - b) if back else (a - d, b + c)
     return [shapes.swapaxes(each * factor, axis, -1) for each in (re, im)]
 
@@ -109,7 +109,7 @@ def _real_transform(x, s, axes, norm, who):
     lines = _pad_axis_last(x, axis, n)
     n = lines.shape[-1]
     factor = _norm_factor(norm, n, False, who)
-    parts = [each[..., : n // 2 + 1] * factor for each in _of_lines(lines)]
+    parts = [each[..., : n // 2 + 1] * factor for each in _spectrum_of_lines(lines)]
     re, im = (shapes.swapaxes(each, axis, -1) for each in parts)
     for axis, n in reversed(others):
         re, im = _transform_axis(re, im, axis, n, norm, False, who)

@@ -3,7 +3,7 @@
 import numpy as onp
 
 from ..base.errors import ArgumentTypeError, shown
-from .dispatch import on_host
+from .dispatch import call_numpy
 
 _PAYMENT_TIMES = {"end": 0, "e": 0, 0: 0, "finish": 0, "begin": 1, "b": 1, 1: 1, "start": 1}
 
@@ -75,29 +75,29 @@ def _modified_return_rate(values, finance_rate, reinvest_rate):
 
 def pv(rate, nper, pmt, fv=0, when="end"):
     """The value today of payments to come, and of a last sum `fv`."""
-    return on_host(_present_value, (rate, nper, pmt, fv, _payment_time(when)), {})
+    return call_numpy(_present_value, (rate, nper, pmt, fv, _payment_time(when)), {})
 
 
 def ppmt(rate, per, nper, pv, fv=0, when="end"):
     """The part of the payment of period `per` that goes to the loan itself."""
-    return on_host(_principal_payment, (rate, per, nper, pv, fv, _payment_time(when)), {})
+    return call_numpy(_principal_payment, (rate, per, nper, pv, fv, _payment_time(when)), {})
 
 
 def npv(rate, values):
     """The value today of a series of sums, the first of them today."""
-    return on_host(_net_present_value, (rate, values), {})
+    return call_numpy(_net_present_value, (rate, values), {})
 
 
 def rate(nper, pmt, pv, fv, when="end", guess=0.1, tol=1e-6, maxiter=100):
     """The interest a period; NaN where Newton's method does not find it."""
-    return on_host(
+    return call_numpy(
         _interest_rate, (nper, pmt, pv, fv, _payment_time(when), guess, tol, maxiter), {}
     )
 
 
 def mirr(values, finance_rate, reinvest_rate):
     """The modified internal rate of return; NaN without a gain and a cost."""
-    return on_host(_modified_return_rate, (values, finance_rate, reinvest_rate), {})
+    return call_numpy(_modified_return_rate, (values, finance_rate, reinvest_rate), {})
 
 
 __all__ = ["mirr", "npv", "ppmt", "pv", "rate"]

@@ -13,12 +13,12 @@ from ..ndarray._tape import follows
 from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
 from ._call import array_of, is_traced, ops
-from .dispatch import on_host
+from .dispatch import call_numpy
 from .order import ranks
 from .selection import where
 
 
-def _by_operators(*given):
+def _needs_operators(*given):
     return any(is_traced(e) or (isinstance(e, NDArray) and follows(e)) for e in given)
 
 
@@ -100,8 +100,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     ArgumentTypeError, ArgumentError, ShapeError
         What NumPy refuses; in a graph a number of bins that depends on values.
     """
-    if not _by_operators(a, bins, weights):
-        return on_host(onp.histogram, (a, bins, range, density, weights), {})
+    if not _needs_operators(a, bins, weights):
+        return call_numpy(onp.histogram, (a, bins, range, density, weights), {})
     a = shapes.ravel(_sample_columns(a, "histogram"))
     edges = _bin_edges(a, bins, range, "histogram")
     weights = _check_weights(weights, a.shape[0], "histogram")
@@ -110,8 +110,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
     """The edges of the intervals of `histogram`."""
-    if not _by_operators(a, bins):
-        return on_host(onp.histogram_bin_edges, (a, bins, range, weights), {})
+    if not _needs_operators(a, bins):
+        return call_numpy(onp.histogram_bin_edges, (a, bins, range, weights), {})
     return _bin_edges(
         shapes.ravel(_sample_columns(a, "histogram_bin_edges")), bins, range, "histogram_bin_edges"
     )
@@ -120,8 +120,8 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
 def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     """The number of rows of a sample in each box of a grid; and the edges along each axis."""
     listed = isinstance(sample, (list, tuple))
-    if not _by_operators(*(sample if listed else [sample]), weights):
-        return on_host(onp.histogramdd, (sample, bins, range, density, weights), {})
+    if not _needs_operators(*(sample if listed else [sample]), weights):
+        return call_numpy(onp.histogramdd, (sample, bins, range, density, weights), {})
     if listed:
         columns = [_sample_columns(each, "histogramdd") for each in sample]
     else:
@@ -141,8 +141,8 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
 
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     """The number of points in each box of a grid; and the edges along both axes."""
-    if not _by_operators(x, y, weights):
-        return on_host(onp.histogram2d, (x, y, bins, range, density, weights), {})
+    if not _needs_operators(x, y, weights):
+        return call_numpy(onp.histogram2d, (x, y, bins, range, density, weights), {})
     several = not hasattr(bins, "__index__") and len(bins) != 2
     found, edges = histogramdd([x, y], [bins, bins] if several else bins, range, density, weights)
     return found, *edges

@@ -158,7 +158,7 @@ def lstsq(a, b, rcond="warn"):
     ArgumentTypeError
         A graph is made: there are no sums of squares where the rank is not full.
     """
-    a, b = shapes.in_common_dtype([floats(a, "linalg.lstsq"), floats(b, "linalg.lstsq")], "lstsq")
+    a, b = shapes.to_common_dtype([floats(a, "linalg.lstsq"), floats(b, "linalg.lstsq")], "lstsq")
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
         raise ShapeError(
             f"mx.np.linalg.lstsq takes a matrix and as many right sides as it has rows, got shapes "

@@ -47,10 +47,10 @@ def norm(x, ord=None, axis=None, keepdims=False):
         return reductions.sum(size**ord, axes, keepdims=keepdims) ** (1.0 / ord)
     if len(axes) != 2:
         raise ArgumentTypeError(f"mx.np.linalg.norm: axis is one or two axes, got {shown(axis)}")
-    return _of_matrices(x, size, ord, axes, keepdims)
+    return _matrix_norm(x, size, ord, axes, keepdims)
 
 
-def _of_matrices(x, size, ord, axes, keepdims):
+def _matrix_norm(x, size, ord, axes, keepdims):
     pick = {
         1: reductions.max,
         2: reductions.max,
@@ -143,7 +143,7 @@ def eigvalsh(a, UPLO="L"):
 
 def solve(a, b):
     """The solutions x of ``a x = b``; `b` is a vector or has right sides as columns."""
-    a, b = shapes.in_common_dtype([_floats(a, "linalg.solve"), _floats(b, "linalg.solve")], "solve")
+    a, b = shapes.to_common_dtype([_floats(a, "linalg.solve"), _floats(b, "linalg.solve")], "solve")
     if b.ndim == 1:
         return shapes.squeeze(ops._linalg_solve(a, shapes.expand_dims(b, 1)), 1)
     return ops._linalg_solve(a, b)

@@ -8,7 +8,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
 from ._call import array_of, finished, is_traced, refuse_fields
-from .dispatch import on_host
+from .dispatch import call_numpy
 from .elementwise import FUNCTIONS
 from .reductions import axes_of
 from .selection import argsort, sort, take_along_axis, where
@@ -109,7 +109,7 @@ def ranks(a, v, right):
     """The number of elements of `a`, in any order, that are below each of `v`; with `right` not
     above it."""
     shape, v = v.shape, shapes.ravel(v)
-    a, v = shapes.in_common_dtype([a, v], "searchsorted")
+    a, v = shapes.to_common_dtype([a, v], "searchsorted")
     count = v.shape[0]
     both = argsort(argsort(shapes.concatenate([a, v] if right else [v, a])))
     among = both[a.shape[0] :] if right else both[:count]
@@ -127,7 +127,7 @@ def searchsorted(a, v, side="left", sorter=None):
     if side not in ("left", "right"):
         raise ArgumentTypeError(f"mx.np.searchsorted: side is 'left' or 'right', got {shown(side)}")
     if not any(map(is_traced, (a, v, sorter))):
-        return on_host(onp.searchsorted, (a, v, side, sorter), {})
+        return call_numpy(onp.searchsorted, (a, v, side, sorter), {})
     a, v = array_of(a, "searchsorted"), array_of(v, "searchsorted")
     if a.ndim != 1:
         raise ShapeError(f"mx.np.searchsorted: a has one axis, got shape {a.shape}")
@@ -137,7 +137,7 @@ def searchsorted(a, v, side="left", sorter=None):
 def digitize(x, bins, right=False):
     """The index of the bin of each element, by the bounds of bins that rise or fall; int64."""
     if not is_traced(x) and not is_traced(bins):
-        return on_host(onp.digitize, (x, bins, right), {})
+        return call_numpy(onp.digitize, (x, bins, right), {})
     x, bins = array_of(x, "digitize"), array_of(bins, "digitize")
     rising, falling = ranks(bins, x, not right), bins.shape[0] - ranks(bins, x, bool(right))
     return where(bins[:1] <= bins[-1:], rising, falling) if bins.shape[0] else rising
@@ -152,7 +152,7 @@ def unravel_index(indices, shape, order="C"):
         An index is outside of the shape.
     """
     if not is_traced(indices):
-        return on_host(onp.unravel_index, (indices, shape, order), {})
+        return call_numpy(onp.unravel_index, (indices, shape, order), {})
     sizes = (shape,) if hasattr(shape, "__index__") else tuple(shape)
     rest, found = indices.astype("int64"), []
     for n in sizes if order == "F" else sizes[::-1]:
@@ -171,7 +171,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     """
     indices = list(multi_index)
     if not any(map(is_traced, indices)):
-        return on_host(onp.ravel_multi_index, (tuple(indices), dims, mode, order), {})
+        return call_numpy(onp.ravel_multi_index, (tuple(indices), dims, mode, order), {})
     modes = [mode] * len(indices) if isinstance(mode, str) else list(mode)
     steps = onp.cumprod([1, *(dims[:-1] if order == "F" else dims[:0:-1])]).tolist()
     found = 0
@@ -200,7 +200,7 @@ def choose(a, choices, out=None, mode="raise"):
         raise ArgumentTypeError(f"mx.np.choose: numbers of arrays are ints, got {a.dtype}")
     if isinstance(choices, NDArray) or is_traced(choices):
         choices = list(choices)
-    arrays = shapes.in_common_dtype([array_of(e, "choose") for e in choices], "choose")
+    arrays = shapes.to_common_dtype([array_of(e, "choose") for e in choices], "choose")
     if mode not in ("raise", "wrap", "clip"):
         raise ArgumentTypeError(
             f"mx.np.choose: mode is 'raise', 'wrap' or 'clip', got {shown(mode)}"

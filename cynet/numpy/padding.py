@@ -34,7 +34,7 @@ def pad(array, pad_width, mode="constant", **kwargs):
     array = array_of(array, "pad")
     widths = _pad_widths(pad_width, array.ndim)
     if callable(mode):
-        return _by_function(array, widths, mode, kwargs)
+        return _pad_by_function(array, widths, mode, kwargs)
     if mode not in ("constant", "empty", "linear_ramp", *_INDEX_MODES, *_STATISTIC_MODES):
         raise ArgumentError(f"mx.np.pad: the mode {shown(mode)} is not known")
     odd = sorted(kwargs.keys() - {_MODE_PARAMETERS.get(mode)})
@@ -157,11 +157,11 @@ def _count_leading_rows(weights):
     return int((weights[:, 0] == 1).argmax())
 
 
-def _by_function(array, widths, function, kwargs):
+def _pad_by_function(array, widths, function, kwargs):
     """Padding with zeros by NumPy, then by a user's function that writes vectors in place."""
-    from .dispatch import on_host
+    from .dispatch import call_numpy
 
-    return on_host(onp.pad, (array, widths, function), kwargs)
+    return call_numpy(onp.pad, (array, widths, function), kwargs)
 
 
 __all__ = ["pad"]

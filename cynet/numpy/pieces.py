@@ -8,7 +8,7 @@ from ..base.errors import ArgumentError, ShapeError, shown
 from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
 from ._call import NUMBERS, array_of, finished, is_traced, ops, refuse_other_than_floats
-from .dispatch import on_host
+from .dispatch import call_numpy
 from .elementwise import FUNCTIONS, as_ufunc
 from .selection import host_values
 from .selection import where as choose
@@ -181,7 +181,7 @@ def heaviside(x1, x2, out=None):
     if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
         return onp.heaviside(x1, x2)
     operands = [e if isinstance(e, NUMBERS) else array_of(e, "heaviside") for e in (x1, x2)]
-    kind = shapes.in_common_dtype([e for e in operands if not isinstance(e, NUMBERS)], "")[0].dtype
+    kind = shapes.to_common_dtype([e for e in operands if not isinstance(e, NUMBERS)], "")[0].dtype
     kind = kind if onp.dtype(kind).kind == "f" else "float32"
     x1, x2 = (
         array_of(e, "heaviside", kind) if isinstance(e, NUMBERS) else e.astype(kind)
@@ -261,7 +261,7 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
         raise ShapeError(f"mx.np.apply_along_axis: shape {arr.shape} has no vector along {axis}")
     rows = shapes.reshape_view(shapes.moveaxis(arr, axis, -1), (math.prod(rest), arr.shape[axis]))
     found = [_result_array(func1d(rows[i], *args, **kwargs)) for i in range(rows.shape[0])]
-    found = shapes.stack(shapes.in_common_dtype(found, "apply_along_axis"))
+    found = shapes.stack(shapes.to_common_dtype(found, "apply_along_axis"))
     inner = found.shape[1:]
     found = shapes.reshape_view(found, (*rest, *inner))
     own = tuple(range(len(rest), len(rest) + len(inner)))
@@ -294,7 +294,7 @@ def apply_over_axes(func, a, axes):
     return a
 
 
-def _of_matrix(arr, name):
+def _matrix_shape(arr, name):
     arr = array_of(arr, name)
     if arr.ndim != 2:
         raise ShapeError(f"mx.np.{name} takes an array of two axes, got shape {arr.shape}")
@@ -303,14 +303,14 @@ def _of_matrix(arr, name):
 
 def tril_indices_from(arr, k=0):
     """The places of the lower triangle of a matrix, one int64 array an axis."""
-    rows, columns = _of_matrix(arr, "tril_indices_from")
-    return on_host(onp.tril_indices, (rows, k, columns), {})
+    rows, columns = _matrix_shape(arr, "tril_indices_from")
+    return call_numpy(onp.tril_indices, (rows, k, columns), {})
 
 
 def triu_indices_from(arr, k=0):
     """The places of the upper triangle of a matrix, one int64 array an axis."""
-    rows, columns = _of_matrix(arr, "triu_indices_from")
-    return on_host(onp.triu_indices, (rows, k, columns), {})
+    rows, columns = _matrix_shape(arr, "triu_indices_from")
+    return call_numpy(onp.triu_indices, (rows, k, columns), {})
 
 
 def diag_indices_from(arr):
@@ -320,7 +320,7 @@ def diag_indices_from(arr):
         raise ShapeError(
             f"mx.np.diag_indices_from takes two axes at least, all of one length, got {arr.shape}"
         )
-    return on_host(onp.diag_indices, (arr.shape[0], arr.ndim), {})
+    return call_numpy(onp.diag_indices, (arr.shape[0], arr.ndim), {})
 
 
 def isrealobj(x):
@@ -366,7 +366,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
             raise ArgumentError("mx.np.interp: period is 0")
         period, left, right = abs(period), None, None
         x, xp = FUNCTIONS["mod"](x, period), FUNCTIONS["mod"](xp, period)
-        order = _argsort(xp)
+        order = _call_argsort(xp)
         xp, fp = shapes.take(xp, order, 0), shapes.take(fp, order, 0)
         xp = shapes.concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp = shapes.concatenate([fp[-1:], fp, fp[:1]])
@@ -391,7 +391,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     return between.reshape(()) if number else between
 
 
-def _argsort(a):
+def _call_argsort(a):
     from .selection import argsort
 
     return argsort(a)

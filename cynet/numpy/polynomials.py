@@ -8,7 +8,7 @@ from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
 from ._call import NUMBERS, array_of, refuse_traced
 from .creation import zeros
-from .dispatch import on_host
+from .dispatch import call_numpy
 
 
 def _check_vector(value, name):
@@ -25,14 +25,14 @@ def polyval(p, x):
     x = array_of(
         x, "polyval", "int64" if type(x) is int and onp.dtype(p.dtype).kind != "f" else None
     )
-    (p, x) = shapes.in_common_dtype([p, x], "polyval")
+    (p, x) = shapes.to_common_dtype([p, x], "polyval")
     found = x * 0
     for i in range(p.shape[0]):
         found = found * x + p[i]
     return found.reshape(()) if number else found
 
 
-def _of_one_length(a1, a2, name):
+def _pad_to_same_length(a1, a2, name):
     parts = [_check_vector(each, name) for each in (a1, a2)]
     length = max(each.shape[0] for each in parts)
     return [
@@ -45,13 +45,13 @@ def _of_one_length(a1, a2, name):
 
 def polyadd(a1, a2):
     """The sum of two polynomials."""
-    a1, a2 = _of_one_length(a1, a2, "polyadd")
+    a1, a2 = _pad_to_same_length(a1, a2, "polyadd")
     return a1 + a2
 
 
 def polysub(a1, a2):
     """The difference of two polynomials."""
-    a1, a2 = _of_one_length(a1, a2, "polysub")
+    a1, a2 = _pad_to_same_length(a1, a2, "polysub")
     return a1 - a2
 
 
@@ -84,7 +84,7 @@ def polydiv(u, v):
     """
     u, v = (_check_vector(each, "polydiv") for each in (u, v))
     u, v = (e if onp.dtype(e.dtype).kind == "f" else e.astype("float32") for e in (u, v))
-    u, v = shapes.in_common_dtype([u, v], "polydiv")
+    u, v = shapes.to_common_dtype([u, v], "polydiv")
     refuse_traced("polydiv", "the length of the remainder", u, v)
     count = u.shape[0] - v.shape[0] + 1
     if count < 1:
@@ -110,7 +110,7 @@ def roots(p):
     """
     p = array_of(p, "roots")
     refuse_traced("roots", "how many there are", p)
-    found = on_host(onp.roots, (p.detach(),), {})
+    found = call_numpy(onp.roots, (p.detach(),), {})
     if not follows(p) or not isinstance(found, NDArray) or not found.shape[0]:
         return found
     slopes = p[:-1] * array_of(onp.arange(p.shape[0] - 1, 0, -1).astype(p.dtype), "roots")
@@ -153,7 +153,7 @@ def poly(seq_of_zeros):
     polynomial."""
     roots = array_of(seq_of_zeros, "poly")
     if roots.ndim > 1:
-        return on_host(onp.poly, (roots,), {})
+        return call_numpy(onp.poly, (roots,), {})
     roots = shapes.ravel(roots)
     roots = roots if onp.dtype(roots.dtype).kind == "f" else roots.astype("float32")
     one = array_of(onp.ones(1, onp.dtype(roots.dtype)), "poly")
@@ -170,7 +170,7 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     from .least_squares import nearest
 
     if full or cov:
-        return on_host(onp.polyfit, (x, y, deg, rcond, full, w, cov), {})
+        return call_numpy(onp.polyfit, (x, y, deg, rcond, full, w, cov), {})
     x, y = _check_vector(x, "polyfit"), array_of(y, "polyfit")
     x, y = (e if onp.dtype(e.dtype).kind == "f" else e.astype("float32") for e in (x, y))
     if y.ndim not in (1, 2) or y.shape[0] != x.shape[0] or not x.shape[0]:
@@ -198,7 +198,7 @@ def convolve(a, v, mode="full"):
         raise ArgumentError("mx.np.convolve: an array is empty")
     if mode not in ("full", "same", "valid"):
         raise ArgumentError(f"mx.np.convolve: mode is 'full', 'same' or 'valid', got {shown(mode)}")
-    a, v = shapes.in_common_dtype([a, v] if a.shape[0] >= v.shape[0] else [v, a], "convolve")
+    a, v = shapes.to_common_dtype([a, v] if a.shape[0] >= v.shape[0] else [v, a], "convolve")
     n, m = a.shape[0], v.shape[0]
     kind = onp.dtype(a.dtype)
     around = zeros((m - 1,), a.dtype)

@@ -10,11 +10,11 @@ from ._call import NUMBERS, array_of, finished, ops
 from .reductions import any as any_of
 from .reductions import axes_of
 from .reductions import sum as sum_of
-from .shapes import broadcast_to, expand_dims, in_common_dtype, reshape_view, transpose
+from .shapes import broadcast_to, expand_dims, reshape_view, to_common_dtype, transpose
 
 
 def _in_common_dtype(a, b, where):
-    return in_common_dtype([array_of(a, where), array_of(b, where)], where)
+    return to_common_dtype([array_of(a, where), array_of(b, where)], where)
 
 
 def _matmul_arrays(a, b):
@@ -172,9 +172,9 @@ def einsum(subscripts, *operands, out=None, optimize=False):
     """Einstein's notation: ``einsum("ij,jk->ik", a, b)``, sums of products by letters."""
     if not isinstance(subscripts, str):
         raise ArgumentTypeError(f"mx.np.einsum: subscripts is a str, got {shown(subscripts)}")
-    arrays = in_common_dtype([array_of(each, "einsum") for each in operands], "einsum")
+    arrays = to_common_dtype([array_of(each, "einsum") for each in operands], "einsum")
     if len(arrays) == 2 and arrays[0].shape == arrays[1].shape:
-        way = _of_alike(subscripts, arrays[0].ndim)
+        way = _elementwise_axes(subscripts, arrays[0].ndim)
         if way is not None and onp.dtype(arrays[0].dtype).kind == "f":
             found = arrays[0] * arrays[1]
             found = ops._np_sum(found, axis=way[0]) if way[0] else found
@@ -208,7 +208,7 @@ def _is_product(left, right="", *more):
 
 
 @functools.lru_cache(maxsize=1000)
-def _of_alike(subscripts, ndim):
+def _elementwise_axes(subscripts, ndim):
     """(axes that are summed, order of the rest) of a product of elements; None for others."""
     (left, right), result = _einsum_terms(subscripts.replace(" ", ""), (ndim, ndim))
     if left != right or len(set(left)) < ndim:

@@ -252,7 +252,7 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None):
     if not replace and count > n:
         raise ArgumentError(f"mx.np.random.choice: {count} of {n} without putting them back")
     if p is not None:
-        rows = _by_weights(array_of(p, "random.choice").astype("float64"), n, count, replace)
+        rows = _choose_by_weights(array_of(p, "random.choice").astype("float64"), n, count, replace)
     else:
         rows = randint(0, n, count) if replace else permutation(n)[:count]
     rows = reshape_view(rows.astype("int64"), shape)
@@ -260,7 +260,7 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None):
     return finished(_to_device(drawn, ctx), out)
 
 
-def _by_weights(p, n, count, replace):
+def _choose_by_weights(p, n, count, replace):
     if p.shape != (n,):
         raise ShapeError(f"mx.np.random.choice: p has shape {p.shape}, expected ({n},)")
     if replace:

@@ -5,7 +5,7 @@ import numpy as onp
 from ..base.dtype import FLAGS, dtype_flag, scalar_type
 from ..base.errors import ArgumentTypeError, BoundsError
 from ..ndarray.ndarray import NDArray
-from ._call import array_of, by_place, finished, ops, refuse_other_than_floats
+from ._call import array_of, finished, ops, refuse_other_than_floats, split_out_keepdims
 
 _FLOATS = ("float16", "float32", "float64", "bfloat16")
 
@@ -74,7 +74,7 @@ def _sum_like(name, unit, combine):
 
     def function(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
         a = array_of(a, name)
-        out, keepdims = by_place(out, keepdims)
+        out, keepdims = split_out_keepdims(out, keepdims)
         if where is not True:
             a = _mask_elements(a, where, unit)
         if axis is None and dtype is None and out is None and initial is None and a.ndim:
@@ -125,7 +125,7 @@ def _extremum_function(name, choose):
 
     def function(a, axis=None, out=None, keepdims=False, initial=None, where=True):
         a = array_of(a, name)
-        out, keepdims = by_place(out, keepdims)
+        out, keepdims = split_out_keepdims(out, keepdims)
         if where is not True:
             if initial is None:
                 raise ArgumentTypeError(
@@ -155,7 +155,7 @@ def _truth_function(name):
 
     def function(a, axis=None, out=None, keepdims=False, where=True):
         a = array_of(a, name)
-        out, keepdims = by_place(out, keepdims)
+        out, keepdims = split_out_keepdims(out, keepdims)
         truths = a if _dtype_kind(a) == "b" else a != 0
         if where is not True:
             truths = _mask_elements(truths, where, name == "all")

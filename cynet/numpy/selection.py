@@ -22,7 +22,7 @@ from ._call import (
 from .elementwise import FUNCTIONS, as_ufunc
 from .reductions import axes_of
 from .reductions import sum as total_of
-from .shapes import broadcast_to, in_common_dtype, ravel, reshape_view, transpose
+from .shapes import broadcast_to, ravel, reshape_view, to_common_dtype, transpose
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
@@ -35,7 +35,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
         x, y = array_of(x, "where", kind), array_of(y, "where", kind)
     x = _operand_like(x, y)
     y = _operand_like(y, x)
-    x, y = in_common_dtype([x, y], "where")
+    x, y = to_common_dtype([x, y], "where")
     parts = [condition, x, y]
     if not condition.shape == x.shape == y.shape:
         shape = onp.broadcast_shapes(condition.shape, x.shape, y.shape)

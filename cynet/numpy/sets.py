@@ -8,7 +8,7 @@ import numpy as onp
 from ..ndarray.ndarray import NDArray
 from . import shapes
 from ._call import array_of, is_traced, ops
-from .dispatch import on_host
+from .dispatch import call_numpy
 from .order import ranks
 from .selection import host_values
 
@@ -78,7 +78,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     """True for each element that equals one of other elements; bools."""
     if not is_traced(element) and not is_traced(test_elements):
         more = {"assume_unique": assume_unique, "invert": invert, "kind": kind}
-        return on_host(onp.isin, (element, test_elements), more)
+        return call_numpy(onp.isin, (element, test_elements), more)
     a, among = array_of(element, "isin"), shapes.ravel(array_of(test_elements, "isin"))
     found = (ranks(among, a, True) > ranks(among, a, False)) & (a == a)
     return ~found if invert else found
@@ -91,7 +91,7 @@ def in1d(ar1, ar2, assume_unique=False, invert=False):
 
 def _ravel_pair(ar1, ar2, name):
     ar1, ar2 = (shapes.ravel(array_of(each, name)) for each in (ar1, ar2))
-    return shapes.in_common_dtype([ar1, ar2], name)
+    return shapes.to_common_dtype([ar1, ar2], name)
 
 
 def union1d(ar1, ar2):

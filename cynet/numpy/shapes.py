@@ -166,7 +166,7 @@ def broadcast_arrays(*args):
     return [each if each.shape == shape else broadcast_to(each, shape) for each in arrays]
 
 
-def in_common_dtype(arrays, where):
+def to_common_dtype(arrays, where):
     """The arrays in the dtype that holds all."""
     kinds = [each.dtype for each in arrays]
     if all(each is kinds[0] for each in kinds):
@@ -183,7 +183,7 @@ def _array_list(arrays, where):
         arrays = list(arrays)
     if not isinstance(arrays, (list, tuple)) or not arrays:
         raise ArgumentTypeError(f"mx.np.{where} takes a list of arrays, got {shown(arrays)}")
-    return in_common_dtype([array_of(each, where) for each in arrays], where)
+    return to_common_dtype([array_of(each, where) for each in arrays], where)
 
 
 def _are_stackable(arrays, axis, more):
@@ -239,12 +239,12 @@ def _can_stack(arrays, axis):
 
 def atleast_1d(*arys):
     """Each array, with one axis at least."""
-    return _at_least(arys, lambda a: reshape_view(a, (1,)) if a.ndim == 0 else a)
+    return _apply_at_least(arys, lambda a: reshape_view(a, (1,)) if a.ndim == 0 else a)
 
 
 def atleast_2d(*arys):
     """Each array, with two axes at least."""
-    return _at_least(
+    return _apply_at_least(
         arys,
         lambda a: (
             reshape_view(a, (1, -1)[: 2 - a.ndim] + a.shape if a.ndim else (1, 1))
@@ -264,10 +264,10 @@ def atleast_3d(*arys):
             return reshape_view(a, (1, a.shape[0], 1))
         return reshape_view(a, (*a.shape, 1)) if a.ndim == 2 else a
 
-    return _at_least(arys, wide)
+    return _apply_at_least(arys, wide)
 
 
-def _at_least(arrays, function):
+def _apply_at_least(arrays, function):
     found = [function(array_of(each, "atleast")) for each in arrays]
     return found[0] if len(found) == 1 else found
 
@@ -507,6 +507,6 @@ __all__ = [
     name
     for name, value in list(vars().items())
     if getattr(value, "__module__", "") == __name__
-    and name not in ("in_common_dtype", "reshape_view")
+    and name not in ("to_common_dtype", "reshape_view")
     and not name.startswith("_")
 ]

@@ -43,7 +43,7 @@ def write_row(
     return row.onnx(emit, *inputs) if callable(row.onnx) else g.emit(row.onnx, inputs)
 
 
-def _dtype_beside(dtype: str, *numbers: float) -> str:
+def _wider_dtype(dtype: str, *numbers: float) -> str:
     """The dtype for integers beside numbers that their own does not hold."""
     if dtype.startswith("float") or not numbers:
         return dtype
@@ -68,7 +68,7 @@ def binary(g: Graph, c: Call) -> str:
     row, inputs, dtype, number = c.prop.function, list(c.inputs), c.dtypes[0], None
     if len(inputs) == 1:
         number = None if c.prop.reverse else c.prop.scalar
-        dtype = _dtype_beside(dtype, c.prop.scalar)
+        dtype = _wider_dtype(dtype, c.prop.scalar)
         if dtype != c.dtypes[0]:
             inputs = [g.cast(inputs[0], dtype)]
         inputs.append(g.constant(np.array(c.prop.scalar, dtype)))
@@ -121,7 +121,7 @@ def mod(g: Graph, c: Call) -> str:
     """The remainder with the sign of the divisor, 0 where that is 0."""
     inputs, dtype = list(c.inputs), c.out_dtypes[0]
     if c.op.endswith("_scalar"):
-        dtype = _dtype_beside(dtype, c.prop.scalar)
+        dtype = _wider_dtype(dtype, c.prop.scalar)
         inputs = [g.cast(inputs[0], dtype)] if dtype != c.dtypes[0] else inputs
         inputs.append(g.constant(np.array(c.prop.scalar, dtype)))
         inputs = inputs[::-1] if c.op == "_rmod_scalar" else inputs
@@ -196,7 +196,7 @@ def add_n(g: Graph, c: Call) -> str:
 def smooth_l1(g: Graph, c: Call) -> str:
     x, s = c.inputs[0], c.prop.scalar**2
     limit = 1 / s if s else math.inf
-    dtype = _dtype_beside(c.dtypes[0], 0.5)
+    dtype = _wider_dtype(c.dtypes[0], 0.5)
     x = x if dtype == c.dtypes[0] else g.cast(x, dtype)
     size = g.emit("Abs", [x])
     half, end, turn = (g.constant(np.array(v, dtype)) for v in (0.5 * s, 0.5 * limit, limit))

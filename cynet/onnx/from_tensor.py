@@ -239,7 +239,7 @@ def shape_(reader: Reader, node: Node) -> Symbol:
 
 
 @imports("ConstantOfShape", "Range")
-def of_known_shape(reader: Reader, node: Node) -> None:
+def compute_at_import(reader: Reader, node: Node) -> None:
     """Nodes that are computed when the file is read, since the result's shape must be known."""
     for i in range(len(node.inputs)):
         node.constant(i)

@@ -25,13 +25,13 @@ def body(reader: Reader, node: Node) -> tuple[list[Any], int] | None:
     """
     if node.kind == "If" and node.domain in ("", "ai.onnx"):
         return _taken_branch(reader, node), node.opset
-    function = reader.functions.get((node.domain, node.kind)) or _of_onnx(reader, node)
+    function = reader.functions.get((node.domain, node.kind)) or _onnx_function_body(reader, node)
     if function is None:
         return None
     return _inlined_nodes(reader.library, node, function), opset_of(function, reader.opset)
 
 
-def _of_onnx(reader: Reader, node: Node) -> Any:
+def _onnx_function_body(reader: Reader, node: Node) -> Any:
     """ONNX's own function body for a kind of node, or None."""
     defs = optional("onnx.defs", "mx.onnx.import_model")
     domain = "" if node.domain == "ai.onnx" else node.domain

@@ -71,7 +71,7 @@ def declared_names(attribute: str) -> dict[str, str]:
     }
 
 
-def _of_truths() -> Iterator[str]:
+def _bool_operator_names() -> Iterator[str]:
     yield from (row.name for row in UNARY if row.result == BOOL)
     for row in FUNCTIONS:
         if row.result == BOOL:
@@ -83,4 +83,4 @@ METHODS = tuple(sorted(declared_names("methods")))
 # Function of ``mx.nd`` to its operators.
 BINARY = {row.function: _scalar_operators(row) for row in FUNCTIONS if row.function}
 # Operators whose results are truths.
-COMPARISONS = frozenset(_of_truths())
+COMPARISONS = frozenset(_bool_operator_names())

@@ -97,7 +97,7 @@ def share_parameters(name: str, text: str | None) -> None:
         if f"{each}.".startswith(f"{name}.") and type(module) is ModuleType:
             for target, function in _documented(module):
                 shared = known if isinstance(target, type) else of_functions
-                _complete(target, _names(function), shared)
+                _complete_docstring(target, _parameter_names(function), shared)
 
 
 def _documented(module: ModuleType) -> Iterator[tuple[Any, FunctionType]]:
@@ -117,7 +117,7 @@ def _documented(module: ModuleType) -> Iterator[tuple[Any, FunctionType]]:
                     yield getattr(target, "__func__", target), function
 
 
-def _complete(target: Any, names: list[str], known: dict[str, str]) -> None:
+def _complete_docstring(target: Any, names: list[str], known: dict[str, str]) -> None:
     """Put the entries of `known` for parameters that the docstring of `target` leaves out there."""
     if known.keys().isdisjoint(names):
         return
@@ -144,7 +144,7 @@ def _complete(target: Any, names: list[str], known: dict[str, str]) -> None:
         target = getattr(target, "__wrapped__", None)
 
 
-def _names(function: FunctionType) -> list[str]:
+def _parameter_names(function: FunctionType) -> list[str]:
     """The parameters of a function in the order of its signature."""
     code = function.__code__
     end = code.co_argcount + code.co_kwonlyargcount

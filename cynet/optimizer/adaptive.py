@@ -69,7 +69,7 @@ class Adam(FusedOptimizer):
         self.lazy_update = lazy_update
 
     @property
-    def _rests_rows(self):
+    def _is_lazy(self):
         return self.lazy_update
 
     def _rule_params(self, count):
@@ -298,7 +298,7 @@ class AdaGrad(FusedOptimizer):
 
     _by_entry = True
     serialized_fields = {"float_stable_eps": number()}
-    _rule_name, _n_states, _rests_rows = "adagrad", 1, True
+    _rule_name, _n_states, _is_lazy = "adagrad", 1, True
 
     def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -436,7 +436,7 @@ class Ftrl(FusedOptimizer):
 
     _by_entry = True
     serialized_fields = {"lamda1": number(), "beta": number()}
-    _rule_name, _n_states, _rests_rows = "ftrl", 2, True
+    _rule_name, _n_states, _is_lazy = "ftrl", 2, True
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ class FusedOptimizer(Optimizer):
     # MXNet's SGD takes lists of learning rates, and counts a list of indices
     _asks_for_lists = False
     _keeps_masters = False  # the rule has a form with float32 copies of narrow weights
-    _rests_rows = False  # rows without a gradient do not change if the gradient is row-sparse
+    _is_lazy = False  # rows without a gradient do not change if the gradient is row-sparse
     _joined = None  # tuple of indices to the JoinedUpdate of their arrays
 
     def _update_rule(self, state):
@@ -134,7 +134,7 @@ class FusedOptimizer(Optimizer):
 
     def _update_one_sparse(self, index, weight, grad, state, multi_precision, own):
         """Change the rows that the gradient has, or all if the optimizer has no lazy update."""
-        if grad.stype != "row_sparse" or not self._rests_rows:
+        if grad.stype != "row_sparse" or not self._is_lazy:
             copies = []  # copies of gradients that hold some rows only
             arrays = [dense_to_change(weight, copies)], [dense_of(grad)]
             states = [dense_to_change(state, copies)]

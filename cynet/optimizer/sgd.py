@@ -54,7 +54,7 @@ class SGD(FusedOptimizer):
         return zeros_like(weight) if self.momentum != 0.0 else None
 
     @property
-    def _rests_rows(self):
+    def _is_lazy(self):
         return self.lazy_update
 
     def _update_rule(self, state):

@@ -37,7 +37,7 @@ def terms_of(optimizer):
     if optimizer.lr_scheduler is None:
         out["learning_rate"] = _value_text(optimizer.lr)
     else:
-        out.update(_of_schedule(optimizer.lr_scheduler))
+        out.update(_describe_schedule(optimizer.lr_scheduler))
     out.update(_public_attributes(optimizer, ""))
     for name in ("lr_mult", "wd_mult"):
         factors = dict(getattr(optimizer, name))
@@ -117,7 +117,7 @@ def first_difference(rows):
     return out
 
 
-def _of_schedule(schedule):
+def _describe_schedule(schedule):
     name = getattr(schedule, "__qualname__", type(schedule).__name__)
     return {"lr_scheduler": name, **_public_attributes(schedule, f"{name}.")}
 

@@ -172,7 +172,7 @@ class BucketSentenceIter(DataIter):
         self.layout = layout
         self.major_axis = layout.find("N")
         self.default_bucket_key = max(self.buckets)
-        self.data = self._in_buckets(sentences)
+        self.data = self._fill_buckets(sentences)
         self.provide_data = [self._data_description(data_name, self.default_bucket_key)]
         self.provide_label = [self._data_description(label_name, self.default_bucket_key)]
         self.idx = [
@@ -182,7 +182,7 @@ class BucketSentenceIter(DataIter):
         ]
         self.reset()
 
-    def _in_buckets(self, sentences):
+    def _fill_buckets(self, sentences):
         """An array of padded sentences for each bucket."""
         found = [[] for _ in self.buckets]
         left_out = 0

@@ -86,12 +86,12 @@ def _make_launcher(program, context, function, name, names):
     """Kernel `function` of a program under the name for messages; one object for all callers."""
     module = program.on(context)
     if context.device_type != "gpu":
-        return _Launchable(module.get(function), name, names)
+        return _EmulatedKernel(module.get(function), name, names)
     kernel = _gpu_device(context).function(module, program.title, function)
     return _DeviceLaunchable(kernel, name, context.device_id)
 
 
-class _Launchable:
+class _EmulatedKernel:
     """A kernel of the emulator that the engine can launch. It lives as long as the process, since
     launches name it by an index."""
 

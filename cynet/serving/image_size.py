@@ -21,9 +21,9 @@ def size_of(file: bytes) -> tuple[int, int]:
     if file[:8] == b"\x89PNG\r\n\x1a\n" and file[12:16] == b"IHDR":
         return _check_size(file[20:24], file[16:20], "big")
     if file[:3] == b"\xff\xd8\xff":
-        return _of_jpeg(file)
+        return _jpeg_size(file)
     if file[:4] == b"RIFF" and file[8:12] == b"WEBP":
-        return _of_webp(file)
+        return _webp_size(file)
     if file[:2] == b"BM" and int.from_bytes(file[14:18], "little") >= 40:
         height, width = _check_size(file[22:26], file[18:22], "little")
         return min(height, (1 << 32) - height), width  # less than 0: from the top down
@@ -36,7 +36,7 @@ def _check_size(height, width, order):
     return int.from_bytes(height, order), int.from_bytes(width, order)
 
 
-def _of_jpeg(file):
+def _jpeg_size(file):
     if (scans := file.count(b"\xff\xda")) > _MAX_SCANS:
         raise FormatError(f"a JPEG of {scans} scans, at most {_MAX_SCANS} are taken")
     at = 2
@@ -53,7 +53,7 @@ def _of_jpeg(file):
     raise FormatError("a JPEG that does not say how large it is")
 
 
-def _of_webp(file):
+def _webp_size(file):
     kind = file[12:16]
     if kind == b"VP8X" and len(file) >= 30:
         return 1 + int.from_bytes(file[27:30], "little"), 1 + int.from_bytes(file[24:27], "little")

@@ -67,9 +67,9 @@ def network(
     if isinstance(model, Block):
         if params is not None:
             raise ArgumentError("Predictor: a Block has its parameters; params must be None")
-        return _of_block(model, names, dtype, row)
+        return _block_executor(model, names, dtype, row)
     if isinstance(model, Symbol):
-        return _of_symbol(model, *split_params(params), names, dtype, ctx)
+        return _symbol_executor(model, *split_params(params), names, dtype, ctx)
     if not isinstance(model, (str, os.PathLike)):
         raise ArgumentTypeError(
             "Predictor takes a Block, a Symbol, the prefix of a checkpoint or an .onnx file, got"
@@ -79,10 +79,10 @@ def network(
     if path.endswith(".onnx"):
         from ..onnx import import_model
 
-        return _of_symbol(*import_model(path), names, dtype, ctx)
+        return _symbol_executor(*import_model(path), names, dtype, ctx)
     if epoch is None:
         epoch = last_epoch(path)
-    return _of_symbol(*load_checkpoint(path, epoch), names, dtype, ctx)
+    return _symbol_executor(*load_checkpoint(path, epoch), names, dtype, ctx)
 
 
 def last_epoch(prefix: str) -> int:
@@ -112,7 +112,7 @@ def split_params(params):
     return {k.removeprefix("arg:"): v for k, v in params.items() if k[:4] != "aux:"}, auxs
 
 
-def _of_symbol(symbol, args, auxs, names, dtype, ctx):
+def _symbol_executor(symbol, args, auxs, names, dtype, ctx):
     states = symbol.list_auxiliary_states()
     args, auxs = dict(args), dict(auxs)
     auxs.update({name: args.pop(name) for name in states if name in args})
@@ -135,7 +135,7 @@ def _of_symbol(symbol, args, auxs, names, dtype, ctx):
     return found
 
 
-def _of_block(block, names, dtype, row):
+def _block_executor(block, names, dtype, row):
     if dtype != "float32":
         if not isinstance(block, HybridBlock):
             raise ArgumentError(f"Predictor: {dtype} needs a HybridBlock, got {shown(block)}")

@@ -33,7 +33,7 @@ def type_of(environ: dict[str, Any]) -> str:
     return environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
 
 
-def with_few_values(text: bytes, max_body: int, instead: str) -> bytes:
+def limited_values(text: bytes, max_body: int, instead: str) -> bytes:
     """A JSON text with few values; `instead` names the way to send more."""
     count, maximum = values_in(text), max_values(max_body)
     if count > maximum:

@@ -124,7 +124,7 @@ def fill_plan(plan: Plan, rest: memoryview) -> Request:
                 raise FormatError(
                     f"input '{name}' has {size} bytes, {len(rest)} are left of the body"
                 )
-            array, rest = _of_bytes(rest[:size], kind).reshape(shape), rest[size:]
+            array, rest = _decode_bytes(rest[:size], kind).reshape(shape), rest[size:]
         arrays[name] = array
     if rest:
         raise FormatError(f"{len(rest)} bytes are left behind the tensors")
@@ -212,7 +212,7 @@ def _read_input(name, tensor, predictor):
     if (size is None) == (tensor.get("data") is None):
         raise FormatError(f"{what} has either data or binary_data_size")
     if size is None:
-        return Input(name, kind, shape, 0, _of_json(what, tensor["data"], kind, shape))
+        return Input(name, kind, shape, 0, _decode_json(what, tensor["data"], kind, shape))
     wanted = math.prod(shape) * np.dtype(_DTYPES[kind]).itemsize
     if type(size) is not int or size != wanted:
         raise ShapeError(
@@ -221,14 +221,14 @@ def _read_input(name, tensor, predictor):
     return Input(name, kind, shape, size, None)
 
 
-def _of_bytes(data, kind):
+def _decode_bytes(data, kind):
     if kind == "BOOL":
         return np.frombuffer(data, "u1") != 0  # whatever the bytes are
     array = np.frombuffer(data, _DTYPES[kind])
     return (array.astype("u4") << 16).view("f4") if kind == "BF16" else array
 
 
-def _of_json(what, data, kind, shape):
+def _decode_json(what, data, kind, shape):
     flat = _flat_values(what, data, shape)
     types = set(map(type, flat))
     dtype = np.dtype("f8" if kind in ("BF16", "FP16", "FP32", "FP64") else _DTYPES[kind])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import FormatError, shown
 from ..libinfo import __version__
 from .bodies import write_json
-from .requests import body_of, with_few_values
+from .requests import body_of, limited_values
 from .tensors import datatype, fill_plan, read_plan, read_raw, write_answer
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Protocol:
         """The request in a JSON text; clients send the same one again and again."""
         plan = self._plans.get((predictor, head))
         if plan is None:
-            plan = read_plan(with_few_values(head, self._app.max_body, "binary tensors"), predictor)
+            plan = read_plan(limited_values(head, self._app.max_body, "binary tensors"), predictor)
             if plan.is_cached and len(head) <= _MAX_CACHED_BYTES:
                 if len(self._plans) >= _MAX_CACHED_PLANS:
                     self._plans.clear()

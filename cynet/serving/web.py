@@ -23,7 +23,7 @@ from .bodies import NPY, Images, only_name, read_json, read_npy, write_json, wri
 from .errors import BusyError, Refused, WaitedError
 from .metrics import text_of
 from .models import Models
-from .requests import body_of, type_of, with_few_values
+from .requests import body_of, limited_values, type_of
 from .tensors import refuse_not_finite
 from .v2 import Protocol
 
@@ -206,7 +206,7 @@ class Application:
         wants_npy = "application/x-npy" in environ.get("HTTP_ACCEPT", "")
         names = list(self.predictor.shapes)
         if kind in ("application/json", ""):
-            inputs = read_json(with_few_values(body, self.max_body, "an .npy file"), names)
+            inputs = read_json(limited_values(body, self.max_body, "an .npy file"), names)
         elif kind in NPY:
             inputs, wants_npy = {only_name(names): read_npy(body)}, True
         elif kind.startswith("image/") and self.images is not None:

@@ -73,9 +73,9 @@ def foreach(
             raise MismatchError(
                 f"foreach: body gives states of the structure {new_form}, it was given {state_form}"
             )
-        heads = [_own_node(each, scope) for each in outs]
+        heads = [_copy_if_outside(each, scope) for each in outs]
         made = {id(each.entries[0][0]) for each in outs}
-        heads += [_own_node(each, scope, id(each.entries[0][0]) in made) for each in new]
+        heads += [_copy_if_outside(each, scope, id(each.entries[0][0]) in made) for each in new]
     graph, stands = _cut_subgraph(heads, scope)
     positions = {id(node): i for i, node in enumerate(graph.variables)}
     for what, variables in (("data", row_vars), ("state", state_vars)):
@@ -160,7 +160,7 @@ def while_loop(
             if what == "cond":
                 if not isinstance(result, Symbol):
                     raise ArgumentError(f"while_loop: cond must give a Symbol, got {shown(result)}")
-                heads = [_own_node(result, scope)]
+                heads = [_copy_if_outside(result, scope)]
             else:
                 outs, new = _check_pair(result, "while_loop: func")
                 outs, out_form = _flat_symbols(
@@ -172,7 +172,7 @@ def while_loop(
                         f"while_loop: func gives {len(new)} loop variables, it was given "
                         f"{len(states)}"
                     )
-                heads = [_own_node(each, scope) for each in (*outs, *new)]
+                heads = [_copy_if_outside(each, scope) for each in (*outs, *new)]
         graph, outside = _cut_subgraph(heads, scope)
         graphs.append(graph)
         variables.append([each.entries[0][0] for each in made])
@@ -248,7 +248,7 @@ def cond(
     for what, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):
         with subgraph_scope(f"{name}_{what}") as scope:
             outs, form = _flat_symbols(function(), f"cond: what {what}_func gives")
-            heads = [_own_node(each, scope) for each in outs]
+            heads = [_copy_if_outside(each, scope) for each in outs]
         kinds += outs
         graph, outside = _cut_subgraph(heads, scope)
         graphs.append(graph)
@@ -312,7 +312,7 @@ def _body_variable(symbol, taken, row):
     return symbol.placeholder(name, row)
 
 
-def _own_node(symbol, scope, always=False):
+def _copy_if_outside(symbol, scope, always=False):
     """An output in the subgraph `scope`; a variable or an outer value gets its own node there."""
     node = symbol.entries[0][0]
     if always or node.op is None or node.attrs.get(NAME) != scope:

@@ -143,7 +143,7 @@ def from_json(text, source="symbol JSON"):
         graph = read_json(text, strict=False)
     except ValueError as error:
         raise FormatError(f"{source}: not valid JSON: {error}") from None
-    heads = _read_graph(graph, source, _written_by(graph), 0)
+    heads = _read_graph(graph, source, _mxnet_version(graph), 0)
     if is_np_shape() and not _has_np_shapes(graph):  # the file's 0 is an unknown size, here -1
         for node in topological_order(heads):
             shape = read_shape(node.attrs.get("__shape__", ""))
@@ -186,7 +186,7 @@ def _has_np_shapes(graph):
     return isinstance(mark, list) and len(mark) == 2 and mark[1] == 1
 
 
-def _written_by(graph):
+def _mxnet_version(graph):
     """The version of MXNet that wrote a graph: 904 is 0.9.4; 0 if it is not in the file."""
     try:
         number = graph["attrs"]["mxnet_version"][1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..attribute import AttrScope, is_attribute_key, stored_key, with_spoken_keys
+from ..attribute import AttrScope, add_plain_keys, is_attribute_key, stored_key
 from ..base.errors import ArgumentError, ArgumentTypeError, BoundsError, shown
 from ..base.files import write_atomically
 from ..base.guard import guarded
@@ -279,7 +279,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
             return None
         if key == "name":
             return node.name
-        return with_spoken_keys({**node.params, **node.attrs}).get(key)
+        return add_plain_keys({**node.params, **node.attrs}).get(key)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
         """Attributes and parameters of the (first) output node: dict of str to str.
@@ -297,13 +297,13 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         if recursive:
             raise ArgumentError("list_attr: expected recursive=False; attr_dict() is for all nodes")
         node = self.entries[0][0]
-        return with_spoken_keys({**node.params, **node.attrs})
+        return add_plain_keys({**node.params, **node.attrs})
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
         """Node name to its attributes and parameters, for every node that has any."""
         out = {}
         for node in topological_order(self.entries):
-            attrs = with_spoken_keys({**node.params, **node.attrs})
+            attrs = add_plain_keys({**node.params, **node.attrs})
             if attrs:
                 out[node.name] = attrs
         return out

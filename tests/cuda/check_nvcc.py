@@ -18,7 +18,7 @@ from pathlib import Path
 
 import cynet as mx
 from cynet.cuda import families
-from cynet.cuda.compiler import find_nvcc, with_instances
+from cynet.cuda.compiler import add_instances, find_nvcc
 from cynet.rtc import rtc
 from tests.cuda.ptx import inexact
 from tests.cynet_cuda_cpu import test_functions, test_module
@@ -87,14 +87,14 @@ def main():
         )
         return 0
     sources = {
-        name: with_instances(families.source_text(name), families.kernel_instances(name))
+        name: add_instances(families.source_text(name), families.kernel_instances(name))
         for name in families.sources()
     }
-    sources["test_language"] = with_instances(test_module.LANGUAGE, ["scale<float, 3>"])
-    sources["test_atomics"] = with_instances(test_functions.ATOMICS, test_functions.ATOMIC_EXPORTS)
-    sources["test_warps"] = with_instances(test_module.WARPS, [])
-    sources["test_real"] = with_instances(test_functions.table(test_functions.REAL, "float"), [])
-    sources["test_whole"] = with_instances(test_functions.table(test_functions.WHOLE, "int"), [])
+    sources["test_language"] = add_instances(test_module.LANGUAGE, ["scale<float, 3>"])
+    sources["test_atomics"] = add_instances(test_functions.ATOMICS, test_functions.ATOMIC_EXPORTS)
+    sources["test_warps"] = add_instances(test_module.WARPS, [])
+    sources["test_real"] = add_instances(test_functions.table(test_functions.REAL, "float"), [])
+    sources["test_whole"] = add_instances(test_functions.table(test_functions.WHOLE, "int"), [])
     sources.update({f"example_{name}": text for name, text in example_sources().items()})
     failed = 0
     jobs = [(a, name) for a in args.arch or ARCHITECTURES for name in sources]

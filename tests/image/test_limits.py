@@ -18,8 +18,8 @@ from cynet.image.boxes import (
     intersection_areas,
     mirrored,
     move_boxes,
+    select_with_area,
     split_label,
-    with_area,
 )
 from cynet.image.geometry import checked_numbers, choose_interpolation
 from cynet.image.record_augment import RecordAugmenter
@@ -120,7 +120,7 @@ BOXES = np.array(
 
 def test_arithmetic_of_boxes():
     np.testing.assert_allclose(box_areas(BOXES[:, 1:5]), [0.24, 0, 0])
-    np.testing.assert_array_equal(with_area(BOXES), BOXES[:1])
+    np.testing.assert_array_equal(select_with_area(BOXES), BOXES[:1])
     found = intersection_areas(BOXES[:1, 1:5], (0.3, 0.0, 1.0, 0.4))
     np.testing.assert_allclose(found, [0.2 * 0.2])
     np.testing.assert_allclose(intersection_areas(BOXES[:1, 1:5], (0.5, 0, 1, 1)), [0])

@@ -103,7 +103,7 @@ def test_machines_are_looked_at_together(job, monkeypatch):
     def problem(agent, name, look):
         waited.wait(30)
 
-    monkeypatch.setattr(hosts, "_host_problem", problem)
+    monkeypatch.setattr(hosts, "_find_host_problem", problem)
     assert check_hosts(job("a", "b", "c", "d")) == ["a", "b", "c", "d"]
 
 
@@ -119,7 +119,10 @@ def test_the_program_that_reaches_machines(monkeypatch):
         monkeypatch.delenv(name)
     monkeypatch.setenv("PATH", "/nowhere")
     look = hosts.Look("true", ["reached"], ["x"])
-    assert hosts._host_problem(["ssh"], "x", look) == "ssh cannot be run: No such file or directory"
+    assert (
+        hosts._find_host_problem(["ssh"], "x", look)
+        == "ssh cannot be run: No such file or directory"
+    )
 
 
 def test_ssh_asks_no_question(monkeypatch):
@@ -131,7 +134,7 @@ def test_ssh_asks_no_question(monkeypatch):
 
     monkeypatch.setattr(hosts.subprocess, "run", run)
     look = hosts.Look("true", ["reached"], ["x"])
-    assert hosts._host_problem(["/usr/bin/ssh", "-p", "3"], "h", look) is None
+    assert hosts._find_host_problem(["/usr/bin/ssh", "-p", "3"], "h", look) is None
     assert lines == [
         ["/usr/bin/ssh", "-p", "3", "-oBatchMode=yes", "-oConnectTimeout=10", "h", "true"]
     ]

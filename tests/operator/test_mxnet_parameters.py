@@ -253,8 +253,8 @@ def test_what_mxnet_does_not_list_goes_by_name():
     x, length = mx.nd.array([[1, 2, 3]]), mx.nd.array([2], dtype="int32")
     by_name = mx.nd.log_softmax(x, length=length, use_length=True)
     assert by_name.asnumpy()[0, 2] == 0
-    by_place = mx.nd.log_softmax(x, length, use_length=True)
-    for again in (by_place, x.log_softmax(length, -1, None, None, True)):
+    split_out_keepdims = mx.nd.log_softmax(x, length, use_length=True)
+    for again in (split_out_keepdims, x.log_softmax(length, -1, None, None, True)):
         assert again.asnumpy().tolist() == by_name.asnumpy().tolist()
     assert "length" not in get_operator_arguments("softmin").names
     assert list(inspect.signature(mx.nd.softmin).parameters)[:2] == ["data", "axis"]

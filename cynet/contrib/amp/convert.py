@@ -25,7 +25,7 @@ __all__ = ["convert_bucketing_module", "convert_hybrid_block", "convert_model", 
 FULL = "float32"
 
 
-class _Rules:
+class _CastRules:
     """The precision of each operator. `dtype`: the narrow dtype."""
 
     def __init__(self, dtype, low, full, conditional, excluded):
@@ -44,7 +44,7 @@ class _Rules:
         for operator, parameter, values in conditional:
             self._check_known_names("conditional_fp32_ops", [operator])
             self.conditional.setdefault(operator, []).append((parameter, list(values)))
-        self.widest = lists.of_one_dtype(dtype) - self.low - self.full
+        self.widest = lists.list_same_dtype_operators(dtype) - self.low - self.full
         self.excluded = set(excluded or ())
 
     @staticmethod
@@ -67,7 +67,7 @@ class _Rules:
         return FULL if getattr(node.prop, "takes_float32", False) else None
 
 
-class _Converter:
+class _AmpConverter:
     def __init__(self, rules, unknown=()):
         self.rules = rules
         self.unknown = unknown  # names of variables that may have any dtype
@@ -181,14 +181,14 @@ def convert_symbol(
             raise ArgumentError(
                 f"amp: excluded_sym_names: expected names of nodes, got {shown(name)}"
             )
-    rules = _Rules(dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
-    return Symbol(_Converter(rules).convert(sym.entries))
+    rules = _CastRules(dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
+    return Symbol(_AmpConverter(rules).convert(sym.entries))
 
 
 def convert_graph(symbol, inputs, target_dtype, low, full, conditional):
     """`convert_symbol` of a Block's graph, whose `inputs` may be outputs of another Block."""
-    rules = _Rules(lists.check_dtype(target_dtype), low, full, conditional, None)
-    return Symbol(_Converter(rules, frozenset(inputs)).convert(symbol.entries))
+    rules = _CastRules(lists.check_dtype(target_dtype), low, full, conditional, None)
+    return Symbol(_AmpConverter(rules, frozenset(inputs)).convert(symbol.entries))
 
 
 def convert_model(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _classes = {}  # class of an optimizer -> the class that sums gradients before
 
 
-class _Summed:
+class _GradientAverager:
     """Before an optimizer: gradients become their mean over the processes."""
 
     _predivide = 1.0  # divisor of gradients before they are summed
@@ -83,7 +83,7 @@ def DistributedOptimizer(
     kind = type(optimizer)
     if kind not in _classes:
         body = {"__module__": __name__, "__doc__": kind.__doc__}
-        _classes[kind] = type(f"Distributed{kind.__name__}", (_Summed, kind), body)
+        _classes[kind] = type(f"Distributed{kind.__name__}", (_GradientAverager, kind), body)
         register(_classes[kind])  # files of states name the class
     out = object.__new__(_classes[kind])  # a copy: settings are checked already
     vars(out).update(vars(optimizer))

@@ -61,7 +61,7 @@ def _first_batch(calib_data):
     raise ArgumentError("calib_data has no batch")
 
 
-class _Net:
+class _QuantizedNet:
     """A traced network and how it is to be quantized."""
 
     def __init__(self, symbol, params, names, mode, dtype, granularity, ctx, logger):
@@ -238,7 +238,7 @@ def quantize_net_v2(
     symbol, params = traced(network, n)
     excluded = excluded_nodes(symbol, exclude_layers, exclude_layers_match)
     how = calib_mode, quantized_dtype, quantize_granularity
-    net = _Net(symbol, params, names, *how, ctx, logger)
+    net = _QuantizedNet(symbol, params, names, *how, ctx, logger)
     net.limits_of = LayerOutputCollector
     operators = list(exclude_operators or ())
     if calib_mode != "none":
@@ -284,7 +284,7 @@ def inputs_of(network, calib_data):
     In lists of the user's own and the data of a DataIter all arrays are inputs, as many as it
     takes; data sets have labels behind those that it needs.
     """
-    least, maximum = _arrays_taken(network)
+    least, maximum = _input_count_range(network)
     if calib_data is None:
         return max(least, 1)
     there = len(_first_batch(calib_data))
@@ -301,7 +301,7 @@ def _can_be_read_twice(calib_data):
     return hasattr(calib_data, "__len__") or hasattr(calib_data, "reset")
 
 
-def _arrays_taken(network):
+def _input_count_range(network):
     """The least and the largest number of arrays that a network takes."""
     if network._in_format is not None:
         count = _count_arrays(network._in_format)

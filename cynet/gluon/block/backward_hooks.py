@@ -29,7 +29,7 @@ class HookedCall:
         if self._gradient_positions:
             inputs = [arrays[i] for i in self._gradient_positions]
             outputs = [each.detach() for each in inputs]
-            _Inputs(self, inputs, outputs)
+            _InputNode(self, inputs, outputs)
             for i, each in zip(self._gradient_positions, outputs):
                 arrays[i] = each
         self.args, _ = regroup(arrays, form)
@@ -42,7 +42,7 @@ class HookedCall:
             return out
         inputs = [arrays[i] for i in chosen]
         made = [each.detach() for each in inputs]
-        _Outputs(self, inputs, made, chosen, len(arrays))
+        _OutputNode(self, inputs, made, chosen, len(arrays))
         for i, each in zip(chosen, made):
             arrays[i] = each
         return regroup(arrays, form)[0][0]
@@ -64,11 +64,11 @@ class HookedCall:
         for hook in list(self.block._backward_hooks.values()):
             given = hook(self.block, found, self.grads_of_outputs)
             if given is not None:
-                found = self._checked(found, given)
+                found = self._check_gradients(found, given)
         self.grads_of_outputs = None
         return [found[i] for i in self._gradient_positions]
 
-    def _checked(self, found, given):
+    def _check_gradients(self, found, given):
         hook = f"a backward hook of {self.block.name}"
         given = [given] if isinstance(given, NDArray) else given
         if not isinstance(given, (list, tuple)) or len(given) != len(found):
@@ -83,7 +83,7 @@ class HookedCall:
         )
 
 
-class _Inputs(StepNode):
+class _InputNode(StepNode):
     """The arrays that a Block is called with."""
 
     def __init__(self, call, inputs, outputs):
@@ -98,7 +98,7 @@ class _Inputs(StepNode):
         return self._call.call(grads)
 
 
-class _Outputs(StepNode):
+class _OutputNode(StepNode):
     """The output arrays of a Block."""
 
     def __init__(self, call, inputs, outputs, positions, count):

@@ -120,7 +120,7 @@ class Block(Files):
                     " Blocks share parameters by 'params' when they are made"
                 )
             self._reg_params[name] = value
-            self._params._adopt(value, name)
+            self._params._adopt_parameter(value, name)
         super().__setattr__(name, value)
         note_change()
 

@@ -12,7 +12,7 @@ def blocks_within(owner, kind):
     for name, value in vars(owner).items():
         if name in _OWN_ATTRIBUTES or not isinstance(value, (list, tuple, dict)) or not value:
             continue
-        for path, each in _walk(value, name, kind, 0):
+        for path, each in _iterate_with_paths(value, name, kind, 0):
             if known is None:
                 known = {id(owner), *map(id, owner._children.values())}
             if id(each) not in known:
@@ -32,16 +32,16 @@ _OWN_ATTRIBUTES |= {"_formats", "_backward_hooks"}
 _MAX_DEPTH = 8
 
 
-def _walk(value, path, kind, depth):
+def _iterate_with_paths(value, path, kind, depth):
     if isinstance(value, kind):
         yield path, value
     elif depth < _MAX_DEPTH:
         if isinstance(value, (list, tuple)):
             for i, each in enumerate(value):
-                yield from _walk(each, f"{path}.{i}", kind, depth + 1)
+                yield from _iterate_with_paths(each, f"{path}.{i}", kind, depth + 1)
         elif isinstance(value, dict):
             for key, each in value.items():
-                yield from _walk(each, f"{path}.{key}", kind, depth + 1)
+                yield from _iterate_with_paths(each, f"{path}.{key}", kind, depth + 1)
 
 
 def fingerprint(block):
@@ -120,7 +120,7 @@ def put_back(remembered, kind):
         left = [
             n
             for n, value in pairs
-            if n not in _NOT_SEEN and value is not old.get(n) and _holds(value, kind, 0)
+            if n not in _NOT_SEEN and value is not old.get(n) and _contains_kind(value, kind, 0)
         ]
         there_was = there_was or bool(left)
         if left and not of_names:
@@ -134,11 +134,11 @@ def put_back(remembered, kind):
     return there_was
 
 
-def _holds(value, kind, depth):
+def _contains_kind(value, kind, depth):
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (list, tuple)) and depth < _MAX_DEPTH:
-        return any(_holds(each, kind, depth + 1) for each in value)
+        return any(_contains_kind(each, kind, depth + 1) for each in value)
     return isinstance(value, kind)
 
 

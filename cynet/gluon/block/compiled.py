@@ -78,12 +78,12 @@ class _Function(HybridBlock):
 
     def look(self):
         """Compare the globals that the function reads with their last values."""
-        found = _read(_function_of(vars(self)["_fn"]))
+        found = _read(_underlying_function(vars(self)["_fn"]))
         held = vars(self)["_held"]
         if (
             held is not None
             and len(found) == len(held)
-            and all(a is b or _equal(a, b) for a, b in zip(found, held))
+            and all(a is b or _is_same_plain_value(a, b) for a, b in zip(found, held))
         ):
             return
         vars(self)["_held"] = found
@@ -102,11 +102,11 @@ class _Function(HybridBlock):
         return vars(self)["_fn"](*args, **kwargs)
 
 
-def _equal(a, b):
+def _is_same_plain_value(a, b):
     return type(a) is type(b) and isinstance(a, _PLAIN_TYPES) and a == b
 
 
-def _function_of(fn):
+def _underlying_function(fn):
     if isinstance(fn, functools.partial):
         fn = fn.func
     if isinstance(fn, types.MethodType):
@@ -124,8 +124,8 @@ def _read(fn):
                 continue
             seen.add(value)
             stack.extend(value.__defaults__ or ())
-            stack.extend(_cells(value))
-            stack.extend(_globals(value.__code__, value.__globals__))
+            stack.extend(_closure_values(value))
+            stack.extend(_used_globals(value.__code__, value.__globals__))
         elif isinstance(value, (NDArray, Block, *_PLAIN_TYPES)):
             found.append(value)
         elif isinstance(value, (list, tuple, dict)) and id(value) not in seen:
@@ -137,16 +137,16 @@ def _read(fn):
     return found
 
 
-def _cells(fn):
+def _closure_values(fn):
     for cell in fn.__closure__ or ():
         with contextlib.suppress(ValueError):  # the cell of the closure is not set yet
             yield cell.cell_contents
 
 
-def _globals(code, names):
+def _used_globals(code, names):
     for name in code.co_names:
         if name in names:
             yield names[name]
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
-            yield from _globals(each, names)
+            yield from _used_globals(each, names)

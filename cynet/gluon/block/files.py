@@ -96,7 +96,7 @@ def load_arrays(
     layouts.append(whole)
     layouts.append({name.removeprefix(prefix): each for name, each in whole.items()})
     if not any(names.keys() & arrays.keys() for names in layouts):
-        arrays = _renumbered(arrays, prefix)
+        arrays = _rename_to_prefix(arrays, prefix)
     params = max(layouts, key=lambda names: len(names.keys() & arrays.keys()))
     check_names(params, arrays, filename, allow_missing, ignore_extra)
     for name, array in arrays.items():
@@ -104,7 +104,7 @@ def load_arrays(
             params[name]._load_init(array, ctx, cast_dtype, dtype_source)
 
 
-def _renumbered(arrays, prefix):
+def _rename_to_prefix(arrays, prefix):
     """The arrays renamed to `prefix`, if all names have it but for the number of a network: a
     file has ``mobilenet0_``, and the second such network of a process is ``mobilenet1_``."""
     stem = re.escape(prefix.rstrip("_").rstrip("0123456789"))
@@ -126,7 +126,7 @@ def check_names(params, arrays, filename, allow_missing, ignore_extra):
     if missing and not allow_missing:
         word = "is" if len(missing) == 1 else "are"
         problems.append(
-            f"{_words(missing)} {word} missing in {filename}, which has {brief_list(arrays)};"
+            f"{_names_text(missing)} {word} missing in {filename}, which has {brief_list(arrays)};"
             " allow_missing=True leaves them"
         )
     extra = [name for name in arrays if name not in params]
@@ -146,7 +146,7 @@ def check_names(params, arrays, filename, allow_missing, ignore_extra):
         raise MismatchError("\n".join(problems))
 
 
-def _words(names):
+def _names_text(names):
     return f"parameter{'s' * (len(names) > 1)} {brief_list(names)}"
 
 
@@ -155,12 +155,12 @@ def save_model(block, prefix):
     ``prefix-model.params``."""
     prefix = file_name(prefix, "Block.save: the beginning of file names")
     numbers = iter(range(1 << 30))
-    text = json.dumps({_key(block, numbers): _described(block, numbers)})
+    text = json.dumps({_block_key(block, numbers): _described(block, numbers)})
     write_atomically(f"{prefix}-model.json", text.encode())
     save_parameters(block, f"{prefix}-model.params", False)
 
 
-def _key(block, numbers):
+def _block_key(block, numbers):
     return f"{type(block).__name__.lower()}{next(numbers)}"
 
 
@@ -172,7 +172,7 @@ def _described(block, numbers):
         "children": {each.name: name for name, each in children.items()},
     }
     for each in children.values():
-        out[_key(each, numbers)] = _described(each, numbers)
+        out[_block_key(each, numbers)] = _described(each, numbers)
     return out
 
 

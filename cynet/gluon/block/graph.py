@@ -89,14 +89,14 @@ def trace_block(block, arrays, form):
     """The Graph of a Block called with symbols for the arrays of its arguments of format `form`."""
     before = remember(block)
     try:
-        graph = _trace(block, arrays, form)
+        graph = _trace_call(block, arrays, form)
     except Exception:
         put_back(before, Traced)
         raise
     return graph._replace(stored_symbols=put_back(before, Traced))
 
 
-def _trace(block, arrays, form):
+def _trace_call(block, arrays, form):
     params = block.collect_params()
     names = input_names(len(arrays), params.keys())
     trace = Trace(
@@ -109,7 +109,7 @@ def _trace(block, arrays, form):
     given, _ = regroup([trace.kind(sym.var(name).entries) for name in names], form)
     with tracing(trace), block.name_scope():
         # a user's forward in front of hybrid_forward has run, or is running, with the arrays
-        run = block._own_forward if has_own_forward(block) else block.forward
+        run = block._builtin_forward if has_own_forward(block) else block.forward
         out = run(*given[0], **given[1])
         outputs, out_format = flatten(out, "output")
         outputs = [trace.constant(each) if isinstance(each, NDArray) else each for each in outputs]
@@ -140,7 +140,7 @@ def trace_without_draws(block, arrays, form):
         after = _python_draws()
         if after == before:
             return graph
-        seen.append(_content(graph))
+        seen.append(_nameless_content(graph))
     if others and all(each == seen[0] for each in seen):
         return graph
     raise UntraceableError("random numbers that Python draws cannot be part of a graph")
@@ -151,7 +151,7 @@ def _python_draws():
     return hash(random.getstate()), place_of_numpy()
 
 
-def _content(graph):
+def _nameless_content(graph):
     """The content of a trace without names: equal for two traces of one function."""
     nodes = json.loads(graph.symbol.tojson())["nodes"]
     constants = [(each.shape, each.asnumpy().tobytes()) for each in graph.constants.values()]
@@ -305,7 +305,7 @@ class HookedGraph:
         return outputs[count:]
 
 
-def _inferred(block, args, what, of_array):
+def _infer_with(block, args, what, of_array):
     """(names of parameters, the inferred value of each) by the inference `what` of the graph."""
     arrays, form = flatten([list(args), {}])
     graph = trace_block(block, arrays, form)
@@ -326,7 +326,7 @@ def _inferred(block, args, what, of_array):
 def infer_shapes(block, args):
     """Set the shapes of all parameters that the graph determines from the inputs' shapes."""
     params = {each.name: each for each in block.collect_params().values()}
-    for name, shape in _inferred(block, args, "infer_shape_partial", lambda each: each.shape):
+    for name, shape in _infer_with(block, args, "infer_shape_partial", lambda each: each.shape):
         if name in params and shape:
             params[name].shape = shape
 
@@ -334,7 +334,7 @@ def infer_shapes(block, args):
 def infer_types(block, args):
     """Set the dtypes of all parameters that the graph determines from the inputs' dtypes."""
     params = {each.name: each for each in block.collect_params().values()}
-    for name, kind in _inferred(block, args, "infer_type", lambda each: each.dtype):
+    for name, kind in _infer_with(block, args, "infer_type", lambda each: each.dtype):
         if name in params and kind is not None and name_of(params[name].dtype) != name_of(kind):
             params[name].cast(kind)
 

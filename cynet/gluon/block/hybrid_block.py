@@ -346,7 +346,7 @@ class HybridBlock(Block):
         found = type(self)._operator_modules = functions_of(type(self))
         return found
 
-    def _own_forward(self, *args, **kwargs):
+    def _builtin_forward(self, *args, **kwargs):
         """HybridBlock's `forward`, even where a user's class overrides it."""
         return HybridBlock.forward(self, *args, **kwargs)
 
@@ -417,12 +417,12 @@ _FORWARD_METHODS = ("forward", "hybrid_forward")
 def _first_array(value, kinds=(NDArray, Symbol)):
     """The first NDArray or Symbol in nested lists, tuples and dicts, or None."""
     try:
-        return _found(value, kinds)
+        return _find_first(value, kinds)
     except RecursionError:
         raise ArgumentError("the arguments of a Block are nested too deep") from None
 
 
-def _found(value, kinds):
+def _find_first(value, kinds):
     if isinstance(value, kinds):
         return value
     if isinstance(value, dict):
@@ -430,7 +430,7 @@ def _found(value, kinds):
     elif not isinstance(value, (list, tuple)):
         return None
     for each in value:
-        found = _found(each, kinds)
+        found = _find_first(each, kinds)
         if found is not None:
             return found
     return None

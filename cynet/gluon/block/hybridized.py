@@ -75,7 +75,7 @@ class Hybridized:
             self._look_at_changes()
         if self._plain is not None:
             return self.by_operator, (args, kwargs)
-        if self._by_rows and self._wants_rows():
+        if self._by_rows and self._wants_sparse_gradient():
             self._passed_by = _BY_ROWS
             return self.by_operator, (args, kwargs)
         if not kwargs and {*map(type, args)} == _ARRAYS:
@@ -85,7 +85,7 @@ class Hybridized:
                 arrays, form = flatten([list(args), kwargs])
             except CynetError as error:
                 self._passed_by = f"it cannot be traced: {error}"
-                self._tell(f"{error}; it runs operator by operator")
+                self._warn_once(f"{error}; it runs operator by operator")
                 return self.by_operator, (args, kwargs)
             if not all(isinstance(each, NDArray) for each in arrays):
                 return self.by_operator, (args, kwargs)  # symbols
@@ -111,7 +111,7 @@ class Hybridized:
             return self._block._run_own(*args, **kwargs)
         return self._block.forward(*args, **kwargs)
 
-    def _wants_rows(self):
+    def _wants_sparse_gradient(self):
         """Return whether this call is recorded and a gradient is to be row_sparse."""
         return autograd.is_recording() and any(
             grad.stype != "default" for each in self._by_rows for grad in each._grad or ()
@@ -164,7 +164,7 @@ class Hybridized:
         except Exception as error:
             if isinstance(error, FunctionOfSymbolError) or self._is_plain_forward():
                 self._plain = error
-                self._tell(
+                self._warn_once(
                     f"{block.name} cannot be hybridized and runs operator by operator:"
                     f" {describe_error(error)}"
                 )
@@ -173,21 +173,21 @@ class Hybridized:
         after = fingerprint(block)
         if graph.stored_symbols or after != before:
             self._print = after
-            if self._is_plain_forward() and self._restless():
+            if self._is_plain_forward() and self._note_changed_attributes():
                 return None
-            self._tell(
+            self._warn_once(
                 f"{block.name} changed attributes while it was traced; hybridized calls do not run"
                 " that code again"
             )
         self._changes = changes[0]
         return graph
 
-    def _restless(self):
+    def _note_changed_attributes(self):
         """Note that `forward` changed attributes; return whether it keeps doing so and must run."""
         self._changed_itself += 1
         if self._changed_itself > 1:
             self._plain = UntraceableError("its forward changes attributes at each call")
-            self._tell(
+            self._warn_once(
                 f"{self._block.name} cannot be hybridized and runs operator by operator:"
                 f" {self._plain}"
             )
@@ -227,7 +227,7 @@ class Hybridized:
         elif self._watched is not None and self._fixed is None:
             self._plain = UntraceableError("every operator is watched")
 
-    def _tell(self, text):
+    def _warn_once(self, text):
         if text not in self._warned_texts:
             self._warned_texts.add(text)
             warn_user(text)

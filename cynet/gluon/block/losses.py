@@ -22,7 +22,7 @@ def _read_by_outputs(heads):
     return names
 
 
-def without_labels(symbol, given):
+def remove_unlabeled_losses(symbol, given):
     """The symbol with the output of each loss in place of the loss, for losses whose label is not
     `given`.
 

@@ -56,11 +56,11 @@ def print_summary(block, inputs):
     ) + (total - unique)
     line = "-" * sum(_COLUMN_WIDTHS)
     print(line)
-    print(_row("Layer (type)", "Output Shape", "Param #"))
+    print(_format_row("Layer (type)", "Output Shape", "Param #"))
     print("=" * sum(_COLUMN_WIDTHS))
-    print(_row("Input", shown_shape(inputs[0] if len(inputs) == 1 else list(inputs)), 0))
+    print(_format_row("Input", shown_shape(inputs[0] if len(inputs) == 1 else list(inputs)), 0))
     for row in rows:
-        print(_row(*row))
+        print(_format_row(*row))
     print("=" * sum(_COLUMN_WIDTHS))
     for what, count in (
         ("Total params", total),
@@ -73,5 +73,5 @@ def print_summary(block, inputs):
     print(line)
 
 
-def _row(*columns):
+def _format_row(*columns):
     return "".join(f"{value!s:>{width}}" for value, width in zip(columns, _COLUMN_WIDTHS))

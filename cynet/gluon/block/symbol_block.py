@@ -17,7 +17,7 @@ from .deferred import finish_deferred
 from .graph import Graph, variable
 from .hybrid_block import HybridBlock
 from .hybridized import Hybridized
-from .losses import without_labels
+from .losses import remove_unlabeled_losses
 from .structure import Table, flatten, regroup
 from .traced import Traced
 
@@ -79,7 +79,7 @@ class SymbolBlock(HybridBlock):
             form = form[0]
         whole = heads[0] if len(heads) == 1 else Group(heads)
         # a label that only a loss's backward reads is not a parameter, and not needed
-        whole = without_labels(whole, [*names, *(() if params is None else params.keys())])
+        whole = remove_unlabeled_losses(whole, [*names, *(() if params is None else params.keys())])
         known = set(names)
         states = [name for name in whole.list_auxiliary_states() if name not in known]
         attributes = whole.attr_dict()
@@ -175,7 +175,7 @@ class SymbolBlock(HybridBlock):
 
     def __call__(self, *args: Any, **kwargs: Any) -> NDArray:
         """The symbol's outputs for inputs in the order of `inputs`."""
-        arrays = self._inputs(args)
+        arrays = self._flatten_inputs(args)
         vars(self)["_active"] = True
         if not has_trace() and all(isinstance(each, NDArray) for each in arrays):
             with not_tracing():  # Blocks around it may infer their shapes by a run
@@ -192,13 +192,13 @@ class SymbolBlock(HybridBlock):
     def _finish_all_deferred(self, graphs, args, kwargs):
         finish_deferred(self, self.params.values(), args)
 
-    def _own_forward(self, *args, **kwargs):
+    def _builtin_forward(self, *args, **kwargs):
         return SymbolBlock.forward(self, *args, **kwargs)
 
     def _run(self, first, x, *args, **kwargs):
         return SymbolBlock.forward(self, x, *args, **kwargs)
 
-    def _inputs(self, args):
+    def _flatten_inputs(self, args):
         """The arrays or symbols in `args`, one for each input."""
         arrays, _ = flatten(list(args))
         if len(arrays) != len(self._graph.inputs):
@@ -210,7 +210,7 @@ class SymbolBlock(HybridBlock):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """The graph with symbols in place of its inputs."""
-        given = self._inputs([x, *args])
+        given = self._flatten_inputs([x, *args])
         trace = active()
         if trace is not None:
             given = [trace.constant(each) if isinstance(each, NDArray) else each for each in given]

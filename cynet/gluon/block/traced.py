@@ -89,7 +89,7 @@ class Trace:
     def shape(self, symbol):
         """The shape of a symbol of one output."""
         entry = symbol.entries[0]
-        self._go_on(entry, self._shapes, self.shapes, "infer_shape")
+        self._continue_inference(entry, self._shapes, self.shapes, "infer_shape")
         found = self._shapes.get(entry)
         if not is_known(found):
             found = infer_shapes([entry], self.shapes)[entry]
@@ -101,13 +101,13 @@ class Trace:
     def dtype(self, symbol):
         """The NumPy dtype of a symbol of one output."""
         entry = symbol.entries[0]
-        self._go_on(entry, self._types, self.types, "infer_type")
+        self._continue_inference(entry, self._types, self.types, "infer_type")
         found = self._types.get(entry)
         if found is None:
             found = infer_types([entry], self.types, "float32")[entry]
         return scalar_type(found)
 
-    def _go_on(self, entry, known, given, what):
+    def _continue_inference(self, entry, known, given, what):
         """Run inference for the operators between known entries and `entry`."""
         stack = [entry[0]]
         while stack:
@@ -322,7 +322,7 @@ class Traced(NumpyMethods, Symbol):
                 continue
             if isinstance(each, slice):
                 if each != slice(None):
-                    out = _sliced(out, axis, each)
+                    out = _slice_symbol(out, axis, each)
             elif hasattr(each, "__index__") and not isinstance(each, (bool, Symbol)):
                 index = each.__index__()
                 length = self._shape()[axis] if axis < len(self._shape()) else 0
@@ -349,7 +349,7 @@ class Traced(NumpyMethods, Symbol):
         return sym.take(self, _as_traced(indices), axis=axis, mode=mode)
 
 
-def _sliced(array, axis, part):
+def _slice_symbol(array, axis, part):
     step = 1 if part.step is None else part.step
     if step == 1:
         begin = 0 if part.start is None else part.start
@@ -361,7 +361,7 @@ def _sliced(array, axis, part):
 _NUMBER_TYPES = (int, float, np.generic)
 
 
-def _called(operator, *args, **kwargs):
+def _call_operator(operator, *args, **kwargs):
     made = function_of(operator, get_operator(operator))(*args, **kwargs)
     return active().kind(made.entries)
 
@@ -375,16 +375,16 @@ def call_binary(row, lhs, rhs):
     if not isinstance(lhs, Symbol) and not isinstance(rhs, Symbol):
         return None
     if isinstance(rhs, _NUMBER_TYPES):
-        return _called(row.scalar, lhs, scalar=rhs)
+        return _call_operator(row.scalar, lhs, scalar=rhs)
     if isinstance(lhs, _NUMBER_TYPES):
-        return _called(row.reflected, rhs, scalar=lhs)
+        return _call_operator(row.reflected, rhs, scalar=lhs)
     if not (isinstance(lhs, (NDArray, Symbol)) and isinstance(rhs, (NDArray, Symbol))):
         return None
     pair = _as_traced(lhs), _as_traced(rhs)
-    return _called(row.same if _of_one_shape(*pair) else row.broadcast, *pair)
+    return _call_operator(row.same if _have_same_shape(*pair) else row.broadcast, *pair)
 
 
-def _of_one_shape(lhs, rhs):
+def _have_same_shape(lhs, rhs):
     """Return whether both symbols have one shape; assumed if a shape is not known yet, such as that
     of states which begin as zeros for a batch of any size."""
     try:
@@ -400,10 +400,10 @@ def _binary(name, row, turned):
         if isinstance(other, (NDArray, Symbol)):
             other = _as_traced(other)
             left, right = (other, self) if turned else (self, other)
-            one_shape = _of_one_shape(left, right)
+            one_shape = _have_same_shape(left, right)
             if one_shape and not turned:
                 return plain(self, other)
-            return _called(row.same if one_shape else row.broadcast, left, right)
+            return _call_operator(row.same if one_shape else row.broadcast, left, right)
         return plain(self, other)
 
     scalar = row.reflected if turned else row.scalar

@@ -77,7 +77,7 @@ class TracedNumpy(Members, Traced):
             count = sum(len(_indices(each)) for each in keys if each is not None) - 1
             keys[at : at + 1] = [slice(None)] * (self.ndim - count)
         if any(isinstance(each, (NDArray, Symbol, *_HOST_INDEX_TYPES)) for each in keys):
-            return self._picked(keys)
+            return self._take_elements(keys)
         keys += [slice(None)] * (self.ndim - sum(each is not None for each in keys))
         sizes, begins, ends, steps, result, axis = self.shape, [], [], [], [], 0
         if axis + sum(each is not None for each in keys) > len(sizes):
@@ -113,7 +113,7 @@ class TracedNumpy(Members, Traced):
             out = ops.slice(self, begin=tuple(begins), end=tuple(ends), step=tuple(steps))
         return shapes.reshape_view(out, tuple(result))
 
-    def _picked(self, keys):
+    def _take_elements(self, keys):
         """Elements by arrays of ints, and ints, in axes that lie side by side; slices elsewhere."""
         keys = [part for each in keys for part in _indices(each)]
         keys += [slice(None)] * (self.ndim - len(keys))
@@ -126,7 +126,7 @@ class TracedNumpy(Members, Traced):
             )
         if len(keys) > self.ndim:
             raise BoundsError(f"too many indices ({len(keys)}) for an array of {self.ndim} axes")
-        indices = [_inside(keys[i], self.shape[i], i) for i in chosen]
+        indices = [_normalize_index(keys[i], self.shape[i], i) for i in chosen]
         whole = [slice(None) if i in chosen else each for i, each in enumerate(keys)]
         out = self if all(each == slice(None) for each in whole) else self[tuple(whole)]
         if count == 1:
@@ -156,7 +156,7 @@ def _indices(key):
     return [key]
 
 
-def _inside(indices, n, axis):
+def _normalize_index(indices, n, axis):
     """Indices along an axis of length `n`, counted from its beginning."""
     if isinstance(indices, (NDArray, Symbol)):
         indices = array_of(indices, "take").astype("int64")

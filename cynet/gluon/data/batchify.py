@@ -187,7 +187,7 @@ class Stack:
 
     def __call__(self, data: Sequence[Any]) -> NDArray:
         """The batch."""
-        out = default_batchify_fn([_as_sample(each) for each in data])
+        out = default_batchify_fn([_sample_array(each) for each in data])
         return out if self._dtype is None else out.astype(self._dtype)
 
 
@@ -316,7 +316,7 @@ class AsList:
         return list(data)
 
 
-def _as_sample(value):
+def _sample_array(value):
     if isinstance(value, (NDArray, np.ndarray, *_NUMBER_TYPES)):
         return value
     return np.asarray(value)

@@ -16,7 +16,7 @@ from ...base.errors import (
     FormatError,
     UndefinedError,
     describe_error,
-    in_loop,
+    loop_error,
     shown,
 )
 from ...base.guard import guarded
@@ -30,7 +30,7 @@ from ...ndarray import NDArray
 from ...random import set_shuffle_state, shuffle_state
 from ..errors import MismatchError
 from .batchify import default_batchify_fn, default_mp_batchify_fn
-from .dataset import by_position
+from .dataset import index_by_position
 from .fetch import draws_nothing, fetch
 from .pool_iter import _MultiWorkerIter as _MultiWorkerIter
 from .pool_iter import _thread_worker_fn as _thread_worker_fn
@@ -166,7 +166,7 @@ class DataLoader(ReprMixin):
             )
         if batchify_fn is not None and not callable(batchify_fn):
             raise ArgumentTypeError(f"batchify_fn must be a function, got {shown(batchify_fn)}")
-        self._dataset = by_position(dataset)
+        self._dataset = index_by_position(dataset)
         self._batch_sampler = batch_sampler
         self._batchify_fn = default_batchify_fn if batchify_fn is None else batchify_fn
         self._num_workers = max(0, num_workers)
@@ -178,7 +178,7 @@ class DataLoader(ReprMixin):
         self._pool: Processes | Threads | None = None
         self._own_pool: Any = None  # see _worker_pool
         self._epoch = 0
-        self._waiting: _Epoch | None  # the next epoch, begun already
+        self._waiting: _EpochIterator | None  # the next epoch, begun already
         self.clean()
         self._position: dict[str, Any] | None = None  # position in the epoch that was given last
         self._resume: dict[str, Any] | None = None
@@ -214,9 +214,9 @@ class DataLoader(ReprMixin):
     def _begin_epoch(self):
         if self._resume is not None:
             saved, self._resume = self._resume, None
-            return _Epoch(self, saved["epoch"], saved)
+            return _EpochIterator(self, saved["epoch"], saved)
         number, self._epoch = self._epoch, self._epoch + 1
-        return _Epoch(self, number)
+        return _EpochIterator(self, number)
 
     def _end_epoch(self):
         if self._auto_reload and self._waiting is None:
@@ -357,7 +357,7 @@ class DataLoader(ReprMixin):
                 raise FormatError(f"batch {batch} of {maximum}")
 
 
-class _Epoch:
+class _EpochIterator:
     """The batches of one epoch."""
 
     def __init__(self, loader, number, saved=None):
@@ -399,7 +399,7 @@ class _Epoch:
             self._given = given
         if self._pool is not None:
             for _ in range(max(1, loader._prefetch)):
-                self._push()
+                self._push_task()
         if saved is not None:
             _set_random_state(loader, now, rollover=False)
 
@@ -414,7 +414,7 @@ class _Epoch:
         found = {"epoch": self._number, "batch": self._given, "begin": begin}
         return found if self._place is None else {**found, "stream": self._place}
 
-    def _push(self):
+    def _push_task(self):
         number = next(self._counter)
         task = Task(number, batch_seed(self._seed, number), ())
         try:
@@ -441,10 +441,10 @@ class _Epoch:
             try:
                 batch = self._next_batch()
             except StopIteration as error:  # raised by a called function: it must not end the epoch
-                raise in_loop(error, f"{describe_error(error)} (DataLoader)") from error
+                raise loop_error(error, f"{describe_error(error)} (DataLoader)") from error
         if batch is _END_MARK:
             raise StopIteration
-        return _of_numpy(batch) if np_arrays() else batch
+        return _to_np_arrays(batch) if np_arrays() else batch
 
     def _next_batch(self):
         if self.over:
@@ -470,7 +470,7 @@ class _Epoch:
                 self._tasks.clear()
                 raise
             place = task.place
-            self._push()
+            self._push_task()
         self._given, self._place = self._given + 1, place
         loader._position = self.position()
         return loader._pin_batch(batch)
@@ -515,12 +515,12 @@ def _size_of(loader):
     return loader._batch_sampler._batch_size if known else float("inf")
 
 
-def _of_numpy(batch):
+def _to_np_arrays(batch):
     """A batch with arrays of mx.np."""
     if isinstance(batch, (list, tuple)):
-        return type(batch)(map(_of_numpy, batch))
+        return type(batch)(map(_to_np_arrays, batch))
     if isinstance(batch, dict):
-        return {name: _of_numpy(each) for name, each in batch.items()}
+        return {name: _to_np_arrays(each) for name, each in batch.items()}
     return batch.as_np_ndarray() if isinstance(batch, NDArray) else batch
 
 

@@ -49,7 +49,7 @@ class Dataset(Guarded, LengthRepr):
         try:
             length = len(self)
         except UndefinedError:
-            yield from iter(_Indexed(self))
+            yield from iter(_IndexedDataset(self))
             return
         for index in range(length):
             yield self[index]
@@ -64,7 +64,7 @@ class Dataset(Guarded, LengthRepr):
         """
         from .sampler import FilterSampler
 
-        return _Sampled(self, FilterSampler(fn, self))
+        return _IndexSubset(self, FilterSampler(fn, self))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
         """One of several consecutive parts; the first ones have one sample more.
@@ -91,7 +91,7 @@ class Dataset(Guarded, LengthRepr):
             )
         each, more = divmod(len(self), num_shards)
         start = each * index + min(index, more)
-        return _Sampled(self, range(start, start + each + (index < more)))
+        return _IndexSubset(self, range(start, start + each + (index < more)))
 
     def take(self, count: int | None) -> Dataset:
         """The first `count` samples, or all of fewer.
@@ -109,7 +109,7 @@ class Dataset(Guarded, LengthRepr):
         if count is not None and count < 0:
             raise MismatchError(f"take: count must be 0 or more, got {count}")
         length = len(self)
-        return _Sampled(self, range(length if count is None else min(count, length)))
+        return _IndexSubset(self, range(length if count is None else min(count, length)))
 
     def sample(self, sampler: Sampler) -> Dataset:
         """The samples that a Sampler chooses now, in its order.
@@ -132,7 +132,7 @@ class Dataset(Guarded, LengthRepr):
         """
         if not isinstance(sampler, Sampler):
             raise ArgumentTypeError(f"sample takes a Sampler, got {shown(sampler)}")
-        return _Sampled(self, sampler)
+        return _IndexSubset(self, sampler)
 
     def transform(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
         """``fn`` of each sample; of a tuple its fields are the arguments.
@@ -166,10 +166,10 @@ class Dataset(Guarded, LengthRepr):
         >>> list(data.transform_first(lambda x: 10 * x))
         [(10, 0), (20, 1)]
         """
-        return self.transform(_First(fn), lazy)
+        return self.transform(_FirstArgumentFunction(fn), lazy)
 
 
-def by_position(data):
+def index_by_position(data):
     """`data` such that ``data[i]`` is its i-th sample: objects of pandas become NumPy arrays."""
     return data.to_numpy() if hasattr(data, "iloc") and hasattr(data, "to_numpy") else data
 
@@ -189,7 +189,7 @@ class SimpleDataset(Dataset):
     """
 
     def __init__(self, data: Sequence[Any]) -> None:
-        self._data = by_position(data)
+        self._data = index_by_position(data)
 
     def __len__(self) -> int:
         return len(self._data)
@@ -263,7 +263,7 @@ class ArrayDataset(Dataset):
         return None
 
 
-class _Indexed:
+class _IndexedDataset:
     """A dataset reduced to its indexing."""
 
     def __init__(self, dataset):
@@ -273,7 +273,7 @@ class _Indexed:
         return self._dataset[index]
 
 
-class _Sampled(Dataset):
+class _IndexSubset(Dataset):
     """Samples of another dataset, by a list of indices."""
 
     def __init__(self, dataset, indices):
@@ -307,7 +307,7 @@ class _LazyTransformDataset(Dataset):
         return self._fn(*sample) if isinstance(sample, tuple) else self._fn(sample)
 
 
-class _First:
+class _FirstArgumentFunction:
     """A function of the first of several arguments; a class, for worker processes to take."""
 
     def __init__(self, fn):
@@ -382,4 +382,4 @@ def random_split(dataset: Dataset, lengths: Sequence[float]) -> list[Dataset]:
                 f"random_split: lengths must add up to {total}, got {shown(lengths)}"
             )
     order, ends = permutation(total).tolist(), np.cumsum([0, *counts]).tolist()
-    return [_Sampled(dataset, order[a:b]) for a, b in pairwise(ends)]
+    return [_IndexSubset(dataset, order[a:b]) for a, b in pairwise(ends)]

@@ -8,7 +8,7 @@ import pickle
 import traceback
 from multiprocessing.reduction import ForkingPickler
 
-from ...base.errors import CynetError, describe_error, in_loop
+from ...base.errors import CynetError, describe_error, loop_error
 from .transport import load_pickled
 
 
@@ -32,7 +32,7 @@ def received_error(sent):
     except Exception:  # only the worker knows the error's class
         return CynetError(text)
     if isinstance(cause, Exception):
-        return in_loop(cause, text)
+        return loop_error(cause, text)
     cause.__cause__ = CynetError(text)  # SystemExit and the like arrive unchanged
     return cause
 
@@ -48,7 +48,7 @@ def _pickle_error(error):
     plain = error.args if _pickle_or_none(error.args) is not None else (describe_error(error),)
     for kind in type(error).__mro__[:-1]:
         for args in (plain, (describe_error(error),)):
-            remade = _pickle_or_none(_Remade(kind, args, state))
+            remade = _pickle_or_none(_RestoredError(kind, args, state))
             if remade is not None:
                 return remade
     return bytes(pickle.dumps(CynetError(describe_error(error))))
@@ -64,7 +64,7 @@ def _pickle_or_none(value):
     return content
 
 
-class _Remade:
+class _RestoredError:
     """Pickled, an exception that is made without its class's own ``__init__``."""
 
     def __init__(self, *parts):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ... import ndarray as nd
-from ...base.errors import describe_error, in_loop, shown
+from ...base.errors import describe_error, loop_error, shown
 from ...ndarray import NDArray
 from .batchify import default_batchify_fn, host_array, numpy_batchify
 from .dataset import ArrayDataset, SimpleDataset
@@ -12,7 +12,7 @@ from .dataset import ArrayDataset, SimpleDataset
 def fetch(dataset, indices, batchify):
     """The batch of the samples at `indices`."""
     if batchify in (default_batchify_fn, numpy_batchify):
-        whole = _at_once(dataset, indices, batchify)
+        whole = _fetch_from_arrays(dataset, indices, batchify)
         if whole is not None:
             return whole
     samples = []
@@ -20,14 +20,14 @@ def fetch(dataset, indices, batchify):
         try:
             samples.append(dataset[index])
         except Exception as error:
-            raise in_loop(
+            raise loop_error(
                 error, f"{describe_error(error)} (DataLoader: in sample {shown(index)})"
             ) from error
     try:
         return batchify(samples)
     except Exception as error:
         where = f"in the batch of samples {shown(list(indices))}"
-        raise in_loop(error, f"{describe_error(error)} (DataLoader: {where})") from error
+        raise loop_error(error, f"{describe_error(error)} (DataLoader: {where})") from error
 
 
 def draws_nothing(dataset, batchify):
@@ -41,7 +41,7 @@ def draws_nothing(dataset, batchify):
     return all(type(each) in (list, tuple, np.ndarray, NDArray) for each in parts)
 
 
-def _at_once(dataset, indices, batchify):
+def _fetch_from_arrays(dataset, indices, batchify):
     """The batch from a dataset's arrays, by one call for each; None if that is not possible."""
     fields = getattr(dataset, "_fields", None)
     fields = fields() if callable(fields) else None

@@ -9,7 +9,7 @@ import pickle
 from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any
 
-from ...base.errors import StateError, describe_error, in_loop
+from ...base.errors import StateError, describe_error, loop_error
 from ...context import cpu_pinned
 from .transport import load_pickled
 
@@ -109,7 +109,7 @@ class _MultiWorkerIter:
             answer = self._data_buffer.pop(self._rcvd_idx).get(self._timeout)
             batch = load_pickled(answer) if self._dataset is None else answer
         except StopIteration as error:  # a sample's, which would end the epoch
-            raise in_loop(error, f"{describe_error(error)} (DataLoader: in a worker)") from error
+            raise loop_error(error, f"{describe_error(error)} (DataLoader: in a worker)") from error
         if self._pin_memory:
             from .dataloader import _as_in_context
 

@@ -20,12 +20,12 @@ from ...base.tracing import has_trace
 from ..block.traced import UntraceableError
 
 
-class _Local(threading.local):
+class _ThreadState(threading.local):
     seed = None  # seed of the current batch
     generator = None  # the generator, created at its first use
 
 
-_local = _Local()
+_local = _ThreadState()
 
 
 def sample_generator():

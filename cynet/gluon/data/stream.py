@@ -13,13 +13,13 @@ from ...base.errors import (
     ArgumentTypeError,
     UndefinedError,
     describe_error,
-    in_loop,
+    loop_error,
     shown,
 )
 from ...base.guard import Guarded
 from ...base.reprs import LengthRepr
 from ..errors import MismatchError
-from .dataset import _First
+from .dataset import _FirstArgumentFunction
 from .seeding import drawing
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class IterableDataset(Guarded, LengthRepr):
         >>> list(IterableDataset([(1, 0), (2, 1)]).transform_first(lambda x: 10 * x))
         [(10, 0), (20, 1)]
         """
-        return _Transformed(self, _First(fn))
+        return _Transformed(self, _FirstArgumentFunction(fn))
 
     def filter(self, fn: Callable[[Any], bool]) -> IterableDataset:
         """Keep only the samples for which ``fn(sample)`` is true.
@@ -125,7 +125,7 @@ class IterableDataset(Guarded, LengthRepr):
         >>> list(IterableDataset(range(6)).filter(lambda x: x % 2))
         [1, 3, 5]
         """
-        return _Changed(self, _filter_samples, fn)
+        return _MappedIterator(self, _filter_samples, fn)
 
     def take(self, count: int) -> IterableDataset:
         """End after some samples.
@@ -147,7 +147,7 @@ class IterableDataset(Guarded, LengthRepr):
         """
         if count < 0:
             raise MismatchError(f"take: count must be 0 or more, got {shown(count)}")
-        return _Changed(self, itertools.islice, count)
+        return _MappedIterator(self, itertools.islice, count)
 
     def shard(self, num_shards: int, index: int) -> IterableDataset:
         """Take every n-th sample, as one of n ranks.
@@ -176,7 +176,7 @@ class IterableDataset(Guarded, LengthRepr):
             raise MismatchError(
                 f"shard: there are {num_shards} parts, and none has index {shown(index)}"
             )
-        return _Changed(self, itertools.islice, index, None, num_shards)
+        return _MappedIterator(self, itertools.islice, index, None, num_shards)
 
     def shuffle(self, size: int) -> IterableDataset:
         """Mix the order: each sample is drawn from the next `size` samples.
@@ -199,10 +199,10 @@ class IterableDataset(Guarded, LengthRepr):
         """
         if size < 1:
             raise ArgumentError(f"shuffle: size must be 1 or more, got {shown(size)}")
-        return _Changed(self, _shuffle_samples, size)
+        return _MappedIterator(self, _shuffle_samples, size)
 
 
-class _Changed(IterableDataset):
+class _MappedIterator(IterableDataset):
     """A stream made by applying a function to the iterator of another one."""
 
     def __init__(self, source, change, *settings):
@@ -325,7 +325,7 @@ class Source:
                 return
             except Exception as error:
                 where = f"DataLoader: in the stream, at sample {number}"
-                raise in_loop(error, f"{describe_error(error)} ({where})") from error
+                raise loop_error(error, f"{describe_error(error)} ({where})") from error
             yield Sample(number, value)
             number += 1
 

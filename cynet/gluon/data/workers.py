@@ -16,7 +16,7 @@ from concurrent.futures import wait
 from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 
-from ...base.errors import CynetError, describe_error, in_loop, shown
+from ...base.errors import CynetError, describe_error, loop_error, shown
 from ...base.interrupts import ThreadPool, interrupts_later
 from ..errors import StateError
 from .batchify import default_batchify_fn, numpy_batchify
@@ -90,7 +90,7 @@ def _fetch_batch(dataset, indices, batchify):
         return pack_batch(batch, numpy_stays=batchify is not numpy_batchify)
     except Exception as error:
         where = f"in the batch of samples {shown(list(indices))}, which is sent to its loader"
-        raise in_loop(error, f"{describe_error(error)} (DataLoader: {where})") from error
+        raise loop_error(error, f"{describe_error(error)} (DataLoader: {where})") from error
 
 
 class Processes:
@@ -109,7 +109,7 @@ class Processes:
                 warnings.simplefilter("ignore", DeprecationWarning)
                 for _ in range(count):
                     with interrupts_later():
-                        self._start(context, dataset, batchify)
+                        self._start_worker(context, dataset, batchify)
         except BaseException:
             _stop_workers(self._workers, self._pipes, self._owner)
             raise
@@ -117,7 +117,7 @@ class Processes:
             self, _stop_workers, self._workers, self._pipes, self._owner
         )
 
-    def _start(self, context, dataset, batchify):
+    def _start_worker(self, context, dataset, batchify):
         mine, theirs = context.Pipe()
         inherited = [*self._pipes, mine] if context.get_start_method() == "fork" else []
         worker = context.Process(
@@ -193,7 +193,7 @@ class Processes:
             batch = unpack_batch(content)
         except Exception as raised:  # raised while pickling the user's objects
             where = f"in the batch of samples {shown(list(task.indices))}, which a worker has sent"
-            task.settle(None, in_loop(raised, f"{describe_error(raised)} (DataLoader: {where})"))
+            task.settle(None, loop_error(raised, f"{describe_error(raised)} (DataLoader: {where})"))
             return
         task.settle(batch)
 
@@ -265,7 +265,7 @@ class Threads:
         """Have a thread make a batch."""
         if self._closed or self._pool.interrupted:
             raise StateError(_WORKER_ENDED_TEXT)
-        task.begun = self._pool.submit(_make, task, self._dataset, self._batchify)
+        task.begun = self._pool.submit(_make_batch, task, self._dataset, self._batchify)
 
     def wait(self, task, timeout):
         """Wait for the answer of `task`."""
@@ -287,7 +287,7 @@ class Threads:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _make(task, dataset, batchify):
+def _make_batch(task, dataset, batchify):
     try:
         with seeded_thread(task.seed):
             found = fetch(dataset, task.indices, batchify), None

@@ -43,7 +43,7 @@ def from_torch(network: str, state: Mapping[str, NDArray]) -> dict[str, NDArray]
         Names that are missing, or that no parameter has.
     """
     names = torch_names(network)
-    state = {_renamed(name): value for name, value in state.items()}
+    state = {_modern_name(name): value for name, value in state.items()}
     wanted = set(names.values())
     missing = sorted(wanted - state.keys())
     if missing:
@@ -58,18 +58,18 @@ def from_torch(network: str, state: Mapping[str, NDArray]) -> dict[str, NDArray]
     if extra:
         raise FormatError(f"{network}: no layer takes {shown(extra[0])} ({len(extra)} in all)")
     found = {}
-    for theirs, ours in _by_theirs(names).items():
-        found.update(zip(ours, _parts(network, theirs, state[theirs], len(ours))))
+    for theirs, ours in _zoo_names_by_torch_name(names).items():
+        found.update(zip(ours, _split_equally(network, theirs, state[theirs], len(ours))))
     return {ours: found[ours] for ours in names}
 
 
-def _renamed(name):
+def _modern_name(name):
     for pattern, since in _OLDER:
         name = pattern.sub(since, name)
     return name
 
 
-def _by_theirs(names):
+def _zoo_names_by_torch_name(names):
     """torchvision's name of a parameter -> list of the zoo's names of it."""
     found: dict[str, list[str]] = {}
     for ours, theirs in names.items():
@@ -77,7 +77,7 @@ def _by_theirs(names):
     return found
 
 
-def _parts(network, name, value, count):
+def _split_equally(network, name, value, count):
     """Split an array into `count` equal parts along its first axis."""
     if count == 1:
         return [value]
@@ -97,7 +97,7 @@ def converted(
         theirs = set(torch_names(network).values())
     except UndefinedError:  # torchvision has no such network
         return arrays
-    found = {_renamed(name) for name in arrays}
+    found = {_modern_name(name) for name in arrays}
     ours = net._collect_params_with_prefix().keys()
     if len(found & theirs) <= max(len(found & ours), len(found & net.collect_params().keys())):
         return arrays
@@ -123,5 +123,5 @@ def to_torch(network: str, params: Mapping[str, NDArray]) -> dict[str, NDArray]:
         raise FormatError(f"{network}: there is no parameter {shown(missing[0])}")
     return {
         theirs: params[ours[0]] if len(ours) == 1 else nd.concat(*(params[k] for k in ours), dim=0)
-        for theirs, ours in _by_theirs(names).items()
+        for theirs, ours in _zoo_names_by_torch_name(names).items()
     }

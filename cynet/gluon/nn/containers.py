@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["HybridSequential", "Sequential"]
 
-_Chain = TypeVar("_Chain", bound="_Members")
+_Chain = TypeVar("_Chain", bound="_Container")
 
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
-class _Members(Block):
+class _Container(Block):
     """Base of Sequential and HybridSequential: their members."""
 
     def add(self, *blocks: Block) -> None:
@@ -56,7 +56,7 @@ class _Members(Block):
             ) from None
 
 
-class Sequential(_Members):
+class Sequential(_Container):
     """Blocks one after the other, each on the output of the one before.
 
     Examples
@@ -83,7 +83,7 @@ class Sequential(_Members):
         super().hybridize(active, **kwargs)
 
 
-class HybridSequential(_Members, HybridBlock):
+class HybridSequential(_Container, HybridBlock):
     """HybridBlocks one after the other, each on the output of the one before.
 
     Examples

@@ -180,7 +180,7 @@ LAYOUTS = {  # texts about the layouts for docstrings
 }
 
 
-class _Described(_Conv):
+class _DescribedConv(_Conv):
     """The words for a class's axes in its docstring and signature."""
 
     _sizes = ""  # text about sizes for the docstring
@@ -190,10 +190,10 @@ class _Described(_Conv):
         if "_axes" in vars(cls):
             text = _PARAMETERS.format(sizes=cls._sizes, layouts=LAYOUTS[cls._axes])
             with_paragraphs(parameters=text)(cls)
-            cls.__init__ = _for_axes(cls.__init__, cls._axes)
+            cls.__init__ = _set_default_axes(cls.__init__, cls._axes)
 
 
-def _for_axes(init, axes):
+def _set_default_axes(init, axes):
     """`init` with the defaults for this number of spatial axes in its signature."""
 
     @functools.wraps(init)
@@ -213,7 +213,7 @@ def _for_axes(init, axes):
 
 
 @guarded
-class _Plain(_Described):
+class _ForwardConv(_DescribedConv):
     _sizes = _SIZES
 
     def __init__(
@@ -250,7 +250,7 @@ class _Plain(_Described):
 
 
 @guarded
-class _Transposed(_Described):
+class _TransposedConv(_DescribedConv):
     _is_transposed = True
     _sizes = _TRANSPOSED_SIZES
 
@@ -289,7 +289,7 @@ class _Transposed(_Described):
         )
 
 
-class Conv1D(_Plain):
+class Conv1D(_ForwardConv):
     """A convolution over one spatial axis.
 
     {parameters}
@@ -307,7 +307,7 @@ class Conv1D(_Plain):
     _axes = 1
 
 
-class Conv2D(_Plain):
+class Conv2D(_ForwardConv):
     """A convolution over two spatial axes.
 
     {parameters}
@@ -329,7 +329,7 @@ class Conv2D(_Plain):
     _axes = 2
 
 
-class Conv3D(_Plain):
+class Conv3D(_ForwardConv):
     """A convolution over three spatial axes.
 
     {parameters}
@@ -345,7 +345,7 @@ class Conv3D(_Plain):
     _axes = 3
 
 
-class Conv1DTranspose(_Transposed):
+class Conv1DTranspose(_TransposedConv):
     """A transposed convolution over one spatial axis.
 
     {parameters}
@@ -361,7 +361,7 @@ class Conv1DTranspose(_Transposed):
     _axes = 1
 
 
-class Conv2DTranspose(_Transposed):
+class Conv2DTranspose(_TransposedConv):
     """A transposed convolution over two spatial axes.
 
     {parameters}
@@ -378,7 +378,7 @@ class Conv2DTranspose(_Transposed):
     _axes = 2
 
 
-class Conv3DTranspose(_Transposed):
+class Conv3DTranspose(_TransposedConv):
     """A transposed convolution over three spatial axes.
 
     {parameters}

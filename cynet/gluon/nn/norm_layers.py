@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm"]
 
 
-class _Norm(HybridBlock):
+class _AffineNorm(HybridBlock):
     """A layer with a scale gamma and a shift beta."""
 
     def _make_affine(self, size, scale, center, gamma_initializer, beta_initializer):
@@ -41,7 +41,7 @@ class _Norm(HybridBlock):
         return f"{type(self).__name__}({text})"
 
 
-class BatchNorm(_Norm):
+class BatchNorm(_AffineNorm):
     """Normalizes each channel over the batch, then scales and shifts it.
 
     In prediction, and with `use_global_stats`, by averages that training keeps.
@@ -156,7 +156,7 @@ class BatchNormReLU(BatchNorm):
         return F.relu(super().hybrid_forward(F, x, gamma, beta, running_mean, running_var))
 
 
-class LayerNorm(_Norm):
+class LayerNorm(_AffineNorm):
     """Normalizes along one axis, then scales and shifts its entries.
 
     Parameters
@@ -245,7 +245,7 @@ class RMSNorm(HybridBlock):
         return f"RMSNorm(eps={self._epsilon}, in_channels={self.gamma.shape[0]})"
 
 
-class GroupNorm(_Norm):
+class GroupNorm(_AffineNorm):
     """Normalizes each group of channels of each sample, then scales and shifts it.
 
     Parameters
@@ -286,7 +286,7 @@ class GroupNorm(_Norm):
         return self._repr_settings({**self._kwargs, **self._settings})
 
 
-class InstanceNorm(_Norm):
+class InstanceNorm(_AffineNorm):
     """Normalizes each channel of each sample over its positions, then scales and shifts it.
 
     Parameters

@@ -205,11 +205,11 @@ class SpectralNorm(ComputedWeights):
         fixed = {"grad_req": "null", "differentiable": False}
         for each in names:
             for extra, place, first in (("u", 0, rule.left), ("v", 1, rule.right)):
-                add_beside(layer, each, extra, _sized(dim, place), first, **fixed)
+                add_beside(layer, each, extra, _SizeOfVector(dim, place), first, **fixed)
         self._set_rule(rule)
 
 
-class _sized:
+class _SizeOfVector:
     """The size of a vector for a weight's shape; it can be copied and pickled."""
 
     def __init__(self, dim, place):

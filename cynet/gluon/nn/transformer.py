@@ -224,7 +224,7 @@ class TransformerDecoderLayer(_Layer):
 
 
 @guarded(but=("hybrid_forward",))
-class _Stack(HybridBlock):
+class _TransformerStack(HybridBlock):
     """A stack of layers; a LayerNorm follows the last if layers normalize their input first."""
 
     _layer: type[_Layer] = TransformerEncoderLayer
@@ -255,7 +255,7 @@ class _Stack(HybridBlock):
 
 
 @_shared
-class TransformerEncoder(_Stack):
+class TransformerEncoder(_TransformerStack):
     """`num_layers` of `TransformerEncoderLayer`, and a LayerNorm after them with `pre_norm`.
 
     Parameters
@@ -285,7 +285,7 @@ class TransformerEncoder(_Stack):
 
 
 @_shared
-class TransformerDecoder(_Stack):
+class TransformerDecoder(_TransformerStack):
     """`num_layers` of `TransformerDecoderLayer`, and a LayerNorm after them with `pre_norm`.
 
     Parameters

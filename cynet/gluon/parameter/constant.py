@@ -42,7 +42,7 @@ class Constant(Parameter):
             grad_req="null",
             shape=value.shape,
             dtype=value.dtype,
-            init=_Values(value),
+            init=_FillWithValues(value),
             differentiable=False,
         )
 
@@ -63,7 +63,7 @@ class Constant(Parameter):
             )
 
 
-class _Values(initializer.Initializer):
+class _FillWithValues(initializer.Initializer):
     """Fills an array with given values."""
 
     def __init__(self, value):

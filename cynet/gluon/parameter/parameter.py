@@ -328,12 +328,12 @@ class Parameter(ParameterArrays, RowSparseData):
 
     def _zeros_for(self, array):
         """The initial gradient of an array: zeros."""
-        stype = self._stype_on(array)
+        stype = self._grad_stype_of(array)
         if stype == "default":
             return untouched_zeros(array)
         return nd.zeros(array.shape, dtype=array.dtype, ctx=array.context, stype=stype)
 
-    def _stype_on(self, array):
+    def _grad_stype_of(self, array):
         """The storage type of the gradient of an array."""
         return "default" if array.context.device_type == "gpu" else self._grad_stype
 
@@ -414,7 +414,7 @@ class Parameter(ParameterArrays, RowSparseData):
         """The parameter's values on the CPU, for files: the mean over all contexts."""
         arrays = [each.as_in_context(cpu()) for each in self._all_data()]
         mean = arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
-        return self._all_rows(mean)
+        return self._to_file_format(mean)
 
     def zero_grad(self) -> None:
         """Set the gradients to 0."""

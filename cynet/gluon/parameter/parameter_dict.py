@@ -232,7 +232,7 @@ class ParameterDict:
         for param in found.values():
             param._is_listed = True
 
-    def _adopt(self, param: Parameter, attribute: str) -> None:
+    def _adopt_parameter(self, param: Parameter, attribute: str) -> None:
         """Take in a parameter that became an attribute of the Block and is in no dictionary yet.
 
         Its name gets the prefix before it; without a name, or where that is taken, the

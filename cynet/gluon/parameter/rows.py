@@ -94,7 +94,7 @@ class RowSparseData:
             return self.list_data()
         return list(self._check_and_get(self._data, list))
 
-    def _all_rows(self, data):
+    def _to_file_format(self, data):
         """`data` as it is saved: if the storage type is row_sparse, an array with all rows."""
         if self._stype == "default":
             return data

@@ -13,6 +13,6 @@ def makes_arrays(func):
 _NUMPY = f"{ndarray.__name__.partition('.')[0]}.numpy"
 
 
-def in_thread_array_class(state):
+def to_thread_array_class(state):
     """A state as an array of mx.np, where the thread works with these."""
     return state.as_np_ndarray() if np_arrays() and isinstance(state, NDArray) else state

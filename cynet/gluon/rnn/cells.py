@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
-class _Gated(HybridRecurrentCell):
+class _GatedCell(HybridRecurrentCell):
     """A cell with weights of the input and of the state for each gate."""
 
     _gates = 1
@@ -71,7 +71,7 @@ class _Gated(HybridRecurrentCell):
         return f"{type(self).__name__}({self._layer_sizes()})"
 
 
-class RNNCell(_Gated):
+class RNNCell(_GatedCell):
     """``h' = activation(W x + b + R h + d)``.
 
     Parameters
@@ -127,7 +127,7 @@ class RNNCell(_Gated):
 
 
 @guarded(but=("hybrid_forward",))
-class _Recurrent(_Gated):
+class _TwoActivationCell(_GatedCell):
     """A cell with an activation of the state and one of the gates."""
 
     def __init__(
@@ -157,7 +157,7 @@ class _Recurrent(_Gated):
         self._recurrent_activation = recurrent_activation
 
 
-class LSTMCell(_Recurrent):
+class LSTMCell(_TwoActivationCell):
     """A long short-term memory; gates in the order i, f, c, o.
 
     Parameters
@@ -194,7 +194,7 @@ class LSTMCell(_Recurrent):
         return h, [h, c]
 
 
-class GRUCell(_Recurrent):
+class GRUCell(_TwoActivationCell):
     """A gated recurrent unit; gates in the order r, z, n; r multiplies the state's whole part of n.
 
     Parameters
@@ -230,7 +230,7 @@ class GRUCell(_Recurrent):
         return h, [h]
 
 
-class LSTMPCell(_Gated):
+class LSTMPCell(_GatedCell):
     """A long short-term memory whose output is a projection of its hidden state.
 
     Parameters

@@ -53,9 +53,9 @@ def chain(graph: Graph) -> Graph:
     higher, by more than SPARE, are left apart.
     """
     copies = computed_by_readers(graph)
-    touching = _touching(graph.steps)
+    touching = _steps_by_root(graph.steps)
     sections = [
-        _Groups(steps, copies).run()
+        _StepGroups(steps, copies).run()
         for steps in (graph.steps[: graph.n_forward], graph.steps[graph.n_forward :])
     ]
     if all(len(group) == 1 for groups in sections for group in groups):
@@ -64,7 +64,7 @@ def chain(graph: Graph) -> Graph:
     maximum, dropped = None, 1
     while True:
         forward, backward = (
-            [step for group in groups for step in _joined(group, touching, apart)]
+            [step for group in groups for step in _join_group(group, touching, apart)]
             for groups in sections
         )
         trial = Graph([*forward, *backward], {}, {}, [])
@@ -84,7 +84,7 @@ def chain(graph: Graph) -> Graph:
         dropped *= 2
 
 
-def _touching(steps: list[Step]) -> dict[Value, set[Step]]:
+def _steps_by_root(steps: list[Step]) -> dict[Value, set[Step]]:
     """Root to the set of steps that read or write a value in its memory."""
     found: dict[Value, set[Step]] = {}
     for step in steps:
@@ -93,7 +93,7 @@ def _touching(steps: list[Step]) -> dict[Value, set[Step]]:
     return found
 
 
-def _joined(group: list[Member], touching: dict[Value, set[Step]], apart: set[Step]) -> list[Step]:
+def _join_group(group: list[Member], touching: dict[Value, set[Step]], apart: set[Step]) -> list[Step]:
     """The steps that replace a group: one joined step, or all steps of the group."""
     steps = [member.step for member in group]
     if len(group) == 1 or not apart.isdisjoint(steps):
@@ -102,7 +102,7 @@ def _joined(group: list[Member], touching: dict[Value, set[Step]], apart: set[St
     return steps if step is None else [step]
 
 
-class _Groups:
+class _StepGroups:
     """State during one pass over a section: the groups of steps.
 
     A group goes by the position of its first step. `above` has, for each group, the set of groups
@@ -124,8 +124,8 @@ class _Groups:
         users: dict[Value, list[int]] = {}  # root -> positions of members that touch it
         for i, member in enumerate(self.members):
             self.groups.append(i)
-            for group in {self._group(j) for j in self.before[i]}:
-                self.above[i] |= _shifted(self.above[group] | 1 << WINDOW, group - i)
+            for group in {self._find_group(j) for j in self.before[i]}:
+                self.above[i] |= _shift_bits(self.above[group] | 1 << WINDOW, group - i)
             if not member.joins:
                 continue
             near = set()
@@ -137,7 +137,7 @@ class _Groups:
                 continue
             apart: set[int] = set()  # groups that cannot be merged with that of `i`
             for j in sorted(near, reverse=True):
-                a, b = self._group(j), self._group(i)
+                a, b = self._find_group(j), self._find_group(i)
                 if a == b or a in apart:
                     continue
                 if self._fit(a, b, i):
@@ -145,9 +145,9 @@ class _Groups:
                     apart.clear()
                 else:
                     apart.add(a)
-        return [[self.members[i] for i in group] for group in self._sorted()]
+        return [[self.members[i] for i in group] for group in self._sorted_groups()]
 
-    def _group(self, i: int) -> int:
+    def _find_group(self, i: int) -> int:
         while self.parent[i] != i:
             self.parent[i] = i = self.parent[self.parent[i]]
         return i
@@ -157,14 +157,14 @@ class _Groups:
         return (
             now - min(a, b) < WINDOW
             and self.members[a].group.fits(self.members[b].group)
-            and not self._leads(a, b)
-            and not self._leads(b, a)
+            and not self._has_path(a, b)
+            and not self._has_path(b, a)
         )
 
-    def _leads(self, a: int, b: int) -> bool:
+    def _has_path(self, a: int, b: int) -> bool:
         """Return whether a path leads from `a` to `b` through another group."""
-        outside = {self._group(j) for i in self.together[b] for j in self.before[i]} - {a, b}
-        return any(_shifted(self.above[group], group - a) >> WINDOW & 1 for group in outside)
+        outside = {self._find_group(j) for i in self.together[b] for j in self.before[i]} - {a, b}
+        return any(_shift_bits(self.above[group], group - a) >> WINDOW & 1 for group in outside)
 
     def _merge(self, a: int, b: int) -> None:
         self.parent[b] = a
@@ -172,23 +172,23 @@ class _Groups:
         self.together[a] = sorted(self.together[a] + self.together[b])
         self.members[a].group.add(self.members[b].group)
         both = 1 << WINDOW | 1 << WINDOW + b - a
-        above = (self.above[a] | _shifted(self.above[b], b - a)) & ~both
+        above = (self.above[a] | _shift_bits(self.above[b], b - a)) & ~both
         self.above[a] = above
         above |= 1 << WINDOW
         # a group that starts before `a` may have a later step that waits for it
         for i in self.groups[bisect_left(self.groups, a - WINDOW) :]:
-            if self.above[i] & _shifted(both, a - i):
-                self.above[i] |= _shifted(above, a - i)
+            if self.above[i] & _shift_bits(both, a - i):
+                self.above[i] |= _shift_bits(above, a - i)
         # dependencies on `b` alone still use its name, which now means the merged group
 
-    def _sorted(self) -> Iterator[list[int]]:
+    def _sorted_groups(self) -> Iterator[list[int]]:
         """The groups in order: behind their dependencies, not behind their last step's position."""
         after: dict[int, list[int]] = {}
         missing = {}
         for group, parent in enumerate(self.parent):
             if group != parent:
                 continue
-            needs = {self._group(j) for i in self.together[group] for j in self.before[i]}
+            needs = {self._find_group(j) for i in self.together[group] for j in self.before[i]}
             needs.discard(group)
             missing[group] = len(needs)
             for need in needs:
@@ -208,7 +208,7 @@ class _Groups:
             raise CynetError(f"chain: {left} groups of steps wait for one another")
 
 
-def _shifted(bits: int, by: int) -> int:
+def _shift_bits(bits: int, by: int) -> int:
     """A bit set of groups, shifted to the numbering of a group `by` positions earlier."""
     return bits << by if by > 0 else bits >> -by
 

@@ -78,11 +78,11 @@ class Group:
             and (self.columns is None or other.columns in (None, self.columns))
             and self.loops + other.loops <= LOOPS
             and len(self.all() | other.all()) <= ROOTS
-            and self._apart(other)
-            and other._apart(self)
+            and self._is_disjoint(other)
+            and other._is_disjoint(self)
         )
 
-    def _apart(self, other: Group) -> bool:
+    def _is_disjoint(self, other: Group) -> bool:
         return (
             self.part_reads.isdisjoint(other.writes)
             and self.part_reads.isdisjoint(other.part_writes)
@@ -235,16 +235,16 @@ def member_of(step: Step) -> Member:
             for value in loop.reads:
                 if isinstance(value, float) or prod(value.shape) == prod(loop.target.shape):
                     continue
-                rows = _repeated(value.shape, loop.target.shape)
+                rows = _repeated_rows(value.shape, loop.target.shape)
                 if rows is None or loop.family == "unary":
                     return Member(step)
                 member.rows[value] = rows
     else:
-        member.moves = _moves(step)
+        member.moves = _row_moves(step)
     return member.complete()
 
 
-def _moves(step: Step) -> list[Move]:
+def _row_moves(step: Step) -> list[Move]:
     """The Moves of a step whose property has pieces; empty where not all of them are rows."""
     origin = step.origin or step
     pieces = step.prop.graph.pieces(step.prop, [v.shape for v in origin.in_data])
@@ -257,14 +257,14 @@ def _moves(step: Step) -> list[Move]:
             views, position = views[::-1], piece.index
         if source is None or target is None or step.req[position] == NULL:
             continue
-        rows = [_rows(view, value) for view, value in zip(views, (source, target))]
+        rows = [_rows_of_view(view, value) for view, value in zip(views, (source, target))]
         if any(each is NotImplemented for each in rows) or rows.count(None) == 0:
             return []
         moves.append(Move(source, rows[0], target, rows[1], step.req[position] == ADD))
     return moves
 
 
-def _repeated(shape: Shape, full: Shape) -> Rows | None:
+def _repeated_rows(shape: Shape, full: Shape) -> Rows | None:
     """The Rows of an operand that repeats along the leading or the trailing axes of `full`."""
     size = prod(shape)
     if size == 1:
@@ -279,7 +279,7 @@ def _repeated(shape: Shape, full: Shape) -> Rows | None:
     return None
 
 
-def _rows(view: Any, value: Value) -> Any:
+def _rows_of_view(view: Any, value: Value) -> Any:
     """The Rows of a View of `value`; None if it covers the value, NotImplemented if it is none."""
     axes: list[tuple[int, int]] = []
     for n, stride in zip(view.shape, view.strides):

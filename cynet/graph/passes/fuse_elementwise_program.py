@@ -40,7 +40,7 @@ def step_of(members: list[Member], touching: dict[Value, set[Step]]) -> Step | N
     return _Program(members, touching).step()
 
 
-def _writes(members: list[Member]) -> dict[Value, list[int]]:
+def _writers_by_root(members: list[Member]) -> dict[Value, list[int]]:
     """Root -> positions of the members that write to it, once for each loop or piece."""
     found: dict[Value, list[int]] = {}
     for position, member in enumerate(members):
@@ -58,7 +58,7 @@ class _Operand(NamedTuple):
     private: bool
 
 
-class _Line(NamedTuple):
+class _ProgramLine(NamedTuple):
     """A loop over operands and floats."""
 
     family: str
@@ -77,7 +77,7 @@ class _Program:
         self.touching, self.inside = touching, set(self.steps)
         self.count, self.dtype, self.ctx = members[0].group.space
         self.columns = next(filter(None, (m.group.columns for m in members)), self.count)
-        self.written = _writes(members)
+        self.written = _writers_by_root(members)
         self.instead: dict[Value, _Operand] = {}  # root -> a piece of another array holds the value
         self.lines: list[_Line] = []
 
@@ -88,28 +88,28 @@ class _Program:
             for move in member.moves:
                 self._move(move, position)
             for loop, add in member.loops:
-                if self._passes_on(loop, add, position):
+                if self._only_copies(loop, add, position):
                     continue
                 reads = [
-                    v if isinstance(v, float) else self._at(v, member.rows.get(v))
+                    v if isinstance(v, float) else self._operand(v, member.rows.get(v))
                     for v in loop.reads
                 ]
-                self._append(loop.family, loop.functor, reads, self._at(loop.target), add)
+                self._add_line(loop.family, loop.functor, reads, self._operand(loop.target), add)
         self._find_uses()
-        registers = self._registers()
+        registers = self._assign_registers()
         if registers is None or len(self.sources) + len(self.targets) > ARRAYS:
             return None
-        return self._made(registers)
+        return self._make_program(registers)
 
-    def _private(self, value: Value) -> bool:
+    def _is_private(self, value: Value) -> bool:
         return value.root.kind == TEMP and self.touching[value.root] <= self.inside
 
-    def _at(self, value: Value, rows: Rows | None = None) -> _Operand:
+    def _operand(self, value: Value, rows: Rows | None = None) -> _Operand:
         if rows is None and value.root in self.instead:
             return self.instead[value.root]
-        return _Operand(value, rows, rows is None and self._private(value))
+        return _Operand(value, rows, rows is None and self._is_private(value))
 
-    def _written_behind(self, root: Value, position: int) -> bool:
+    def _written_after(self, root: Value, position: int) -> bool:
         """Return whether a member behind that position writes to the memory of `root`."""
         return any(at > position for at in self.written.get(root, ()))
 
@@ -130,27 +130,27 @@ class _Program:
                     move.target_rows is not None
                     and move.source_rows is None
                     and not move.add
-                    and self._private(move.source)
+                    and self._is_private(move.source)
                     and moved.count(root) == 1
                     and root not in parted
-                    and not self._written_behind(root, position)
+                    and not self._written_after(root, position)
                 ):
                     self.instead[root] = _Operand(move.target, move.target_rows, False)
 
     def _move(self, move: Move, position: int) -> None:
-        source = self._at(move.source, move.source_rows)
-        if move.target_rows is None and not move.add and self._private(move.target):
+        source = self._operand(move.source, move.source_rows)
+        if move.target_rows is None and not move.add and self._is_private(move.target):
             read = (move.source.root, source.value.root)
             if len(self.written[move.target.root]) == 1 and not any(
-                self._written_behind(root, position) for root in read
+                self._written_after(root, position) for root in read
             ):
                 self.instead[move.target.root] = source  # read in place
                 return
-        target = self._at(move.target, move.target_rows)
+        target = self._operand(move.target, move.target_rows)
         if source != target:
-            self._append("unary", "identity", [source], target, move.add)
+            self._add_line("unary", "identity", [source], target, move.add)
 
-    def _passes_on(self, loop: Loop, add: bool, position: int) -> bool:
+    def _only_copies(self, loop: Loop, add: bool, position: int) -> bool:
         """Return whether the loop only copies an array to a private one that is read there."""
         source, target = loop.reads[0], loop.target
         if (
@@ -158,17 +158,17 @@ class _Program:
             or add
             or isinstance(source, float)
             or prod(source.shape) != prod(target.shape)
-            or not self._private(target)
+            or not self._is_private(target)
             or len(self.written[target.root]) > 1
         ):
             return False
-        operand = self._at(source)
-        if any(self._written_behind(root, position) for root in (source.root, operand.value.root)):
+        operand = self._operand(source)
+        if any(self._written_after(root, position) for root in (source.root, operand.value.root)):
             return False
         self.instead[target.root] = operand
         return True
 
-    def _append(
+    def _add_line(
         self,
         family: str,
         functor: str,
@@ -176,7 +176,7 @@ class _Program:
         target: _Operand,
         add: bool,
     ) -> None:
-        self.lines.append(_Line(family, functor, reads, target, add))
+        self.lines.append(_ProgramLine(family, functor, reads, target, add))
 
     def _find_uses(self) -> None:
         """First and last line of every root; inputs and outputs with their requests."""
@@ -203,7 +203,7 @@ class _Program:
             if not line.target.private and root not in self.targets:
                 self.targets[root] = (line.target.value, ADD if line.add else WRITE)
 
-    def _registers(self) -> dict[Value, int] | None:
+    def _assign_registers(self) -> dict[Value, int] | None:
         """Root to register index for values used in the chain only; None if registers run out."""
         found: dict[Value, int] = {}
         free: list[int] = []
@@ -228,7 +228,7 @@ class _Program:
                 free.append(found[root])
         return found if maximum <= REGISTERS else None
 
-    def _inplace(self) -> list[tuple[int, int]]:
+    def _inplace_pairs(self) -> list[tuple[int, int]]:
         """Pairs of positions of inputs and outputs that may share memory: no loop reads the input
         after the output is written, and both are whole arrays of one dtype."""
         return [
@@ -242,7 +242,7 @@ class _Program:
             and self.last_read[source] <= self.first_write[target]
         ]
 
-    def _made(self, registers: dict[Value, int]) -> Step:
+    def _make_program(self, registers: dict[Value, int]) -> Step:
         number = {root: i for i, root in enumerate((*self.sources, *self.targets))}
 
         def operand(each: _Operand | float) -> Memory | Register | float:
@@ -276,7 +276,7 @@ class _Program:
             [tuple(value.shape) for value, _ in self.targets.values()],
             [value.dtype for value in self.sources.values()],
             [value.dtype for value, _ in self.targets.values()],
-            self._inplace(),
+            self._inplace_pairs(),
         )
         made = Step(
             ", ".join(dict.fromkeys(step.name for step in self.steps)),

@@ -56,7 +56,7 @@ def mask(graph: Graph) -> Graph:
     for step in graph.steps:
         for value in dict.fromkeys(step.touched()):
             touching.setdefault(value, []).append(step)
-    rules = _rules("mask")
+    rules = _rules_named("mask")
     for step in graph.steps[graph.n_forward :]:
         if step.direction == BACKWARD and step.out_grad and step.out_grad[0] is not None:
             value = step.out_grad[0]
@@ -73,7 +73,7 @@ class _Fusion:
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph = graph
-        self.rules = _rules(name)
+        self.rules = _rules_named(name)
         self.readers, self.writer = graph.neighbours()
         self.position = {step: i for i, step in enumerate(graph.steps)}
         self.gone: set[Step] = set()
@@ -84,7 +84,7 @@ class _Fusion:
                 if step in self.gone or not rule.consumer(step.prop):
                     continue
                 before = self.writer.get(step.in_data[0])
-                if rule.producer is _any or (before is not None and rule.producer(before.prop)):
+                if rule.producer is _always or (before is not None and rule.producer(before.prop)):
                     rule.join(self, before, step)
         left = [step for step in self.graph.steps if step not in self.gone]
         self.graph.set_forward(sorted(left, key=self.position.__getitem__))
@@ -93,9 +93,9 @@ class _Fusion:
     def take_activation(self, before: Step | None, step: Step) -> None:
         """A layer or a norm, and an activation."""
         if before is not None and self._is_pair(before, step):
-            joined = _epilogue(self.graph, before, ACTIVATION, step.prop)
+            joined = _ask_epilogue(self.graph, before, ACTIVATION, step.prop)
             if joined is not None:
-                self._join(before, joined, step)
+                self._join_steps(before, joined, step)
 
     def take_residual(self, add: Step, step: Step) -> None:
         """A norm, a sum and an activation: the later of the terms' norms takes the other term."""
@@ -109,14 +109,14 @@ class _Fusion:
             if norm.out_data[0] is value and norm.ctx == add.ctx:
                 norms.append((self.position[norm], norm, other))
         for _, norm, other in sorted(norms, key=lambda each: -each[0]):
-            joined = _epilogue(self.graph, norm, RESIDUAL, step.prop)
+            joined = _ask_epilogue(self.graph, norm, RESIDUAL, step.prop)
             if joined is None or norm.out_data[0].channels_last != other.channels_last:
                 continue
             norm.in_data.append(other)
             # the fused step waits for the other term
             self.position[norm] = self.position[add]
             self.gone.add(add)
-            self._join(norm, joined, step)
+            self._join_steps(norm, joined, step)
             return
 
     def take_sum(self, _: Step | None, add: Step) -> None:
@@ -144,7 +144,7 @@ class _Fusion:
             and before.out_data[0] is value
         )
 
-    def _join(self, step: Step, prop: OperatorProperty, follower: Step) -> None:
+    def _join_steps(self, step: Step, prop: OperatorProperty, follower: Step) -> None:
         step.prop = prop
         step.out_data[0] = follower.out_data[0]
         self.writer[step.out_data[0]] = step
@@ -153,7 +153,7 @@ class _Fusion:
     def _may_add(self, layer: Step, value: Value, other: Value, add: Step) -> bool:
         """Return whether `layer`, which computes `value`, may write `other` in place of `add`."""
         out, at = add.out_data[0], self.position[layer]
-        if _epilogue(self.graph, layer, SUM) is None:
+        if _ask_epilogue(self.graph, layer, SUM) is None:
             return False
         if layer.req[0] != WRITE or value.kind != TEMP or self.readers[value] != [add]:
             return False
@@ -178,9 +178,9 @@ class _Fusion:
         out, joined = add.out_data[0], None
         behind = self.readers.get(out, [])
         if len(behind) == 1 and self._may_follow(behind[0], add):
-            joined = _epilogue(self.graph, layer, SUM, behind[0].prop)
+            joined = _ask_epilogue(self.graph, layer, SUM, behind[0].prop)
         if joined is None:
-            joined = _epilogue(self.graph, layer, SUM)
+            joined = _ask_epilogue(self.graph, layer, SUM)
         else:
             out = behind[0].out_data[0]
             self.gone.add(behind[0])
@@ -195,14 +195,14 @@ class _Fusion:
 
     def _may_follow(self, step: Step, add: Step) -> bool:
         return (
-            _activates(step.prop)
+            _is_activation(step.prop)
             and step.ctx == add.ctx
             and step.out_data[0].kind != OUTPUT
             and step not in self.gone
         )
 
 
-def _mask(graph: Graph, before: Step, step: Step) -> None:
+def _mask_gradient(graph: Graph, before: Step, step: Step) -> None:
     """Let `before` give the gradient that `step` reads behind the relu of `step`."""
     if before.direction != BACKWARD or before.origin is None or step.origin is None:
         return
@@ -212,8 +212,8 @@ def _mask(graph: Graph, before: Step, step: Step) -> None:
         return
     if before.ctx != step.ctx:
         return
-    masks = _epilogue(graph, before.origin, MASK)
-    masked = _epilogue(graph, step.origin, MASKED)
+    masks = _ask_epilogue(graph, before.origin, MASK)
+    masked = _ask_epilogue(graph, step.origin, MASKED)
     if masks is None or masked is None:
         return
     before.prop = before.origin.prop = masks
@@ -221,21 +221,21 @@ def _mask(graph: Graph, before: Step, step: Step) -> None:
     step.out_data[0] = None  # type: ignore[call-overload]  # backward steps may miss values
 
 
-def _epilogue(graph: Graph, step: Step, kind: str, activation: Any = None) -> Any:
+def _ask_epilogue(graph: Graph, step: Step, kind: str, activation: Any = None) -> Any:
     """The answers of a forward step's hooks; `activation`: the property that follows it."""
     act_type = None if activation is None else activation.graph.activation(activation)
     return graph.ask("epilogue", step, kind, act_type)
 
 
-def _any(prop: OperatorProperty) -> bool:
+def _always(prop: OperatorProperty) -> bool:
     return True
 
 
-def _adds_two(prop: OperatorProperty) -> bool:
+def _is_sum_of_two(prop: OperatorProperty) -> bool:
     return prop.graph.traits.adds_two
 
 
-def _activates(prop: OperatorProperty) -> bool:
+def _is_activation(prop: OperatorProperty) -> bool:
     return prop.graph.activation(prop) is not None
 
 
@@ -244,12 +244,12 @@ def _is_layer(prop: OperatorProperty) -> bool:
 
 
 RULES = (
-    Rule("fuse", _any, _activates, _Fusion.take_activation),
-    Rule("fuse", _adds_two, _activates, _Fusion.take_residual),
-    Rule("sum", _any, _adds_two, _Fusion.take_sum),
-    Rule("mask", _is_layer, _is_layer, _mask),
+    Rule("fuse", _always, _is_activation, _Fusion.take_activation),
+    Rule("fuse", _is_sum_of_two, _is_activation, _Fusion.take_residual),
+    Rule("sum", _always, _is_sum_of_two, _Fusion.take_sum),
+    Rule("mask", _is_layer, _is_layer, _mask_gradient),
 )
 
 
-def _rules(name: str) -> list[Rule]:
+def _rules_named(name: str) -> list[Rule]:
     return [rule for rule in RULES if rule.name == name]

@@ -69,7 +69,7 @@ class _Layout:
             return
         prop, inputs = (step.prop, ()) if form is None else form
         step.in_data = [
-            v if i in prop.graph.traits.shape_only else self._in_order(v, i in inputs)
+            v if i in prop.graph.traits.shape_only else self._reordered_value(v, i in inputs)
             for i, v in enumerate(step.in_data)
         ]
         step.prop = prop
@@ -95,7 +95,7 @@ class _Layout:
         prop = self._columns_form(step)
         if prop is None:
             return
-        data, weight = (self._in_order(v, False) for v in step.in_data[:2])
+        data, weight = (self._reordered_value(v, False) for v in step.in_data[:2])
         key = data, "columns"
         if key not in self.ordered:
             batch, _, height, width = data.shape
@@ -117,7 +117,7 @@ class _Layout:
         prop = self.graph.ask("weight_first", step)
         if prop is None:
             return
-        weight = self._in_order(step.in_data[1], False)
+        weight = self._reordered_value(step.in_data[1], False)
         key = weight, "channels first"
         if key not in self.ordered:
             filters, *size, channels = weight.shape
@@ -150,7 +150,7 @@ class _Layout:
     def _is_channels_last(self, value: Value) -> bool:
         return value.channels_last or len(value.shape) == 2 or (value, True) in self.ordered
 
-    def _in_order(self, value: Value, channels_last: bool) -> Value:
+    def _reordered_value(self, value: Value, channels_last: bool) -> Value:
         if value.channels_last == channels_last:
             return value
         key = value, channels_last

@@ -53,7 +53,7 @@ def mirror(graph: Graph) -> Graph:
     automatic = config.get("CYNET_BACKWARD_DO_MIRROR")
     marked = [s for s in graph.steps[: graph.n_forward] if _step_attribute(s, "force_mirroring")]
     if automatic or any(_step_attribute(s, "force_mirroring") == "True" for s in marked):
-        work = _Mirror(graph)
+        work = _Recomputation(graph)
         work.force()
         if automatic:
             work.reduce()
@@ -71,7 +71,7 @@ def _temporary_like(value: Value) -> Value:
     return new
 
 
-class _Mirror:
+class _Recomputation:
     """State during one run: the steps, and the copies of each value."""
 
     def __init__(self, graph: Graph) -> None:
@@ -188,7 +188,7 @@ class _Mirror:
     def _recompute_rank(self, value: Value, peak: float) -> float:
         """Seconds a byte that it takes to free `value` at position `peak`."""
         position = self._next_use(value, peak)
-        return (self._recompute_cost(value, position) + self._chain_after(position)) / nbytes(value)
+        return (self._recompute_cost(value, position) + self._chain_cost(position)) / nbytes(value)
 
     def _idle_values(self, peak: float, roots: dict[Value, Value]) -> list[Value]:
         """Values that live across position `peak` unused, until backward, and can be repeated."""
@@ -221,7 +221,7 @@ class _Mirror:
         uses = self.uses.get(value, ())
         return next(iter(uses[bisect.bisect_right(uses, position) :]), inf)
 
-    def _chain_after(self, position: float) -> float:
+    def _chain_cost(self, position: float) -> float:
         """Seconds of the recomputed steps that are already at `position`: a long chain of them is
         alive all at once, so a value in front of it is worth less."""
         total, i = 0.0, self._index_of(position)

@@ -48,7 +48,7 @@ def _store_in_out(found, out):
     return found if out is None else found.copyto(out)
 
 
-def _reduced(name, x, axis, keepdims, exclude, dtype, out):
+def _call_reduction(name, x, axis, keepdims, exclude, dtype, out):
     """The reduction by operator `name`, computed in another dtype if one is given."""
     x = x if dtype is None else x.astype(dtype)
     axis = () if axis is None else axis
@@ -120,7 +120,7 @@ class NumpyMethods:
         >>> mx.nd.array([[1, 3], [2, 6]]).sum(axis=1, dtype="int32").asnumpy().tolist()
         [4, 8]
         """
-        return _reduced("sum", self, axis, keepdims, exclude, dtype, out)
+        return _call_reduction("sum", self, axis, keepdims, exclude, dtype, out)
 
     @operator_first("prod")
     @guarded
@@ -138,7 +138,7 @@ class NumpyMethods:
         >>> mx.nd.array([[1, 3], [2, 6]]).prod(axis=1, dtype="int32").asnumpy().tolist()
         [3, 12]
         """
-        return _reduced("prod", self, axis, keepdims, exclude, dtype, out)
+        return _call_reduction("prod", self, axis, keepdims, exclude, dtype, out)
 
     @operator_first("mean")
     @guarded
@@ -156,7 +156,7 @@ class NumpyMethods:
         >>> mx.nd.array([[1, 3], [2, 6]]).mean(axis=1).asnumpy().tolist()
         [2.0, 4.0]
         """
-        return _reduced("mean", self, axis, keepdims, exclude, dtype, out)
+        return _call_reduction("mean", self, axis, keepdims, exclude, dtype, out)
 
     @guarded
     @_shared
@@ -295,7 +295,7 @@ class NumpyMethods:
         >>> mx.nd.ones((2, 2)).tril().asnumpy().tolist()
         [[1.0, 0.0], [1.0, 1.0]]
         """
-        return self._triangle_of("tril", k)
+        return self._mask_triangle("tril", k)
 
     @guarded
     def triu(self, k=0):
@@ -314,9 +314,9 @@ class NumpyMethods:
          [0. 0. 0.]]
         <NDArray 3x3 @cpu(0)>
         """
-        return self._triangle_of("triu", k)
+        return self._mask_triangle("triu", k)
 
-    def _triangle_of(self, what, k):
+    def _mask_triangle(self, what, k):
         if self.ndim < 2:
             raise ShapeError(f"{what}: expected an array of two axes or more, got {self.shape}")
         if not hasattr(k, "__index__"):

@@ -236,7 +236,7 @@ class BaseSparseNDArray(NDArray):
         self._set(self._shape, values, source._indices, source._indptr, source._ready)
         return self
 
-    def _become(self, source):
+    def _replace_by(self, source):
         """Become the same as `source`, of the same shape, dtype and storage type."""
         return self._set(
             self._shape, source._values_array, source._indices, source._indptr, source._ready

@@ -13,7 +13,7 @@ def cells_of(array):
     return array._indices
 
 
-def of_cells(cells, values, like):
+def array_of_cells(cells, values, like):
     """A sparse array like `like` that keeps `values` at the element indices `cells`."""
     if like.stype == "csr":
         return arrays.make_sparse(
@@ -44,7 +44,7 @@ def apply_to_union(function, lhs, rhs):
         convert.scatter_rows(array._values_array, np.searchsorted(cells, own), len(cells))
         for array, own in ((lhs, of_lhs), (rhs, of_rhs))
     )
-    return of_cells(cells, convert.apply_dense(function, a, b), lhs)
+    return array_of_cells(cells, convert.apply_dense(function, a, b), lhs)
 
 
 def apply_to_intersection(function, lhs, rhs):
@@ -55,10 +55,10 @@ def apply_to_intersection(function, lhs, rhs):
     if not len(cells):
         return convert.sparse_zeros(lhs.stype, lhs.shape, lhs._values_array)
     a, b = convert.take_rows(lhs._values_array, a), convert.take_rows(rhs._values_array, b)
-    return of_cells(cells, convert.apply_dense(function, a, b), lhs)
+    return array_of_cells(cells, convert.apply_dense(function, a, b), lhs)
 
 
-def with_dense(function, lhs, rhs):
+def combine_with_dense(function, lhs, rhs):
     """`function` of a sparse array and a dense array broadcast to it, at the elements that the
     sparse array keeps; None where the shapes do not broadcast."""
     if not lhs._values_array.size:

@@ -102,7 +102,7 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
         if not isinstance(coordinates, (tuple, list)) or len(coordinates) != 2:
             raise ArgumentTypeError("csr_matrix takes (data, (row, col)), (data, indices, indptr)")
         return _csr_of_coordinates(data, *coordinates, shape, ctx, dtype)
-    return _of_array("csr", arg1, shape, ctx, dtype)
+    return _convert_array("csr", arg1, shape, ctx, dtype)
 
 
 def _csr_of_parts(data, indices, indptr, shape, ctx, dtype):
@@ -151,7 +151,7 @@ def _csr_of_coordinates(data, rows, columns, shape, ctx, dtype):
     return arrays.make_sparse("csr", shape, values, columns[first], indptr)
 
 
-def _of_array(stype, given, shape, ctx, dtype):
+def _convert_array(stype, given, shape, ctx, dtype):
     """A sparse array made from `given`: a sparse array, SciPy's sparse matrix, or a dense array."""
     what = "csr_matrix" if stype == "csr" else "row_sparse_array"
     if isinstance(given, arrays.BaseSparseNDArray):
@@ -217,7 +217,7 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
             raise ShapeError(f"row_sparse_array: shape {shape} and {arg1} are both given")
         return zeros("row_sparse", arg1, ctx, dtype)
     if not (isinstance(arg1, tuple) and len(arg1) == 2):
-        return _of_array("row_sparse", arg1, shape, ctx, dtype)
+        return _convert_array("row_sparse", arg1, shape, ctx, dtype)
     values = _values_of("row_sparse_array", arg1[0], ctx, dtype)
     indices = _int64_copy("indices", arg1[1])
     if values.ndim < 1 or indices.ndim != 1:
@@ -344,9 +344,9 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
     ('csr', array([1., 1., 1.]), array([0, 1, 2]))
     """
     if isinstance(source_array, arrays.BaseSparseNDArray):
-        return _of_array(source_array.stype, source_array, None, ctx, dtype)
+        return _convert_array(source_array.stype, source_array, None, ctx, dtype)
     if hasattr(source_array, "tocsr"):
-        return _of_array("csr", source_array, None, ctx, dtype)
+        return _convert_array("csr", source_array, None, ctx, dtype)
     raise ArgumentError(
         f"sparse.array takes sparse arrays and SciPy matrices, got {type(source_array).__name__}; "
         "mx.nd.array(...).tostype('csr') makes a csr matrix"

@@ -59,7 +59,7 @@ def assign_gradient(target, source):
         return
     if source.stype != target.stype:
         source = arrays.cast_storage(dense_of(source), target.stype)
-    target._become(source)
+    target._replace_by(source)
 
 
 def add_gradients(a, b, out):

@@ -48,7 +48,7 @@ def _float_dtype(dtype):
     return default_dtype("f") if dtype is None else onp.dtype(dtype)
 
 
-def _kind_of(value):
+def _default_dtype_of(value):
     return default_dtype("b" if isinstance(value, bool) else "i" if isinstance(value, int) else "f")
 
 
@@ -87,7 +87,7 @@ def full(shape, fill_value, *, dtype=None, device=None):
     """A new array filled with a value; by default of the value's dtype."""
     if isinstance(fill_value, NDArray):
         dtype = fill_value.dtype if dtype is None else dtype
-    dtype = _kind_of(fill_value) if dtype is None else onp.dtype(dtype)
+    dtype = _default_dtype_of(fill_value) if dtype is None else onp.dtype(dtype)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     value = fill_value.item() if isinstance(fill_value, NDArray) else fill_value
     return creation.array(onp.full(shape, value, dtype), dtype, device=device)
@@ -98,7 +98,7 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     return creation.eye(n_rows, n_cols, k, _float_dtype(dtype), device=device)
 
 
-def _of_like(x, dtype, device):
+def _like_options(x, dtype, device):
     x = array_of(x, "array_api")
     return x.shape, {
         "dtype": x.dtype if dtype is None else dtype,
@@ -108,25 +108,25 @@ def _of_like(x, dtype, device):
 
 def empty_like(x, /, *, dtype=None, device=None):
     """A new array of the shape and dtype of another one, with whatever values."""
-    shape, rest = _of_like(x, dtype, device)
+    shape, rest = _like_options(x, dtype, device)
     return empty(shape, **rest)
 
 
 def zeros_like(x, /, *, dtype=None, device=None):
     """Zeros of the shape and dtype of an array."""
-    shape, rest = _of_like(x, dtype, device)
+    shape, rest = _like_options(x, dtype, device)
     return zeros(shape, **rest)
 
 
 def ones_like(x, /, *, dtype=None, device=None):
     """Ones of the shape and dtype of an array."""
-    shape, rest = _of_like(x, dtype, device)
+    shape, rest = _like_options(x, dtype, device)
     return ones(shape, **rest)
 
 
 def full_like(x, /, fill_value, *, dtype=None, device=None):
     """An array of the shape and dtype of another one with one value."""
-    shape, rest = _of_like(x, dtype, device)
+    shape, rest = _like_options(x, dtype, device)
     return full(shape, fill_value, **rest)
 
 

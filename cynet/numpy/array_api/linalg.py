@@ -18,7 +18,7 @@ SlogdetResult = namedtuple("SlogdetResult", "sign logabsdet")
 
 def matmul(x1, x2, /):
     """Products of matrices; a vector is a row on the left and a column on the right."""
-    return products.matmul(*shapes.in_common_dtype([x1, x2], "matmul"))
+    return products.matmul(*shapes.to_common_dtype([x1, x2], "matmul"))
 
 
 def matrix_transpose(x, /):
@@ -36,7 +36,7 @@ def matrix_transpose(x, /):
 
 def tensordot(x1, x2, /, *, axes=2):
     """Sums of products over axes of both arrays."""
-    x1, x2 = shapes.in_common_dtype([x1, x2], "tensordot")
+    x1, x2 = shapes.to_common_dtype([x1, x2], "tensordot")
     return products.tensordot(x1, x2, axes)
 
 
@@ -48,7 +48,7 @@ def vecdot(x1, x2, /, *, axis=-1):
     ShapeError
         The lengths differ.
     """
-    x1, x2 = shapes.in_common_dtype([x1, x2], "vecdot")
+    x1, x2 = shapes.to_common_dtype([x1, x2], "vecdot")
     if x1.shape[axis] != x2.shape[axis]:
         raise ShapeError(
             f"array_api.vecdot: axis {axis} of {x1.shape} and of {x2.shape} are of two lengths"
@@ -59,7 +59,7 @@ def vecdot(x1, x2, /, *, axis=-1):
 
 def cross(x1, x2, /, *, axis=-1):
     """Cross products of vectors of three elements."""
-    x1, x2 = shapes.in_common_dtype([x1, x2], "cross")
+    x1, x2 = shapes.to_common_dtype([x1, x2], "cross")
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ShapeError(f"array_api.linalg.cross takes 3 elements: {x1.shape}, {x2.shape}")
     x1, x2 = shapes.moveaxis(x1, axis, -1), shapes.moveaxis(x2, axis, -1)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..importers import Node, Reader
 
 
-def _of_axis(node: Node, value: Symbol, i: int) -> Symbol:
+def _align_to_axis(node: Node, value: Symbol, i: int) -> Symbol:
     """A scale or zero point with the axes of the data; one number, or one an index of an axis."""
     rank, n = node.axes(0), node.axes(i)
     if n == 0 or node.shape(i) == (1,):
@@ -27,7 +27,7 @@ def _of_axis(node: Node, value: Symbol, i: int) -> Symbol:
     return sym.reshape(value, shape=tuple(-1 if k == axis else 1 for k in range(rank)))
 
 
-def _one_step(node: Node) -> dict[str, Any] | None:
+def _single_step(node: Node) -> dict[str, Any] | None:
     """The parameters scale and zero_point if the file has a single number for each, or None."""
     scale, zero = node.known(1), node.known(2) if node.has(2) else np.zeros(1)
     if scale is None or zero is None or scale.size != 1 or zero.size != 1:
@@ -44,15 +44,15 @@ def dequantize(reader: Reader, node: Node) -> Symbol:
     if found not in ("uint8", "int8", "int32") or dtype != "float32":
         node.refuse(f"{found} to {dtype}")
     if found == "int32":
-        return _of_sums(reader, node)
-    one = _one_step(node)
+        return _dequantized_int32(reader, node)
+    one = _single_step(node)
     if one is not None:
         made = sym._internal._dequantize_linear(node.symbol(0), **one)
     else:
         data = sym.Cast(node.symbol(0), dtype=dtype)
         if node.has(2):
-            data = sym.broadcast_sub(data, _of_axis(node, sym.Cast(node.symbol(2), dtype=dtype), 2))
-        made = sym.broadcast_mul(data, _of_axis(node, node.symbol(1), 1))
+            data = sym.broadcast_sub(data, _align_to_axis(node, sym.Cast(node.symbol(2), dtype=dtype), 2))
+        made = sym.broadcast_mul(data, _align_to_axis(node, node.symbol(1), 1))
     values, step = node.known(0), node.known(1)
     zero = node.known(2) if node.has(2) else np.zeros(1, found)
     if values is not None and step is not None and zero is not None and values.ndim:
@@ -61,7 +61,7 @@ def dequantize(reader: Reader, node: Node) -> Symbol:
     return made
 
 
-def _of_sums(reader: Reader, node: Node) -> Symbol:
+def _dequantized_int32(reader: Reader, node: Node) -> Symbol:
     """Integers of 32 bits, as a bias has them: constants are floats at once."""
     values, step = node.known(0), node.known(1)
     zero = node.known(2) if node.has(2) else np.zeros(1, "int32")
@@ -75,9 +75,9 @@ def _of_sums(reader: Reader, node: Node) -> Symbol:
         return reader.symbol(node.outputs[0])
     data = node.symbol(0)
     if node.has(2):
-        data = sym.broadcast_sub(data, _of_axis(node, node.symbol(2), 2))
+        data = sym.broadcast_sub(data, _align_to_axis(node, node.symbol(2), 2))
     data = sym.Cast(data, dtype="float32")
-    return sym.broadcast_mul(data, _of_axis(node, node.symbol(1), 1))
+    return sym.broadcast_mul(data, _align_to_axis(node, node.symbol(1), 1))
 
 
 @imports("QuantizeLinear")
@@ -89,14 +89,14 @@ def quantize(reader: Reader, node: Node) -> Symbol:
         node.refuse(f"{found} to {dtype}")
     if node.get("precision", 0) not in (0, 1):  # float32
         node.refuse(f"precision={node.get('precision')}")
-    one = _one_step(node)
+    one = _single_step(node)
     if one is not None:
         data = node.symbol(0)
         return sym._internal._quantize_linear(data, out_type=dtype, **one)
-    made = sym.broadcast_div(node.symbol(0), _of_axis(node, node.symbol(1), 1))
+    made = sym.broadcast_div(node.symbol(0), _align_to_axis(node, node.symbol(1), 1))
     made = half_to_even(made)
     if node.has(2):
         zero = sym.Cast(node.symbol(2), dtype=found)
-        made = sym.broadcast_add(made, _of_axis(node, zero, 2))
+        made = sym.broadcast_add(made, _align_to_axis(node, zero, 2))
     low, high = LIMITS[dtype]
     return sym.Cast(sym.clip(made, a_min=low, a_max=high), dtype=dtype)

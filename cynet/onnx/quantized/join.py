@@ -82,7 +82,7 @@ def join(found: Symbol, reader: Reader) -> Symbol:
     """
     if not any(_is_operator(node, DEQUANTIZE) for node in topological_order(found.entries)):
         return found
-    lifted = _Lifted(found.entries, reader)
+    lifted = _LiftQuantize(found.entries, reader)
     return Symbol(_Joined(lifted.run(), lifted.pooled, reader).run())
 
 
@@ -108,7 +108,7 @@ def _quantized_form(quantize: Node) -> Form:
     return Form(quantize.prop.out_type, quantize.prop.scale, quantize.prop.zero_point)
 
 
-class _Lifted:
+class _LiftQuantize:
     """One run of the pass that moves each QuantizeLinear before steps that only move or pool
     elements. `pooled` has the Form of the pooled integers, by the id of the node."""
 

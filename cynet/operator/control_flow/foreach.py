@@ -9,7 +9,7 @@ Inputs are data, states, then what the body reads besides. Data of one axis have
 from ...base.errors import FormatError
 from ..parameters import Int, Shape
 from ..property import merge_shapes
-from .subgraphs import ControlFlowProperty, merge_types, of_rows, row_of
+from .subgraphs import ControlFlowProperty, merge_types, row_of, stacked_shape
 
 
 class ForeachProperty(ControlFlowProperty, operator="_foreach"):
@@ -72,7 +72,7 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
         for k, i in enumerate(self.state_inputs()):
             given[i] = merge_shapes(ins[i], outs[n_out + k])
         heads = [*map(row_of, outs[:n_out]), *(given[i] for i in self.state_inputs())]
-        given, heads = self._through_body("infer_shapes", given, heads)
+        given, heads = self._infer_body("infer_shapes", given, heads)
         for j in range(n_data):
             shape = ins[j]
             if shape is not None and len(shape) == 1:
@@ -80,17 +80,17 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
             elif shape is None and given[j] == (1,):
                 given[j] = None  # rows of (T,) and of (T, 1) look alike
             else:
-                given[j] = of_rows(given[j], length)
-        return given, [*(of_rows(row, length) for row in heads[:n_out]), *heads[n_out:]]
+                given[j] = stacked_shape(given[j], length)
+        return given, [*(stacked_shape(row, length) for row in heads[:n_out]), *heads[n_out:]]
 
     def infer_types_once(self, ins, outs):
         given = list(ins)
         for k, i in enumerate(self.state_inputs()):
             given[i] = merge_types(ins[i], outs[self.num_out_data + k])
         heads = [*outs[: self.num_out_data], *(given[i] for i in self.state_inputs())]
-        return self._through_body("infer_types", given, heads)
+        return self._infer_body("infer_types", given, heads)
 
-    def _through_body(self, what, given, heads):
+    def _infer_body(self, what, given, heads):
         """Inference through the body, from its inputs in the operator's order and its outputs."""
         inputs, body = self.bindings()[0], self.subgraphs[0]
         found, heads = getattr(body, what)([given[i] for i in inputs], heads)

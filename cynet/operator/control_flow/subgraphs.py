@@ -88,12 +88,12 @@ class ControlFlowProperty(OperatorProperty):
     def infer_shape(self, in_shapes, out_shapes):
         if not self.subgraphs:
             self._refuse_call()
-        return self._until_settled(self.infer_shapes_once, merge_shapes, in_shapes, out_shapes)
+        return self._repeat_inference(self.infer_shapes_once, merge_shapes, in_shapes, out_shapes)
 
     def infer_type(self, in_types, out_types):
         if not self.subgraphs:
             self._refuse_call()
-        return self._until_settled(self.infer_types_once, merge_types, in_types, out_types)
+        return self._repeat_inference(self.infer_types_once, merge_types, in_types, out_types)
 
     def infer_shapes_once(self, ins, outs):
         """Complete the lists by one look at the subgraphs."""
@@ -104,7 +104,7 @@ class ControlFlowProperty(OperatorProperty):
         raise UndefinedError(f"{self._operator_label()}: not defined")
 
     @staticmethod
-    def _until_settled(once, merge, ins, outs):
+    def _repeat_inference(once, merge, ins, outs):
         """Repeat inference until the shapes of a body's states do not change any more."""
         ins, outs = list(ins), list(outs)
         while True:
@@ -139,6 +139,6 @@ def row_of(shape: Any) -> Any:
     return tuple(shape[1:]) or (1,)
 
 
-def of_rows(row, length):
+def stacked_shape(row, length):
     """The shape of `length` rows (None: unknown)."""
     return None if row is None else (length or 0, *row)

@@ -8,7 +8,7 @@ Outputs have `max_iterations` rows; those of runs that were not made are zeros.
 from ...base.errors import FormatError, ShapeError
 from ..parameters import Int, Shape
 from ..property import is_known, merge_shapes
-from .subgraphs import ControlFlowProperty, merge_types, of_rows, row_of
+from .subgraphs import ControlFlowProperty, merge_types, row_of, stacked_shape
 
 
 class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
@@ -90,7 +90,7 @@ class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
             "infer_shapes", merge_shapes, ins, outs[n_out:], map(row_of, outs[:n_out])
         )
         check_predicate(self._operator_label(), predicate)
-        rows = [of_rows(row, self.max_iterations) for row in heads[:n_out]]
+        rows = [stacked_shape(row, self.max_iterations) for row in heads[:n_out]]
         return given, [*rows, *heads[n_out:]]
 
     def infer_types_once(self, ins, outs):

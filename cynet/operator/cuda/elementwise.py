@@ -8,7 +8,7 @@ from ..tensor.binary_scalar import BinaryScalarProperty
 from ..tensor.broadcast import BroadcastProperty, broadcast_shapes
 from ..tensor.polygamma import PolygammaProperty
 from ..tensor.unary import UnaryProperty
-from .kernel_args import C_TYPES, axes, broadcast_strides, space
+from .kernel_args import C_TYPES, axes, broadcast_strides, space_of
 from .launch_program import (
     Steps,
     compute_instance,
@@ -27,12 +27,12 @@ def unary(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
     name, kind = compute_instance("unary", prop.functor, dtype)
     x = forward.read(IN[0], dtype, n, kind)
-    forward.write(OUT[0], dtype, n, kind, _each_of(n, name, x))
+    forward.write(OUT[0], dtype, n, kind, _launch_elementwise(n, name, x))
     name, kind = compute_instance("unary_grad", prop.gradient or "zero", dtype)
     known = {"x": IN[0], "y": OUT[0], "": OUT_GRAD[0]}[prop.reads]
     g = backward.read(OUT_GRAD[0], dtype, n, kind)
     k = backward.read(known, dtype, n, kind) if prop.reads else g
-    backward.write(IN_GRAD[0], dtype, n, kind, _each_of(n, name, g, k))
+    backward.write(IN_GRAD[0], dtype, n, kind, _launch_elementwise(n, name, g, k))
 
 
 def _gradient_functors(prop):
@@ -46,14 +46,14 @@ def binary(prop, shapes, types, forward, backward):
     n, dtype = prod(shapes[0]), types[0]
     name, kind = compute_instance("binary", prop.functor, dtype)
     a, b = (forward.read(IN[i], dtype, n, kind) for i in range(2))
-    forward.write(OUT[0], dtype, n, kind, _each_of(n, name, a, True, b, True))
+    forward.write(OUT[0], dtype, n, kind, _launch_elementwise(n, name, a, True, b, True))
     *functors, reads = _gradient_functors(prop)
     for side, functor in enumerate(functors):
         name, kind = compute_instance("binary_grad", functor, dtype)
         g = backward.read(OUT_GRAD[0], dtype, n, kind, to=(side, 1))
         known = [backward.read(IN[i], dtype, n, kind, to=(side, 1)) for i in range(2)]
         a, b = known if reads else (g, g)
-        launch = _each_of(n, name, g, a, True, b, True)
+        launch = _launch_elementwise(n, name, g, a, True, b, True)
         backward.write(IN_GRAD[side], dtype, n, kind, launch)
 
 
@@ -74,16 +74,16 @@ def _number_launch(steps, device, loop, dtype, arrays, target):
         operands.append(constant(device, read, wide, kind) if number else reads[read])
         if loop.family == "binary" or (loop.family == "binary_grad" and i):
             operands.append(not number)
-    launch = _each_of(n, instance, *operands)
+    launch = _launch_elementwise(n, instance, *operands)
     steps.write(target, dtype, n, kind, launch, adds_cast=wide != dtype)
 
 
-def _each_of(n, name, *operands):
+def _launch_elementwise(n, name, *operands):
     """A launch of elementwise.cu for each of n elements."""
     return launch_each(n, "elementwise", name, *operands, TARGET, n, ADD)
 
 
-def _with_number(device, functor, gradient, number, shape, dtype, reverse=False, reads=True):
+def _make_scalar_form(device, functor, gradient, number, shape, dtype, reverse=False, reads=True):
     """The form of a function of an array and a number; `reads`: its gradient reads the array."""
     forward, backward = Steps(), Steps()
     number = float(number) if isinstance(number, int) else number
@@ -104,12 +104,12 @@ def binary_scalar(prop, shapes, types, device):
     lhs, rhs, _ = _gradient_functors(prop)
     gradient = rhs if prop.reverse else lhs
     known = prop.scalar, shapes[0], types[0], prop.reverse, prop.reads_array()
-    return _with_number(device, prop.functor, gradient, *known)
+    return _make_scalar_form(device, prop.functor, gradient, *known)
 
 
 @register_form(PolygammaProperty)
 def polygamma(prop, shapes, types, device):
-    return _with_number(device, "polygamma", "polygamma_grad", prop.n, shapes[0], types[0])
+    return _make_scalar_form(device, "polygamma", "polygamma_grad", prop.n, shapes[0], types[0])
 
 
 @launch_form(BroadcastProperty)
@@ -119,7 +119,7 @@ def broadcast(prop, shapes, types, forward, backward):
     name, kind = compute_instance("broadcast", prop.functor, dtype, "broadcast")
     steps = [broadcast_strides(s, out) for s in shapes]
     a, b = (forward.read(IN[i], dtype, prod(shapes[i]), kind) for i in range(2))
-    launch = launch_each(n, "broadcast", name, a, b, TARGET, space(out, *steps), ADD)
+    launch = launch_each(n, "broadcast", name, a, b, TARGET, space_of(out, *steps), ADD)
     forward.write(OUT[0], dtype, n, kind, launch)
     *functors, reads = _gradient_functors(prop)
     for side, functor in enumerate(functors):
@@ -128,10 +128,10 @@ def broadcast(prop, shapes, types, forward, backward):
         g = backward.read(OUT_GRAD[0], dtype, n, kind, to=to)
         if reads:
             a, b = (backward.read(IN[i], dtype, prod(shapes[i]), kind, to=to) for i in range(2))
-            walk = space(out, *steps)
+            walk = space_of(out, *steps)
         else:
             a = b = g
-            walk = space(out, *[broadcast_strides(out, out)] * 2)
+            walk = space_of(out, *[broadcast_strides(out, out)] * 2)
         missing = len(out) - len(shape)
         summed = [
             i for i, m in enumerate(out) if m != 1 and (i < missing or shape[i - missing] == 1)

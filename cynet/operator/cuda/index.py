@@ -146,7 +146,7 @@ def _flat_positions(steps, prop, shape, dtype, lengths):
 
 
 @launch_form(GatherNDProperty, ScatterNDProperty, ScatterAddNDProperty)
-def by_tuples(prop, shapes, types, forward, backward):
+def gather_scatter_nd(prop, shapes, types, forward, backward):
     gathers, kind = isinstance(prop, GatherNDProperty), C_TYPES[types[0]]
     whole, k = (shapes[0] if gathers else prop.shape), shapes[1][0]
     lengths, inner = whole[:k], prod(whole[k:])

@@ -112,7 +112,7 @@ def broadcast_strides(shape, out):
     return (0,) * missing + tuple(0 if n == 1 else s for n, s in zip(shape, own))
 
 
-def space(shape, a, b, g=None):
+def space_of(shape, a, b, g=None):
     """The Space of an output of `shape`; strides of a, b and, in gradients, g (like the output)."""
     n = prod(shape)
     shape, (a, b, g) = collapse(shape, a, b, strides_of(shape) if g is None else g)

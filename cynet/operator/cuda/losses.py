@@ -38,7 +38,7 @@ from .launch_steps import (
 from .registry import register_form
 
 
-def by_line(instance, sizes, arrays, *others, **options):
+def launch_by_line(instance, sizes, arrays, *others, **options):
     """A launch for the lines along the middle of `sizes` (outer, n, inner): threads beside each
     other take lines beside each other, or share one where its elements lie beside each other or
     lines are few."""
@@ -57,7 +57,7 @@ def softmax_lines(
     x, y, kind, sizes, temperature=1.0, log_of=False, lengths=NULL, add=ADD, **options
 ):
     """``y (+)= softmax(x / temperature)`` along the middle of `sizes`."""
-    return by_line(
+    return launch_by_line(
         f"softmax<{kind}>", sizes, (x, y), 1 / temperature, log_of, lengths, add, **options
     )
 
@@ -86,7 +86,7 @@ def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_typ
     if length_type is not None:
         backward += zeros((outer * inner,), length_type, IN_GRAD[1])
     arrays, last = (OUT_GRAD[0], OUT[0], IN_GRAD[0]), (log_of, lengths(backward), ADD)
-    backward += by_line(f"softmax_grad<{kind}>", sizes, arrays, 1 / temperature, *last)
+    backward += launch_by_line(f"softmax_grad<{kind}>", sizes, arrays, 1 / temperature, *last)
     return operator(device, forward, backward)
 
 

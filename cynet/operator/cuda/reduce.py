@@ -10,7 +10,7 @@ from ..tensor.axes import axis_of, split_at
 from ..tensor.reduce import ReduceProperty
 from ..tensor.scan import CumSumProperty
 from ..tensor.topk import OrderProperty
-from .kernel_args import C_TYPES, LONG, axes, broadcast_strides, cast_target, space, strides_of
+from .kernel_args import C_TYPES, LONG, axes, broadcast_strides, cast_target, space_of, strides_of
 from .launch_program import compute_instance, constant, converted, fold, launch_form, zeros
 from .launch_steps import (
     ADD,
@@ -43,10 +43,10 @@ def reduce(prop, shapes, types, forward, backward):
     if prop.reads:
         x = backward.read(IN[0], dtype, n, kind)
         y = backward.read(OUT[0], dtype, walk.preserved_size, kind)
-        spread = space(shape, strides_of(shape), small, small)
+        spread = space_of(shape, strides_of(shape), small, small)
     else:  # both directions use one number
         x = y = constant(forward.device, 1 / divisor, dtype, kind)
-        spread = space(shape, *[(0,) * len(shape)] * 2, small)
+        spread = space_of(shape, *[(0,) * len(shape)] * 2, small)
     launch = launch_each(n, "broadcast", name, g, x, y, TARGET, spread, ADD)
     backward.write(IN_GRAD[0], dtype, n, kind, launch)
 

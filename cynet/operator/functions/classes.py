@@ -8,9 +8,15 @@ from .._base import register_operator
 from ..precision import WIDEST, Precision
 from ..storage_types import on_values
 from . import binary, reductions, unary
-from .derivatives import map_derivative, of_broadcast, of_number, of_one, of_reduction, of_two
-from .examples import of_form, of_unary
-from .examples import of_reduction as example_of_reduction
+from .derivatives import (
+    make_binary_rule,
+    make_broadcast_rule,
+    make_reduction_rule,
+    make_scalar_rule,
+    make_unary_rule,
+    map_derivative,
+)
+from .examples import make_form_example, make_reduction_example, make_unary_example
 from .row import READS, USUAL
 
 if TYPE_CHECKING:
@@ -43,10 +49,10 @@ def register_unary(base: Any) -> None:
             reads=row.reads,
             backward_reads=READS[row.reads],
             differentiable=row.gradient is not None,
-            second_order=map_derivative(of_one, row.derivative),
+            second_order=map_derivative(make_unary_rule, row.derivative),
             sparse=on_values() if row.zero_stays else row.sparse,
             amp=row.amp,
-            example=of_unary(row),
+            example=make_unary_example(row),
             methods=(row.name,) if row.method else (),
             in_sparse=_in_sparse(row, row.zero_stays),
             drawn_as=row.drawn_as,
@@ -82,7 +88,7 @@ def register_binary(base: Any, kind: str, **attributes: Any) -> None:
             second_order=_second_order(row, kind, form),
             sparse=form.sparse or _stays_zero(form.at_zero),
             amp=form.amp or row.amp or (_WIDEST if kind in ("same", "broadcast") else USUAL),
-            example=of_form(row, kind, form),
+            example=make_form_example(row, kind, form),
             in_sparse=_in_sparse(form, form.sparse is not None),
             **base.of_row(row, form),
             **attributes,
@@ -102,10 +108,10 @@ def register_reductions(base: Any) -> None:
             reads=row.reads,
             backward_reads=("out_grad", "in_data", "out_data") if row.reads else READS[""],
             mean=row.mean,
-            second_order=map_derivative(of_reduction, row.derivative),
+            second_order=map_derivative(make_reduction_rule, row.derivative),
             sparse=row.sparse,
             amp=row.amp,
-            example=example_of_reduction(row),
+            example=make_reduction_example(row),
             methods=(row.name,),
             in_sparse=(row.name,) if row.sparse else (),
             **base.of_row(row),
@@ -132,10 +138,10 @@ def _in_sparse(operator: Unary | Form, usual: bool) -> tuple[str, ...]:
 
 def _second_order(row: Binary, kind: str, form: Form) -> Formula | Linear | Flat | None:
     if form.derivative is not None:
-        return map_derivative(of_number, form.derivative)
+        return map_derivative(make_scalar_rule, form.derivative)
     if not row.derivatives:
         return None
-    return (of_two if kind == "same" else of_broadcast)(*row.derivatives)
+    return (make_binary_rule if kind == "same" else make_broadcast_rule)(*row.derivatives)
 
 
 def _stays_zero(at_zero: Callable[[float], float] | None) -> Sparse | None:

@@ -25,37 +25,37 @@ def map_derivative(
     return make(derivative) if callable(derivative) else derivative
 
 
-def of_one(derivative: Derivative) -> Formula:
+def make_unary_rule(derivative: Derivative) -> Formula:
     """The rule from ``derivative(F, x, y)``, of the input and the output."""
     return Formula(lambda p, F, g, x, y: [lambda: g[0] * derivative(F, x[0], y[0])])
 
 
-def of_number(derivative: Derivative) -> Formula:
+def make_scalar_rule(derivative: Derivative) -> Formula:
     """The rule from ``derivative(F, x, s)``, of an array and a number."""
     return Formula(lambda p, F, g, x, y: [lambda: g[0] * derivative(F, x[0], p.scalar)])
 
 
-def of_two(lhs: Derivative, rhs: Derivative) -> Formula:
+def make_binary_rule(lhs: Derivative, rhs: Derivative) -> Formula:
     """The rule from two functions ``(F, a, b)``, the derivatives with respect to operands of one
     shape."""
     return Formula(lambda p, F, g, x, y: [lambda: g[0] * lhs(F, *x), lambda: g[0] * rhs(F, *x)])
 
 
-def of_broadcast(lhs: Derivative, rhs: Derivative) -> Formula:
+def make_broadcast_rule(lhs: Derivative, rhs: Derivative) -> Formula:
     """The Formula of two derivatives where the operands broadcast."""
 
     def gradients(p: Any, F: Operators, g: Any, x: Any, y: Any) -> list[Callable[[], Array]]:
         shape = g[0].shape
-        wide = [F.broadcast_to(_with_axes(each, len(shape)), shape=shape) for each in x]
+        wide = [F.broadcast_to(_add_leading_axes(each, len(shape)), shape=shape) for each in x]
         return [
-            lambda: _summed_to(F, g[0] * lhs(F, *wide), x[0].shape),
-            lambda: _summed_to(F, g[0] * rhs(F, *wide), x[1].shape),
+            lambda: _sum_to_shape(F, g[0] * lhs(F, *wide), x[0].shape),
+            lambda: _sum_to_shape(F, g[0] * rhs(F, *wide), x[1].shape),
         ]
 
     return Formula(gradients)
 
 
-def of_reduction(derivative: Derivative) -> Formula:
+def make_reduction_rule(derivative: Derivative) -> Formula:
     """The rule from ``derivative(F, spread, g, x, y)``; ``spread(array)`` repeats a reduced array
     along the axes."""
 
@@ -70,11 +70,11 @@ def of_reduction(derivative: Derivative) -> Formula:
     return Formula(gradients)
 
 
-def _with_axes(array: Array, ndim: int) -> Array:
+def _add_leading_axes(array: Array, ndim: int) -> Array:
     return array.reshape((1,) * (ndim - array.ndim) + array.shape)
 
 
-def _summed_to(F: Operators, grad: Array, shape: tuple[int, ...]) -> Array:
+def _sum_to_shape(F: Operators, grad: Array, shape: tuple[int, ...]) -> Array:
     """The gradient summed back to `shape`, from which it was broadcast."""
     if grad.shape == shape:
         return grad

@@ -16,7 +16,7 @@ def example_lines(code: str, output: str) -> str:
     return f">>> {code}\n{output}\n<NDArray {text} @cpu(0)>"
 
 
-def of_unary(row: Unary) -> str:
+def make_unary_example(row: Unary) -> str:
     """The example of a unary function."""
     if isinstance(row.example, str):
         return row.example
@@ -24,7 +24,7 @@ def of_unary(row: Unary) -> str:
     return example_lines(f"mx.nd.{row.name}(mx.nd.array({elements}))", output)
 
 
-def of_form(row: Binary, kind: str, form: Form) -> str:
+def make_form_example(row: Binary, kind: str, form: Form) -> str:
     """The example of one operator of a binary function."""
     if form.example.startswith(">>>"):
         return form.example
@@ -42,7 +42,7 @@ def of_form(row: Binary, kind: str, form: Form) -> str:
     return example_lines(code, form.example)
 
 
-def of_reduction(row: Reduction) -> str:
+def make_reduction_example(row: Reduction) -> str:
     """The example of a reduction."""
     if isinstance(row.example, str):
         return row.example

@@ -35,7 +35,7 @@ def _nanprod_gradient(F: Operators, spread: Spread, g: Array, x: Array, y: Array
     return spread(g * y) / F.where(there, x, F.ones_like(x)) * there
 
 
-def _beside_nan(name: str, first: int, output: str) -> str:
+def _nan_example(name: str, first: int, output: str) -> str:
     code = f'x = mx.nd.array([[{first}, float("nan")], [3, 4]])\n>>> mx.nd.{name}(x, axis=1)'
     return example_lines(code, output)
 
@@ -53,11 +53,11 @@ REDUCTIONS = (
         derivative=_prod_gradient,
         result=WIDE, amp=_IN_FLOAT32, onnx="ReduceProd", example=("[720.]", "[15. 48.]")),
     Reduction("nansum", "Sum over axes; NaN counts as 0.", "nansum", "nansum_grad", of_nothing=0.0,
-        derivative=_nansum_gradient, result=WIDE, amp=_IN_FLOAT32, example=_beside_nan("nansum", 1,
+        derivative=_nansum_gradient, result=WIDE, amp=_IN_FLOAT32, example=_nan_example("nansum", 1,
         "[1. 7.]")),
     Reduction("nanprod", "Product over axes; NaN counts as 1.", "nanprod", "nanprod_grad",
         of_nothing=1.0, derivative=_nanprod_gradient, result=WIDE, amp=_IN_FLOAT32,
-        example=_beside_nan("nanprod", 2, "[ 2. 12.]")),
+        example=_nan_example("nanprod", 2, "[ 2. 12.]")),
     Reduction("max", "Largest element over axes; NaN if one is.", "max", "equal",
         aliases=("max_axis",), derivative=_extremum_gradient, onnx="ReduceMax",
         example=("[6.]", "[5. 6.]")),

@@ -14,12 +14,12 @@ from ..tensor.broadcast import BroadcastProperty
 from .promotion import (
     FLOATS,
     INTEGERS,
-    beside_number,
     compared_in,
     promote_dtypes,
     refuse_beyond,
     refuse_floats,
     result_of,
+    scalar_dtype,
 )
 
 # Functions of bools that differ from those of numbers: a sum is "or", as for NumPy.
@@ -151,7 +151,7 @@ class NumpyScalar(_Binary):
 
     def _scalar_dtype(self, data):
         whole = self.is_int and float(self.scalar).is_integer()
-        common = beside_number(data, whole)
+        common = scalar_dtype(data, whole)
         compared = common
         if self.result == BOOL and data not in FLOATS:
             compared = "int64" if whole and -(1 << 63) <= self.scalar < 1 << 63 else "float64"

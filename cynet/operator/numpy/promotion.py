@@ -38,10 +38,10 @@ def promote_dtypes(a: str, b: str) -> str:
     return "int32" if wider == "int8" else wider  # int16 is not supported here
 
 
-def beside_number(dtype, whole):
+def scalar_dtype(dtype, whole):
     """The dtype of arithmetic on an array and a Python number, an int where `whole`.
 
-    >>> beside_number("int32", False), beside_number("float16", True), beside_number("bool", True)
+    >>> scalar_dtype("int32", False), scalar_dtype("float16", True), scalar_dtype("bool", True)
     ('float32', 'float16', 'int64')
     """
     if dtype in FLOATS:

@@ -6,7 +6,7 @@ function has its functors, gradient and kind of result there.
 
 from ...base.dtype import name_of
 from .._base import register_operator
-from ..functions.derivatives import map_derivative, of_one
+from ..functions.derivatives import make_unary_rule, map_derivative
 from ..functions.numpy_rows import BINARIES, EXTENSIONS, TRUTHS, UNARIES, operators_of
 from ..functions.row import READS
 from ..second_order import Rewritten
@@ -32,14 +32,14 @@ def _rewritten_rule(function):
     return Rewritten(outputs)
 
 
-def _of_one(derivative):
+def _make_unary_rule(derivative):
     """The rule from ``derivative(F, x, y)``; of integers, as of floats."""
 
     def of_floats(F, x, y):
         whole = x is not None and name_of(x.dtype) not in FLOATS
         return derivative(F, x.astype(DEFAULT_FLOAT) if whole else x, y)
 
-    return of_one(of_floats)
+    return make_unary_rule(of_floats)
 
 
 def _register(name, base, doc, second_order, **attributes):
@@ -89,7 +89,7 @@ for _operator, _row in (*UNARIES.values(), *EXTENSIONS.values()):
             _operator,
             NumpyUnary,
             _row.doc.replace("; the input's dtype", ""),
-            map_derivative(_of_one, _row.derivative),
+            map_derivative(_make_unary_rule, _row.derivative),
             functor=_row.functor or _row.name,
             gradient=_row.gradient,
             reads=_row.reads,

@@ -43,7 +43,7 @@ def _multiply_form(S, entry, prop, inputs, params):
     if lhs.stype == DENSE:
         lhs, rhs = rhs, lhs
     if rhs.stype == DENSE:
-        return S.cells.with_dense(operator.mul, lhs, rhs)
+        return S.cells.combine_with_dense(operator.mul, lhs, rhs)
     return (
         S.cells.apply_to_intersection(operator.mul, lhs, rhs)
         if S.cells.are_alike(lhs, rhs)
@@ -62,7 +62,7 @@ def _divide_form(S, entry, prop, inputs, params):
     lhs, rhs = inputs
     if lhs.stype != "csr" or rhs.stype != DENSE:
         return None
-    return S.cells.with_dense(operator.truediv, lhs, rhs)
+    return S.cells.combine_with_dense(operator.truediv, lhs, rhs)
 
 
 SUM_OF_TWO, DIFFERENCE = _union_form(operator.add), _union_form(operator.sub)

@@ -6,7 +6,7 @@ from ...base.dtype import name_of
 from ..storage_types import DENSE, Sparse
 
 
-def _of_dot(prop, stypes):
+def _dot_stype(prop, stypes):
     lhs, rhs = stypes
     requested, transposed = prop.forward_stype, prop.transpose_a
     if prop.transpose_b:
@@ -63,5 +63,5 @@ def _node_of_fully_connected(S, entry, prop, params, inputs):
     return S.gradients.FullyConnectedNode(entry, params, inputs)
 
 
-DOT = Sparse(_of_dot, _dot_form, _node_of_dot)
+DOT = Sparse(_dot_stype, _dot_form, _node_of_dot)
 FULLY_CONNECTED = Sparse(form=_fully_connected, node=_node_of_fully_connected)

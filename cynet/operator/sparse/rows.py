@@ -9,7 +9,7 @@ def _csr_rows(prop, stypes):
     return "csr" if {*stypes} == {"csr"} and getattr(prop, "dim", 0) in (0, -2) else DENSE
 
 
-def _of_take(prop, stypes):
+def _take_stype(prop, stypes):
     fits = tuple(stypes) == ("csr", DENSE) and prop.axis == 0 and prop.mode != "raise"
     return "csr" if fits else DENSE
 
@@ -91,6 +91,6 @@ def _embedding_rows(S, prop, inputs, grad, i):
 SLICE, CONCAT, TAKE = (
     Sparse(_csr_rows, _slice_form),
     Sparse(_csr_rows, _concat_form),
-    Sparse(_of_take, _take_form),
+    Sparse(_take_stype, _take_form),
 )
 EMBEDDING = Sparse(form=_embedding_form, node=_node_of_embedding, gradient_rows=_embedding_rows)

@@ -16,7 +16,7 @@ from .._base cimport Operator, OpContext
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from ..functions.classes import register_reductions
-from ..functions.derivatives import of_reduction
+from ..functions.derivatives import make_reduction_rule
 from ..graph_hooks import GraphHooks
 from ..elementwise_loop import fits_dtype
 from ..out_dtype import OutDType, in_data_dtype
@@ -156,7 +156,7 @@ def _norm_gradients(p, F, g, x, y):
     def of_sizes(F, spread, g, x, y):
         return spread(g) * F.sign(x)
 
-    return of_reduction(of_sizes if p.ord == 1 else of_squares).gradients(p, F, g, x, y)
+    return make_reduction_rule(of_sizes if p.ord == 1 else of_squares).gradients(p, F, g, x, y)
 
 
 class NormProperty(OutDType, ReduceProperty, operator="norm"):

@@ -74,7 +74,7 @@ class Network:
         names, labels = symbol.list_arguments(), label_inputs(symbol)
         for name in shapes:
             if name not in names:
-                raise NotFoundError(f"MXPredCreate: no input is called {shown(name)}{_are(names)}")
+                raise NotFoundError(f"MXPredCreate: no input is called {shown(name)}{_hint(names)}")
         for name in names:
             if name not in args and name not in shapes and name not in labels:
                 raise NotFoundError(
@@ -133,7 +133,7 @@ class Network:
 
     def _refuse(self, where, name):
         if name not in self._inputs:
-            raise NotFoundError(f"{where}: no input is called {shown(name)}{_are(self._inputs)}")
+            raise NotFoundError(f"{where}: no input is called {shown(name)}{_hint(self._inputs)}")
 
 
 def _inside(symbol, outputs):
@@ -145,5 +145,5 @@ def _inside(symbol, outputs):
     return Group([inner[name if name in names else f"{name}_output"] for name in outputs])
 
 
-def _are(names):
+def _hint(names):
     return f"; there are {listed(names)}"

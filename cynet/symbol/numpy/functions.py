@@ -95,8 +95,8 @@ def _make_symbol(path, imperative, args, kwargs):
     if word in _ELEMENTWISE and imperative is FUNCTIONS[word]:
         return binary_of(operators_of(word), *args[:2], *kwargs.values())
     own = (FUNCTIONS | EXTENSION_FUNCTIONS).get(word)
-    of_one = word in _OF_ONE and f"_npi_{word}" not in ROWS and imperative is own
-    if of_one and len(args) == 1 and not kwargs:
+    make_unary_rule = word in _OF_ONE and f"_npi_{word}" not in ROWS and imperative is own
+    if make_unary_rule and len(args) == 1 and not kwargs:
         operator = get_operator(_OF_ONE[word][0])
         made = function_of(word, operator)(args[0], name=label, attr=attr)
         return NumpySymbol(made.entries)

@@ -168,7 +168,7 @@ def _inner_row(path, given):
     return _tensordot_row(path, {**given, "axes": (-1, -1)})
 
 
-def _of_vectors(axes):
+def _make_vector_row(axes):
     def make(path, given):
         arrays = [given["a"], given["b"]]
         if not all(isinstance(each, Symbol) for each in arrays):
@@ -215,6 +215,6 @@ SPELLED = {
     "np.append": _append,
     "np.take": _take_row,
     "np.inner": _inner_row,
-    "np.outer": _of_vectors(0),
-    "np.vdot": _of_vectors(1),
+    "np.outer": _make_vector_row(0),
+    "np.vdot": _make_vector_row(1),
 }

@@ -254,7 +254,7 @@ def _dividing(original):
     def run_passes(graph, stages, names, device):
         graph = original(graph, stages, names, device)
         if pipeline.WHOLE in stages:
-            work = recompute._Mirror(graph)
+            work = recompute._Recomputation(graph)
             assert work._split_backward(graph.steps[graph.n_forward])
         return graph
 

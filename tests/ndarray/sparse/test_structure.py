@@ -283,7 +283,7 @@ def test_a_sparse_array_with_a_dense_one(stype, share, rng):
     array = mx.nd.array(x).tostype(stype)
     for shape in BROADCASTS:
         y = rng.uniform(1, 2, shape).astype("float32")
-        found = cells.with_dense(lambda a, b: a / b, array, mx.nd.array(y))
+        found = cells.combine_with_dense(lambda a, b: a / b, array, mx.nd.array(y))
         fits = len(shape) <= 2 and all(n in (1, m) for n, m in zip(shape[::-1], (4, 3)))
         if fits:
             assert found.stype == stype and found.shape == (3, 4)

@@ -42,7 +42,7 @@ def _operators_of_precision(kind, target_dtype):
     return [name for name, amp in _declared_precisions().items() if amp.of(dtype) == kind]
 
 
-def of_one_dtype(dtype):
+def list_same_dtype_operators(dtype):
     """Names of the operators whose inputs must have one dtype: the wider one. Of operators that
     bfloat16 lists under either dtype, it may be any."""
     return {

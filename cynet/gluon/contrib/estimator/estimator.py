@@ -122,7 +122,7 @@ class Estimator:
         self.context = _checked_contexts(context)
         self._initialize(initializer)
         self.trainer = self._checked_trainer(trainer)
-        self._ranks = self._ranks_now()
+        self._ranks = self._current_ranks()
         self.batch_processor = _checked_processor(batch_processor)
 
     @property
@@ -168,7 +168,7 @@ class Estimator:
             raise ArgumentError(f"Estimator: trainer must be a gluon.Trainer, got {shown(trainer)}")
         return trainer
 
-    def _ranks_now(self):
+    def _current_ranks(self):
         return ranks_of(self.trainer._wished[0])
 
     def fit(
@@ -210,13 +210,13 @@ class Estimator:
             if number is not None and to_index(f"fit: {name}", number) < 1:
                 raise ArgumentError(f"fit: {name} must be 1 or more, got {number}")
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
-        self._ranks = self._ranks_now()
+        self._ranks = self._current_ranks()
         tell = _Listeners(self, self._prepare_default_handlers(val_data, event_handlers))
         tell("train_begin")
         while True:
             tell("epoch_begin")
             empty = True
-            for batch in self._agreed_batches(train_data):
+            for batch in self._batches_of_all_ranks(train_data):
                 empty = False
                 tell("batch_begin", batch=batch)
                 _, label, pred, loss = self.batch_processor.fit_batch(self, batch, batch_axis)
@@ -228,7 +228,7 @@ class Estimator:
                 raise ArgumentError("fit: train_data has no batches, so there will never be enough")
         tell("train_end")
 
-    def _agreed_batches(self, data):
+    def _batches_of_all_ranks(self, data):
         """The batches of an epoch, as long as all ranks have one."""
         if self._ranks.size == 1:
             yield from data
@@ -263,7 +263,7 @@ class Estimator:
             estimator's.
         """
         _check_loader(val_data)
-        self._ranks = self._ranks_now()
+        self._ranks = self._current_ranks()
         tell = _Listeners(self, self._prepare_default_validation_handlers(event_handlers))
         tell("epoch_begin")
         for batch in val_data:
@@ -286,7 +286,7 @@ class Estimator:
         if LoggingHandler not in kinds:
             handlers.append(LoggingHandler(metrics=self._train_metrics))
         self._check_metrics(handlers)
-        return _by_priority(handlers)
+        return _sort_by_priority(handlers)
 
     def _prepare_default_validation_handlers(self, event_handlers):
         """The handlers of `evaluate`, in the order in which they are called."""
@@ -297,7 +297,7 @@ class Estimator:
         if LoggingHandler not in kinds:
             handlers.append(LoggingHandler(metrics=self._val_metrics))
         self._check_metrics(handlers)
-        return _by_priority(handlers)
+        return _sort_by_priority(handlers)
 
     def _categorize_handlers(self, event_handlers):
         """Lists of the handlers of each event, in the order of `EVENTS`."""
@@ -344,7 +344,7 @@ def _handler_list(handlers):
     return found
 
 
-def _by_priority(handlers):
+def _sort_by_priority(handlers):
     return sorted(handlers, key=lambda each: getattr(each, "priority", 0))
 
 

@@ -182,7 +182,7 @@ class _ConvCell(HybridRecurrentCell):
         h2h = F.Convolution(state, h2h_weight, h2h_bias, name=f"{step}h2h", **self._h2h)
         return step, i2h, h2h
 
-    def _gates_of(self, F, value, name):
+    def _split_gates(self, F, value, name):
         return F.SliceChannel(value, num_outputs=self._gates, axis=self._channel_axis, name=name)
 
     def __repr__(self) -> str:
@@ -214,7 +214,7 @@ class _ConvLSTMCell(_ConvCell):
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
         """(output, [h, c]) of one step."""
         step, i2h, h2h = self._gate_convolutions(F, inputs, states[0], *args, **weights)
-        i, f, c, o = self._gates_of(F, F.elemwise_add(i2h, h2h), f"{step}slice")
+        i, f, c, o = self._split_gates(F, F.elemwise_add(i2h, h2h), f"{step}slice")
         i = F.Activation(i, act_type="sigmoid", name=f"{step}i")
         f = F.Activation(f, act_type="sigmoid", name=f"{step}f")
         c = self._get_activation(F, c, self._activation, name=f"{step}c")
@@ -233,8 +233,8 @@ class _ConvGRUCell(_ConvCell):
         """(output, [h]) of one step."""
         before = states[0]
         step, i2h, h2h = self._gate_convolutions(F, inputs, before, *args, **weights)
-        i2h_r, i2h_z, i2h = self._gates_of(F, i2h, f"{step}i2h_slice")
-        h2h_r, h2h_z, h2h = self._gates_of(F, h2h, f"{step}h2h_slice")
+        i2h_r, i2h_z, i2h = self._split_gates(F, i2h, f"{step}i2h_slice")
+        h2h_r, h2h_z, h2h = self._split_gates(F, h2h, f"{step}h2h_slice")
         reset = F.Activation(F.elemwise_add(i2h_r, h2h_r), act_type="sigmoid", name=f"{step}r_act")
         update = F.Activation(F.elemwise_add(i2h_z, h2h_z), act_type="sigmoid", name=f"{step}z_act")
         total = F.elemwise_add(i2h, F.elemwise_mul(reset, h2h))

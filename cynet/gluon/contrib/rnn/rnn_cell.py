@@ -169,7 +169,7 @@ def dynamic_unroll(
     shape = getattr(inputs, "shape", None)
     cell.reset()
     if shape is None:
-        return _by_foreach(
+        return _unroll_by_foreach(
             cell, inputs, begin_state, drop_inputs, drop_outputs, layout, valid_length
         )
     F, steps, _ = steps_of(shape[layout.find("T")], inputs, layout)
@@ -189,7 +189,7 @@ def dynamic_unroll(
     return mask_outputs(F, outputs, layout, valid_length), last_states(F, all_states, valid_length)
 
 
-def _by_foreach(cell, inputs, begin_state, drop_inputs, drop_outputs, layout, valid_length):
+def _unroll_by_foreach(cell, inputs, begin_state, drop_inputs, drop_outputs, layout, valid_length):
     """A loop over the steps of a Symbol."""
     if layout not in ("TNC", "NTC"):
         raise MismatchError(f"dynamic_unroll: layout must be TNC or NTC, got {shown(layout)}")

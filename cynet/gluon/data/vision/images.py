@@ -37,7 +37,7 @@ def _is_of_the_system(name):
     return name.startswith(".") or name in ("thumbs.db", "desktop.ini")
 
 
-class _Skipping:
+class _SkippingDataset:
     """A dataset of images that can skip unreadable images."""
 
     skip_damaged = False
@@ -60,7 +60,7 @@ class _Skipping:
         raise FormatError(f"{type(self).__name__}: no image can be read")
 
 
-class ImageRecordDataset(_Skipping, RecordFileDataset):
+class ImageRecordDataset(_SkippingDataset, RecordFileDataset):
     """Images and labels of a file of records.
 
     Parameters
@@ -109,7 +109,7 @@ class ImageRecordDataset(_Skipping, RecordFileDataset):
         return image, label
 
 
-class ImageFolderDataset(_Skipping, Dataset):
+class ImageFolderDataset(_SkippingDataset, Dataset):
     """Images of a folder whose folders are the classes.
 
     Parameters

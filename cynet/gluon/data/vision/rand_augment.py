@@ -9,7 +9,7 @@ import numpy as np
 from ....base.errors import ArgumentError, ArgumentTypeError, shown
 from ....base.opencv import cv
 from ..seeding import sample_generator
-from .resizing import _OfPixels
+from .resizing import _PixelTransform
 
 __all__ = ["RandAugment"]
 
@@ -37,7 +37,7 @@ def _affine_transform(image, matrix):
     return out.reshape(image.shape)
 
 
-def _around_middle(image, a, b, c, d):
+def _map_around_center(image, a, b, c, d):
     """The image under the linear map ((a, b), (c, d)), whose fixed point is the middle."""
     y, x = ((size - 1) / 2 for size in image.shape[:2])
     matrix = [[a, b, x - a * x - b * y], [c, d, y - c * x - d * y]]
@@ -46,7 +46,7 @@ def _around_middle(image, a, b, c, d):
 
 def _rotate_image(image, degrees):
     cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
-    return _around_middle(image, cos, -sin, sin, cos)
+    return _map_around_center(image, cos, -sin, sin, cos)
 
 
 def _sharpen_image(image, share):
@@ -86,8 +86,8 @@ def _equalize_histogram(image):
 # Name -> (largest strength, whether its sign is drawn, function of the image and the strength)
 CHANGES = {
     "Identity": (0.0, False, lambda x, s: x),
-    "ShearX": (0.3, True, lambda x, s: _around_middle(x, 1, s, 0, 1)),
-    "ShearY": (0.3, True, lambda x, s: _around_middle(x, 1, 0, s, 1)),
+    "ShearX": (0.3, True, lambda x, s: _map_around_center(x, 1, s, 0, 1)),
+    "ShearY": (0.3, True, lambda x, s: _map_around_center(x, 1, 0, s, 1)),
     "TranslateX": (
         150 / 331,
         True,
@@ -114,7 +114,7 @@ CHANGES = {
 }
 
 
-class RandAugment(_OfPixels):
+class RandAugment(_PixelTransform):
     """A number of changes of an image, drawn from fourteen, all of one strength.
 
     Cubuk, Zoph, Shlens and Le, https://arxiv.org/abs/1909.13719. The changes are: none, shears,

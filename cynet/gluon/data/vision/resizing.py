@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["CenterCrop", "CropResize", "RandomResizedCrop", "RandomRotation", "Resize", "Rotate"]
 
 
-class _Draws:
+class _RandomOfGenerator:
     """A NumPy Generator with the methods of Python's random that crops draw by."""
 
     def __init__(self, generator):
@@ -54,7 +54,7 @@ def _module_of(x):
 
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
-class _OfPixels(Block):
+class _PixelTransform(Block):
     """A function of the pixels of an image (H, W, C), or of each of a batch (N, H, W, C)."""
 
     def forward(self, x: Any) -> Any:
@@ -118,7 +118,7 @@ class Resize(HybridBlock):
         return _resize_images(x, size, self._keeps, self._interpolation)
 
 
-class CenterCrop(_OfPixels):
+class CenterCrop(_PixelTransform):
     """The crop in the middle; of a smaller image the largest one of that ratio, enlarged.
 
     Parameters
@@ -145,7 +145,7 @@ class CenterCrop(_OfPixels):
         return crop(array, *center_box(array, self._size), self._size, self._interpolation)
 
 
-class RandomResizedCrop(_OfPixels):
+class RandomResizedCrop(_PixelTransform):
     """A crop of random area and ratio of sides, resized.
 
     Parameters
@@ -178,7 +178,7 @@ class RandomResizedCrop(_OfPixels):
         self._scale, self._ratio = scale, ratio
 
     def _transform_array(self, array):
-        draws = _Draws(sample_generator())
+        draws = _RandomOfGenerator(sample_generator())
         box = random_sized_box(array, self._size, self._scale, self._ratio, draws)
         return crop(array, *box, self._size, self._interpolation)
 

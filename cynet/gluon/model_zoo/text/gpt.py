@@ -51,7 +51,7 @@ class _Attention(HybridBlock):
         return self.dropout(self.proj(out)), k, v
 
 
-class _Layer(HybridBlock):
+class _DecoderLayer(HybridBlock):
     """Attention, then two Dense layers, each behind a LayerNorm and added to its input."""
 
     def __init__(self, units, num_heads, hidden_size, dropout, **kwargs):
@@ -134,7 +134,7 @@ class GPT2(HybridBlock):
             self.dropout = nn.Dropout(dropout)
             self.layers = nn.HybridSequential(prefix="")
             for i in range(num_layers):
-                layer = _Layer(units, num_heads, hidden_size, dropout, prefix=f"layer{i}_")
+                layer = _DecoderLayer(units, num_heads, hidden_size, dropout, prefix=f"layer{i}_")
                 self.layers.add(layer)
             self.norm = nn.LayerNorm(in_channels=units, prefix="norm_")
 

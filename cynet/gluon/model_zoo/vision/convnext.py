@@ -12,7 +12,7 @@ from ..model_store import ROOT
 from .network import (
     Network,
     choose_option,
-    in_words,
+    join_and,
     network_function,
     stages_example,
     with_pretrained_weights,
@@ -175,7 +175,7 @@ def _make_entry(size: str, millions: str) -> Callable[..., ConvNeXt]:
         {"size": size},
         f"The {size} ConvNeXt: {millions} million weights with 1000 classes.",
         stages_example(lengths, f"Dense({channels[-1]} -> 10, linear)"),
-        more=f"Four stages of {in_words(lengths)} blocks with {in_words(channels)} channels.",
+        more=f"Four stages of {join_and(lengths)} blocks with {join_and(channels)} channels.",
         keywords="``drop_path``, ``classes``",
     )
 

@@ -122,10 +122,10 @@ def stages_example(lengths, output):
     return _STAGES.format(list(lengths), output)
 
 
-def in_words(lengths):
+def join_and(lengths):
     """Several numbers as words of a sentence.
 
-    >>> in_words([3, 4, 6, 3])
+    >>> join_and([3, 4, 6, 3])
     '3, 4, 6 and 3'
     """
     return f"{', '.join(map(str, lengths[:-1]))} and {lengths[-1]}"

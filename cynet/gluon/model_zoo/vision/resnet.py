@@ -8,7 +8,7 @@ from ..model_store import ROOT
 from .network import (
     Network,
     choose_option,
-    in_words,
+    join_and,
     network_function,
     stages_example,
     with_pretrained_weights,
@@ -104,7 +104,7 @@ def _make_entry(builder, layers, suffix, settings, about, kind):
         f"ResNet of {layers} layers{about} weights with 1000 classes.",
         stages_example(lengths, f"Dense({channels[-1]} -> 10, linear)"),
         kind=kind,
-        more=f"Four stages of {in_words(lengths)} blocks; each block has {block[shape]}.",
+        more=f"Four stages of {join_and(lengths)} blocks; each block has {block[shape]}.",
         keywords="``classes``, ``thumbnail``",
     )
 
@@ -169,11 +169,11 @@ def get_resnet_v1b(
     return with_pretrained_weights(net, f"resnet{num_layers}_v1b", pretrained, ctx, root)
 
 
-def _as_torchvision(layers: int, millions: str) -> Callable[..., ResNetV1]:
+def _make_torchvision_entry(layers: int, millions: str) -> Callable[..., ResNetV1]:
     about = f" as torchvision has it: {millions} million"
     return _make_entry(get_resnet_v1b, layers, "v1b", {}, about, "ResNetV1")
 
 
-resnet50_v1b = _as_torchvision(50, "25.6")
-resnet101_v1b = _as_torchvision(101, "44.5")
-resnet152_v1b = _as_torchvision(152, "60.2")
+resnet50_v1b = _make_torchvision_entry(50, "25.6")
+resnet101_v1b = _make_torchvision_entry(101, "44.5")
+resnet152_v1b = _make_torchvision_entry(152, "60.2")

@@ -116,7 +116,7 @@ class PackWeight(OperatorProperty):
         return self.make()
 
 
-class _Bare(FoldsActivation):
+class _BareConvolution(FoldsActivation):
     """Without bias and activation: the convolution inside a deconvolution."""
 
     no_bias = True
@@ -170,7 +170,7 @@ def _is_channels_last(desc):
     return desc.channels_last and _is_single(desc)
 
 
-def _by_library(desc):
+def _uses_onednn_gradients(desc):
     """Return whether oneDNN has the gradients."""
     return _is_channels_last(desc) or desc.dtype == "bfloat16"
 
@@ -238,7 +238,7 @@ def _own_constructor(kind):
         if not desc.transposed:
             operator, data, out = kind(desc, prop), desc.data, desc.out
         else:
-            operator, data, out = kind(desc, _Bare), desc.out, desc.data
+            operator, data, out = kind(desc, _BareConvolution), desc.out, desc.data
             operator = OwnDeconvolution(desc, operator)
         return operator if desc.channels_last else reordered(operator, data, out)
 
@@ -262,13 +262,13 @@ def _im2col_constructor(implicit):
 
 
 # --- prepacked weights ----------------------------------------------------------------------------
-def _many_pixels(desc, replaces):
+def _has_many_pixels(desc, replaces):
     return desc.pixels > MANY_PIXELS and not replaces
 
 
 def _pack_for_gemm(desc, prop, replaces):
     _, units, hidden = _gemm_sizes(desc)
-    if _many_pixels(desc, replaces):
+    if _has_many_pixels(desc, replaces):
         return None
     size = gemm.packed_size(units, hidden)
     return PackWeight(size, lambda: gemm.PackProductWeight(units, hidden), "gemm", units, hidden)
@@ -286,7 +286,7 @@ def _pack_for_onednn(desc, prop, replaces):
         return primitives(desc).packing(prop.activation, prop.sums)
 
     found = packing()
-    if found is None or _many_pixels(desc, replaces):
+    if found is None or _has_many_pixels(desc, replaces):
         return None
     size, first = found
     unused = [first]  # a primitive serves one operator
@@ -320,7 +320,7 @@ ALGORITHMS = Algorithms(
     Algorithm("gemm", _is_product, _gemm_cycles, _gemm_operator, _pack_for_gemm),
     Algorithm(
         "onednn",
-        lambda desc: _by_library(desc) and not (desc.transposed and desc.packed),
+        lambda desc: _uses_onednn_gradients(desc) and not (desc.transposed and desc.packed),
         cost.direct_cycles,
         _onednn_operator,
         _pack_for_onednn,
@@ -358,13 +358,13 @@ ALGORITHMS = Algorithms(
 GRADIENT_OF_DATA = Algorithms(
     SETTING,
     Algorithm("scatter", _is_scattered, cost.scatter_cycles),
-    Algorithm("onednn", _by_library, cost.direct_cycles),
+    Algorithm("onednn", _uses_onednn_gradients, cost.direct_cycles),
     names=ALGORITHMS.names,
 )
 GRADIENT_OF_WEIGHT = Algorithms(
     SETTING,
     Algorithm("by_channel", _is_by_channel, cost.direct_cycles),
-    Algorithm("onednn", _by_library, cost.direct_cycles),
+    Algorithm("onednn", _uses_onednn_gradients, cost.direct_cycles),
     names=ALGORITHMS.names,
 )
 
