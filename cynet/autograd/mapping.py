@@ -1,4 +1,4 @@
-"""`vmap`: a function of one sample, for all samples of a batch."""
+"""`vmap`: apply a function of one sample to all samples of a batch."""
 
 from __future__ import annotations
 

@@ -140,8 +140,8 @@ def _module_for(name: str) -> Face:
             raise
     else:
         # Some of MXNet's modules hold more names than the module of that name here, such as
-        # mxnet.symbol.symbol (Symbol, Variable, Group) and mxnet.gluon.nn.conv_layers: the package
-        # above has the others.
+        # mxnet.symbol.symbol (Symbol, Variable, Group) and mxnet.gluon.nn.conv_layers: the parent
+        # package defines the missing ones.
         inner = "." in path and not hasattr(found, "__path__")
         above = [sys.modules[found.__name__.rpartition(".")[0]]] if inner else []
         face = Face(name, [found, *above])

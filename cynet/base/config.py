@@ -385,7 +385,7 @@ def get(name: str) -> Any:
 
 
 def cache_folder() -> "Path":
-    """Give the folder where downloads and compiled kernels are kept: CYNET_HOME, or ~/.cache/cynet.
+    """Return the folder of downloads and compiled kernels: CYNET_HOME, or ~/.cache/cynet.
 
     Examples
     --------

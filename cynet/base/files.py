@@ -243,7 +243,7 @@ def _new_digest() -> Any:
 
 
 def sealed(chunks: Iterable[Any]) -> Iterator[Any]:
-    """Chunks of bytes, and behind them their checksum.
+    """Chunks of bytes, and after them their checksum.
 
     Examples
     --------

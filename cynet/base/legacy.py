@@ -55,7 +55,7 @@ mx_int, mx_uint, mx_int64, mx_float = ctypes.c_int, ctypes.c_uint, ctypes.c_int6
 
 
 class _PoolFinder:
-    """Asked first: who imports multiprocessing has its pool as well.
+    """Import hook: importing multiprocessing also imports multiprocessing.pool.
 
     MXNet imports the pool, and scripts name it without an import of their own. Here most programs
     have no use of it: it takes 12 ms of an import of cynet.

@@ -44,8 +44,8 @@ class ReprMixin:
 
 
 class SettingsRepr(ReprMixin):
-    """Base of classes whose objects are shown with arguments of ``__init__``: those numbers, flags
-    and texts that are kept under their names, and are other than by default."""
+    """Base of classes whose objects are shown with arguments of ``__init__``: numbers, flags and
+    texts stored under their own names that differ from the defaults."""
 
     __slots__ = ()
 
@@ -63,7 +63,7 @@ class SettingsRepr(ReprMixin):
 
 
 class LengthRepr(ReprMixin):
-    """Base of classes whose objects are shown with their length, if they have one."""
+    """Base of classes whose repr shows their length, if they have one."""
 
     __slots__ = ()
 

@@ -150,8 +150,8 @@ def _column_index(name, columns):
 
 
 def columns_of(metrics):
-    """The columns that a history will have, for pairs ("Train", metric); None if a metric's class
-    is the user's, whose names are not known before.
+    """The columns that a history will have, for pairs ("Train", metric); None for a user's metric
+    class, whose names are unknown before training.
 
     >>> columns_of([("Train", mx.metric.create(["acc", "ce"]))])
     ('Train-accuracy', 'Train-cross-entropy')

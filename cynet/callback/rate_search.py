@@ -128,8 +128,8 @@ class RateCurve:
 
     @property
     def suggestion(self) -> float:
-        """The rate about which the losses fall most steeply: in the middle of that sixth of the
-        rates, 5 at the least, through which a line falls most.
+        """The rate about which the losses fall most steeply: the middle of the sixth of the rates
+        (at least 5) with the steepest fitted line.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""mx.contrib.explain: what of an input a network's answer comes from."""
+"""mx.contrib.explain: attribution of a network's output to its input."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _check_input(where, net, x):
 
 
 def _target_scores(where, net, x, target):
-    """The output of each row for its target, (rows,); in `target` a class is a number, or one of
-    each row, and None the class with the highest output."""
+    """The score of each row's target class, (rows,); `target` is a class, a class for each row, or
+    None for the class with the highest score."""
     out = net(x)
     if not isinstance(out, nd.NDArray) or out.ndim > 2 or out.shape[0] != x.shape[0]:
         raise ShapeError(
@@ -72,7 +72,7 @@ def saliency(net: Block, x: ArrayLike, target: Any = None) -> NDArray:
     Parameters
     ----------
     net : Block
-        It gives (rows, classes), or one number a row; it predicts, so Dropout does nothing.
+        It gives (rows, classes), or one number per row; it predicts, so Dropout does nothing.
     x : NDArray or array-like
         What it takes.
     target : int or array-like of int, optional
@@ -112,7 +112,7 @@ def integrated_gradients(
     Parameters
     ----------
     net : Block
-        It gives (rows, classes), or one number a row.
+        It gives (rows, classes), or one number per row.
     x : NDArray or array-like
         What it takes.
     target : int or array-like of int, optional
@@ -154,14 +154,14 @@ def integrated_gradients(
 
 @guarded
 def grad_cam(net: Block, x: ArrayLike, layer: Block, target: Any = None) -> NDArray:
-    """Which places of a picture speak for a class, by the maps of a convolution (Grad-CAM).
+    """Find the regions of an image that support a class (Grad-CAM).
 
     Each map is weighted by the mean of its gradient; of the sum, what is above 0 is kept.
 
     Parameters
     ----------
     net : Block
-        It gives (rows, classes), or one number a row. It is run layer by layer, also where it is
+        It gives (rows, classes), or one number per row. It is run layer by layer, also where it is
         hybridized.
     x : NDArray or array-like
         Pictures, as it takes them.
@@ -273,7 +273,7 @@ def permutation_importance(
     repeats: int = 5,
     seed: int = 0,
 ) -> Importance:
-    """How much a score falls when a column's values are shuffled: what the model needs it for.
+    """Measure how much a score falls when a column's values are shuffled.
 
     Parameters
     ----------

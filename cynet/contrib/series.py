@@ -37,7 +37,7 @@ def _series_array(where, series):
 def windows(
     series: ArrayLike, past: int, ahead: int, stride: int = 1
 ) -> tuple[NumpyArray, NumpyArray]:
-    """All pieces of a series with what follows each: what a network learns to forecast from.
+    """All windows of a series with the values that follow each: training data of a forecast.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def backtest(
     Raises
     ------
     ArgumentError, ShapeError
-        An origin has nothing before it, or less than `ahead` steps behind it; forecasts have
+        An origin has nothing before it, or less than `ahead` steps after it; forecasts have
         another shape.
 
     Examples

@@ -1,4 +1,4 @@
-"""mx.contrib.tables: columns of a table, numbers and words, as what a network takes."""
+"""mx.contrib.tables: convert numeric and text columns of a table to a network's inputs."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ class CachedOp:
     def _describe_inputs(self, arrays: list[NDArray]) -> tuple[Context, dict[str, Shape], dict[str, str]]:
         """The context of the outputs; shapes and dtypes of the inputs by name."""
         contexts = [each.context for each in arrays]
-        # pinned and shared host memory go with the CPU's ordinary memory, whose plan it is then
+        # pinned and shared host memory use the plan of ordinary CPU memory
         ctx = next((each for each in contexts if each.device_type == "cpu"), contexts[0])
         shapes = {name: known_shape(array.shape) for name, array in zip(self.inputs, arrays)}
         dtypes = {name: name_of(array.dtype) for name, array in zip(self.inputs, arrays)}

@@ -38,7 +38,7 @@ os.register_at_fork(after_in_child=_renew_lock_after_fork)
 
 
 def cache_limit() -> int:
-    """Bytes that kept plans may take, all together."""
+    """The maximum total bytes of cached plans."""
     setting: int = config.get("CYNET_PLAN_CACHE_MB") << 20
     return setting or memory_info(cpu())[1] // 4
 

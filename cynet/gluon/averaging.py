@@ -222,8 +222,8 @@ class EMA(_Averaging):
 
 @guarded
 class SWA(_Averaging):
-    """The mean of a network's parameters at each `update`, all of them alike (stochastic weight
-    averaging).
+    """The mean of a network's parameters over all `update` calls, equally weighted (stochastic
+    weight averaging).
 
     Izmailov et al., https://arxiv.org/abs/1803.05407: update it after each of the last epochs,
     with a learning rate that stays large. Methods are those of `EMA`; in ``Module.fit`` it is

@@ -48,7 +48,7 @@ def per_sample_gradients(
     Returns
     -------
     dict of str to NDArray
-        By structural name (``0.weight``): an array with an axis for the samples in front of the
+        By structural name (``0.weight``): an array with an axis for the samples before the
         parameter's.
 
     Raises
@@ -223,7 +223,7 @@ def _check_sums(net, found, context, before):
         narrow = 30 if own.dtype != found[id(each)].dtype else 1
         gaps.append((gap - _TOLERANCE * narrow * (sizes + nd.norm(whole.reshape((-1,))))) / narrow)
         limit = sizes if limit is None else nd.maximum(limit, sizes)
-    # a value that is 0 up to rounding (a bias in front of a softmax) is small beside the others
+    # a value that is 0 up to rounding (a bias before a softmax) is small beside the others
     gaps = (nd.concat(*gaps, dim=0) - limit * _ZERO_TOLERANCE).asnumpy() if gaps else ()
     for each, gap in zip(params, gaps):
         if gap > 0:

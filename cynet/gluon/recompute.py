@@ -94,7 +94,7 @@ class _Recomputed:
         outputs, out_form = flatten(out, "output")
         given = {id(each) for each in arrays}
         for i, each in enumerate(outputs):
-            # an output that is an input becomes another array with the same memory
+            # an output that is an input is returned as a new array on the same memory
             if id(each) in given:
                 outputs[i] = each.detach()
             given.add(id(outputs[i]))

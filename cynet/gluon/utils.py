@@ -154,7 +154,7 @@ def check_sha1(filename: FileName, sha1_hash: str) -> bool:
 
 @guarded
 def replace_file(src: FileName, dst: FileName) -> None:
-    """Put a file in the place of another, at once.
+    """Replace a file by another one atomically.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ def cut_gradients(parts: int) -> None:
 
 
 def gradient_cuts(graph: Graph) -> frozenset[int]:
-    """The positions of steps behind which the backward of a Graph is cut."""
+    """The step positions after which a Graph's backward is cut into parts."""
     if _parts == 1 or not graph.grads:
         return frozenset()
     total = sum(_value_bytes(value) for value in graph.grads.values())

@@ -89,7 +89,7 @@ class _Gradient:
 
     def _add_backward(self, step: Step, needed: Container[Value]) -> None:
         """Append `step`'s backward when it leads to a wanted gradient and something flows into
-        it, or it moves states: a BatchNorm in front of a BlockGrad moves its statistics, as in
+        it, or it moves states: a BatchNorm before a BlockGrad moves its statistics, as in
         MXNet."""
         if not step.prop.differentiable or not any(v in needed for v in _grad_inputs(step)):
             return

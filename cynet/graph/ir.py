@@ -53,7 +53,7 @@ class Graph:
 
     steps: Forward steps first; `n_forward` of them.
     args, auxs, grads: By name; `grads` only those asked for.
-    heads: Gradients of the outputs that backward needs from outside, one an output.
+    heads: Gradients of the outputs that backward needs from outside, one per output.
     constant_steps: What is run once, before everything else; it makes the values of kind ``const``.
     memory: What the memory pass found.
     saved: Bytes of the values of kind ``saved``.

@@ -30,7 +30,7 @@ def place_nodes(
     for node in order:
         group = node.attrs.get("__ctx_group__", node.attrs.get("ctx_group"))
         found = group2ctx.get(group)
-        if found is None:  # the place of the first input that has one
+        if found is None:  # the context of the first input that has one
             known = (contexts[source] for source, _ in node.inputs if source in contexts)
             found = next(known, None)
             if found is None:

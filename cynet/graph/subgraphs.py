@@ -48,7 +48,7 @@ class _SubgraphHooks(GraphHooks):
 
 
 class Body:
-    """A graph that a step runs, behind all passes.
+    """A graph that a step runs, after all passes.
 
     graph (Graph): With its memory planned; values that backward reads of forward are of kind
         ``saved``.
@@ -105,7 +105,7 @@ def _draws_numbers(step: Step) -> bool:
 
 
 class _MemoryLayout:
-    """Offsets in a piece of memory, one behind the other."""
+    """Offsets in a piece of memory, one after the other."""
 
     def __init__(self, size: int = 0) -> None:
         self.size = size
@@ -184,7 +184,7 @@ class RunsGraphs(OperatorProperty):
         values = dict(zip(self.inputs, step.in_data))
         values.update(zip(self.states, step.aux))
         self.requests = list(back.req) if back else [NULL] * len(step.in_data)
-        # no gradient comes from behind, but states inside have one in backward
+        # no gradient comes from later steps, but states inside have one in backward
         self.blocked = self.back and all(req == NULL for req in self.requests)
         self.space, self.reserve = _MemoryLayout(), _MemoryLayout(HEADER)
         if self.definition.n_subgraphs < 3:

@@ -41,7 +41,7 @@ class _CropKind:
         return int(rng.integers(width - w + 1)), int(rng.integers(height - h + 1)), w, h
 
     def fits(self, boxes, place):
-        """Return whether an object is in the crop `place` as the ranges want it."""
+        """Return whether the crop `place` contains an object as the ranges require."""
         x, y, w, h = place
         common = intersection_areas(boxes[:, 1:5], (x, y, x + w, y + h))
         of = box_areas(boxes[:, 1:5])

@@ -13,7 +13,7 @@ class Pipeline:
     """Calls ``fill(task, part)`` for the parts of each task in threads, and gives tasks in order.
 
     At most `ahead` tasks are begun and not yet given. The first error of a task, in the order of
-    its parts, is raised where the task would be given; the next call goes on behind it.
+    its parts, is raised where the task would be given; the next call goes on after it.
 
     tasks: iterator
     parts (int): Into how many parts a task is cut.

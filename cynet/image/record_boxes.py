@@ -73,7 +73,7 @@ class ImageDetRecordIter(ImageRecordIter):
     A record's label is flat: how many numbers its head has (2 or more), how many a box has (5 or
     more), the rest of the head, and the boxes: class, xmin, ymin, xmax, ymax from 0 to 1, and what
     more there is. A row of a batch's labels has before that: channels, height and width of the
-    image in the batch, how many numbers follow; behind it it is filled up with `label_pad_value`.
+    image in the batch, how many numbers follow; after it it is filled up with `label_pad_value`.
 
     Colors, a mirror image, a border (``rand_pad_prob``) and a crop (``rand_crop_prob``) are drawn
     in this order. A crop is of one of ``num_crop_sampler`` kinds, tried in any order: it is taken

@@ -12,8 +12,8 @@ from ..recordio.packing import HEADER_SIZE, read_header, unpack
 
 
 def record_files(path):
-    """The names of the files of records that a path says: one, several with ``;`` between, or those
-    of a folder, in the order of their names.
+    """The record files of a path: one file, several separated by ``;``, or all of a folder sorted
+    by name.
 
     Raises FormatError when a folder has none.
     """
@@ -177,7 +177,7 @@ def list_entries(imglist):
 
 
 def part_range(count, part_index, num_parts):
-    """The range of samples of one of several parts of equal size; a remainder belongs to none."""
+    """The sample range of one of several equal parts; a remainder is dropped."""
     if num_parts < 1 or not 0 <= part_index < num_parts:
         raise ArgumentError(f"part_index is from 0 to num_parts - 1, got {part_index}, {num_parts}")
     each = count // num_parts

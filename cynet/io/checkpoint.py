@@ -171,7 +171,7 @@ def _keep_old_states(params, states):
     if not (os.path.isfile(states) and os.path.isfile(params)):
         return None
     if os.path.exists(old):
-        # a process was killed here: between the two files, or behind them
+        # a process was killed here: between the two files, or after them
         if _is_pair(params, old) and not _is_pair(params, states):
             return old
         with naming("write", old):

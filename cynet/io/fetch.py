@@ -1,4 +1,4 @@
-"""The bytes behind a URL, all of them or an error."""
+"""The bytes after a URL, all of them or an error."""
 
 from ..base.errors import FileError
 
@@ -8,7 +8,7 @@ _TIMEOUT = 10  # seconds without an answer
 
 
 def fetch_bytes(url, verify_ssl=True):
-    """The bytes behind a URL.
+    """The bytes after a URL.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def _unverified_ssl_context():
 
 
 def first_fetched(urls, fits, attempts=2):
-    """The bytes behind the first of several URLs that can be read and fit, each tried so often.
+    """The bytes after the first of several URLs that can be read and fit, each tried so often.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class RowsIter(MXDataIter):
 
     data, label: With as many rows.
     last: What becomes of a last batch that is not full: ``'round'`` fills it up from the beginning,
-        and the next epoch starts behind the rows that were used for it; ``'pad'`` fills it up;
+        and the next epoch starts after the rows that were used for it; ``'pad'`` fills it up;
         ``'discard'`` leaves it out.
     names: Of data and labels.
     """

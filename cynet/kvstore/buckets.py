@@ -37,7 +37,7 @@ class Entry:
 
 
 class Bucket:
-    """Memory that several arrays are copied into, one behind another.
+    """Memory that several arrays are copied into, one after another.
 
     verb (str): ``'sum'`` or ``'broadcast'``.
     rows (list of (key, shape, dtype)): Of one dtype as they are summed.

@@ -27,7 +27,7 @@ _PIECE_BYTES = 2 << 20  # bytes of one operation of MPI (buckets.py)
 
 
 class Gathered:
-    """One piece of memory that ranks fill: ``counts[rank]`` entries each, one behind another."""
+    """One piece of memory that ranks fill: ``counts[rank]`` entries each, one after another."""
 
     def __init__(self, target: NDArray, counts: Sequence[int], what: str) -> None:
         self.target, self.counts, self.what = target, counts, what
@@ -121,7 +121,7 @@ def _is_large(array):
 
 
 def _is_cut(bounds):
-    """Return whether several ranks have parts, which lie one behind another."""
+    """Return whether several ranks have parts, which lie one after another."""
     return sum(start < stop for start, stop in bounds) > 1
 
 

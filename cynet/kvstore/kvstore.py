@@ -42,7 +42,7 @@ class KVStore(KVStoreBase):
     """Values by key, shared by the devices of one process. `create` makes one.
 
     A key is a str or an int, all of one store of the same kind. Methods take one key with its array
-    (or a list of arrays, one a device), or lists of both. Everything is asynchronous: the calls
+    (or a list of arrays, one per device), or lists of both. Everything is asynchronous: the calls
     return at once, and reading an array that was pulled waits for it. Threads may share a store.
 
     Parameters

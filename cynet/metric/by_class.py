@@ -20,7 +20,7 @@ _AVERAGES = ("macro", "micro", "weighted")
 
 
 def _add_matrices(first, second):
-    """The sum of two square matrices, the smaller one with rows and columns of 0 behind it."""
+    """The sum of two square matrices, the smaller one with rows and columns of 0 after it."""
     out = np.zeros((max(len(first), len(second)),) * 2, np.int64)
     out[: len(first), : len(first)] += first
     out[: len(second), : len(second)] += second

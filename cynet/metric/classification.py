@@ -174,7 +174,7 @@ class TopKAccuracy(EvalMetric):
 
 
 def _padded_sum(first, second):
-    """The sum of two vectors, the shorter one with zeros behind it."""
+    """The sum of two vectors, the shorter one with zeros after it."""
     out = np.zeros(max(len(first), len(second)), np.int64)
     out[: len(first)] += first
     out[: len(second)] += second

@@ -53,7 +53,7 @@ class MeanAveragePrecision(EvalMetric):
     Parameters
     ----------
     class_names : sequence of str, optional
-        Names of classes 0, 1, ...: the figure of each is given behind the mean.
+        Names of classes 0, 1, ...: the figure of each is given after the mean.
     overlap : float or sequence of float, optional
         The intersection over union from which on a box is right; of several, the mean of their
         figures is taken. By default that of the rule.

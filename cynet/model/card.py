@@ -1,4 +1,4 @@
-"""The card of a model: what it takes and gives, how good it is, from when and whom; beside it."""
+"""Model card: a file next to a checkpoint with inputs, outputs, metrics, date and author."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def save_card(
     version: str = "1",
     note: str = "",
 ) -> dict[str, Any]:
-    """Write ``prefix-card.json`` beside a checkpoint; a server shows it.
+    """Write ``prefix-card.json`` next to a checkpoint; a server shows it.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def save_card(
 
 @guarded
 def load_card(prefix: FileName) -> dict[str, Any]:
-    """The card beside a checkpoint.
+    """Load the card next to a checkpoint.
 
     Parameters
     ----------

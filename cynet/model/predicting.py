@@ -6,7 +6,7 @@ from ..module.module import Module
 
 
 class Predicting:
-    """A Module bound for predictions of one form, and the versions of its parameters.
+    """A Module bound for predictions of one input form, and the version of its parameters.
 
     Parameters
     ----------

@@ -158,7 +158,7 @@ class DataParallelExecutorGroup:
         key = self._shapes_key(data_shapes, label_shapes)
         # labels that the symbol has not are for the metric alone
         labels = [desc for desc in label_shapes or () if desc.name in self.arg_names]
-        # nothing is changed before all of it has worked: a batch of a wrong shape breaks nothing
+        # all of it must work before anything changes, so that a wrong batch shape breaks nothing
         slices = self.decide_slices(data_shapes, label_shapes or [])
         entry = self._kept.get(key)
         if entry is None:

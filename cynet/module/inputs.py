@@ -68,7 +68,7 @@ def check_batch_size(where, batch_size):
 
 
 def refuse_batch_size(where, name, batch_size):
-    """Refuse a batch size beside an iterator."""
+    """Refuse a batch size together with an iterator."""
     if batch_size is not None:
         raise ArgumentTypeError(
             f"{where}: batch_size={batch_size} is for arrays; {name} is an iterator, with its own"
@@ -76,7 +76,7 @@ def refuse_batch_size(where, name, batch_size):
 
 
 def check_iterator(where, name, data):
-    """Refuse an object that gives no batches, and say how to make an iterator of it.
+    """Refuse an object that is no iterator; the message names the iterator to make of it.
 
     where, name (str): The method and its argument, for the message.
     data (DataIter): Or anything with ``provide_data`` that can be iterated.

@@ -400,7 +400,7 @@ class Module(Optimization, BaseModule):
         self._collect_updates()
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
-        """Forward in training mode, then backward; in one go on devices that gain by it."""
+        """Forward in training mode, then backward; joined on devices where that is faster."""
         if not self._joins_steps("forward", "backward"):
             self.forward(data_batch, is_train=True)
             self.backward()
@@ -416,7 +416,7 @@ class Module(Optimization, BaseModule):
             self._exec_group.step()
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
-        """``forward_backward``, then ``update``; in one go on a device that gains by it."""
+        """``forward_backward``, then ``update``; joined on a device where that is faster."""
         own = "forward", "backward", "forward_backward", "update"
         alone = self._kvstore is None and len(self._context) == 1 and self.optimizer_initialized
         if not (alone and type(self._updater) is opt.Updater and self._joins_steps(*own)):
@@ -766,7 +766,7 @@ class Module(Optimization, BaseModule):
             if not fits:
                 self._reshape_for(data_batch)
                 return
-        # classes where distributions were bound, or the other way round: validation beside MixIter
+        # class numbers where distributions were bound, or vice versa: validation with MixIter
         label = getattr(data_batch, "label", None)
         if label and self._label_shapes and len(label) == len(self._label_shapes):
             for array, desc in zip(label, self._label_shapes):

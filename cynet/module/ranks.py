@@ -41,7 +41,7 @@ class Alone:
         """Make auxiliary states (moving means) their mean over the ranks."""
 
     def opening_lines(self, batch_size):
-        """Lines that are said once, at the start."""
+        """The log lines for the start."""
         return []
 
     def closing_lines(self, seconds):
@@ -94,8 +94,8 @@ class Ranks(Alone):
             yield copy.name
 
     def figures(self, metric):
-        """Sums are added over the ranks; if a user's metric stores something else, the values are
-        those of rank 0, so that all ranks decide alike."""
+        """Sum metrics over the ranks; a user's metric without sums has rank 0's values, so that all
+        ranks decide alike."""
         parts = list(_child_metrics(metric))
         before = [dict(vars(each)) for each in parts]
         try:

@@ -7,7 +7,7 @@ from ..base.errors import StateError
 
 
 class ThreadGuard:
-    """The lock of a module, and whose outputs it holds.
+    """The lock of a module, and the thread that its outputs belong to.
 
     A module has one set of outputs. A thread that has run `forward` and finds that another one has
     done so since is told so, instead of getting the other's outputs.

@@ -18,7 +18,7 @@ _lock = threading.RLock()
 _scopes = []  # gluon.detect_anomaly scopes that are open
 _switch = [None]  # the debug_nans scope that is on
 _paths = {}  # node of the tape -> layer; while the check is on
-_MAX_PATHS = 10_000  # limit of remembered paths: those of freed graphs are dropped
+_MAX_PATHS = 10_000  # limit of remembered paths; paths of freed graphs are dropped
 _others = []  # other reporters of values, called with whether the check is on
 _layers = [lambda: ""]  # a function that returns the layer that runs now
 

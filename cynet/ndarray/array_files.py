@@ -58,8 +58,8 @@ def read_arrays(name: str, form: str) -> dict[str, NDArray]:
 
 
 def _rename_dtype(data, old, new, names=None):
-    """The bytes of a ``.safetensors`` file with the dtype `new` for `old`, and the names of those
-    arrays; of `names` alone where they are given. NumPy and its form of that package have no
+    """Replace the dtype `old` by `new` in a ``.safetensors`` file, for all arrays or `names`;
+    returns (bytes, names of those arrays). NumPy and its form of that package have no
     bfloat16: its bits go through them as integers.
 
     The file begins with the length of its header in 8 bytes; the header is JSON.
@@ -93,7 +93,7 @@ def _read_npz(file, name):
             if size > max(_MAX_FREE_BYTES, _MAX_RATIO * packed):
                 raise FormatError(f"{name}: {packed} bytes say that they hold {size}")
             length = file.seek(0, io.SEEK_END)
-            if packed > length:  # zipfile takes memory for all that it is told of
+            if packed > length:  # zipfile allocates the size that the header declares
                 raise FormatError(f"{name}: {length} bytes say that {packed} are packed in them")
             for each in archive.infolist():
                 data = archive.read(each)

@@ -272,7 +272,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
 
 @guarded
 def moveaxis(tensor: NDArray, source: ShapeLike, destination: ShapeLike) -> NDArray:
-    """A copy with axis `source` (an int or several) moved to place `destination`.
+    """A copy with axis `source` (an int or several) moved to position `destination`.
 
     Parameters
     ----------

@@ -198,7 +198,7 @@ class _Stack:
         self.where, self.form, self.runs = where, None, []
 
     def add(self, outs):
-        """Take the outputs of one run."""
+        """Add the outputs of one run."""
         flat, form = flatten(outs, NDArray, f"{self.where}: outputs")
         if self.runs and form != self.form:
             raise ArgumentError(

@@ -421,7 +421,7 @@ def eye(
 
 
 def dtype_name(dtype):
-    """The NumPy dtype of what a caller gave; float32 for None."""
+    """Convert a dtype argument to NumPy's dtype; float32 for None."""
     return NUMPY[dtype_flag(dtype)]
 
 

@@ -1,5 +1,4 @@
-"""NDArray, the public array class: what is not an operator slot, plus a method for each
-operator."""
+"""NDArray, the public array class, with a method for each operator."""
 
 from .._core.copy import copied, copy_into
 from .._core.face import legacy_face

@@ -78,7 +78,7 @@ class Buffer:
 
 
 _SAVE_IT = "save the arrays there with safetensors, and load NAME.safetensors"
-_OTHER_FORMATS = {  # how files begin that are taken for .params, and what they are
+_OTHER_FORMATS = {  # first bytes of other formats that users pass as .params -> name
     b"PK\3\4": f"a zip archive. If it is PyTorch's, {_SAVE_IT}; if NumPy's, call it NAME.npz",
     b"\x80\2": f"a pickle, as PyTorch's files are: {_SAVE_IT}",
     b"\x80\3": f"a pickle, as PyTorch's files are: {_SAVE_IT}",
@@ -91,8 +91,8 @@ _OTHER_FORMATS = {  # how files begin that are taken for .params, and what they 
 
 
 class _Reader:
-    """A position in a file or buffer of `size` bytes; what does not fit is a FormatError with file
-    and offset, which counts from `start`."""
+    """A position in a file or buffer of `size` bytes; reading beyond it raises FormatError with
+    file and offset, counted from `start`."""
 
     def __init__(self, source, name, start, size):
         self.source, self.name, self.start, self.size, self.at = source, name, start, size, 0
@@ -201,7 +201,7 @@ def _read_array(reader, label):
 
 
 def _read_kind(reader, label):
-    """The type flag of an array, behind its context."""
+    """Read an array's context, then its type flag."""
     device, index = reader.numbers("ii", f"context of {label}")
     if device not in _DEVICE_CODES or index < 0:
         reader.fail(
@@ -329,7 +329,7 @@ def _read_parts(reader, record):
 
 
 def _fill(reader, dtype, view):
-    """Fill the memory of an array of `dtype` with what comes next, in the host's byte order."""
+    """Fill an array of `dtype` with the next bytes, in the host's byte order."""
     reader.fill(view)
     if dtype.kind == "b":
         values = np.frombuffer(view, np.uint8)
@@ -455,8 +455,8 @@ def load_frombuffer(buf: bytes) -> Any:
 
 # --- writing -------------------------------------------------------------------------------------
 def chunks_of(data):
-    """The bytes of the file that `save` writes, a few large pieces: those of arrays are no copies.
-    What was given is checked before the first of them."""
+    """The bytes of the file that `save` writes, in a few large pieces without copies of arrays. All
+    arguments are checked before the first piece."""
     return _file_chunks(*_arrays_and_names(data))
 
 
@@ -467,8 +467,8 @@ def _file_chunks(arrays, names):
             yield from _sparse_chunks(each)
             continue
         context = each.context
-        # the array's own memory; what is on a device or small is copied, one array after another
-        # (and of bfloat16: there is no view of it)
+        # yield the array's own memory; small arrays, bfloat16 and arrays on a device are copied one
+        # at a time
         flag = each.dtype_flag
         copied = context.device_type == "gpu" or each.size <= _SMALL or NAMES[flag] == "bfloat16"
         values = each.host_copy() if copied else np.asarray(memoryview(each))
@@ -514,7 +514,7 @@ def _is_unicode(name):
 
 
 def _arrays_and_names(data):
-    """The arguments of save as two lists; that of names is empty when there are none."""
+    """The arguments of save as lists of arrays and names; no names: an empty list."""
     if isinstance(data, NDArray):
         data = [data]
     if isinstance(data, dict):

@@ -31,7 +31,7 @@ def is_np(value):
 
 
 def call(operator, *arrays, **params):
-    """Operator `operator` of arrays of mx.np, which gives such arrays.
+    """Call an operator on mx.np arrays; the results are mx.np arrays.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ ops = _OperatorFunctions()
 
 
 def refuse_traced(name, what, *arrays):
-    """Raise ArgumentTypeError while a graph is traced: `what` of a result depends on values."""
+    """Raise ArgumentTypeError in a trace: `what` of the result depends on values."""
     if any(map(is_traced, arrays)):
         raise ArgumentTypeError(
             f"mx.np.{name} in a graph: {what} depends on values, which a graph that is made has "
@@ -153,7 +153,7 @@ def also_named(**words):
 
 
 def split_out_keepdims(out, keepdims):
-    """`out` and `keepdims` of a reduction; MXNet 1.9 has `keepdims` in the place of `out`."""
+    """(out, keepdims) of a reduction; MXNet 1.9 has `keepdims` at the position of `out`."""
     return (None, out) if isinstance(out, bool) else (out, keepdims)
 
 
@@ -194,7 +194,7 @@ def refuse_cast(given, dtype, casting, who):
 
 
 def refuse_unknown_cast(casting, who):
-    """Raise ArgumentTypeError for a rule that graphs, whose dtypes are not known, cannot hold."""
+    """Raise ArgumentTypeError for a casting rule in a graph, whose dtypes are unknown."""
     if casting != "unsafe":
         raise ArgumentTypeError(
             f"{who}: casting is 'unsafe' alone, as dtypes are not known yet, got {shown(casting)}"

@@ -60,7 +60,7 @@ asanyarray = ascontiguousarray = asarray
 
 
 def empty(shape, dtype=None, order="C", ctx=None, device=None):
-    """A new array whose values are whatever the memory holds; float32 by default."""
+    """A new array, not initialized; float32 by default."""
     if order != "C":
         refuse_order(order, "mx.np.empty")
     context = _target_context(ctx, device)
@@ -134,7 +134,7 @@ def ones_like(a, dtype=None, order="C", ctx=None, out=None, device=None):
 
 
 def empty_like(prototype, dtype=None, order="C", subok=False, shape=None, ctx=None, device=None):
-    """A new array of the shape and dtype of another one, with whatever values."""
+    """A new array of the shape and dtype of another one, not initialized."""
     if order != "C":
         refuse_order(order, "mx.np.empty_like")
     array = array_of(prototype, "empty_like")

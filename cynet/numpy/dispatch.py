@@ -100,7 +100,7 @@ def _written_on_host(function, array, args, kwargs):
 
 
 def call_numpy(function, args, kwargs):
-    """A function of NumPy on the values, and its results as arrays of mx.np.
+    """Call a NumPy function on the values; the results are mx.np arrays.
 
     Raises
     ------

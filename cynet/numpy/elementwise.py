@@ -264,7 +264,7 @@ class OwnDtypes:
         return selection.rint(self, out)
 
     def norm(self, ord=2, axis=None, keepdims=False):
-        """The norm of the elements over axes; all of them are a vector."""
+        """The norm over axes; without `axis` that of the flattened array."""
         from . import linalg
 
         if axis is None and ord == 1:

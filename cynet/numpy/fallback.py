@@ -1,4 +1,4 @@
-"""Functions that MXNet 1.9.1 delegates to NumPy, by name; here they are those of mx.np.
+"""The functions of mx.np that MXNet 1.9.1 delegates to NumPy, by name.
 
 Most are native here; ``dispatch.HOST_NAMES`` are the rest.
 """

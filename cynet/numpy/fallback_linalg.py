@@ -1,5 +1,4 @@
-"""Functions of linear algebra that MXNet 1.9.1 delegates to NumPy; here they are those of
-mx.np.linalg."""
+"""The functions of mx.np.linalg that MXNet 1.9.1 delegates to NumPy."""
 
 from .linalg import cond, lstsq, matrix_power, matrix_rank, multi_dot, qr
 

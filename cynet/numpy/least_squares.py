@@ -58,7 +58,7 @@ def qr(a, mode="reduced"):
 
 
 def _complete_basis(q):
-    """Orthonormal columns, and others behind them that make the matrices square."""
+    """Extend orthonormal columns to square orthogonal matrices."""
     rows, columns = q.shape[-2:]
     if rows == columns:
         return q

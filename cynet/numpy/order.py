@@ -117,7 +117,7 @@ def ranks(a, v, right):
 
 
 def searchsorted(a, v, side="left", sorter=None):
-    """The places where elements are put into a sorted vector and it stays sorted; int64.
+    """The indices at which elements keep a sorted vector sorted; int64.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     Raises
     ------
     ArgumentError
-        A place is outside of the shape, and `mode` is 'raise'; a graph does not see it.
+        A coordinate is outside of the shape, and `mode` is 'raise'; a graph does not see it.
     """
     indices = list(multi_index)
     if not any(map(is_traced, indices)):

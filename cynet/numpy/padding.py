@@ -14,7 +14,7 @@ _STATISTIC_MODES = {
     "mean": reductions.mean,
     "median": quantiles.median,
 }
-_MODE_PARAMETERS = {  # the parameters of each mode beside `pad_width`
+_MODE_PARAMETERS = {  # the parameters of each mode in addition to `pad_width`
     "constant": "constant_values",
     "linear_ramp": "end_values",
     "reflect": "reflect_type",
@@ -153,7 +153,7 @@ def _pad_by_weights(array, axis, padded, ends=(0, 0)):
 
 
 def _count_leading_rows(weights):
-    """The number of rows in front of the first element's own."""
+    """The number of padded rows before the first element."""
     return int((weights[:, 0] == 1).argmax())
 
 

@@ -122,7 +122,7 @@ def piecewise(x, condlist, funclist, *args, **kw):
 
 
 def block(arrays):
-    """An array of nested lists of blocks: the innermost beside each other, and so on outwards."""
+    """Assemble an array from nested lists of blocks; innermost lists join along the last axis."""
 
     def depth_of(value):
         if not isinstance(value, list):
@@ -154,7 +154,7 @@ def block(arrays):
 
 
 def trim_zeros(filt, trim="fb"):
-    """A vector without the zeros in front ('f') and behind ('b')."""
+    """A vector without leading ('f') and trailing ('b') zeros."""
     filt = array_of(filt, "trim_zeros")
     host = _known_values(filt, "trim_zeros")
     if host.ndim != 1:
@@ -302,19 +302,19 @@ def _matrix_shape(arr, name):
 
 
 def tril_indices_from(arr, k=0):
-    """The places of the lower triangle of a matrix, one int64 array an axis."""
+    """The indices of the lower triangle of a matrix, one int64 array per axis."""
     rows, columns = _matrix_shape(arr, "tril_indices_from")
     return call_numpy(onp.tril_indices, (rows, k, columns), {})
 
 
 def triu_indices_from(arr, k=0):
-    """The places of the upper triangle of a matrix, one int64 array an axis."""
+    """The indices of the upper triangle of a matrix, one int64 array per axis."""
     rows, columns = _matrix_shape(arr, "triu_indices_from")
     return call_numpy(onp.triu_indices, (rows, k, columns), {})
 
 
 def diag_indices_from(arr):
-    """The places of the diagonal of an array of axes of one length, one int64 array an axis."""
+    """The indices of the diagonal of an array with equal axes, one int64 array per axis."""
     arr = array_of(arr, "diag_indices_from")
     if arr.ndim < 2 or len(set(arr.shape)) != 1:
         raise ShapeError(
@@ -353,7 +353,7 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
 
 
 def interp(x, xp, fp, left=None, right=None, period=None):
-    """Values between points `fp` at ascending places `xp`, on straight lines."""
+    """Linear interpolation between values `fp` at ascending coordinates `xp`."""
     number = isinstance(x, NUMBERS)
     x, xp, fp = (array_of(each, "interp") for each in (x, xp, fp))
     x, xp, fp = (e if onp.dtype(e.dtype).kind == "f" else e.astype("float32") for e in (x, xp, fp))
@@ -445,7 +445,7 @@ def _gradient_axis(f, axis, step, edge_order):
 
 
 def _edge_slope(x, y, z, a, b):
-    """The slope at the first of three places, which are `a` and `b` apart."""
+    """The slope at the first of three points with distances `a` and `b`."""
     return -(2.0 * a + b) / (a * (a + b)) * x + (a + b) / (a * b) * y - a / (b * (a + b)) * z
 
 

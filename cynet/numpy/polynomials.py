@@ -62,7 +62,7 @@ def _without_zeros(a):
 
 
 def polymul(a1, a2):
-    """The product of two polynomials, zeros in front of them left out.
+    """The product of two polynomials, without leading zeros.
 
     Raises
     ------

@@ -42,7 +42,7 @@ def _draw_without_params(function, size, params, dtype, ctx):
 
 
 def _to_device(array, ctx):
-    """An array on the device that was asked for; a graph has one for all of its numbers."""
+    """Move an array to the requested device; a graph has one device for all of its numbers."""
     if ctx is None:
         return array
     context = read_context(ctx)
@@ -50,7 +50,7 @@ def _to_device(array, ctx):
 
 
 def _cast_numbers(array, dtype, who):
-    """Numbers in the dtype that was asked for."""
+    """Cast numbers to the requested dtype."""
     if dtype is None:
         return array
     refuse_other_than_floats(dtype, f"mx.np.random.{who}")
@@ -267,7 +267,7 @@ def _choose_by_weights(p, n, count, replace):
         edges = cumsum(p)
         points = uniform(size=count).astype("float64")
         return FUNCTIONS["minimum"](searchsorted(edges / edges[-1], points, "right"), n - 1)
-    # the shortest of waiting times whose rates are the weights
+    # the shortest exponential waiting times with the weights as rates
     times = -FUNCTIONS["log"](_draw_unit_interval(n)).astype("float64") / FUNCTIONS["maximum"](
         p, 1e-300
     )

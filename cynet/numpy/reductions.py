@@ -61,8 +61,7 @@ def _mask_elements(a, where, other):
 
 
 def _count_elements(a, where, axis):
-    """Return the number of elements of each group for which the mask is True, with the axes
-    kept."""
+    """Return the number of True mask elements per reduced group, with keepdims."""
     from .shapes import broadcast_to
 
     return sum(broadcast_to(array_of(where, "where"), a.shape), axis, keepdims=True)

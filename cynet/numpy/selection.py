@@ -73,7 +73,7 @@ def clip(a, a_min=None, a_max=None, out=None):
 
 
 def _clip_bound(bound, dtype):
-    """A bound of integers; an int beyond their dtype is the last one in it."""
+    """Clip an int bound to the range of an integer dtype."""
     if type(bound) is not int or onp.dtype(dtype).kind not in "iu":
         return bound
     limits = onp.iinfo(dtype)
@@ -143,7 +143,7 @@ def host_values(array, where):
 
 
 def nonzero(a):
-    """The places of elements that are not 0: a tuple of int64 arrays, one an axis."""
+    """The indices of elements that are not 0: a tuple of int64 arrays, one per axis."""
     array = array_of(a, "nonzero")
     return tuple(
         make_array(e, "int64", array.ctx, "nonzero")
@@ -152,12 +152,12 @@ def nonzero(a):
 
 
 def flatnonzero(a):
-    """The places of elements that are not 0, in the flattened array."""
+    """The indices of elements that are not 0, in the flattened array."""
     return nonzero(ravel(array_of(a, "flatnonzero")))[0]
 
 
 def argwhere(a):
-    """The places of elements that are not 0, as rows."""
+    """The indices of elements that are not 0, as rows."""
     array = array_of(a, "argwhere")
     return make_array(onp.argwhere(host_values(array, "argwhere")), "int64", array.ctx, "argwhere")
 

@@ -88,7 +88,7 @@ def matrix_transpose(x):
 
 
 def moveaxis(a, source, destination):
-    """The array with axes moved to other places."""
+    """The array with axes moved to other positions."""
     a = array_of(a, "moveaxis")
     old = axes_of(_check_ints(source, "moveaxis"), a.ndim, "moveaxis")
     new = axes_of(_check_ints(destination, "moveaxis"), a.ndim, "moveaxis")
@@ -99,7 +99,7 @@ def moveaxis(a, source, destination):
 
 
 def rollaxis(a, axis, start=0):
-    """The array with an axis rolled back until it is in front of another."""
+    """The array with an axis rolled back until it comes before another."""
     a = array_of(a, "rollaxis")
     axis = _check_axis(axis, a.ndim, "rollaxis")
     start = start + a.ndim if start < 0 else start
@@ -187,8 +187,8 @@ def _array_list(arrays, where):
 
 
 def _are_stackable(arrays, axis, more):
-    """Return whether these are several arrays of mx.np of one dtype, with elements, as many axes
-    and one of these named, `more` of them in the result: an operator takes them as they are."""
+    """Return whether an operator can join these arrays directly: several nonempty mx.np arrays of
+    equal dtype and ndim, `axis` valid; `more`: axes added."""
     if type(arrays) not in (list, tuple) or len(arrays) < 2 or type(axis) is not int:
         return False
     first = arrays[0]
@@ -284,7 +284,7 @@ row_stack = vstack
 
 
 def hstack(arrays):
-    """The arrays one beside the other: along the second axis, or the only one."""
+    """Join arrays along the second axis, or the only one."""
     parts = [atleast_1d(each) for each in _array_list(arrays, "hstack")]
     return concatenate(parts, 0 if parts[0].ndim == 1 else 1)
 
@@ -497,7 +497,7 @@ def take(a, indices, axis=None, mode="raise", out=None):
 
 
 def append(arr, values, axis=None):
-    """An array with others behind it."""
+    """An array with values appended."""
     if axis is None:
         return concatenate([ravel(arr), ravel(values)])
     return concatenate([arr, values], axis)

@@ -238,7 +238,7 @@ def batch_dot(a, b, transpose_a=False, transpose_b=False, forward_stype="default
 
 @_layer_function(data="x")
 def batch_flatten(x):
-    """The axes behind the first as one."""
+    """The axes after the first as one."""
     return ops.Flatten(*_check_arrays(x))
 
 

@@ -45,7 +45,7 @@ def pool(reader: Reader, node: Node) -> list[Symbol]:
         plain = not ceil
     ignores_pads = kind == "MaxPool" or not counted
     if not plain and ignores_pads and dilation == [1] * n and None not in node.lengths(0)[2:]:
-        # the number of windows with the data's leading pads used behind it, too
+        # the number of windows with the data's leading pads used after it, too
         behind = _end_padding(node, spans, stride, before, after, ceil)
         plain = all(
             b < k and max(x + 2 * b - k, -1) // t == (x + b + a - k) // t
@@ -68,7 +68,7 @@ def pool(reader: Reader, node: Node) -> list[Symbol]:
         else:
             total = _pool_windows(node, padded(data, before, behind, 0.0, n), "sum", *how)
             ones = sym.ones_like(data)
-            if counted:  # padding counts, the area behind it does not
+            if counted:  # padding counts, the area after it does not
                 ones = padded(ones, before, after, 1.0, n)
                 ones = padded(ones, [0] * n, [b - a for a, b in zip(after, behind)], 0.0, n)
             else:

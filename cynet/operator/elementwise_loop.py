@@ -23,7 +23,7 @@ class Loop(NamedTuple):
     family : str
         The table of kernels: ``unary`` F(a), ``binary`` F(a, b), ``unary_grad`` a * F(b),
         ``binary_grad`` a * F(b, c). Those of BYTE_LOOPS convert integers of 8 bits to floats or
-        back; behind the array stand the scale and the integer that stands for 0.
+        back; after the array stand the scale and the integer that stands for 0.
     functor : str
         F, a name in kernels/elementwise/functors.h; of BYTE_LOOPS the integers' dtype.
     reads : tuple

@@ -227,7 +227,7 @@ class LayerHooks(GraphHooks):
     traits = Traits(linear_in_weight=True)
 
     def flops(self, prop: Prop, in_shapes: Shapes, out_shapes: Shapes) -> int:
-        # an element of the output meets all weights behind the weight's first axis
+        # an element of the output meets all weights after the weight's first axis
         return 2 * prod(out_shapes[0]) * prod(self.weight_shape(prop, in_shapes)[1:])
 
     def weight_shape(self, prop: Prop, in_shapes: Shapes) -> Shape:

@@ -314,7 +314,7 @@ class OperatorProperty(Registered):
         Parameters
         ----------
         in_stypes : sequence of str
-            ``'default'``, ``'csr'`` or ``'row_sparse'``, one an input.
+            ``'default'``, ``'csr'`` or ``'row_sparse'``, one per input.
 
         Returns
         -------

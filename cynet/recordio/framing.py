@@ -143,7 +143,7 @@ class RecordFile:
         return FormatError(f"{shown(self.name)}: damaged record at offset {offset}: {what}")
 
     def _record_parts(self, offset, ahead):
-        """(offset of the bytes, their number, offset behind them) of each part of a record."""
+        """(offset of the bytes, their number, offset after them) of each part of a record."""
         at, first = offset, True
         while True:
             head = self._read_header(at, ahead)

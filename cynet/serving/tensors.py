@@ -47,7 +47,7 @@ class Request(NamedTuple):
 
 
 class Input(NamedTuple):
-    """An input as described in JSON: with its array, or with its number of bytes behind the
+    """An input as described in JSON: with its array, or with its number of bytes after the
     text."""
 
     name: str
@@ -75,7 +75,7 @@ def datatype(dtype: Any) -> str:
 
 
 def read_plan(head: bytes, predictor: Predictor) -> Plan:
-    """The request in a JSON text, without the bytes behind it.
+    """The request in a JSON text, without the bytes after it.
 
     Raises
     ------

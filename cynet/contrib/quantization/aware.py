@@ -97,7 +97,7 @@ class Rounder(Quantizer):
         return entry[0]
 
     def _fold_batch_norm(self, layer, weight, bias):
-        """Weight and bias with the BatchNorm behind them, by its running statistics."""
+        """Weight and bias with the BatchNorm after them, by its running statistics."""
         prop = layer.norm.prop
         gamma, beta, mean, var = (
             Symbol([self._float_entry(each)]) for each in layer.norm.inputs[1:5]
@@ -153,7 +153,7 @@ def prepare_qat(
 ) -> RoundedBlock:
     """A network that rounds weights and activations as its int8 layers will, to be trained so.
 
-    It rounds where `quantize_net` quantizes; gradients go straight through. The BatchNorm behind a
+    It rounds where `quantize_net` quantizes; gradients go straight through. The BatchNorm after a
     layer is part of its weight and bias: its running statistics stay as they are, its gamma and
     beta are trained. Parameters are those of `network`, which is trained with it. Ranges of
     activations are observed while it is trained, or called in ``autograd.train_mode()``.

@@ -33,7 +33,7 @@ class Layer:
 
     node (Node): The convolution or FullyConnected.
     norm (Node or None): The BatchNorm that is folded into it.
-    residual (entry or None): What is added behind it.
+    residual (entry or None): What is added after it.
     bounds ((float or None, float or None)): The least and largest value of its output.
     end (Node): The last of its nodes, whose output 0 is the layer's.
     """

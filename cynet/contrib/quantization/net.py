@@ -37,8 +37,8 @@ def names_of(n):
 
 
 def traced(network, n):
-    """The symbol of a network, and its parameters by name. One whose `forward` computes with arrays
-    alone has the symbol that its last hybridized call was traced to."""
+    """The symbol of a network, and its parameters by name. A Block whose `forward` takes arrays
+    only gives the symbol of its last hybridized call."""
     params = {name: each.data() for name, each in network.collect_params().items()}
     try:
         outputs = network(*(sym_module.var(name) for name in names_of(n)))
@@ -193,7 +193,7 @@ def quantize_net_v2(
         Batches like those of prediction.
     data_shapes : list of tuple or DataDesc, optional
         Shapes of the inputs, which tell how many there are; by default as many as `network` takes,
-        and what `calib_data` has behind them are labels.
+        and what `calib_data` has after them are labels.
     num_calib_examples : int, optional
         Number of examples of `calib_data` to use; all by default.
     ctx : Context
@@ -257,7 +257,7 @@ def quantize_net_v2(
 
 
 def excluded_nodes(symbol, names, patterns):
-    """The names of nodes that are said, by themselves or by regular expressions."""
+    """The node names that are excluded, by name or by regular expression."""
     nodes = [node.name for node in topological_order(symbol.entries) if node.op is not None]
     excluded = set(names or ())
     for pattern in patterns or ():

@@ -35,7 +35,7 @@ class HookedCall:
         self.args, _ = regroup(arrays, form)
 
     def outputs(self, out):
-        """The Block's outputs, with arrays whose gradients are kept for the hooks."""
+        """The Block's outputs, as arrays whose gradients are passed to the hooks."""
         arrays, form = flatten([out])
         chosen = [i for i, each in enumerate(arrays) if wants_gradient([each])]
         if not chosen:
@@ -50,7 +50,7 @@ class HookedCall:
     def keep(self, grads):
         """Keep the gradients of the outputs, for the hooks."""
         self.grads_of_outputs = grads
-        if not self._gradient_positions:  # nothing behind will tell of the inputs
+        if not self._gradient_positions:  # no later step reports the inputs' gradients
             self.call([])
 
     def call(self, grads):

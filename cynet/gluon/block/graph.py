@@ -27,7 +27,7 @@ from .children import has_own_forward, put_back, remember
 from .structure import flatten, regroup
 from .traced import Trace, Traced, UntraceableError, kind_for
 
-_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.2)  # s in front of a trace beside drawing threads
+_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.2)  # s before a trace beside drawing threads
 
 
 _NODE_BYTES = 4096  # approximate bytes of a graph's node
@@ -152,14 +152,14 @@ def _python_draws():
 
 
 def _nameless_content(graph):
-    """The content of a trace without names: equal for two traces of one function."""
+    """The trace without names: equal for two traces of one function."""
     nodes = json.loads(graph.symbol.tojson())["nodes"]
     constants = [(each.shape, each.asnumpy().tobytes()) for each in graph.constants.values()]
     return [(n["op"], n.get("attrs"), n["inputs"]) for n in nodes], constants
 
 
 class _Constant:
-    """An array in a Parameter's place that is not a parameter; copied to each device once."""
+    """An array, not a parameter, that replaces a Parameter; copied to each device once."""
 
     def __init__(self, array):
         self._copies = {array.context: array}
@@ -306,7 +306,7 @@ class HookedGraph:
 
 
 def _infer_with(block, args, what, of_array):
-    """(names of parameters, the inferred value of each) by the inference `what` of the graph."""
+    """(name, inferred value) pairs of the parameters, by the graph's method `what`."""
     arrays, form = flatten([list(args), {}])
     graph = trace_block(block, arrays, form)
     symbol = graph.symbol

@@ -303,13 +303,13 @@ class HybridBlock(Block):
         return cached
 
     def _call_cached_op(self, *args, **kwargs):
-        """The graph of these arguments, run; without a graph operator by operator."""
+        """Run the graph for these arguments; without a graph run operator by operator."""
         graphs = self._cached or self._make_cache()
         run, given = graphs.plan_for(args, kwargs)
         return run(given)
 
     def _check_unmixed(self, inputs, kind):
-        """Refuse an input of one kind (arrays, symbols) beside one of the other."""
+        """Refuse a mixture of arrays and symbols as inputs."""
         if _first_array(inputs, kind) is not None:
             raise ArgumentError(f"{self.name} takes NDArrays or Symbols, and got some of both")
 

@@ -69,8 +69,8 @@ class Hybridized:
         return "hybridize it and call it once"
 
     def plan_for(self, args, kwargs):
-        """What runs a call, and what it takes: a BoundGraph and arrays, or a method that runs the
-        Block operator by operator, and (args, kwargs)."""
+        """(BoundGraph, arrays) for a call, or (a method that runs the Block operator by operator,
+        (args, kwargs))."""
         if self._changes != changes[0]:
             self._look_at_changes()
         if self._plain is not None:

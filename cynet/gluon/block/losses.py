@@ -23,8 +23,7 @@ def _read_by_outputs(heads):
 
 
 def remove_unlabeled_losses(symbol, given):
-    """The symbol with the output of each loss in place of the loss, for losses whose label is not
-    `given`.
+    """Replace each loss whose label is not `given` by its output.
 
     symbol: Symbol
     given (iterable of str): Names of variables that have values, whatever reads them.

@@ -18,7 +18,7 @@ class Fixed(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The format of a dict: keys and the formats behind them."""
+    """The format of a dict: keys and the formats after them."""
 
     keys: tuple
     formats: tuple

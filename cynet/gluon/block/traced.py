@@ -66,7 +66,7 @@ class Trace:
         return self.kind(param.var().entries)
 
     def data_of(self, param):
-        """The symbol of a parameter's array, in a `forward` that asks for it."""
+        """The symbol of a parameter's array, for a `forward` that calls ``data()``."""
         if not param._is_plain():  # the graph would get the result of the user's method
             raise UntraceableError(f"parameter '{param.name}' has a method `data` of its own")
         return self.parameter(param)
@@ -367,7 +367,7 @@ def _call_operator(operator, *args, **kwargs):
 
 
 def call_binary(row, lhs, rhs):
-    """A function of two operands, at least one of them a symbol; None if there is none.
+    """Call a binary function with at least one symbol; None if there is no such function.
 
     row: faces.Binary
     lhs, rhs: Traced, NDArray or number
@@ -385,8 +385,8 @@ def call_binary(row, lhs, rhs):
 
 
 def _have_same_shape(lhs, rhs):
-    """Return whether both symbols have one shape; assumed if a shape is not known yet, such as that
-    of states which begin as zeros for a batch of any size."""
+    """Return whether both symbols have the same shape; True if a shape is unknown yet, such as that
+    of zero states for any batch size."""
     try:
         return active().shape(lhs) == active().shape(rhs)
     except UntraceableError:

@@ -350,7 +350,7 @@ class DataLoader(ReprMixin):
         self._epoch = epoch + (self._resume is not None)
 
     def _check_place(self, batch):
-        """Refuse a number of batches that the epoch whose random state was put back has not."""
+        """Refuse a position beyond the number of batches of the restored epoch."""
         if type(self._batch_sampler) is BatchSampler:  # a user's sampler may not know its length
             maximum = _known_length(self._batch_sampler)
             if maximum is not None and batch > maximum:
@@ -386,7 +386,7 @@ class _EpochIterator:
             given = saved["batch"]
             if place is None:
                 given = sum(1 for _ in itertools.islice(self._indices, given))
-            if given == 0:  # an order that was drawn is drawn by the first list of it
+            if given == 0:  # the first list of indices draws the random order
                 self._indices = itertools.chain(
                     [*itertools.islice(self._indices, 1)], self._indices
                 )

@@ -186,8 +186,8 @@ class MixUp(_Mixing):
 
 
 class CutMix(_Mixing):
-    """Each image has a rectangle of another image of the batch, and of its label the share that the
-    rectangle has of the image.
+    """Paste a rectangle of another image of the batch into each image; labels mix in proportion to
+    the areas.
 
     The rectangle is the same for the whole batch: its area is ``1 - share`` of the image's, `share`
     from ``Beta(alpha, alpha)``, its centre is anywhere, and what lies outside of the image is

@@ -32,7 +32,7 @@ class IterableDataset(Guarded, LengthRepr):
     Give it a source, or define ``__iter__`` in a subclass. Each epoch iterates anew.
 
     A DataLoader reads the samples in its own process, one by one, so that their order and number
-    do not depend on workers; functions of `transform` behind all other changes run in the workers.
+    do not depend on workers; functions of `transform` after all other changes run in the workers.
     ``DataLoader.state_dict`` resumes exactly: the samples that were given are read again and
     passed over, or, where the source has ``state_dict`` and ``load_state_dict``, it is put back.
 

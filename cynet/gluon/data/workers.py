@@ -1,4 +1,4 @@
-"""Worker processes of a DataLoader, and threads that do the same.
+"""Worker processes and worker threads of a DataLoader.
 
 Each worker has a pipe of its own, takes tasks in order and answers in order. The parent waits for
 answers and for the end of processes at once, so a worker that dies is an error at once.

@@ -1,4 +1,4 @@
-"""mx.gluon.loss: losses, one number a sample."""
+"""mx.gluon.loss: losses, one number per sample."""
 
 from ...operator.namespaces import public_names as _public_names
 from .base import *

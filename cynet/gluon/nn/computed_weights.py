@@ -20,7 +20,7 @@ __all__ = ["WeightDrop", "WeightNorm"]
 
 
 class Beside(Parameter):
-    """A parameter beside a weight, whose first values are computed from the weight's.
+    """An additional parameter of a weight, initialized from the weight's values.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ class Parameter(ParameterArrays, RowSparseData):
 
     _is_patched = False  # whether one of _GIVE_ARRAYS was set on this object
     _is_listed = False  # whether a ParameterDict has the parameter
-    _unshared = None  # values just made for it, which become the array of their context
+    _unshared = None  # newly made values, which become the array of their context
     _of_user: frozenset[str] = frozenset()  # methods of _GIVE_ARRAYS that a user's class overrides
 
     def __new__(cls, *args, **kwargs):
@@ -155,7 +155,7 @@ class Parameter(ParameterArrays, RowSparseData):
         self._data = None
         self._grad = None
         self._ctx_list = None
-        self._ctx_map = None  # the index of each context, see places
+        self._ctx_map = None  # index of each context, see device_positions
         self._deferred_init = ()
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init

@@ -57,7 +57,7 @@ def merge_steps(F, outputs, layout):
 
 
 def mask_outputs(F, outputs, layout, valid_length):
-    """The outputs as one array, 0 behind each sequence's length."""
+    """The outputs as one array, 0 after each sequence's length."""
     axis = layout.find("T")
     if not isinstance(outputs, (list, tuple)):
         whole = outputs

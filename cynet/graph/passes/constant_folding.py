@@ -44,7 +44,7 @@ def fold(graph: Graph) -> Graph:
 
 
 def _drop_large(steps: list[Step], constant: dict[Step, None]) -> None:
-    """Remove steps from `constant` whose values are large if other steps read them."""
+    """Remove steps with large values from `constant` if other steps read them."""
     read: set[Value] = set()  # values that the remaining steps read
     for step in reversed(steps):  # a step that stays may make its inputs' steps stay
         if step in constant and any(v in read and nbytes(v) > LARGEST for v in step.out_data):

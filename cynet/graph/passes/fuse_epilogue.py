@@ -5,7 +5,7 @@ A row of RULES names the two steps that meet, by what their hooks say of them, a
 one; `GraphHooks.epilogue` gives the property of the joined step, or None. Nobody else may read what
 lies between, and the user may not see it.
 
-- fuse: an activation inside the layer or the norm in front of it; a sum and relu inside the later
+- fuse: an activation inside the layer or the norm before it; a sum and relu inside the later
   norm of those that give its terms. Before the gradient pass, so that the backward of the joined
   step is its operator's own.
 - sum: at prediction, a sum inside a layer that gives one of its terms, which adds to the memory of

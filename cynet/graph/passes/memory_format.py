@@ -90,8 +90,8 @@ class _Layout:
 
     def _take_columns(self, step: Step) -> None:
         """For a convolution of one channel whose window is as wide as its data (over the words of a
-        sentence), turn columns into channels: the bytes are in that order already. Return whether
-        that was done."""
+        sentence), turn columns into channels: the bytes have that order already. Return whether it
+        applies."""
         prop = self._columns_form(step)
         if prop is None:
             return

@@ -19,7 +19,7 @@ _MONOTONIC_ACTIVATIONS = frozenset(("relu", "sigmoid", "softrelu", "softsign", "
 
 
 def commute(graph: Graph) -> Graph:
-    """Exchange each activation and the max pooling behind it in `graph`.
+    """Exchange each activation and the max pooling after it in `graph`.
 
     graph: Forward steps only.
 

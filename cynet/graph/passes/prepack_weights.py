@@ -46,7 +46,7 @@ def pack(graph: Graph) -> Graph:
         if step.prop.graph.traits.linear_in_weight and len(step.in_data) > 1:
             _keep_made(step.in_data[1], readers, writer, moved)
     packed: dict[Step, Step] = {}  # the step that computes a weight -> the step that packs it
-    # cached steps first: other runs, of this plan and of others, then wait for nothing else
+    # cached steps first, so that other runs wait for these steps only
     first: list[Step] = []
     for step in graph.steps:
         packing = _packing_step(graph, step, readers, writer, moved)
@@ -101,7 +101,7 @@ def _packing_step(
     writer: dict[Value, Step],
     moved: set[Value],
 ) -> Step | None:
-    """The step that packs `step`'s weight, and whose output `step` then reads; or None."""
+    """The step that packs the weight of `step`, or None; `step` then reads the packed weight."""
     if len(step.in_data) < 2:
         return None
     weight = step.in_data[1]

@@ -130,7 +130,7 @@ class _Recomputation:
     def force(self) -> None:
         """Recompute, once each, the nodes with ``force_mirroring='True'``.
 
-        The last comes first: then what it reads lives still, and is repeated in front of it. In
+        The last comes first: then what it reads lives still, and is repeated before it. In
         the other order each would repeat all that lead to it.
         """
         for step in reversed(self.graph.steps[: self.graph.n_forward]):
@@ -223,7 +223,7 @@ class _Recomputation:
 
     def _chain_cost(self, position: float) -> float:
         """Seconds of the recomputed steps that are already at `position`: a long chain of them is
-        alive all at once, so a value in front of it is worth less."""
+        alive all at once, so a value before it is worth less."""
         total, i = 0.0, self._index_of(position)
         while self.graph.steps[i] in self.clones:
             total += seconds(self.graph.steps[i])

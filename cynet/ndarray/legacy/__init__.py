@@ -1,1 +1,1 @@
-"""Features that mx.nd alone has behind Python's operators and indexing."""
+"""Behaviour of Python's operators and indexing that only mx.nd has, not mx.np."""

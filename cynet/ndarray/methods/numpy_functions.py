@@ -1,4 +1,4 @@
-"""Functions of mx.nd that are those of mx.np: quantile, diff, bincount, linalg.norm, ..."""
+"""Functions that mx.nd takes from mx.np: quantile, diff, bincount, linalg.norm, ..."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def diff(
     axis : int
         Along which neighbours stand.
     prepend, append : NDArray, optional
-        What stands before and behind the array along the axis.
+        What stands before and after the array along the axis.
 
     Examples
     --------

@@ -63,7 +63,7 @@ class NumpyMethods:
 
     @guarded
     def item(self, *index):
-        """The element of an array of one, or the one at an index, as a number of Python.
+        """The only element, or the element at an index, as a Python number.
 
         Parameters
         ----------
@@ -364,7 +364,7 @@ class NumpyMethods:
         return self._with_values(found)
 
     def _with_values(self, values):
-        """Values of NumPy as an array beside this one."""
+        """NumPy values as an array on this array's device."""
         from ..creation import array
 
         return array(values, ctx=self.context, dtype=values.dtype)

@@ -17,7 +17,7 @@ _FLATTEN = get_operator("Flatten")
 
 
 class ShapeMethods:
-    """Base of NDArray: methods that move no number, or copy them to other places."""
+    """Base of NDArray: methods that reshape or rearrange elements."""
 
     __slots__ = ()
 

@@ -95,7 +95,7 @@ class BaseSparseNDArray(NDArray):
 
     @property
     def data(self) -> NDArray:
-        """A copy of the values that are kept."""
+        """A copy of the stored values."""
         return self._values_array.copy()
 
     @property
@@ -326,7 +326,7 @@ BaseSparseNDArray._reshape_to = BaseSparseNDArray.reshape
 
 
 class CSRNDArray(BaseSparseNDArray):
-    """A matrix of which the elements that are not zero are kept, row by row.
+    """A matrix that stores its nonzero elements, row by row.
 
     Row i has the values ``data[indptr[i]:indptr[i + 1]]`` in the columns
     ``indices[indptr[i]:indptr[i + 1]]``, which rise. `csr_matrix` makes one.
@@ -431,7 +431,7 @@ class CSRNDArray(BaseSparseNDArray):
 
 
 class RowSparseNDArray(BaseSparseNDArray):
-    """An array of which the rows that are not zero are kept.
+    """An array that stores its nonzero rows.
 
     ``data[i]`` is row ``indices[i]``, and these rise. `row_sparse_array` makes one.
 
@@ -488,7 +488,7 @@ CLASSES = {"csr": CSRNDArray, "row_sparse": RowSparseNDArray}
 
 
 def make_sparse(stype, shape, values, indices, indptr=None, ready=True):
-    """A sparse array of these parts: values an NDArray, the others NumPy's of int64."""
+    """Make a sparse array from values (NDArray) and index arrays (NumPy, int64)."""
     out = sparse_shell(CLASSES[stype], dtype_flag(values.dtype))
     return out._set(tuple(shape), values, indices, indptr, ready)
 

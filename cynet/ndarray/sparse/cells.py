@@ -1,4 +1,4 @@
-"""The elements of sparse arrays as sorted numbers, and functions of two such arrays."""
+"""Elementwise functions of two sparse arrays, by their sorted element numbers."""
 
 import numpy as np
 

@@ -165,8 +165,8 @@ def dense_to_change(array, copies):
 
 
 def all_rows(array):
-    """The dense array that a row_sparse one with all rows consists of, to be changed in place;
-    dense ones, tuples of arrays and None as they are.
+    """The values of a row_sparse array with all rows, to be changed in place; dense arrays, tuples
+    of arrays and None are returned unchanged.
 
     Raises ArgumentError: a row is missing, so that there is no memory for its new values.
     """

@@ -112,7 +112,7 @@ def getnnz(data: Any = None, axis: Any = None, out: Any = None, name: Any = None
 def edge_id(
     data: Any = None, u: Any = None, v: Any = None, out: Any = None, name: Any = None
 ) -> Any:
-    """Give the values of a csr matrix at places; -1 where it keeps none.
+    """Give the values of a csr matrix at coordinates; -1 where it stores none.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""Gradients that are sparse, and those that go through sparse arrays: what the walk of autograd
-asks where an array is not dense."""
+"""Sparse gradients, and gradients through sparse arrays: autograd's functions for arrays that are
+not dense."""
 
 import math
 import operator
@@ -89,8 +89,7 @@ def _with_rows(dense, rows):
 
 
 def sums_by_row(grad, ids, shape):
-    """The row_sparse array of this shape whose row i is the sum of the rows of `grad` that `ids`
-    says belong to i."""
+    """A row_sparse array of this shape: row i is the sum of the rows of `grad` with id i."""
     order, rows, starts = grouped(ids)
     if not len(rows):
         return convert.sparse_zeros("row_sparse", shape, grad)
@@ -168,7 +167,7 @@ class FormNode(SparseNode):
         self.entry, self.params, self.given = entry, params, list(inputs)
 
     def needed(self):
-        """Places of the inputs that backward reads and somebody may write."""
+        """Positions of the inputs that backward reads and somebody may write."""
         return range(len(self.given))
 
     def record(self, inputs, outputs):
@@ -204,7 +203,7 @@ class FormNode(SparseNode):
 
 
 class ProductNode(FormNode):
-    """A product with a csr matrix: what goes to the other operand needs no dense copy."""
+    """A product with a csr matrix: the other operand's gradient needs no dense copy."""
 
     def needed(self):
         csr = [x for x in self.given if x.stype == "csr"]
@@ -258,7 +257,7 @@ class EmbeddingNode(FormNode):
 
 
 class RetainNode(FormNode):
-    """retain: the gradient of the rows that were asked for."""
+    """retain: the gradient of the retained rows."""
 
     def needed(self):
         return (1,)

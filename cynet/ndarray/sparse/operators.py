@@ -1,5 +1,5 @@
-"""The operators behind sparse calls: dense arrays in, dense arrays out, so that the engine runs
-them like all others. They are not in the registry: no graph holds them."""
+"""Unregistered operators of sparse calls, from dense arrays to dense arrays: the engine runs them
+like all others, graphs do not contain them."""
 
 from ...operator._base import OpEntry
 from ...operator.kernel_property import Kernel, KernelProperty

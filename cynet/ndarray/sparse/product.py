@@ -76,7 +76,7 @@ def multiply_values(values, sides, rhs, transpose):
 
 
 def _as_columns(rhs):
-    """A dense array as a matrix, of which one column is each place behind its first axis."""
+    """A dense array as a matrix: the first axis by all others flattened."""
     return rhs if rhs.ndim == 2 else rhs.reshape((rhs.shape[0], math.prod(rhs.shape[1:])))
 
 
@@ -99,7 +99,7 @@ def csr_transposed_rows(matrix, rhs):
 
 
 def csr_rows(matrix, rhs, transpose):
-    """csr x row_sparse, dense; of the transposed matrix row_sparse."""
+    """csr x row_sparse: dense; with the matrix transposed: row_sparse."""
     if transpose:
         return csr_transposed_rows(convert.picked_rows(matrix, rhs._indices), rhs._values_array)
     if not len(rhs._indices):
@@ -109,7 +109,7 @@ def csr_rows(matrix, rhs, transpose):
 
 
 def dense_csr(lhs, matrix, stype):
-    """dense x csr: csr, whose rows all have the columns that occur, or dense."""
+    """dense x csr: a dense array, or a csr matrix whose rows all have the columns that occur."""
     if lhs.ndim != 2:
         flat = lhs.reshape((math.prod(lhs.shape[:-1]), lhs.shape[-1]))
         return dense_csr(flat, matrix, "default").reshape((*lhs.shape[:-1], matrix.shape[1]))

@@ -16,7 +16,7 @@ def rows_of(indptr):
 
 
 def numbers_of(indices, indptr, columns):
-    """The place of each element in the matrix, row by row; they rise."""
+    """The row-major position of each element in the matrix, ascending."""
     if (len(indptr) - 1) * columns > MAX_CELLS:
         raise ArgumentError(
             f"a csr matrix of {len(indptr) - 1} x {columns} has too many cells for this operator"
@@ -25,7 +25,7 @@ def numbers_of(indices, indptr, columns):
 
 
 def from_numbers(numbers, shape):
-    """Indices and indptr of the matrix whose elements are at these places."""
+    """Indices and indptr of a matrix with elements at these row-major positions."""
     rows, indices = np.divmod(numbers, max(shape[1], 1))
     return indices, indptr_of(rows, shape[0])
 
@@ -112,7 +112,7 @@ def sorted_csr(indices, indptr, shape, nnz):
 
 
 def check_rows(indices, shape, n, full=True):
-    """Raise unless it is the structure of a row_sparse array with `n` rows kept."""
+    """Raise unless it is the structure of a row_sparse array with `n` stored rows."""
     if indices.ndim != 1 or len(indices) != n:
         _raise_error("row_sparse indices", f"one for each of {n} rows", f"shape {indices.shape}")
     if full:

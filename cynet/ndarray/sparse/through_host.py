@@ -16,7 +16,7 @@ def is_away(array):
 
 
 def to_host(what, arrays):
-    """Dense arrays on the host; warns once with `what` is computed there and how much travels."""
+    """Dense arrays on the host; warns once that `what` is computed there, with the bytes copied."""
     nbytes = sum(array.size * np.dtype(array.dtype).itemsize for array in arrays)
     text = (
         f"{what} has no form for sparse arrays on {arrays[0].context}: it computes on the host, "

@@ -69,7 +69,7 @@ def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
 
 
 def empty(shape, *, dtype=None, device=None):
-    """A new array whose values are whatever the memory holds."""
+    """A new array, not initialized."""
     return creation.empty(shape, _float_dtype(dtype), device=device)
 
 
@@ -107,7 +107,7 @@ def _like_options(x, dtype, device):
 
 
 def empty_like(x, /, *, dtype=None, device=None):
-    """A new array of the shape and dtype of another one, with whatever values."""
+    """A new array of the shape and dtype of another one, not initialized."""
     shape, rest = _like_options(x, dtype, device)
     return empty(shape, **rest)
 

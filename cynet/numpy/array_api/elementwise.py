@@ -1,4 +1,4 @@
-"""Elementwise functions of the array API: those of mx.np, with the standard's signatures."""
+"""Elementwise functions of mx.np with the array API's signatures."""
 
 import numpy as onp
 

@@ -64,12 +64,12 @@ def any(x, /, *, axis=None, keepdims=False):
 
 
 def argmax(x, /, *, axis=None, keepdims=False):
-    """The places of the largest elements, the first of equal ones."""
+    """The indices of the largest elements, the first of equal ones."""
     return reductions.argmax(x, axis, keepdims=keepdims)
 
 
 def argmin(x, /, *, axis=None, keepdims=False):
-    """The places of the smallest elements, the first of equal ones."""
+    """The indices of the smallest elements, the first of equal ones."""
     return reductions.argmin(x, axis, keepdims=keepdims)
 
 
@@ -97,12 +97,12 @@ def _cumulative(x, axis, dtype, include_initial, name):
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
-    """Running sums along an axis, behind a 0 where `include_initial`."""
+    """Running sums along an axis, after a 0 where `include_initial`."""
     return _cumulative(x, axis, dtype, include_initial, "cumulative_sum")
 
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
-    """Running products along an axis, behind a 1 where `include_initial`."""
+    """Running products along an axis, after a 1 where `include_initial`."""
     return _cumulative(x, axis, dtype, include_initial, "cumulative_prod")
 
 

@@ -25,7 +25,7 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True):
 
 
 def nonzero(x, /):
-    """The places of elements that are not 0: a tuple, one array an axis.
+    """The indices of elements that are not 0: a tuple, one array per axis.
 
     Raises
     ------

@@ -33,7 +33,7 @@ def flip(x, /, *, axis=None):
 
 
 def moveaxis(x, source, destination, /):
-    """The array with axes moved to other places."""
+    """The array with axes moved to other positions."""
     return shapes.moveaxis(x, source, destination)
 
 

@@ -5,7 +5,7 @@ property of the layer: ``(q - z) s`` is ``q s`` less a constant, which becomes p
 the bounds and of what pads the data. Integers of int8 with such a zero are taken as uint8, 128
 higher, whose sums are faster.
 
-What only moves elements moves integers: QuantizeLinear behind it is as well in front of it.
+What only moves elements moves integers: QuantizeLinear after it is as well before it.
 """
 
 from __future__ import annotations

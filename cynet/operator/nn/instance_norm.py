@@ -30,7 +30,7 @@ class InstanceNormProperty(KernelProperty, operator="InstanceNorm"):
     """Normalize each channel of each sample over its positions, then scale and shift it.
 
     ``out = (data - mean) / sqrt(var + eps) * gamma + beta`` with mean and variance over the axes
-    behind the second.
+    after the second.
     """
 
     eps = Float(1e-3, doc="Added to the variance.", low=0.0)

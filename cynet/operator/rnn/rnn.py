@@ -28,9 +28,9 @@ class RNNProperty(OperatorProperty, operator="RNN"):
     W and R of all gates (in the order i, f, g, o, or r, z, n) and the matrix of `projection_size`,
     then of each b and d. The output is (steps, batch, out_size), of two directions (steps, batch, 2
     * out_size), where out_size is state_size or projection_size; with `state_outputs` the states
-    (and cells) behind each sequence's last step follow.
+    (and cells) after each sequence's last step follow.
 
-    With `use_sequence_length`, steps behind a sequence's length give 0 and change no state, and the
+    With `use_sequence_length`, steps after a sequence's length give 0 and change no state, and the
     second direction begins at a sequence's own last step; the states of one of length 0 stay what
     they were. (MXNet does so on GPUs, and computes all steps on the CPU.) The same holds for
     clipping: MXNet does neither on the CPU, cynet does both.

@@ -11,7 +11,7 @@ from ..sparse.elementwise import SUM_OF_ALL
 
 
 class AddNHooks(GraphHooks):
-    """A loop for each input behind the second."""
+    """A loop for each input after the second."""
 
     traits = Traits(bfloat16_loops=True)
 

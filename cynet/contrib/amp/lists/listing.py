@@ -43,8 +43,8 @@ def _operators_of_precision(kind, target_dtype):
 
 
 def list_same_dtype_operators(dtype):
-    """Names of the operators whose inputs must have one dtype: the wider one. Of operators that
-    bfloat16 lists under either dtype, it may be any."""
+    """Names of the operators whose inputs must have one dtype: the wider one. Operators that
+    bfloat16 lists under both dtypes accept either."""
     return {
         name
         for name, amp in _declared_precisions().items()
@@ -117,7 +117,7 @@ def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, 
 
 @_shared
 def list_widest_type_cast(target_dtype: str = "float16") -> list[str]:
-    """Operators whose inputs are brought to the wider of their dtypes.
+    """Operators whose inputs are converted to the widest of their dtypes.
 
     {head}
     list of str
@@ -163,7 +163,7 @@ def list_loss_output_functions(target_dtype: str = "float16") -> list[str]:
 
 @_shared
 def list_lp16_use_fp32_params(target_dtype: str = "float16") -> dict[str, list[str]] | None:
-    """Operators that take bfloat16 beside parameters of float32.
+    """Operators that take bfloat16 data and float32 parameters.
 
     {head}
     dict of str to list of str, or None

@@ -20,7 +20,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     Parameters
     ----------
     log_interval : int or str
-        Number of batches between lines, or ``'epoch'`` for one line an epoch.
+        Number of batches between lines, or ``'epoch'`` for one line per epoch.
     metrics : EvalMetric or list of EvalMetric, optional
         Metrics whose values are logged.
     priority : float

@@ -152,7 +152,7 @@ def dynamic_unroll(
         Probabilities of dropout; the same elements are left out at all steps.
     layout : str
     valid_length : NDArray, optional
-        (batch,) lengths: outputs behind them are 0, states those at the length.
+        (batch,) lengths: outputs after them are 0, states those at the length.
 
     Returns
     -------

@@ -115,7 +115,7 @@ CHANGES = {
 
 
 class RandAugment(_PixelTransform):
-    """A number of changes of an image, drawn from fourteen, all of one strength.
+    """Apply several random changes, drawn from fourteen, of the same strength.
 
     Cubuk, Zoph, Shlens and Le, https://arxiv.org/abs/1909.13719. The changes are: none, shears,
     translations and turns, brightness, color, contrast, sharpness, fewer bits, inverted bright

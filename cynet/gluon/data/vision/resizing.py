@@ -119,7 +119,7 @@ class Resize(HybridBlock):
 
 
 class CenterCrop(_PixelTransform):
-    """The crop in the middle; of a smaller image the largest one of that ratio, enlarged.
+    """Crop the center; a smaller image gives its largest crop of that aspect ratio, enlarged.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class _Attention(HybridBlock):
 
 
 class _DecoderLayer(HybridBlock):
-    """Attention, then two Dense layers, each behind a LayerNorm and added to its input."""
+    """Attention, then two Dense layers, each after a LayerNorm and added to its input."""
 
     def __init__(self, units, num_heads, hidden_size, dropout, **kwargs):
         super().__init__(**kwargs)
@@ -73,7 +73,7 @@ class _DecoderLayer(HybridBlock):
 
 
 class GPT2(HybridBlock):
-    """The language model of Radford et al. 2019: scores of the token that follows each place.
+    """The language model of Radford et al. 2019: scores of the next token at each position.
 
     Tokens are of shape (batch, length); scores are (batch, length, `vocab_size`), those at a place
     computed from this and earlier places alone. The last layer has the weights of the first one.

@@ -28,7 +28,7 @@ def _conv_norm_relu(channels, kernel=1, stride=1, padding=0):
 
 
 def _branch(*convolutions, pool=None):
-    """A chain of convolutions, each given as arguments of `_conv_norm_relu`, behind a `pool`."""
+    """A chain of convolutions, each given as arguments of `_conv_norm_relu`, after a `pool`."""
     out = nn.HybridSequential(prefix="")
     if pool == "avg":
         out.add(nn.AvgPool2D(3, strides=1, padding=1))
@@ -100,7 +100,7 @@ def _block_d(prefix):
 
 
 def _forked_convolutions(*convolutions):
-    """Convolutions, and behind them one along rows and one along columns side by side."""
+    """Convolutions, then a row-wise and a column-wise convolution in parallel."""
 
     def make():
         out = nn.HybridSequential(prefix="")
