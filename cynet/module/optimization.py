@@ -387,7 +387,7 @@ class Optimization:
         """Run the updates that belong to this rank."""
         self._updater(*self._shards.own(self._optimizer, keys, grads, weights))
 
-    def _give_updated(self):
+    def _broadcast_updated(self):
         """Each rank broadcasts the weights it has updated, of all buckets: ranks' may differ."""
         if self._shards is not None:
             module = self._lender or self
@@ -434,7 +434,7 @@ class Optimization:
         if self._shards is not None:
             self.gather_states()
 
-    def _whole_updater(self, purpose):
+    def _full_updater(self, purpose):
         """The Updater with the states of all ranks, for a file."""
         updater = self._updater_of_states(purpose)
         if self._shards is None:

@@ -93,7 +93,9 @@ def _steps_by_root(steps: list[Step]) -> dict[Value, set[Step]]:
     return found
 
 
-def _join_group(group: list[Member], touching: dict[Value, set[Step]], apart: set[Step]) -> list[Step]:
+def _join_group(
+    group: list[Member], touching: dict[Value, set[Step]], apart: set[Step]
+) -> list[Step]:
     """The steps that replace a group: one joined step, or all steps of the group."""
     steps = [member.step for member in group]
     if len(group) == 1 or not apart.isdisjoint(steps):

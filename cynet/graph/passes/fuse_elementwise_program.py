@@ -79,7 +79,7 @@ class _Program:
         self.columns = next(filter(None, (m.group.columns for m in members)), self.count)
         self.written = _writers_by_root(members)
         self.instead: dict[Value, _Operand] = {}  # root -> a piece of another array holds the value
-        self.lines: list[_Line] = []
+        self.lines: list[_ProgramLine] = []
 
     def step(self) -> Step | None:
         """The Step, or None if no chain is possible."""
