@@ -193,7 +193,9 @@ class CachedOp:
             _PlanNode(self, program, lease, given, outputs, training)
         return outputs
 
-    def _call_by_call_of(self, key: tuple[Any, tuple[int, ...], bool], arrays: list[NDArray]) -> Any:
+    def _call_by_call_of(
+        self, key: tuple[Any, tuple[int, ...], bool], arrays: list[NDArray]
+    ) -> Any:
         """The CallByCall for a signature without a plan; None if it is to get a plan."""
         calls = self._called.get(key)
         if not due(0 if calls is None else calls.runs, calls):
@@ -215,7 +217,9 @@ class CachedOp:
                 calls = self._called.put(key, calls, time.perf_counter() - since)
         return calls
 
-    def _describe_inputs(self, arrays: list[NDArray]) -> tuple[Context, dict[str, Shape], dict[str, str]]:
+    def _describe_inputs(
+        self, arrays: list[NDArray]
+    ) -> tuple[Context, dict[str, Shape], dict[str, str]]:
         """The context of the outputs; shapes and dtypes of the inputs by name."""
         contexts = [each.context for each in arrays]
         # pinned and shared host memory use the plan of ordinary CPU memory
