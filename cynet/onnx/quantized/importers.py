@@ -51,7 +51,9 @@ def dequantize(reader: Reader, node: Node) -> Symbol:
     else:
         data = sym.Cast(node.symbol(0), dtype=dtype)
         if node.has(2):
-            data = sym.broadcast_sub(data, _align_to_axis(node, sym.Cast(node.symbol(2), dtype=dtype), 2))
+            data = sym.broadcast_sub(
+                data, _align_to_axis(node, sym.Cast(node.symbol(2), dtype=dtype), 2)
+            )
         made = sym.broadcast_mul(data, _align_to_axis(node, node.symbol(1), 1))
     values, step = node.known(0), node.known(1)
     zero = node.known(2) if node.has(2) else np.zeros(1, found)
