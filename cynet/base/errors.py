@@ -180,7 +180,7 @@ class FileAccessError(FileError, PermissionError):
 
 
 class FolderError(FileError, IsADirectoryError):
-    """A path is that of a folder, where a file was expected."""
+    """A folder was found where a file was expected."""
 
 
 class NoFolderError(FileError, NotADirectoryError):

@@ -164,7 +164,7 @@ class World:
     def allreduce(
         self, values: NumpyArray, what: str = "values", in_order: bool = True
     ) -> NumpyArray:
-        """The sum of an array, of its shape and dtype, over all ranks, equal on all of them; waits.
+        """The sum of an array over all ranks, in its shape and dtype, equal on all ranks; waits.
 
         Parameters
         ----------

@@ -344,7 +344,7 @@ def _inplace_pairs(step: Step) -> Iterator[tuple[Value, int, Value]]:
 
 
 def _lifetimes(graph: Graph, fixed: Container[Value] | None) -> Spans:
-    """First and last step of each root; those in `fixed` (all if None) live from start to end."""
+    """First and last step of each root; roots in `fixed` (all if None) live from start to end."""
     spans: Spans = {}
     for index, step in enumerate(graph.steps):
         for value in step.touched():

@@ -233,7 +233,7 @@ class RecordAugmenter:
         return image
 
     def _jitter_channel(self, which, whole, means, rng):
-        """The affine color map `whole` (3, 4), then a jitter; `means` are those of the colors."""
+        """The affine color map `whole` (3, 4), then a jitter; `means`: one for each color."""
         alpha = 1 + rng.uniform(-self.o[which], self.o[which])
         out = whole * alpha
         if which == "contrast":

@@ -80,7 +80,7 @@ class DistKVStore(KVStore):
         return self._world.local_rank
 
     def init(self, key: Keys, value: NDArray | Sequence[NDArray]) -> None:
-        """Set the initial value of one or several new keys to that of rank 0, on all ranks."""
+        """Set the initial value of one or several new keys to rank 0's value, on all ranks."""
         pairs = self._key_arrays("init", key, value)
         with self._lock:
             for each, _ in pairs:

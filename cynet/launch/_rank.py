@@ -33,7 +33,7 @@ def main(arguments):
         _report_end(code if isinstance(code, int) else int(code is not None), "sys.exit")
         raise
     except BaseException as error:
-        # the program's frames begin below those of this file and of runpy
+        # the program's frames begin below the frames of this file and of runpy
         trace = error.__traceback__
         while trace.tb_next is not None and _is_ours(trace.tb_frame.f_code.co_filename):
             trace = trace.tb_next

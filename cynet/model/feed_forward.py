@@ -142,7 +142,7 @@ class FeedForward:
         return {**vars(self), "_predictors": []}
 
     def _choose_symbol(self, data, is_train):
-        """Use the symbol of `data` as the model's own; without buckets that of the last bucket."""
+        """Set the model's symbol to the symbol of `data`, without buckets of the last bucket."""
         known = self.symbol is not None and not is_train
         if self.sym_gen is None or (known and not hasattr(data, "default_bucket_key")):
             return

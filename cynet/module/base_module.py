@@ -782,7 +782,7 @@ class _TrainingRun:
         return figures
 
     def _first_epoch(self):
-        """Return the first epoch: that of the file of `resume`, then loaded, if it is there."""
+        """Return the first epoch: from the file of `resume`, which is loaded if it exists."""
         begin_epoch, num_epoch = self._options["begin_epoch"], self._options["num_epoch"]
         if self._resumed is None:
             return begin_epoch

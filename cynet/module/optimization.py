@@ -308,7 +308,7 @@ class Optimization:
                 "clip_gradients: on several devices the gradients are summed up by update, so"
                 " their norm is not known before"
             )
-        # the norm is that of the gradients summed over the ranks
+        # the norm of the gradients after they were summed over the ranks
         if isinstance(self._kvstore, DistKVStore):
             self._sum_over_ranks()
         scale = self._optimizer.rescale_grad

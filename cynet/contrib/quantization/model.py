@@ -206,7 +206,7 @@ def collect_statistics(sym, params, batches, collector, ctx):
     """Show a collector the float symbol's outputs on batches, dicts of name to NDArray."""
     internals = sym.get_internals()
     names = list(collector.include_layer)
-    # several outputs may share a name: those of a Block that is called twice
+    # several outputs may share a name: the outputs of a Block that is called twice
     outputs = [i for i, name in enumerate(internals.list_outputs()) if name in names]
     if not outputs:
         return

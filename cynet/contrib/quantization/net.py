@@ -116,7 +116,7 @@ class _QuantizedNet:
 
 
 def _relative_error(found, wanted):
-    """The root mean square of the error, relative to that of the reference."""
+    """The root mean square of the error, divided by the root mean square of the reference."""
     size = math.sqrt(np.square(wanted).mean()) or 1.0
     return math.sqrt(np.square(found - wanted).mean()) / size
 

@@ -200,7 +200,7 @@ class Block(Files):
     # --- parameters -------------------------------------------------------------------------------
     @property
     def params(self) -> ParameterDict:
-        """The Block's own parameters, without those of children."""
+        """The Block's own parameters, without its children's."""
         return self._params
 
     def collect_params(self, select: str | None = None) -> ParameterDict:
@@ -229,7 +229,7 @@ class Block(Files):
         verbose: bool = False,
         force_reinit: bool = False,
     ) -> None:
-        """Initialize all parameters, its own and those of children.
+        """Initialize all parameters, the Block's own and its children's.
 
         Parameters
         ----------

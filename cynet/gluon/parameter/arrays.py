@@ -133,7 +133,7 @@ class ParameterArrays:
         position = positions.get(ctx.device_id)
         if position is None and len(positions) == 1 and ctx.device_typeid & 1:
             (only,) = positions.values()
-            # the device id of pinned and shared memory is that of a GPU, or meaningless
+            # the device id of pinned and shared memory is a GPU's, or meaningless
             if ctx.device_type != "cpu" or self._ctx_list[only].device_type != "cpu":
                 position = only
         if position is not None:

@@ -258,7 +258,7 @@ class ParameterDict:
         verbose: bool = False,
         force_reinit: bool = False,
     ) -> None:
-        """Initialize all: those with an initializer of their own by that, others by `init`.
+        """Initialize all parameters: each by its own initializer if it has one, else by `init`.
 
         Parameters
         ----------

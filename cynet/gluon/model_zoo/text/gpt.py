@@ -152,7 +152,7 @@ class GPT2(HybridBlock):
             )
 
     def _forward_with_cache(self, F, tokens, weight, past):
-        """Scores, and keys and values of each layer; `past` holds those of earlier tokens."""
+        """Scores, and keys and values of each layer; `past` has earlier tokens' keys and values."""
         start = past[0][0].shape[1] if past else 0
         row = F.slice_axis(F.cast(tokens, dtype="float32"), axis=0, begin=0, end=1)
         positions = self.place(F.contrib.arange_like(row, axis=1, start=start))
