@@ -68,7 +68,7 @@ class Monitoring:
         self._choose_plan()
 
     def _choose_plan(self) -> None:
-        """Build the plan anew where values are to be seen and are not, or no longer."""
+        """Rebuild the plan if it hides values that are observed now, or shows them needlessly."""
         if self._watched != (self._monitor is not None or bool(executor_steps)):
             self._build()
 

@@ -355,7 +355,7 @@ def shape_array(data):
 
 @_layer_function()
 def nonzero(a):
-    """The places of elements that are not 0, as rows of int64."""
+    """The indices of elements that are not 0, an int64 row for each element."""
     from ..numpy import argwhere
 
     return argwhere(a)

@@ -38,7 +38,7 @@ class Written(tuple[Any, ...]):
 
 
 def check_index_dtype(prop: Any, arrays: Iterable[Read | Written]) -> None:
-    """Raise where a dtype cannot name all places of an axis.
+    """Raise if a dtype cannot represent all indices of an axis.
 
     Parameters
     ----------

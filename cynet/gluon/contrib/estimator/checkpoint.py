@@ -110,7 +110,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             self.best = worst_value(self.monitor_op)
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Begin anew, or where the last checkpoint was written."""
+        """Begin a new training, or resume where the last checkpoint was written."""
         self.current_epoch = self.current_batch = 0
         self.trained_epoch, self.trained_batch = -1, -1
         if self.save_best:
