@@ -153,7 +153,7 @@ def _module_for(name: str) -> Face:
     try:  # the short names of modules: mxnet.nd, mxnet.sym
         found = parent._find_in_sources(last)
     except AttributeError as error:
-        if path in globals_of_mxnet() and not is_missing(name):  # a file of MXNet's alone
+        if path in globals_of_mxnet() and not is_missing(name):  # a module that only MXNet has
             return Face(name, parent._sources)
         # the import goes on after an ImportError that has the full name
         raise MissingModuleError(str(error), name=last) from None

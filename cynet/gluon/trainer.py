@@ -217,7 +217,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                 self._kvstore.set_gradient_compression(self._compression)
             capable = not own or bool(kvstore.is_capable(kvs.KVStoreBase.OPTIMIZER))
             if on_kvstore is None:
-                ranks = isinstance(kvstore, kvs.DistKVStore)  # no use for a copy of weights there
+                ranks = isinstance(kvstore, kvs.DistKVStore)  # a copy of weights has no use there
                 on_kvstore = capable and self._clip is None and not (ranks or self._has_sparse())
             on_kvstore = bool(on_kvstore)
             if on_kvstore and not capable:

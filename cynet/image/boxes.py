@@ -28,7 +28,7 @@ def split_label(label):
 
 
 def select_with_area(boxes):
-    """The boxes that have an area."""
+    """The boxes with an area above 0."""
     return boxes[(boxes[:, 3] > boxes[:, 1]) & (boxes[:, 4] > boxes[:, 2])]
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["ImageIter"]
 
 _LABEL_DTYPES = ("float32", "float64", "int32", "int64")
-_HANDLES = ("pad", "discard", "roll_over")
+_MODES = ("pad", "discard", "roll_over")
 HOOKS = ("imdecode", "check_valid_image", "augmentation_transform", "postprocess_data")
 
 
@@ -157,9 +157,9 @@ class ImageIter(DataIter):
         num_parts, part_index = part_of(num_parts, part_index, type(self).__name__)
         if dtype not in _LABEL_DTYPES:
             raise ArgumentError(f"dtype is one of {', '.join(_LABEL_DTYPES)}, got {shown(dtype)}")
-        if last_batch_handle not in _HANDLES:
+        if last_batch_handle not in _MODES:
             raise ArgumentError(
-                f"last_batch_handle is one of {', '.join(_HANDLES)}, got {shown(last_batch_handle)}"
+                f"last_batch_handle is one of {', '.join(_MODES)}, got {shown(last_batch_handle)}"
             )
         if batch_size < 1 or label_width < 1:
             raise ArgumentError(

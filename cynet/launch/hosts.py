@@ -57,7 +57,7 @@ def check_hosts(job: Job) -> list[str]:
         Naming each machine that does not do, and why: ssh, the folder, the script, Python, cynet,
         or their versions.
     """
-    names = [name for name in dict.fromkeys(hosts_of(job.hostfile)) if not _is_here(name)]
+    names = [name for name in dict.fromkeys(hosts_of(job.hostfile)) if not _is_local(name)]
     agent, look = agent_of(job.more), _look_command(job)
     with ThreadPoolExecutor(_MAX_PARALLEL_HOSTS) as pool:
         problems = list(pool.map(lambda name: _find_host_problem(agent, name, look), names))
@@ -79,13 +79,13 @@ def agent_of(more: str) -> list[str]:
     return ["ssh"]
 
 
-def _is_here(name):
+def _is_local(name):
     return name in ("localhost", "127.0.0.1", "::1", socket.gethostname(), socket.getfqdn())
 
 
 class Look(NamedTuple):
-    """The questions to a machine: a line of a shell, the words that it answers in turn, and the
-    command of the job."""
+    """The check of a machine: a shell line, the words of its answer in order, and the command of
+    the job."""
 
     text: str
     words: list[str]

@@ -104,7 +104,7 @@ class Group:
 
 
 class Member:
-    """A step as the pass sees it.
+    """A step with the facts that the pass needs.
 
     loops: Over Values; whether the loop adds to its target.
     rows: Operands of the loops that repeat.

@@ -268,7 +268,7 @@ class ShapeMethods:
 
 
 def _slice_tuple(begin, end, step):
-    """The slices of ``mx.nd.slice``'s parameters; a `step` of () or None is one of 1."""
+    """The slices of ``mx.nd.slice``'s parameters; a `step` of () or None means 1."""
     steps = step or (None,) * len(begin)
     if not len(begin) == len(end) == len(steps):
         raise ArgumentError(

@@ -79,7 +79,7 @@ class RandomSaturationProperty(FactorProperty, operator="_image_random_saturatio
 
 
 class RandomHueProperty(FactorProperty, operator="_image_random_hue"):
-    """Colors turned by a part of the circle of hues: 1 is once around."""
+    """Rotate hues by a fraction of the color circle: 1 is a full turn."""
 
     kind = 3
     example = """

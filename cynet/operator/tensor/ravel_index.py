@@ -11,7 +11,7 @@ from ..property import is_known, merge_shapes
 
 
 class _IndexProperty(KernelProperty):
-    """Base: integers, in arrays of any dtype, and the shape that they index."""
+    """Base of ravel and unravel: integer indices, in any dtype, and the shape that they index."""
 
     differentiable = False
     floats = ()
