@@ -184,10 +184,10 @@ def least_time(function, n):
 def profiled(name, n):
     """The Step of a network, by one thread of this process."""
     from cynet import waitall
-    from cynet.graph.cuts import cut_gradients, gradient_cuts
+    from cynet.graph.cuts import gradient_cuts, set_gradient_parts
     from cynet.kvstore.buckets import make_buckets
 
-    cut_gradients(PARTS)
+    set_gradient_parts(PARTS)
     module, data, step = module_of(name)
     executor = module._exec_group.execs[0]
     graph = executor._graph

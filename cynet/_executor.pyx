@@ -27,7 +27,7 @@ from .graph.cost import seconds
 from .graph.cuts import gradient_cuts
 from .graph.ir import FORWARD, TEMP
 from .graph.row_gradients import gradients_by_rows
-from .graph.accesses import meet, touched
+from .graph.accesses import accesses_conflict, touched
 
 live_plans = live_counter()
 
@@ -440,7 +440,7 @@ cdef class Plan:
                 seen.add(<size_t>array.chunk.var)
                 segment.const_vars.push_back(array.chunk.var)
         for i, other in enumerate(earlier):
-            if meet(other, reached):
+            if accesses_conflict(other, reached):
                 segment.const_vars.push_back(self.tables.segments[i].var)
         return 0
 

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from cynet.base import cache, config
 from cynet.base.errors import KernelError
-from cynet.cuda.sources import KERNELS, OWN, explain
+from cynet.cuda.sources import CUDA_SOURCES, KERNELS, explain
 
 from .source import included_headers
 
 INCLUDE = Path(__file__).parent / "include"
-_INCLUDE_FLAGS = tuple(f"-I{folder}" for folder in (INCLUDE, KERNELS, OWN))
+_INCLUDE_FLAGS = tuple(f"-I{folder}" for folder in (INCLUDE, KERNELS, CUDA_SOURCES))
 # A frame of more than this many bytes does not fit a fibre's stack (cynet_fibre.h).
 _FRAME = 128 << 10
 _COMPUTED_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]+[A-Za-z_]", re.M)
@@ -140,7 +140,7 @@ def _object_path(text, flags, headers):
     flags = [each for each in flags if each not in _INCLUDE_FLAGS]  # headers count, not their paths
     # a computed #include may name any header
     if any(map(_COMPUTED_INCLUDE.search, (text, *headers))):
-        own = [*sorted(KERNELS.rglob("*.h")), *sorted(OWN.rglob("*.cuh"))]
+        own = [*sorted(KERNELS.rglob("*.h")), *sorted(CUDA_SOURCES.rglob("*.cuh"))]
         headers = [*headers, *(each.read_text() for each in own)]
     key = hashlib.sha256(
         "\0".join([text, *headers, _compiler_identity(), *flags]).encode()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cynet.base.errors import ArgumentError, ArgumentTypeError, KernelError
 from cynet.cuda.limits import check_limits
-from cynet.cuda.sources import KERNELS, OWN
+from cynet.cuda.sources import CUDA_SOURCES, KERNELS
 
 from .compiler import compile_object, line_of
 from .source import Source
@@ -121,7 +121,7 @@ class EmulatedModule:
         self.quoted = text if quoted is None else quoted
         options = tuple(host_options(options))
         folders = [Path(option[2:]) for option in options if option.startswith("-I")]
-        self.source = Source(text, [*folders, OWN, KERNELS], tuple(exports))
+        self.source = Source(text, [*folders, CUDA_SOURCES, KERNELS], tuple(exports))
         names = [*self.source.kernels]
         names += [name for name in exports if name not in names]
         if not names:

@@ -163,7 +163,7 @@ class NewFile:
                 return
             self._target = os.path.realpath(name)
             self._folder = os.path.dirname(self._target)
-            _check_place(name, old, self._target, self._folder)
+            _check_writable(name, old, self._target, self._folder)
             _remove_dead_parts(self._folder)
             self._part, number = _new_part(self._folder, old, private)
             self.file = os.fdopen(number, "wb", buffering)
@@ -206,7 +206,7 @@ def _error_arguments(number: int, reason: str, name: str) -> tuple[int, str, str
     return number, f"cannot write {shown(name)}: {reason}", name
 
 
-def _check_place(name: str, old: os.stat_result | None, target: str, folder: str) -> None:
+def _check_writable(name: str, old: os.stat_result | None, target: str, folder: str) -> None:
     """Refuse a path that open() would refuse, too."""
     if name.endswith(os.sep):
         raise FolderError(*_error_arguments(errno.EISDIR, "it ends like a folder's name", name))

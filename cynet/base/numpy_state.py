@@ -29,7 +29,7 @@ def numpy_state() -> list[Any]:
     return [state["bit_generator"], _to_plain_values(state)]
 
 
-def place_of_numpy() -> Hashable:
+def numpy_state_token() -> Hashable:
     """A short hashable value that changes whenever the generator draws."""
     state = np.random.get_state(legacy=False)
     inner = state["state"]

@@ -197,7 +197,7 @@ def grad_cam(net: Block, x: ArrayLike, layer: Block, target: Any = None) -> NDAr
     maps: list[NDArray] = []
     grads: list[NDArray] = []
 
-    def seen(block, inputs, out):
+    def keep_output(block, inputs, out):
         if not isinstance(out, nd.NDArray) or out.ndim != 4:
             raise ShapeError(
                 f"grad_cam: {block.name} gives {shown(out)}, expected (rows, channels, height,"
@@ -207,7 +207,7 @@ def grad_cam(net: Block, x: ArrayLike, layer: Block, target: Any = None) -> NDAr
         out.register_hook(grads.append)
 
     active = _unhybridized(net)
-    handle = layer.register_forward_hook(seen)
+    handle = layer.register_forward_hook(keep_output)
     try:
         x = x.copy()
         x.attach_grad()  # all of the network is recorded, frozen layers too

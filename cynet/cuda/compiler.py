@@ -12,7 +12,7 @@ from ..base.compat import optional
 from ..base.errors import KernelError
 from . import families
 from .libraries.symbols import kernel_symbols
-from .sources import KERNELS, OWN, explain
+from .sources import CUDA_SOURCES, KERNELS, explain
 
 # nvcc's options for every source. Floating point is nvcc's default: a * b + c may be fused.
 # Non-constant functions of the CPU must not be called, which would fail at run time.
@@ -21,7 +21,7 @@ _FLAGS = (
     "--expt-relaxed-constexpr",
     "--Werror=cross-execution-space-call",
     f"-I{KERNELS}",
-    f"-I{OWN}",
+    f"-I{CUDA_SOURCES}",
     "-lineinfo",
 )
 
@@ -60,7 +60,7 @@ def _compiler_identity():
         [_require_nvcc(), "--version"], capture_output=True, text=True, timeout=60, check=False
     )
     headers = hashlib.sha256()
-    for path in sorted([*KERNELS.rglob("*.h"), *OWN.glob("*.cuh")]):
+    for path in sorted([*KERNELS.rglob("*.h"), *CUDA_SOURCES.glob("*.cuh")]):
         headers.update(path.read_bytes())
     return version.stdout + headers.hexdigest()
 

@@ -16,7 +16,7 @@ REAL = ("float", "double", *NARROW)
 WHOLE = ("unsigned char", "signed char", "int", "long long")
 ALL = REAL + WHOLE
 ANY = (*ALL, "bool")
-FEW_PLACES = (*NARROW, "unsigned char", "signed char")
+NARROW_TYPES = (*NARROW, "unsigned char", "signed char")
 
 
 # source -> (templates, the types each of them has instances for)
@@ -46,7 +46,7 @@ TEMPLATES = {
         ("sort_near sort_far take_order put_order running_sum", ALL),
         (
             "extreme",  # positions of narrow dtypes are floats
-            tuple(f"{kind}, {'float' if kind in FEW_PLACES else kind}" for kind in ALL),
+            tuple(f"{kind}, {'float' if kind in NARROW_TYPES else kind}" for kind in ALL),
         ),
     ],
     "pooling": [("pool pool_argmax pool_grad", REAL)],

@@ -390,7 +390,7 @@ class Communication(threading.Thread):
         request.complete(error)
 
     # --- failures ---------------------------------------------------------------------------------
-    def called(self, rank):
+    def rank_label(self, rank):
         """A rank's name in messages."""
         return f"rank {rank} ({self.hosts[rank]})"
 
@@ -407,7 +407,7 @@ class Communication(threading.Thread):
             if first is None
             else f"it waited for the {shorten_text(first.what)}"
         )
-        return f"{self.called(self.rank)} was in step {self.step}, {doing}"
+        return f"{self.rank_label(self.rank)} was in step {self.step}, {doing}"
 
     def _fail_requests(self, error, reason=None, tell=False):
         """Let all requests fail, present and future ones.
@@ -468,7 +468,7 @@ class Communication(threading.Thread):
                     each.Revoke()
 
     def _dead_ranks_error(self):
-        names = ", ".join(map(self.called, sorted(self._dead)))
+        names = ", ".join(map(self.rank_label, sorted(self._dead)))
         verb = "has" if len(self._dead) == 1 else "have"
         return PeerError(f"{names} {verb} died: killed, crashed, or its machine is gone")
 
@@ -494,11 +494,11 @@ class Communication(threading.Thread):
             else:
                 self._dead |= set(content["dead"])
                 if content["failed"] is not None:
-                    error = PeerError(f"{self.called(rank)} failed: {content['failed']}")
+                    error = PeerError(f"{self.rank_label(rank)} failed: {content['failed']}")
                 elif content["dead"]:
                     error = self._dead_ranks_error()
                 else:
-                    error = PeerError(f"{self.called(rank)} tells: {content['text']}")
+                    error = PeerError(f"{self.rank_label(rank)} tells: {content['text']}")
                 self._fail_requests(error)
 
     def _report_stall(self, now):
@@ -511,10 +511,10 @@ class Communication(threading.Thread):
             return
         if missing:
             self._silent |= missing
-            why = f"{', '.join(map(self.called, sorted(missing)))} no longer answers"
+            why = f"{', '.join(map(self.rank_label, sorted(missing)))} no longer answers"
         else:
             rows = [
-                f"{self.called(rank)} has made {calls} calls and is in step {step}"
+                f"{self.rank_label(rank)} has made {calls} calls and is in step {step}"
                 for rank, (calls, step, _) in sorted(self._answers.items())
             ]
             why = f"{'; '.join(rows)}; this rank has made {self._next}"
@@ -541,10 +541,10 @@ class Communication(threading.Thread):
         state = "ended" if self._leaving and not self._requests else ""
         states = self._exchange_texts(state, time.monotonic() + self._stall)
         ended = [rank for rank, each in enumerate(states) if each]
-        text = f"{', '.join(map(self.called, ended))} came to an end"
+        text = f"{', '.join(map(self.rank_label, ended))} came to an end"
         others = [rank for rank, each in enumerate(states) if not each]
         if self.rank in ended:
-            text += f" while {', '.join(map(self.called, others))} still waited for it"
+            text += f" while {', '.join(map(self.rank_label, others))} still waited for it"
         self._fail_requests(PeerError(f"{text}; all ranks must make the same calls"))
 
     def _tell_who_differs(self, number):
@@ -554,8 +554,8 @@ class Communication(threading.Thread):
         first, second = shorten_difference(descriptions[0], descriptions[other])
         self._fail_requests(
             MismatchError(
-                f"call {number - self._begins}: {self.called(0)} asks for the {first},"
-                f" {self.called(other)} for the {second}; {remedy(first, second)}"
+                f"call {number - self._begins}: {self.rank_label(0)} asks for the {first},"
+                f" {self.rank_label(other)} for the {second}; {remedy(first, second)}"
             )
         )
 

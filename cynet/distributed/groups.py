@@ -52,9 +52,9 @@ class GroupCommunication(Communication):
             raise StateError("this process is at its end and no longer talks to other ranks")
         return super().hand_in(request, reads, writes, in_order)
 
-    def called(self, rank):
+    def rank_label(self, rank):
         """The name of a rank of this group in messages: its rank among all processes."""
-        return self._whole.called(self._ranks[rank])
+        return self._whole.rank_label(self._ranks[rank])
 
     @property
     def _is_stranded(self):
@@ -105,7 +105,7 @@ class Group(World):
         self.rank = self.ranks.index(whole.rank) if whole.rank in self.ranks else -1
         self.local_rank, self.local_size = -1, 0
         if self.is_member:
-            self._find_place()
+            self._set_local_rank()
 
     def __repr__(self) -> str:
         return f"<group of ranks {self.ranks} as rank {self._whole.rank} sees it>"

@@ -37,7 +37,7 @@ class NegotiationRound:
         self.free = self._largest if self._largest == -opposite != _NEVER_NUMBER else None
 
     @property
-    def below(self):
+    def next_upper_bound(self):
         """The upper bound of the marks of the next round, or None."""
         return None if self.free is not None or self._largest == _NEVER_NUMBER else self._largest
 
@@ -96,5 +96,5 @@ class Negotiation:
             return None
         self._request = None
         found = NegotiationRound(self._base, self._all)
-        self._below = found.below
+        self._below = found.next_upper_bound
         return found

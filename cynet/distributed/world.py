@@ -13,7 +13,7 @@ import numpy as np
 from ..base import config
 from ..base.errors import ArgumentError, PeerError, StateError
 from ..base.guard import guarded
-from ..graph.cuts import cut_gradients
+from ..graph.cuts import set_gradient_parts
 from . import shutdown
 from .communication import Communication
 from .launched import ended_early, is_launched, own_rank, report_failure
@@ -65,9 +65,9 @@ class World:
         if communication is not None:
             self.rank, self.size = communication.rank, communication.size
             self.hosts = communication.hosts
-        self._find_place()
+        self._set_local_rank()
 
-    def _find_place(self):
+    def _set_local_rank(self):
         here = [rank for rank, host in enumerate(self.hosts) if host == self.hosts[self.rank]]
         self.local_rank, self.local_size = here.index(self.rank), len(here)
 
@@ -363,7 +363,7 @@ def _join_world():
         raise communication.failure
     shutdown.install_exit_hooks(lambda: _world)
     if communication.size > 1:
-        cut_gradients(_GRADIENT_PARTS)
+        set_gradient_parts(_GRADIENT_PARTS)
     return communication
 
 

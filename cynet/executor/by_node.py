@@ -81,7 +81,7 @@ class NodeExecutor(Executor):
         ]
         self._heads_taken = [_takes_head(*entry) for entry in symbol.entries]
 
-    def rest(self) -> None:
+    def release_arena(self) -> None:
         """Do nothing: this executor has no memory that others could use."""
 
     def forward_on(

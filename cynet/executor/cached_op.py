@@ -200,7 +200,7 @@ class CachedOp:
         calls = self._called.get(key)
         if not due(0 if calls is None else calls.runs, calls):
             if calls is not None:
-                calls.rest()
+                calls.release_arena()
             return None
         _, wants, training = key
         if calls is None and (any(wants), training) in self._modes:
@@ -440,7 +440,7 @@ class _Instance:
         self.slots.bind_cached(program.first_cached, program.cached_results)
         self.knows_cached = True
 
-    def rest(self) -> NDArray | None:
+    def release_arena(self) -> NDArray | None:
         """Return the arena, so that no memory is held that another plan can use."""
         arena: NDArray | None = self.arena
         self.arena = self.saved_arena = None

@@ -235,12 +235,12 @@ cdef class CallByCall:
         """The cached results that are shared with other plans (`PlanCache`): none."""
         return ()
 
-    def rest(self):
+    def release_arena(self):
         """Release everything: a plan takes over. The number of runs stays known."""
         self.calls, self.nbytes = None, 0
 
     def __call__(self, list arrays not None):
-        """Run on arrays; returns new arrays. None if another thread has called `rest`."""
+        """Run on arrays; returns new arrays. None if another thread has called `release_arena`."""
         cdef Calls graph = self.graph
         cdef list values = [None] * graph.n_values, given
         cdef list calls = self.calls  # a reference: another thread may set self.calls to None

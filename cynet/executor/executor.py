@@ -103,7 +103,7 @@ class Executor(Postponed, Monitoring):
        0 forward  elemwise_mul _mul0 @cpu(0)
     >>> len(exe.profile(exe.forward, n=2)) > 0
     True
-    >>> exe.rest()
+    >>> exe.release_arena()
     """
 
     outputs: list[NDArray]
@@ -159,7 +159,7 @@ class Executor(Postponed, Monitoring):
         Without gradients the plan is one for ``forward(is_train=False)``.
         """
         recorded, self._recorded = self._recorded, None  # backward of this run may still come
-        self.rest()
+        self.release_arena()
         self._recorded = recorded
         arrays = {**self.arg_dict, **self.aux_dict}
         # then every node's own values must be there to see
@@ -232,7 +232,7 @@ class Executor(Postponed, Monitoring):
         self._slots.bind(0, [lease.array])
         return lease
 
-    def rest(self) -> None:
+    def release_arena(self) -> None:
         """Lease the arena to other executors: nobody needs its contents any more."""
         self._drop_outputs()
         if self._lease is not None and self._lease.holder is self._me:

@@ -25,7 +25,7 @@ def create_operators(graph: Graph) -> dict[Step, Any]:
         # operators made from one property for the same arrays compute the same, on all threads
         key = forward.prop, forward.ctx, *((v.shape, v.dtype) for v in forward.in_data)
         operator = alike.get(key)
-        if operator is None or hasattr(forward.prop, "noticed"):
+        if operator is None or hasattr(forward.prop, "warn_of_value"):
             operator = create_operator(forward)
             if not operator.stateful:
                 alike[key] = operator
@@ -51,7 +51,7 @@ def constants(graph: Graph) -> dict[Value, Any]:
 def create_operator(step: Step) -> Any:
     """The Operator of a forward step; a failure names the node."""
     prop = step.prop
-    if hasattr(prop, "noticed"):  # reports the node in warnings
+    if hasattr(prop, "warn_of_value"):  # reports the node in warnings
         prop = prop.changed(node_name=step.name)
     shapes = [v.shape for v in step.in_data]
     types = [v.dtype for v in step.in_data]

@@ -368,7 +368,7 @@ cdef class Lease:
 
     def __del__(self):
         if self.arenas is not None:
-            self.arenas.append(self.instance.rest())
+            self.arenas.append(self.instance.release_arena())
         self.idle.append(self.instance)
 
 

@@ -8,7 +8,7 @@ from .. import kvstore as kvs
 from .. import ndarray as nd
 from .errors import StaleGradientError
 
-_STALE = (
+_STALE_MESSAGE = (
     "the gradient of parameter '{}' on {} is that of an earlier step: no backward has set it since."
     " ignore_stale_grad=True leaves such parameters as they are"
 )
@@ -16,7 +16,7 @@ _STALE = (
 
 def stale_error(param, context):
     """The error for a gradient that no backward has set since the last step."""
-    return StaleGradientError(_STALE.format(param.name, context))
+    return StaleGradientError(_STALE_MESSAGE.format(param.name, context))
 
 
 class TrainerGradients:

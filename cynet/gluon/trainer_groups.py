@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # settings that replace the optimizer's; the others are attributes of parameters
-_OWN = ("lr", "wd")
-_SETTINGS = (*_OWN, "lr_mult", "wd_mult", "grad_req")
+_REPLACED_SETTINGS = ("lr", "wd")
+_SETTINGS = (*_REPLACED_SETTINGS, "lr_mult", "wd_mult", "grad_req")
 
 
 class ParamGroup(Mapping):
@@ -70,7 +70,7 @@ class ParamGroup(Mapping):
         raise NotFoundError(f"a group of a Trainer has {brief_list(list(self))}, not {shown(key)}")
 
     def __setitem__(self, key: str, value: Any) -> None:
-        if key not in _OWN:
+        if key not in _REPLACED_SETTINGS:
             raise ArgumentError(
                 f"of a group of a Trainer 'lr' and 'wd' can be set, not {shown(key)}; other"
                 " settings are the optimizer's, or attributes of its parameters"
@@ -78,7 +78,13 @@ class ParamGroup(Mapping):
         self._trainer._set_own(self, key, _check_group_setting(key, value))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(["params", *_OWN, *(key for key in self._settings if key not in _OWN)])
+        return iter(
+            [
+                "params",
+                *_REPLACED_SETTINGS,
+                *(key for key in self._settings if key not in _REPLACED_SETTINGS),
+            ]
+        )
 
     def __len__(self) -> int:
         return len(list(iter(self)))
@@ -133,12 +139,12 @@ class TrainerGroups:
                 if key != "grad_req":
                     _check_group_setting(key, value)
             self._groups.append(ParamGroup(self, self._select_parameters(select), settings))
-        for key in _OWN:
+        for key in _REPLACED_SETTINGS:
             self._refuse_two(key)
         for group in self._groups:
             for each in group["params"]:
                 for name, value in group._settings.items():
-                    if name not in _OWN:
+                    if name not in _REPLACED_SETTINGS:
                         setattr(each, name, value)
 
     def _select_parameters(self, select):
@@ -242,7 +248,7 @@ def _check_group_setting(key, value):
     what = f"Trainer: {key!r} of a group"
     check_real(what, value)
     number = float(value)
-    if not math.isfinite(number) or (key in _OWN and number < 0):
+    if not math.isfinite(number) or (key in _REPLACED_SETTINGS and number < 0):
         raise ArgumentError(f"{what} must be a number from 0 on, got {shown(value)}")
     return number
 

@@ -41,7 +41,7 @@ class TrainerShards:
 
     def _own_part(self, names, grads, weights):
         """The updates that belong to this rank; updates of other ranks are only counted."""
-        return self._shard_pairs().own(self._optimizer, names, grads, weights)
+        return self._shard_pairs().owned_updates(self._optimizer, names, grads, weights)
 
     def _broadcast_weights(self):
         """Each rank broadcasts the weights that it has updated."""

@@ -39,7 +39,7 @@ def touched(steps: Iterable[Step]) -> Accesses:
     return list(read), list(written), spans(read), spans(written)
 
 
-def meet(a: Accesses, b: Accesses) -> bool:
+def accesses_conflict(a: Accesses, b: Accesses) -> bool:
     """True if one of two sets of accesses (of `touched`) writes arena bytes of the other."""
     return _bits_overlap(a[3], b[3]) or _bits_overlap(a[3], b[2]) or _bits_overlap(a[2], b[3])
 

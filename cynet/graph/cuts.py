@@ -12,7 +12,7 @@ _MIN_GRADIENT_BYTES = 1 << 14  # bytes of gradients that a cut is worth
 _parts = 1
 
 
-def cut_gradients(parts: int) -> None:
+def set_gradient_parts(parts: int) -> None:
     """Make plans from now on compute their gradients in about this many parts."""
     global _parts
     _parts = parts

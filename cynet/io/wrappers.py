@@ -204,7 +204,7 @@ class _ProtectedBatches:
         self._unsure = _LIVE_BATCHES
         self._reused = False
 
-    def look(self):
+    def detect_reuse(self):
         """Find out whether the iterator writes to batches that it has returned."""
         if not self._reused:
             self._reused = any(total_writes(arrays) != count for arrays, count in self._given)
@@ -471,7 +471,7 @@ def _fetch_next(source, apart):
     except BaseException as error:
         return error
     try:
-        apart.look()
+        apart.detect_reuse()
         batch = apart.batch(batch)
     except Exception as error:
         return loop_error(error, f"{describe_error(error)} (PrefetchingIter: a batch)")

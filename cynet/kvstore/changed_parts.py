@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # An array of this many bytes is gathered in its own memory; others are copied together, so that one
 # request moves them.
-_DIRECT = 1 << 20
+_MIN_DIRECT_BYTES = 1 << 20
 _PIECE_BYTES = 2 << 20  # bytes of one operation of MPI (buckets.py)
 
 
@@ -116,7 +116,7 @@ def _flatten_groups(arrays):
 
 
 def _is_large(array):
-    large = array.size * np.dtype(array.dtype).itemsize >= _DIRECT
+    large = array.size * np.dtype(array.dtype).itemsize >= _MIN_DIRECT_BYTES
     return large and array.context.device_type.startswith("cpu")
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MIN_SPLIT_SIZE = 1 << 12  # entries, for each rank, from which a weight is split
 # Weights of so many entries at most are updated by all ranks: their states take next to nothing,
 # and the first layers, and all biases, need not wait for another rank.
-_SMALL = 1 << 10
+_MAX_SHARED_ENTRIES = 1 << 10
 _SHARD_ALIGNMENT = 16  # entries: pieces begin where lines of the cache do
 
 
@@ -96,9 +96,13 @@ class Shards:
         self._pieces = {  # split weight -> (start, stop) of each rank
             key: [shard_range(n, rank, ranks) for rank in range(ranks)]
             for key, n in sizes.items()
-            if by_entry and n >= max(_MIN_SPLIT_SIZE * ranks, _SMALL + 1) and key not in whole
+            if by_entry
+            and n >= max(_MIN_SPLIT_SIZE * ranks, _MAX_SHARED_ENTRIES + 1)
+            and key not in whole
         }
-        self._everywhere = {key for key, n in sizes.items() if n <= _SMALL and key not in whole}
+        self._everywhere = {
+            key for key, n in sizes.items() if n <= _MAX_SHARED_ENTRIES and key not in whole
+        }
         others = {
             key: n
             for key, n in sizes.items()
@@ -129,7 +133,7 @@ class Shards:
             self._views[key, what] = array, view
         return view
 
-    def own(
+    def owned_updates(
         self,
         optimizer: Optimizer,
         keys: Sequence[Any],

@@ -40,7 +40,7 @@ class Guard:
                 os._exit(0)
         os.close(reading)
 
-    def tell(self, folder):
+    def add_job_folder(self, folder):
         """A job begins, whose processes have this folder as CYNET_LAUNCH_JOB."""
         self._folders.append(folder)
         try:

@@ -38,7 +38,7 @@ class Running:
     def __init__(self, job, outputs, grace, attempt, signals, guard):
         self._grace = grace
         self._folder = tempfile.mkdtemp(prefix="cynet-job-")
-        guard.tell(self._folder)
+        guard.add_job_folder(self._folder)
         self._began = time.time()
         env = {**config.variables(), "CYNET_LAUNCH_JOB": self._folder}
         env["CYNET_LAUNCH_ATTEMPT"] = str(attempt)

@@ -186,7 +186,7 @@ class DataParallelExecutorGroup:
             for executor in execs:  # other executors hold values of another batch
                 executor.has_run = False
             for executor in self.execs or ():
-                executor.rest()
+                executor.release_arena()
         self.execs = execs
         self.slices = slices
         self.batch_size = slices[-1].stop

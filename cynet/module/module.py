@@ -503,14 +503,18 @@ class Module(Optimization, BaseModule):
         self._require_state("get_outputs", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("get_outputs")
-            return self._thread_guard.own(self._exec_group.get_outputs(merge_multi_context))
+            return self._thread_guard.private_outputs(
+                self._exec_group.get_outputs(merge_multi_context)
+            )
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data, where bound with ``inputs_need_grad=True``."""
         self._require_state("get_input_grads", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("get_input_grads")
-            return self._thread_guard.own(self._exec_group.get_input_grads(merge_multi_context))
+            return self._thread_guard.private_outputs(
+                self._exec_group.get_input_grads(merge_multi_context)
+            )
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Values of the state inputs."""

@@ -385,7 +385,7 @@ class Optimization:
 
     def _update_own(self, keys, grads, weights):
         """Run the updates that belong to this rank."""
-        self._updater(*self._shards.own(self._optimizer, keys, grads, weights))
+        self._updater(*self._shards.owned_updates(self._optimizer, keys, grads, weights))
 
     def _broadcast_updated(self):
         """Each rank broadcasts the weights it has updated, of all buckets: ranks' may differ."""

@@ -43,7 +43,7 @@ class ThreadGuard:
         self.last = threading.get_ident()
         self._own.ran = True
 
-    def own(self, arrays):
+    def private_outputs(self, arrays):
         """Outputs for the thread that asks: copies where others run the module, too."""
         if not self.shared:
             return arrays

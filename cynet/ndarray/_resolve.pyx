@@ -291,7 +291,7 @@ cdef int _complete_call(Call call) except -1:
     prop = call.prop
     _resources_and_inplace(call)
     call.quick = call.dev_type == kGPU or call.nbytes <= INLINE_BYTES or (
-        call.nbytes <= INLINE_PASS_BYTES and prop.graph.one_pass(prop, call.in_shapes))
+        call.nbytes <= INLINE_PASS_BYTES and prop.graph.is_memory_bound(prop, call.in_shapes))
     op = create(call)
     call.python = op.runs_python
     if not op.stateful:

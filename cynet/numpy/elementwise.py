@@ -12,7 +12,7 @@ from ..ndarray.ndarray import NDArray
 from ..operator.functions.numpy_rows import (
     BINARIES,
     EXTENSIONS,
-    TRUTHS,
+    NUMPY_ONLY_UNARIES,
     UNARIES,
     WORDS,
     operators_of,
@@ -95,7 +95,7 @@ def _with_dtype_casting(function, inputs, out, where, dtype, casting, order):
 
 
 _BOOLEAN_FUNCTIONS = {name for name, _, _, result, *_ in BINARIES if result == BOOL}
-_BOOLEAN_FUNCTIONS |= {name for name, result in TRUTHS if result == BOOL}
+_BOOLEAN_FUNCTIONS |= {name for name, result in NUMPY_ONLY_UNARIES if result == BOOL}
 _BOOLEAN_FUNCTIONS |= {
     name for name, (_, row) in UNARIES.items() if row is not None and row.result == BOOL
 }

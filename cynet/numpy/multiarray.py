@@ -24,7 +24,7 @@ _SIGNS = {
     "lshift": "bitwise_left_shift",
     "rshift": "bitwise_right_shift",
 }
-_COMPARED = {
+_COMPARISONS = {
     "eq": "equal",
     "ne": "not_equal",
     "gt": "greater",
@@ -40,7 +40,7 @@ def define_signs(cls, method):
     for sign, name in _SIGNS.items():
         setattr(cls, f"__{sign}__", method(name, False))
         setattr(cls, f"__r{sign}__", method(name, True))
-    for sign, name in _COMPARED.items():
+    for sign, name in _COMPARISONS.items():
         setattr(cls, f"__{sign}__", method(name, False))
 
 

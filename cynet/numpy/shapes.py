@@ -439,7 +439,7 @@ def rot90(m, k=1, axes=(0, 1)):
     return turned if k == 1 else flip(turned, b)
 
 
-def _holds_places(indices):
+def _is_index_array(indices):
     """Return whether an object is an array of int32 or int64."""
     if not isinstance(indices, NDArray) or indices._face is not NP:
         return False
@@ -463,7 +463,7 @@ def take(a, indices, axis=None, mode="raise", out=None):
     if axis is None:
         a, axis = (a._view((a.size,)) if apart else ravel(a)), 0
     axis = _check_axis(axis, a.ndim, "take")
-    if mode == "raise" and out is None and _holds_places(indices):
+    if mode == "raise" and out is None and _is_index_array(indices):
         if axis == 0 and apart:
             try:
                 return a[indices]

@@ -100,7 +100,7 @@ def batch_norm(reader: Reader, node: Node) -> Symbol:
     node.ignore("momentum", "consumed_inputs")  # used in training only; hints of opset 1
     if node.get("training_mode", 0):
         node.refuse("training_mode=1")
-    node.only("spatial", 1)
+    node.require_value("spatial", 1)
     if node.opset < 7 and not node.get("is_test", 0):
         node.refuse("is_test=0")
     eps, inputs = node.get("epsilon", 1e-5), [node.symbol(i) for i in range(5)]
@@ -126,7 +126,7 @@ def instance_norm(reader: Reader, node: Node) -> Symbol:
 def layer_norm(reader: Reader, node: Node) -> Symbol | list[Symbol]:
     """The operator where the last axis alone is normalized, else the formula."""
     rank, axis = node.axes(0), node.axis(default=-1)
-    node.only("stash_type", 1)
+    node.require_value("stash_type", 1)
     eps, scale = node.get("epsilon", 1e-5), node.shape(1)
     optional_outputs = [o for o in node.outputs[1:] if o]
     if axis == rank - 1 and scale is not None and len(scale) == 1 and not optional_outputs:

@@ -30,7 +30,7 @@ def recurrent(reader: Reader, node: Node) -> list[Symbol]:
     if mode == "gru" and not node.get("linear_before_reset", 0):
         node.refuse("linear_before_reset=0")
     if mode == "lstm":
-        node.only("input_forget", 0)
+        node.require_value("input_forget", 0)
     if node.get("clip") is not None:
         node.refuse("clip")
     if node.has(4):

@@ -103,7 +103,7 @@ class Node:
             self.refuse(f"{name}={value}; only {', '.join(map(str, known))} can be read")
         return value
 
-    def only(self, name: str, value: Any) -> None:
+    def require_value(self, name: str, value: Any) -> None:
         """Refuse an attribute that has another value than `value`."""
         found = self.get(name, value)
         if found != value:
@@ -172,7 +172,7 @@ class Node:
 
     def integers(self, i: int) -> Integers | None:
         """The Integers behind input i if it is a dequantized constant, or None."""
-        made = self._reader.written(self.inputs[i]) if self.has(i) else None
+        made = self._reader.computed_symbol(self.inputs[i]) if self.has(i) else None
         if made is None:
             return None
         found = self._reader.integers.get(id(made.entries[0][0]))
@@ -284,7 +284,7 @@ class Reader:
         """The constant value of this name, or None."""
         return self._constants.get(name)
 
-    def written(self, name: str) -> Symbol | None:
+    def computed_symbol(self, name: str) -> Symbol | None:
         """The Symbol of this name if a node has computed it, or None."""
         return self._symbols.get(name)
 

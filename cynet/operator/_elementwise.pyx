@@ -13,14 +13,14 @@ from ._base cimport Operator, OpContext
 
 from ..base.dtype import NAMES, dtype_flag
 from ..base.errors import ArgumentError
-from .elementwise_loop import SIMPLE, computed_in, holds, fold_out_of_range_scalar
+from .elementwise_loop import CHEAP_FUNCTORS, computed_in, holds, fold_out_of_range_scalar
 from .parameters import LargeInt
 
 _EXACT = 2.0 ** 53  # smaller integers are exact in float64
 
 
 cdef enum:
-    COSTLY = 6  # the time of a functor that is not in SIMPLE, in additions
+    COSTLY = 6  # the time of a functor that is not in CHEAP_FUNCTORS, in additions
 
 
 cdef Kernel _found(loop, bytes functor, int dtype, bint add) except *:
@@ -63,7 +63,7 @@ cdef class ElementwiseOperator(Operator):
             loop.source[place], loop.index[1 - place] = NUMBER, 0
             memcpy(loop.number, number, 8)
         self.forward_loops.push_back(loop)
-        self.work = 1 if functor in SIMPLE else COSTLY
+        self.work = 1 if functor in CHEAP_FUNCTORS else COSTLY
         return 0
 
 
@@ -84,7 +84,7 @@ cdef class LoopsOperator(ElementwiseOperator):
                 f"operator {prop.op_name} does not take arrays of bool; cast them first")
         loops = prop.graph.forward_loops(prop, in_data, out_data)
         _add_loops(self, &self.forward_loops, loops)
-        self.work = sum([1 if loop.functor in SIMPLE else COSTLY for loop in loops])
+        self.work = sum([1 if loop.functor in CHEAP_FUNCTORS else COSTLY for loop in loops])
         # in_grad is named by in_data's pairs: a loop only writes there
         loops = prop.graph.backward_loops(prop, out_grad, in_data, out_data, in_data)
         _add_loops(self, &self.backward_loops, loops)

@@ -83,7 +83,7 @@ class Algorithms:
         """Forget all choices, and from now on remember at most the `maximum` last used ones."""
         self._choose = lru_cache(maximum)(self._cheapest)
 
-    def forced(self, desc: Any) -> bool:
+    def is_forced(self, desc: Any) -> bool:
         """Return whether the setting decides about this call."""
         choice = self.choose(desc)
         return choice is not None and choice.forced

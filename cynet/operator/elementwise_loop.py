@@ -57,7 +57,7 @@ def _simple_loops() -> Iterator[str | None]:
 
 
 # Functors that take about as long as an addition; the others take some times as long.
-SIMPLE = frozenset(_simple_loops()) - {None}
+CHEAP_FUNCTORS = frozenset(_simple_loops()) - {None}
 _TRUTH_ROWS = [row for row in BINARY if row.result == BOOL]
 _COMPARISON_FUNCTIONS = {
     row.functor: getattr(operator, row.method) for row in _TRUTH_ROWS if row.method

@@ -120,7 +120,7 @@ class GraphHooks:
         where they are not, predictions leave the stream where it is."""
         return not self.traits.draws_in_training_alone
 
-    def one_pass(self, prop: Prop, in_shapes: Shapes) -> bool:
+    def is_memory_bound(self, prop: Prop, in_shapes: Shapes) -> bool:
         """Return whether forward is one pass of simple operations over its arrays, so that their
         bytes tell how long it takes."""
         return False

@@ -128,7 +128,7 @@ cdef class KernelCall:
                 raise prop.failure(failure.place(), failure.values)
         if failure.noted.place() >= 0:
             with gil:
-                prop.noticed(failure.noted.place(), failure.noted.values)
+                prop.warn_of_value(failure.noted.place(), failure.noted.values)
         for i in range(self.n_written if self.whole else 0):
             tensor = _find_tensor(&self.writes[i], tensors)
             if req[self.writes[i].index] == kAddTo:

@@ -97,7 +97,7 @@ class KernelProperty(OperatorProperty):
         (``Args.fail``)."""
         return ArgumentError(f"{self._operator_label()}: element {place} of an input is not valid")
 
-    def noticed(self, place: int, values: Sequence[float]) -> None:
+    def warn_of_value(self, place: int, values: Sequence[float]) -> None:
         """Warn the user of a value that a kernel reported at `place`, or raise (``Args.note``)."""
 
     def kernels_of(self, direction: str) -> tuple[Kernel, ...]:

@@ -18,11 +18,11 @@ LIBRARY = 0.8  # cycles of a multiply-add of vectors, in a library
 PACKING = 2  # cycles to copy a number of b
 # Multiply-adds of a product from which a library, which copies both matrices in blocks, is faster,
 # unless one side is so short that all of it is read for each block of the other.
-LARGE = 1 << 30
+MIN_LIBRARY_MULTIPLY_ADDS = 1 << 30
 SHORT = 256
 # If b is not a weight: multiply-adds from which copying it pays, and rows or columns below which a
 # library is faster; above, our own loops are faster if b is transposed.
-LEAST = 1000000
+MIN_COPY_MULTIPLY_ADDS = 1000000
 FEW = 16
 
 
@@ -77,12 +77,12 @@ def _own_is_faster(desc: ProductDesc) -> bool:
     if desc.level == "baseline":
         return False
     if not desc.weight:
-        large = desc.work >= LEAST or (desc.b_transposed and not desc.a_transposed)
+        large = desc.work >= MIN_COPY_MULTIPLY_ADDS or (desc.b_transposed and not desc.a_transposed)
         # an outer product (sums of one term) goes to BLAS, which reads b as if not transposed
         if not large or min(desc.m, desc.n) < FEW or desc.k < 2:
             return False
     short = min(desc.m, desc.n, desc.k) <= SHORT
-    return desc.work <= LARGE or short or _amx_share(desc) < 1
+    return desc.work <= MIN_LIBRARY_MULTIPLY_ADDS or short or _amx_share(desc) < 1
 
 
 def _amx_share(desc: ProductDesc) -> float:

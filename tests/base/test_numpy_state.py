@@ -7,7 +7,7 @@ import pytest
 
 import cynet as mx
 from cynet import gluon, nd
-from cynet.base.numpy_state import numpy_state, place_of_numpy, seeded_numpy, set_numpy_state
+from cynet.base.numpy_state import numpy_state, numpy_state_token, seeded_numpy, set_numpy_state
 
 
 @pytest.fixture(params=["MT19937", "PCG64", "SFC64", "Philox"], autouse=True)
@@ -31,9 +31,9 @@ def test_a_state_goes_through_json(kind):
 @pytest.mark.parametrize("draw", [np.random.rand, np.random.randn, lambda: np.random.randint(9)])
 def test_each_draw_changes_the_place(draw):
     for _ in range(5):
-        before = place_of_numpy()
+        before = numpy_state_token()
         draw()
-        assert place_of_numpy() != before
+        assert numpy_state_token() != before
 
 
 def test_a_loader_goes_on():

@@ -457,7 +457,9 @@ def test_objects_are_named_by_the_headers_that_are_included(fresh_compiler, monk
     for name in ("INCLUDE", "KERNELS"):
         folder = shutil.copytree(getattr(compiler, name), tmp_path / name)
         monkeypatch.setattr(compiler, name, folder)
-    folders = tuple(f"-I{each}" for each in (compiler.INCLUDE, compiler.KERNELS, compiler.OWN))
+    folders = tuple(
+        f"-I{each}" for each in (compiler.INCLUDE, compiler.KERNELS, compiler.CUDA_SOURCES)
+    )
     monkeypatch.setattr(compiler, "_INCLUDE_FLAGS", folders)
     assert names() == first
     for header, fresh in (

@@ -41,9 +41,9 @@ def test_the_first_that_differs(numbers, first):
 def test_requests_without_numbers():
     assert NegotiationRound(0, found(({}, 8), ({}, 8))).free == 8
     some = NegotiationRound(0, found(({}, 8), ({}, 7)))
-    assert some.free is None and some.below == 8
+    assert some.free is None and some.next_upper_bound == 8
     none = NegotiationRound(0, found(({}, _NEVER_NUMBER), ({}, _NEVER_NUMBER)))
-    assert none.free is None and none.below is None
+    assert none.free is None and none.next_upper_bound is None
 
 
 @pytest.mark.parametrize("leaving", [(True, True), (True, False), (False, True), (False, False)])

@@ -322,7 +322,7 @@ def joining(monkeypatch):
     monkeypatch.setattr(file, "time", SimpleNamespace(monotonic=lambda: Joining.clock[0]))
     monkeypatch.setattr(file, "ended_early", list)
     monkeypatch.setattr(file, "report_failure", lambda *given, **more: calls.append((given, more)))
-    monkeypatch.setattr(file, "cut_gradients", lambda n: calls.append(("cut", n)))
+    monkeypatch.setattr(file, "set_gradient_parts", lambda n: calls.append(("cut", n)))
     fake = SimpleNamespace(
         install_exit_hooks=lambda find: calls.append(("watch", find)),
         abandon_startup=lambda: calls.append("abandon"),

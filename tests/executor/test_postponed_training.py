@@ -151,7 +151,7 @@ def test_what_was_recorded_goes(rng):
     with pytest.raises(mx.base.MXNetError, match="what forward left is gone"):
         third.backward()
     first.forward(is_train=True)
-    first.rest()
+    first.release_arena()
     with pytest.raises(mx.base.MXNetError, match="what forward left is gone"):
         first.backward()
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.graph.cuts import cut_gradients, gradient_cuts
+from cynet.graph.cuts import gradient_cuts, set_gradient_parts
 
 
 @pytest.fixture
 def in_parts():
-    yield cut_gradients
-    cut_gradients(1)
+    yield set_gradient_parts
+    set_gradient_parts(1)
 
 
 def network():

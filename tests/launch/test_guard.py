@@ -39,8 +39,8 @@ try:
         if how == "guard killed":
             os.kill(guard._pid, signal.SIGKILL)
             time.sleep(0.1)
-        guard.tell(folder + "-before")
-        guard.tell(folder)
+        guard.add_job_folder(folder + "-before")
+        guard.add_job_folder(folder)
         pids = [started(GO_ON, folder), started(STUBBORN, folder, start_new_session=True),
                 started(GO_ON, folder), started(FORKED, folder), started(GO_ON, folder + "-before")]
         os.kill(pids[2], signal.SIGSTOP)

@@ -46,7 +46,7 @@ def begun(monkeypatch, tmp_path):
         swept, told = [], []
         monkeypatch.setattr(run, "command_line", lambda job: [sys.executable, "-c", text])
         monkeypatch.setattr(run, "remove_files", swept.append)
-        outputs, guard = Outputs(), SimpleNamespace(tell=told.append)
+        outputs, guard = Outputs(), SimpleNamespace(add_job_folder=told.append)
         job = Job(size, ["x"], env=env)
         each = run.Running(job, outputs, grace, attempt, signals, guard)
         each.swept, each.told, each.outputs = swept, told, outputs

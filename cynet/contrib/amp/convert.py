@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["convert_bucketing_module", "convert_hybrid_block", "convert_model", "convert_symbol"]
 
-FULL = "float32"
+FULL_PRECISION = "float32"
 
 
 class _CastRules:
@@ -58,13 +58,13 @@ class _CastRules:
         """The dtype that the operator of a node computes in; None if it takes any dtype."""
         name = node.op.name
         if name in self.low:
-            return FULL if node.name in self.excluded else self.dtype
+            return FULL_PRECISION if node.name in self.excluded else self.dtype
         if name in self.full:
-            return FULL
+            return FULL_PRECISION
         for parameter, values in self.conditional.get(name, ()):
             if str(getattr(node.prop, parameter)) in values:
-                return FULL
-        return FULL if getattr(node.prop, "takes_float32", False) else None
+                return FULL_PRECISION
+        return FULL_PRECISION if getattr(node.prop, "takes_float32", False) else None
 
 
 class _AmpConverter:
@@ -82,7 +82,7 @@ class _AmpConverter:
         for node in topological_order(heads):
             if node.op is None:
                 self.new[id(node)] = node
-                self.kind[node, 0] = None if node.name in self.unknown else FULL
+                self.kind[node, 0] = None if node.name in self.unknown else FULL_PRECISION
             else:
                 self.new[id(node)] = self._convert_node(node)
         return [self.entry(each) for each in heads]
@@ -94,13 +94,18 @@ class _AmpConverter:
         if wanted is not None:
             inputs[:n] = [self._cast(each, wanted) for each in inputs[:n]]
             found = wanted
-        elif node.op.name in self.rules.widest and n > 1 and kinds != {low} and kinds != {FULL}:
+        elif (
+            node.op.name in self.rules.widest
+            and n > 1
+            and kinds != {low}
+            and kinds != {FULL_PRECISION}
+        ):
             name = f"{node.name}_amp_multicast"
             operator = OPERATORS.get(AmpMulticastProperty.op_name)
             params = {"num_outputs": str(n)}
             many = Node(operator, name, {}, params, operator.prop(num_outputs=n), inputs[:n])
             inputs[:n] = [(many, i) for i in range(n)]
-            found = FULL if FULL in kinds else None
+            found = FULL_PRECISION if FULL_PRECISION in kinds else None
         else:  # the dtype of the first input, which the others follow or accompany
             found = self.kind.get(inputs[0]) if n else None
         new = Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)

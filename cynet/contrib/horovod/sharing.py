@@ -90,7 +90,7 @@ def broadcast_object(
     >>> hvd.broadcast_object({"epoch": 3})
     {'epoch': 3}
     """
-    some, at = ranks_of(process_set), place_of(root_rank, process_set)
+    some, at = ranks_of(process_set), rank_in_set(root_rank, process_set)
     return allgather_object(obj if some.rank == at else None, name, process_set)[at]
 
 
@@ -148,10 +148,10 @@ def broadcast_parameters(
 
 def broadcast_arrays(arrays, root, process_set=None):
     """Give arrays, lists by name, the values that they have in one process."""
-    store(process_set).share(arrays, place_of(root, process_set))
+    store(process_set).share(arrays, rank_in_set(root, process_set))
 
 
-def place_of(root, process_set=None):
+def rank_in_set(root, process_set=None):
     """The position in the set of the process whose rank among all processes is `root`."""
     if process_set is not None and process_set.ranks is not None:
         if type(root) is int and root in process_set.ranks:

@@ -12,7 +12,7 @@ from ...symbol import Symbol
 from ...symbol.node import Node
 from .fake import DATA, ENDS, WEIGHT, check_averaging, check_bits
 from .graph import Quantizer, apply_calibration
-from .model import HERE, check_limits, exclusion
+from .model import DEFAULT_CONTEXT, check_limits, exclusion
 from .net import block_of, excluded_nodes, inputs_of, names_of, traced
 
 if TYPE_CHECKING:
@@ -307,4 +307,6 @@ def convert(network: RoundedBlock) -> gluon.SymbolBlock:
         plan["weight_bits"],
     )
     made = Symbol(apply_calibration(quantizer.run(), limits, "auto"))
-    return block_of(made, {**values, **quantizer.arrays(HERE)}, plan["names"], HERE)
+    return block_of(
+        made, {**values, **quantizer.arrays(DEFAULT_CONTEXT)}, plan["names"], DEFAULT_CONTEXT
+    )

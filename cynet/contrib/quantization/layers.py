@@ -96,7 +96,7 @@ class Uses:
         for entry in heads:
             self.readers.setdefault((id(entry[0]), entry[1]), []).append(None)
 
-    def only(self, node: Node) -> Node | None:
+    def only_reader(self, node: Node) -> Node | None:
         """The only reader of output 0 of `node`, if no other output is read; else None."""
         others = any(self.readers.get((id(node), i)) for i in range(1, node.num_outputs))
         readers = self.readers.get((id(node), 0), [])
@@ -142,18 +142,18 @@ def extend_layer(
 ) -> Layer:
     """The layer extended by the following nodes that can be part of it."""
 
-    def behind():
-        node = uses.only(layer.end)
+    def next_node():
+        node = uses.only_reader(layer.end)
         return node if node is not None and not excluded(node) else None
 
-    node = behind()
+    node = next_node()
     if (
         node is not None
         and type(node.prop) is BatchNormProperty
         and _can_fold_batch_norm(node, layer, params)
     ):
         layer.norm = layer.end = node
-        node = behind()
+        node = next_node()
     if node is not None and _is_addition(node) and id(node) not in taken:
         one, other = node.inputs
         residual = other if one[0] is layer.end else one
@@ -163,7 +163,7 @@ def extend_layer(
         if residual[0] is not layer.end and not broadcasts and later:
             taken.add(id(node))
             layer.residual, layer.end = residual, node
-            node = behind()
+            node = next_node()
     bounds = None if node is None else _clip_bounds(node)
     if bounds is not None:
         layer.bounds, layer.end = bounds, node

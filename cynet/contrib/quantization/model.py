@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["calib_graph", "quantize_graph", "quantize_model", "quantize_model_mkldnn"]
 
-HERE = cpu(0)
+DEFAULT_CONTEXT = cpu(0)
 MODES = ("none", "naive", "entropy", "custom")
 
 
@@ -65,7 +65,7 @@ def quantize_graph(
     sym: Symbol,
     arg_params: dict[str, NDArray],
     aux_params: dict[str, NDArray],
-    ctx: Context = HERE,
+    ctx: Context = DEFAULT_CONTEXT,
     excluded_sym_names: Sequence[str] | None = None,
     excluded_op_names: Sequence[str] | None = None,
     calib_mode: str = "entropy",
@@ -254,7 +254,7 @@ def quantize_model(
     aux_params: dict[str, NDArray],
     data_names: Sequence[str] = ("data",),
     label_names: Sequence[str] = ("softmax_label",),
-    ctx: Context = HERE,
+    ctx: Context = DEFAULT_CONTEXT,
     excluded_sym_names: Sequence[str] | None = None,
     excluded_op_names: Sequence[str] | None = None,
     calib_mode: str = "entropy",
@@ -353,7 +353,7 @@ def quantize_model_mkldnn(
     aux_params: dict[str, NDArray],
     data_names: Sequence[str] = ("data",),
     label_names: Sequence[str] = ("softmax_label",),
-    ctx: Context = HERE,
+    ctx: Context = DEFAULT_CONTEXT,
     excluded_sym_names: Sequence[str] | None = None,
     excluded_op_names: Sequence[str] | None = None,
     calib_mode: str = "entropy",

@@ -21,7 +21,14 @@ from ...symbol.node import topological_order
 from .calibration import CalibrationCollector
 from .graph import apply_calibration
 from .layers import is_layer
-from .model import HERE, batches_of, check_limits, check_options, collect_statistics, quantize_graph
+from .model import (
+    DEFAULT_CONTEXT,
+    batches_of,
+    check_limits,
+    check_options,
+    collect_statistics,
+    quantize_graph,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -133,16 +140,16 @@ def _layers_in_float(net, batches, excluded, operators, tolerance, logger):
         and node.op.name not in (operators or ())
     ]
 
-    def lost(float_layers):
+    def error_with(float_layers):
         return _relative_error(
             net.outputs(*net.quantized(excluded | float_layers, operators), batches), wanted
         )
 
     float_layers: set[str] = set()
-    found = lost(float_layers)
+    found = error_with(float_layers)
     if found <= tolerance:
         return float_layers, found
-    alone = {name: lost({*all_of} - {name}) for name in all_of}
+    alone = {name: error_with({*all_of} - {name}) for name in all_of}
     worst = sorted(all_of, key=lambda name: -alone[name])
     for name in worst:
         if logger is not None:
@@ -150,12 +157,12 @@ def _layers_in_float(net, batches, excluded, operators, tolerance, logger):
     low, high = 0, len(worst)  # the smallest number of layers to keep in float
     while high - low > 1:
         middle = (low + high) // 2
-        if lost(set(worst[:middle])) <= tolerance:
+        if error_with(set(worst[:middle])) <= tolerance:
             high = middle
         else:
             low = middle
     float_layers = set(worst[:high])
-    return float_layers, lost(float_layers)
+    return float_layers, error_with(float_layers)
 
 
 def quantize_net_v2(
@@ -170,7 +177,7 @@ def quantize_net_v2(
     data_shapes: Sequence[Any] | None = None,
     calib_mode: str = "none",
     num_calib_examples: int | None = None,
-    ctx: Context = HERE,
+    ctx: Context = DEFAULT_CONTEXT,
     LayerOutputCollector: CalibrationCollector | None = None,
     logger: logging.Logger | None = None,
     tolerance: float | None = None,
@@ -341,7 +348,7 @@ def quantize_net(
     data_shapes: Sequence[Any] | None = None,
     calib_mode: str = "none",
     num_calib_examples: int | None = None,
-    ctx: Context = HERE,
+    ctx: Context = DEFAULT_CONTEXT,
     logger: logging.Logger | None = None,
     tolerance: float | None = None,
 ) -> gluon.SymbolBlock:

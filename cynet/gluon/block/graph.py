@@ -15,7 +15,7 @@ from ...base.dtype import name_of
 from ...base.errors import ArgumentError, CynetError, warn_user
 from ...base.files import file_name
 from ...base.kinds import to_index
-from ...base.numpy_state import place_of_numpy
+from ...base.numpy_state import numpy_state_token
 from ...base.tracing import active
 from ...ndarray import NDArray
 from ...operator.checks.shapes import declared_shape, known_shape
@@ -148,7 +148,7 @@ def trace_without_draws(block, arrays, form):
 
 def _python_draws():
     """The states of NumPy's and Python's global generators, which change when they draw."""
-    return hash(random.getstate()), place_of_numpy()
+    return hash(random.getstate()), numpy_state_token()
 
 
 def _nameless_content(graph):
@@ -253,7 +253,7 @@ class BoundGraph:
             return outputs[0]
         return regroup(outputs, self.graph.out_format)[0]
 
-    def waits(self):
+    def lacks_arrays(self):
         """Return whether a parameter has no arrays: the call is refused; the next looks again."""
         return any(each._data is None for each in self.params)
 

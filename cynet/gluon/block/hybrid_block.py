@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown, warn_user
 from ...base.guard import guarded
+from ...engine.trace import ON
 from ...ndarray import NDArray
 from ...symbol import Symbol, Variable
 from ..errors import DeferredInitializationError
@@ -261,7 +262,9 @@ class HybridBlock(Block):
         if is_tracing():
             with self.name_scope():
                 return self.forward(*args, **kwargs)
-        return super().__call__(*args, **kwargs)
+        if self._forward_pre_hooks or self._forward_hooks or self._backward_hooks or ON:
+            return super().__call__(*args, **kwargs)
+        return self._computation(args, kwargs)(*args, **kwargs)  # the same, 0.1 us sooner
 
     def _computation(self, args, kwargs):
         if self._active:

@@ -143,12 +143,12 @@ class Hybridized:
             plan = BoundGraph(self._block, graph, self._arenas, arrays)
             self._last = graph
             vars(self._block)["_formats"] = form, graph.out_format
-            if graph.reads_shapes and not plan.waits():
+            if graph.reads_shapes and not plan.lacks_arrays():
                 return self._alone.put(signature, plan, time.perf_counter() - since)
             if not graph.reads_shapes:
                 plans.append(plan)
                 del plans[:-_MAX_GRAPHS]
-        if plan.waits():
+        if plan.lacks_arrays():
             return plan
         if len(self._served) >= _MAX_SIGNATURES:
             self._served.pop(next(iter(self._served)))
@@ -162,7 +162,7 @@ class Hybridized:
         try:
             graph = trace_without_draws(block, arrays, form)
         except Exception as error:
-            if isinstance(error, FunctionOfSymbolError) or self._is_plain_forward():
+            if isinstance(error, FunctionOfSymbolError) or self._overrides_forward():
                 self._plain = error
                 self._warn_once(
                     f"{block.name} cannot be hybridized and runs operator by operator:"
@@ -173,7 +173,7 @@ class Hybridized:
         after = fingerprint(block)
         if graph.stored_symbols or after != before:
             self._print = after
-            if self._is_plain_forward() and self._note_changed_attributes():
+            if self._overrides_forward() and self._note_changed_attributes():
                 return None
             self._warn_once(
                 f"{block.name} changed attributes while it was traced; hybridized calls do not run"
@@ -193,7 +193,7 @@ class Hybridized:
             )
         return True
 
-    def _is_plain_forward(self):
+    def _overrides_forward(self):
         """Return whether the Block, or one inside, overrides `forward`, which may do anything."""
 
         def own(block):

@@ -338,7 +338,7 @@ class DataLoader(ReprMixin):
                 raise FormatError("there is no such place")
             if state["begin"] is not None:  # the random state at the epoch's begin is needed later
                 _set_random_state(self, state["begin"])
-                self._check_place(batch)
+                self._check_batch_index(batch)
             _set_random_state(self, state["now"])
         except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
             _set_random_state(self, before)
@@ -349,7 +349,7 @@ class DataLoader(ReprMixin):
         self._resume = None if state["begin"] is None else dict(state)
         self._epoch = epoch + (self._resume is not None)
 
-    def _check_place(self, batch):
+    def _check_batch_index(self, batch):
         """Refuse a position beyond the number of batches of the restored epoch."""
         if type(self._batch_sampler) is BatchSampler:  # a user's sampler may not know its length
             maximum = _known_length(self._batch_sampler)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import random as mx_random
 from ..._resource import use_own_streams
-from ...base.numpy_state import place_of_numpy, seeded_numpy
+from ...base.numpy_state import numpy_state_token, seeded_numpy
 from ...base.tracing import has_trace
 from ..block.traced import UntraceableError
 
@@ -75,7 +75,7 @@ def epoch_seed(number):
     """A seed of an epoch of a loader, from the state that decides; it changes no state."""
     if mx_random.last_seed() is not None:
         return _digest_parts(mx_random.last_seed(), number)
-    return _digest_parts(*place_of_numpy()[:2], number)
+    return _digest_parts(*numpy_state_token()[:2], number)
 
 
 def batch_seed(epoch, number):

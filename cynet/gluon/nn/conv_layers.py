@@ -172,7 +172,7 @@ _TRANSPOSED_SIZES = """strides, padding : int or tuple of int
 output_padding, dilation : int or tuple of int
     Elements added at the end of each axis of the output; distance between neighbors in the
     kernel."""
-_SIZED = "strides", "padding", "output_padding", "dilation"
+_SPATIAL_ARGUMENTS = "strides", "padding", "output_padding", "dilation"
 LAYOUTS = {  # texts about the layouts for docstrings
     1: "``'NCW'``, the default, or ``'NWC'``: batch, channels, width",
     2: "``'NCHW'``, the default, or ``'NHWC'``: batch, channels, height, width",
@@ -204,7 +204,7 @@ def _set_default_axes(init, axes):
         if parameter.name == "layout":
             return CHANNELS_FIRST[axes]
         one = parameter.default
-        return (one,) * axes if parameter.name in _SIZED and axes > 1 else one
+        return (one,) * axes if parameter.name in _SPATIAL_ARGUMENTS and axes > 1 else one
 
     signature = inspect.signature(init)
     parameters = [p.replace(default=default(p)) for p in signature.parameters.values()]

@@ -120,11 +120,11 @@ class _SpectralRule(Rule):
         settings = {"dim": self.dim, "times": self.times, "eps": self.eps}
         return F.Custom(weight, u, v, op_type=_OPERATOR, **settings)[0]
 
-    def left(self, weight):
+    def initial_u(self, weight):
         """The first left vector."""
         return self._singular_vectors(weight)[0]
 
-    def right(self, weight):
+    def initial_v(self, weight):
         """The first right vector."""
         return self._singular_vectors(weight)[1]
 
@@ -204,7 +204,7 @@ class SpectralNorm(ComputedWeights):
         rule = _SpectralRule(layer, names, dim, times, eps)
         fixed = {"grad_req": "null", "differentiable": False}
         for each in names:
-            for extra, place, first in (("u", 0, rule.left), ("v", 1, rule.right)):
+            for extra, place, first in (("u", 0, rule.initial_u), ("v", 1, rule.initial_v)):
                 add_beside(layer, each, extra, _SizeOfVector(dim, place), first, **fixed)
         self._set_rule(rule)
 

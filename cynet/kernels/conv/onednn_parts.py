@@ -13,7 +13,7 @@ SHARED_CONVOLUTION, SHARED_MATMUL = 1 << 23, 1 << 22
 CUTS = (1, 2, 4, 8, 16)
 MAX_SUMMED = 1 << 20  # elements of the gradients of all slices
 MAX_COPIED = 1 << 20  # elements of a part's out_grad that has some of the filters
-NEAR = 1.08  # times as slow as the fastest way with two threads, and still taken
+MAX_SLOWDOWN = 1.08  # times as slow as the fastest way with two threads, and still taken
 # Measured on Zen 4 with AVX-512; only their ratios matter.
 PART_NS, PRODUCT_NS, SUM_NS, COPY_NS = 5000, 0.021, 0.8, 0.2
 
@@ -73,7 +73,7 @@ def slices_and_cuts(data, weight, out):
         cost = _split_cost(data, weight, out, slices, cuts)
         cost *= slices * slice_of(data[0], slices) / data[0]  # assuming that the last slice is full
         costs[slices, cuts] = [cost * _imbalance(slices * cuts, threads) for threads in THREADS]
-    maximum = NEAR * min(each[0] for each in costs.values())
+    maximum = MAX_SLOWDOWN * min(each[0] for each in costs.values())
     return min((way for way in costs if costs[way][0] <= maximum), key=lambda way: sum(costs[way]))
 
 

@@ -166,12 +166,12 @@ class FormNode(SparseNode):
         self.what = f"operator {entry.name}"
         self.entry, self.params, self.given = entry, params, list(inputs)
 
-    def needed(self):
+    def saved_positions(self):
         """Positions of the inputs that backward reads and somebody may write."""
         return range(len(self.given))
 
     def record(self, inputs, outputs):
-        self.positions = list(self.needed())
+        self.positions = list(self.saved_positions())
         read = [self.given[i] for i in self.positions]
         self.attach(inputs, outputs, [x if x.stype == "default" else x._values_array for x in read])
 
@@ -205,9 +205,9 @@ class FormNode(SparseNode):
 class ProductNode(FormNode):
     """A product with a csr matrix: the other operand's gradient needs no dense copy."""
 
-    def needed(self):
+    def saved_positions(self):
         csr = [x for x in self.given if x.stype == "csr"]
-        return super().needed() if wants_gradient(csr) else ()
+        return super().saved_positions() if wants_gradient(csr) else ()
 
 
 class DotNode(ProductNode):
@@ -249,7 +249,7 @@ class EmbeddingNode(FormNode):
         super().__init__(entry, params, inputs)
         self.prop = prop
 
-    def needed(self):
+    def saved_positions(self):
         return (0,)
 
     def pull_back(self, grads):
@@ -259,7 +259,7 @@ class EmbeddingNode(FormNode):
 class RetainNode(FormNode):
     """retain: the gradient of the retained rows."""
 
-    def needed(self):
+    def saved_positions(self):
         return (1,)
 
     def pull_back(self, grads):

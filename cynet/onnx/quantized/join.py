@@ -140,7 +140,9 @@ class _LiftQuantize:
             return self._new_entry(node.inputs[0])
         pools = _is_operator(node, "Pooling") and self._can_pool_integers(node, quantize)
         pads = _is_operator(node, "Pad") and node.prop.mode == "constant"
-        if self.uses.only(node) is not reader or not (pools or pads or _is_operator(node, *_MOVES)):
+        if self.uses.only_reader(node) is not reader or not (
+            pools or pads or _is_operator(node, *_MOVES)
+        ):
             return self._named_node(quantize, name, [self._new_entry(old)]), 0
         parts = [
             self._quantized_input(each, quantize, node, f"{name}_{i}_quantize")
@@ -310,7 +312,7 @@ class _Joined:
         last, form, inside = layer.end, None, [layer.node, layer.end]
         if layer.residual is not None and layer.bounds != (None, None):
             inside.append(layer.end.inputs[0][0])
-        reader = self.uses.only(layer.end)
+        reader = self.uses.only_reader(layer.end)
         if reader is not None and _is_operator(reader, QUANTIZE):
             found = _quantized_form(reader)
             found = found.raised() if id(reader) in self.raised else found

@@ -9,7 +9,7 @@ from ..storage_types import on_values
 
 
 class PolynomialHooks(GraphHooks):
-    def one_pass(self, prop, in_shapes):
+    def is_memory_bound(self, prop, in_shapes):
         return True
 
 

@@ -42,7 +42,7 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
         first = len(self.in_data_locs)
         return range(first, first + len(self.in_state_locs))
 
-    def carried(self):
+    def changing_inputs(self):
         return [*self.data_inputs(), *self.state_inputs()]
 
     def steps(self, in_shapes):

@@ -37,7 +37,7 @@ class ControlFlowProperty(OperatorProperty):
         """Return how many outputs each subgraph must have."""
         raise UndefinedError(f"{self._operator_label()}: not defined")
 
-    def carried(self):
+    def changing_inputs(self):
         """Inputs whose values change from run to run of a body: rows of data, states."""
         return ()
 
@@ -66,7 +66,7 @@ class ControlFlowProperty(OperatorProperty):
                 raise FormatError(
                     f"{where}: subgraph {number} has {len(graph.heads)} outputs, expected {heads}"
                 )
-        wrong = self.mutable_inputs() & set(self.carried())
+        wrong = self.mutable_inputs() & set(self.changing_inputs())
         if wrong:
             raise ArgumentError(
                 f"{where}: an auxiliary state of an operator in the body cannot be data or a loop "

@@ -38,7 +38,7 @@ class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
         locs, count = self.func_input_locs, len(self.func_input_locs)
         return [locs[p] if 0 <= p < count else -1 for p in self.func_var_locs]
 
-    def carried(self):
+    def changing_inputs(self):
         return self.state_inputs()
 
     def steps(self, in_shapes):

@@ -119,7 +119,7 @@ def ordering_form(prop, shapes, types, forward, backward):
     if n >= 1 << 30:
         raise ArgumentError(f"operator {prop.op_name} orders less than 2 ** 30 elements, got {n}")
     padded = max(2, 1 << (n - 1).bit_length())
-    line, k, given = Lines(outer, n, inner, padded), prop.count(n), prop.given()
+    line, k, given = Lines(outer, n, inner, padded), prop.count(n), prop.output_kinds()
     taken = outer * k * inner
     order = forward.space(outer * inner * padded * 4)
     for step in sort_steps(kind, IN[0], order, line, prop.ascending(), to=(0, len(given))):

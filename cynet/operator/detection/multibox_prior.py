@@ -12,7 +12,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, FloatTuple
 from ..precision import FLOAT32, WIDEST, Precision
 
-MOST = 4096  # sizes, and ratios
+MAX_SIZES = 4096  # sizes, and ratios
 
 
 class MultiBoxPriorProperty(KernelProperty, operator="_contrib_MultiBoxPrior"):
@@ -46,13 +46,13 @@ class MultiBoxPriorProperty(KernelProperty, operator="_contrib_MultiBoxPrior"):
         for name, ok, words in (
             (
                 "sizes",
-                0 < len(self.sizes) <= MOST and all(s >= 0 for s in self.sizes),
-                f"1 to {MOST} sizes from 0 on",
+                0 < len(self.sizes) <= MAX_SIZES and all(s >= 0 for s in self.sizes),
+                f"1 to {MAX_SIZES} sizes from 0 on",
             ),
             (
                 "ratios",
-                0 < len(self.ratios) <= MOST and all(r > 0 for r in self.ratios),
-                f"1 to {MOST} ratios above 0",
+                0 < len(self.ratios) <= MAX_SIZES and all(r > 0 for r in self.ratios),
+                f"1 to {MAX_SIZES} ratios above 0",
             ),
             (
                 "steps",

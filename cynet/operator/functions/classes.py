@@ -17,7 +17,7 @@ from .derivatives import (
     map_derivative,
 )
 from .examples import make_form_example, make_reduction_example, make_unary_example
-from .row import READS, USUAL
+from .row import DEFAULT_PRECISION, READS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,7 +87,9 @@ def register_binary(base: Any, kind: str, **attributes: Any) -> None:
             differentiable=row.gradient.exists,
             second_order=_second_order(row, kind, form),
             sparse=form.sparse or _stays_zero(form.at_zero),
-            amp=form.amp or row.amp or (_WIDEST if kind in ("same", "broadcast") else USUAL),
+            amp=form.amp
+            or row.amp
+            or (_WIDEST if kind in ("same", "broadcast") else DEFAULT_PRECISION),
             example=make_form_example(row, kind, form),
             in_sparse=_in_sparse(form, form.sparse is not None),
             **base.of_row(row, form),

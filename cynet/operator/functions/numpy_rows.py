@@ -86,14 +86,14 @@ for _row in UNARY:
     _operator = _row.name if _row.result == SAME else f"_np{'x' if _extends else 'i'}_{_name}"
     (EXTENSIONS if _extends else UNARIES)[_name] = _operator, _row
 # NumPy's unary functions that mx.nd lacks: name and kind of result.
-TRUTHS = (
+NUMPY_ONLY_UNARIES = (
     ("isnan", BOOL),
     ("isinf", BOOL),
     ("isfinite", BOOL),
     ("signbit", BOOL),
     ("bitwise_not", BITS),
 )
-UNARIES |= {name: (f"_npi_{name}", None) for name, _ in TRUTHS}
+UNARIES |= {name: (f"_npi_{name}", None) for name, _ in NUMPY_ONLY_UNARIES}
 
 # Functions whose number may be on either side without another operator for it.
 _EITHER_SIDE = (

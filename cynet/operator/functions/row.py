@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # Dtypes of results for array classes that promote (NumPy's). `mx.nd` keeps the inputs' dtype.
 SAME, BOOL, FLOAT, WIDE = "same", "bool", "float", "wide"
-USUAL = Precision()
+DEFAULT_PRECISION = Precision()
 
 
 class Gradient(NamedTuple):
@@ -92,7 +92,7 @@ class Unary(Row):
     takes_bool: bool = False
     zero_stays: bool = False
     sparse: Sparse | None = None
-    amp: Precision = USUAL
+    amp: Precision = DEFAULT_PRECISION
     onnx: str | Callable[..., Any] | None = None
     method: bool = True
     drawn_as: str = "other"
@@ -192,7 +192,7 @@ class Reduction(Row):
     aliases: tuple[str, ...] = ()
     derivative: Callable[..., Any] | Linear | None = None
     result: str = SAME
-    amp: Precision = USUAL
+    amp: Precision = DEFAULT_PRECISION
     sparse: Sparse | None = None
     onnx: str | None = None
     example: str | tuple[str, str] = ""

@@ -13,8 +13,8 @@ from ..tensor.take import IndexedHooks
 class EmbeddingHooks(IndexedHooks):
     """Indices come first."""
 
-    def one_pass(self, prop, in_shapes):
-        return super().one_pass(prop, in_shapes[::-1])
+    def is_memory_bound(self, prop, in_shapes):
+        return super().is_memory_bound(prop, in_shapes[::-1])
 
 
 class EmbeddingProperty(KernelProperty, operator="Embedding"):
@@ -66,7 +66,7 @@ class EmbeddingProperty(KernelProperty, operator="Embedding"):
         weight = in_types[1] or out_types[0] or self.dtype
         return [in_types[0] or weight, weight], [out_types[0] or weight], []
 
-    def noticed(self, place, values):
+    def warn_of_value(self, place, values):
         report_outside(self, "data", *values, refuse=self.sparse_grad)
 
     def arrays_read_by_index(self, in_shapes, in_types):

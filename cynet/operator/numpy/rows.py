@@ -7,7 +7,7 @@ function has its functors, gradient and kind of result there.
 from ...base.dtype import name_of
 from .._base import register_operator
 from ..functions.derivatives import make_unary_rule, map_derivative
-from ..functions.numpy_rows import BINARIES, EXTENSIONS, TRUTHS, UNARIES, operators_of
+from ..functions.numpy_rows import BINARIES, EXTENSIONS, NUMPY_ONLY_UNARIES, UNARIES, operators_of
 from ..functions.row import READS
 from ..second_order import Rewritten
 from .elementwise import NumpyBinary, NumpyScalar, NumpyUnary
@@ -97,7 +97,7 @@ for _operator, _row in (*UNARIES.values(), *EXTENSIONS.values()):
             differentiable=_row.gradient is not None,
             result=_row.result,
         )
-for _name, _result in TRUTHS:
+for _name, _result in NUMPY_ONLY_UNARIES:
     _doc = f"``{_name}`` of each element of an array."
     _register(
         f"_npi_{_name}", NumpyUnary, _doc, None, functor=_name, differentiable=False, result=_result

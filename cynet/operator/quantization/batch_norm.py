@@ -6,7 +6,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float, Int
 from ..property import merge_shapes
 from ..tensor.axes import data_axis, split_at
-from .ranges import ONE, Refusing, check_calibrated, one_each, require_bytes
+from .ranges import ONE, Refusing, has_range, one_each, require_bytes
 from .shapes import OUTPUTS
 
 _PER_CHANNEL_INPUTS = ("gamma", "beta", "moving_mean", "moving_var")
@@ -65,7 +65,7 @@ class QuantizedBatchNormProperty(
         super().__init__(**kwargs)
         if self.output_mean_var:
             self.fields["output_mean_var"].refuse(True, self._operator_label())
-        if not check_calibrated(self):
+        if not has_range(self):
             raise ArgumentError(
                 f"operator {self.op_name} needs min_calib_range and max_calib_range, the range of "
                 "its output"

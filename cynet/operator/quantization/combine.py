@@ -5,7 +5,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float
 from ..property import merge_shapes
-from .ranges import ONE, Refusing, check_calibrated, one_each, require_bytes
+from .ranges import ONE, Refusing, has_range, one_each, require_bytes
 from .shapes import OUTPUTS
 
 _READS = ("lhs", "rhs", "lhs_min", "lhs_max", "rhs_min", "rhs_max")
@@ -38,7 +38,7 @@ class _TwoArrays(Refusing, KernelProperty):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        check_calibrated(self)
+        has_range(self)
 
     @property
     def forward(self):
@@ -58,7 +58,7 @@ class _TwoArrays(Refusing, KernelProperty):
         left, right = in_types[:2]
         if self.enable_float_output:
             out = "float32"
-        elif check_calibrated(self):
+        elif has_range(self):
             out = "uint8" if self.unsigned and left == right == "uint8" else "int8"
         else:
             out = "int32"
@@ -66,7 +66,7 @@ class _TwoArrays(Refusing, KernelProperty):
         return [left, right, *["float32"] * 4], outs, []
 
     def kernel_params(self, in_shapes):
-        calibrated = check_calibrated(self)
+        calibrated = has_range(self)
         return {
             "product": self.product,
             "calibrated": calibrated,

@@ -11,7 +11,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float
 from ..property import merge_shapes
-from .ranges import BYTES, ONE, Refusing, check_calibrated, chosen_type, one_each, require_bytes
+from .ranges import BYTES, ONE, Refusing, chosen_type, has_range, one_each, require_bytes
 
 _RANGE_OF_INPUTS, _GIVEN_RANGE, _RANGE_OF_DATA = range(3)
 _OUTPUT_TRIPLE = ["output0", "output1", "output2"]
@@ -120,7 +120,7 @@ class QuantizeV2Property(_Conversion, operator="_contrib_quantize_v2"):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        check_calibrated(self)
+        has_range(self)
 
     def infer_type(self, in_types, out_types):
         data = in_types[0] or "float32"
@@ -167,7 +167,7 @@ class QuantizeAsymProperty(_Conversion, operator="_contrib_quantize_asym"):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        check_calibrated(self)
+        has_range(self)
 
     def infer_type(self, in_types, out_types):
         require_bytes(self, in_types[0], allowed=("float32",))
@@ -205,7 +205,7 @@ class RequantizeProperty(_Conversion, operator="_contrib_requantize"):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        check_calibrated(self)
+        has_range(self)
 
     def infer_type(self, in_types, out_types):
         require_bytes(self, in_types[0], allowed=("int32",))

@@ -21,7 +21,7 @@ from ..precision import Precision
 from ..property import ResourceRequest
 from .int8_form import Int8Form
 from .int8_layer import Int8Layer, Int8Pack, OnednnInt8Layer, packed_bytes
-from .ranges import ONE, check_calibrated, chosen_type, require_bytes
+from .ranges import ONE, chosen_type, has_range, require_bytes
 from .shapes import OUTPUTS
 
 
@@ -263,7 +263,7 @@ class _Fused(_Int8Layer):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        if check_calibrated(self) != (self.out_type != "float32"):
+        if has_range(self) != (self.out_type != "float32"):
             raise ArgumentError(
                 f"operator {self.op_name}: out_type '{self.out_type}' with min_calib_range "
                 f"{self.min_calib_range}: integers of 8 bits need a range, float32 has none"

@@ -22,7 +22,7 @@ class LinearHooks(AnyOrder):
         reads = in_data[0], prop.scale, float(prop.zero_point)
         return [Loop(family, dtype, reads, out_data[0])]
 
-    def one_pass(self, prop, in_shapes):
+    def is_memory_bound(self, prop, in_shapes):
         return True
 
 

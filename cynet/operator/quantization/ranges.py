@@ -45,7 +45,7 @@ class Refusing:
         return not_a_number(self._operator_label(), name, place, values[1])
 
 
-def check_calibrated(prop):
+def has_range(prop):
     """Return whether `prop` has a range; ArgumentError if only one end is given."""
     low, high = prop.min_calib_range, prop.max_calib_range
     if (low is None) != (high is None):
@@ -64,4 +64,4 @@ def chosen_type(prop):
     """The dtype that `out_type` asks for; 'auto' is uint8 where the range is not negative."""
     if prop.out_type != "auto":
         return prop.out_type
-    return "uint8" if check_calibrated(prop) and prop.min_calib_range >= 0 else "int8"
+    return "uint8" if has_range(prop) and prop.min_calib_range >= 0 else "int8"

@@ -6,7 +6,7 @@ the integers of the dtype is compared as it is (`fold_out_of_range_scalar`).
 """
 
 from .._elementwise import LoopsOperator
-from ..elementwise_loop import SIMPLE, Loop, binary_gradients
+from ..elementwise_loop import CHEAP_FUNCTORS, Loop, binary_gradients
 from ..functions.classes import register_binary
 from ..graph_hooks import GraphHooks, Traits
 from ..parameters import Bool, Number
@@ -26,8 +26,8 @@ class BinaryScalarHooks(GraphHooks):
         operands = prop._ordered_operands(in_data[0] if prop.reads_array() else out_grad[0])
         return binary_gradients(prop.gradients, out_grad[0], *operands, targets)
 
-    def one_pass(self, prop, in_shapes):
-        return prop.functor in SIMPLE
+    def is_memory_bound(self, prop, in_shapes):
+        return prop.functor in CHEAP_FUNCTORS
 
 
 class BinaryScalarProperty(OperatorProperty):

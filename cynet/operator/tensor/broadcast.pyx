@@ -22,7 +22,7 @@ from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError, ShapeError
 from ..functions.classes import register_binary
 from ..graph_hooks import GraphHooks, Traits
-from ..elementwise_loop import SIMPLE, Loop
+from ..elementwise_loop import CHEAP_FUNCTORS, Loop
 from ..property import OperatorProperty, ResourceRequest, is_known
 
 
@@ -62,8 +62,8 @@ class BroadcastHooks(GraphHooks):
             return None
         return [Loop("binary", prop.functor, tuple(in_data), out_data[0])]
 
-    def one_pass(self, prop, in_shapes):
-        return prop.functor in SIMPLE
+    def is_memory_bound(self, prop, in_shapes):
+        return prop.functor in CHEAP_FUNCTORS
 
 
 class BroadcastProperty(OperatorProperty):

@@ -36,7 +36,7 @@ class ProductHooks(GraphHooks):
 class DotHooks(ProductHooks):
     """An inner product is one pass over both operands."""
 
-    def one_pass(self, prop, in_shapes):
+    def is_memory_bound(self, prop, in_shapes):
         _, m, n, _ = prop.sizes(*in_shapes)
         return m == 1 and n == 1
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
-from ..elementwise_loop import BYTE_LOOPS, SIMPLE, fold_out_of_range_scalar
+from ..elementwise_loop import BYTE_LOOPS, CHEAP_FUNCTORS, fold_out_of_range_scalar
 from ..graph_hooks import GraphHooks
 from ..property import OperatorProperty
 
@@ -31,7 +31,7 @@ cdef enum:
 ARRAYS = MAX_ARRAYS
 
 cdef enum:
-    COSTLY = 6  # the time of a functor that is not in SIMPLE, in additions
+    COSTLY = 6  # the time of a functor that is not in CHEAP_FUNCTORS, in additions
 _KINDS = {
     ("floats_of_bytes", "uint8"): FROM_UINT8, ("floats_of_bytes", "int8"): FROM_INT8,
     ("bytes_of_floats", "uint8"): TO_UINT8, ("bytes_of_floats", "int8"): TO_INT8,
@@ -155,7 +155,7 @@ cdef class ChainOperator(Operator):
                         (prop.columns, 1), (0, 0)):
                     native.by_rows = prop.rows > 1
             self.loops.push_back(native)
-            self.chain.work += 1 if of_bytes >= 0 or loop.functor in SIMPLE else COSTLY
+            self.chain.work += 1 if of_bytes >= 0 or loop.functor in CHEAP_FUNCTORS else COSTLY
         # a second thread has to pay as it would for the loops one by one: they were not fused to
         # spend its waking on less
         self.chain.work = max(self.chain.work // COSTLY, 1)

@@ -34,7 +34,7 @@ class ReduceHooks(GraphHooks):
     def takes_bfloat16(self, prop, in_shapes, in_types):
         return not prop.mean  # bfloat16 would round the factor of a mean's gradient
 
-    def one_pass(self, prop, in_shapes):
+    def is_memory_bound(self, prop, in_shapes):
         return True
 
 

@@ -52,7 +52,7 @@ class SlicedHooks(GraphHooks):
 
     traits = Traits(bfloat16_loops=True)
 
-    def one_pass(self, prop, in_shapes):
+    def is_memory_bound(self, prop, in_shapes):
         return True
 
 

@@ -28,7 +28,7 @@ class IndexedHooks(GraphHooks):
 
     WAITED_FOR = 1 << 20  # indices that take about a millisecond in one thread
 
-    def one_pass(self, prop, in_shapes):
+    def is_memory_bound(self, prop, in_shapes):
         return prod(in_shapes[1]) <= self.WAITED_FOR
 
 
@@ -41,7 +41,7 @@ class IndexedProperty(KernelProperty):
         super().__init__(**kwargs)
         self.tells = "mode" not in kwargs
 
-    def noticed(self, place, values):
+    def warn_of_value(self, place, values):
         beside = "mode='clip' clips without a word" if "mode" in self.fields else ""
         report_outside(self, self.list_arguments()[1], *values, beside)
 

@@ -36,23 +36,23 @@ class OrderProperty(KernelProperty):
     @property
     def forward(self):
         """The kernel, with the requested outputs."""
-        names = dict(zip(self.given(), self.list_outputs()))
+        names = dict(zip(self.output_kinds(), self.list_outputs()))
         writes = tuple(names.get(kind, "none?") for kind in ("value", "indices", "mask"))
         return Kernel("order", writes=writes)
 
     @property
     def backward(self):
         """The kernel, if values are given."""
-        if "value" not in self.given():
+        if "value" not in self.output_kinds():
             return ()
         return Kernel("order_grad", ("data", f"d_{self.list_outputs()[0]}"), ("d_data",))
 
     @property
     def zeros(self):
         """The gradient, if no values are given."""
-        return () if "value" in self.given() else ("d_data",)
+        return () if "value" in self.output_kinds() else ("d_data",)
 
-    def given(self):
+    def output_kinds(self):
         """The kinds of the outputs: 'value', 'indices', 'mask'."""
         return ("value",)
 
@@ -78,7 +78,7 @@ class OrderProperty(KernelProperty):
         shape = in_shapes[0]
         if not is_known(shape):
             return [shape], list(out_shapes), []
-        outs = [self.out_shape(shape, kind) for kind in self.given()]
+        outs = [self.out_shape(shape, kind) for kind in self.output_kinds()]
         return [shape], [merge_shapes(a, b) for a, b in zip(outs, out_shapes)], []
 
     def index_type(self):
@@ -87,10 +87,14 @@ class OrderProperty(KernelProperty):
 
     def infer_type(self, in_types, out_types):
         kind = in_types[0]
-        return [kind], [self.index_type() if g == "indices" else kind for g in self.given()], []
+        return (
+            [kind],
+            [self.index_type() if g == "indices" else kind for g in self.output_kinds()],
+            [],
+        )
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        if "indices" not in self.given():
+        if "indices" not in self.output_kinds():
             return ()
         shape, axis = self.flat(in_shapes[0])
         return [Written(("indices", self.index_type(), shape[axis]))]
@@ -134,7 +138,7 @@ class TopKProperty(OrderProperty, operator="topk"):
         """Values have a gradient, positions and masks have none."""
         return self.ret_typ in ("value", "both")
 
-    def given(self):
+    def output_kinds(self):
         return {"both": ("value", "indices")}.get(self.ret_typ, (self.ret_typ,))
 
     def list_outputs(self):
@@ -211,7 +215,7 @@ class ArgsortProperty(OrderProperty, operator="argsort"):
     <NDArray 2x3 @cpu(0)>
     """
 
-    def given(self):
+    def output_kinds(self):
         return ("indices",)
 
     def index_type(self):

@@ -4,7 +4,7 @@
 """
 
 from .._elementwise import LoopsOperator
-from ..elementwise_loop import SIMPLE, Loop
+from ..elementwise_loop import CHEAP_FUNCTORS, Loop
 from ..functions.classes import register_unary
 from ..functions.row import READS
 from ..graph_hooks import GraphHooks, Traits
@@ -23,8 +23,8 @@ class UnaryHooks(GraphHooks):
         known = {"": out_grad, "x": in_data, "y": out_data}[prop.reads][0]
         return [Loop("unary_grad", prop.gradient or "zero", (out_grad[0], known), in_grad[0])]
 
-    def one_pass(self, prop, in_shapes):
-        return prop.functor in SIMPLE
+    def is_memory_bound(self, prop, in_shapes):
+        return prop.functor in CHEAP_FUNCTORS
 
 
 class UnaryProperty(OperatorProperty):

@@ -34,7 +34,7 @@ class UpdateHooks(GraphHooks):
 
     traits = Traits(bfloat16_loops=True)
 
-    def one_pass(self, prop, in_shapes):
+    def is_memory_bound(self, prop, in_shapes):
         return True
 
 

@@ -113,7 +113,7 @@ def _make_symbol(path, imperative, args, kwargs):
             f"mx.sym.{path}: how many arrays it gives depends on a shape, which a symbol does not "
             f"have; {_UNCOUNTED[path]}"
         )
-    count = _SEVERAL.get(path)
+    count = _OUTPUT_COUNTS.get(path)
     return _operator_node(
         *_call(path, args, kwargs, count and count(given)), word, label, attr, bool(count)
     )
@@ -127,7 +127,7 @@ def _count_axes(shape):
 
 
 # How many arrays functions give that MXNet has no name for, by their arguments.
-_SEVERAL = dict.fromkeys(
+_OUTPUT_COUNTS = dict.fromkeys(
     [f"np.{n}" for n in ("modf", "frexp", "divmod", "histogram")]
     + ["np.tril_indices_from", "np.triu_indices_from", "np.linalg.slogdet"],
     lambda given: 2,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cynet.base.errors import KernelError
 from cynet.cuda.libraries.symbols import kernel_symbols, strip_spaces
-from cynet.cuda.sources import KERNELS, OWN
+from cynet.cuda.sources import CUDA_SOURCES, KERNELS
 
 # Under the name `cynet` only if PYTHONPATH has it: nvcc is called in a folder of its own.
 from cynet_cuda_cpu import EmulatedModule
@@ -29,7 +29,7 @@ def main(arguments):
     if skip is not None:
         arguments = arguments[:skip] + arguments[skip + 2 :]
     file = arguments[-1]
-    own = f"-I{KERNELS}", f"-I{OWN}"  # which the emulator adds by itself
+    own = f"-I{KERNELS}", f"-I{CUDA_SOURCES}"  # which the emulator adds by itself
     options = [a for a in arguments[:-1] if a.startswith(("-D", "-U", "-I")) and a not in own]
     options = [a for a in options if "pycuda" not in a]
     if "-fmad=false" in arguments:
@@ -59,7 +59,7 @@ def _object(file, module, names, options):
     source = Path("symbols.cu")
     source.write_text(f"{module.source.rewritten()}\nvoid* cynet_table[] = {{\n{table}\n}};\n")
     command = [*host_compiler(), "-x", "c++", "-std=gnu++17", "-O0", "-w", "-fPIC", *options]
-    command += [f"-I{INCLUDE}", f"-I{KERNELS}", f"-I{OWN}", "-include", "cynet_emulator.h"]
+    command += [f"-I{INCLUDE}", f"-I{KERNELS}", f"-I{CUDA_SOURCES}", "-include", "cynet_emulator.h"]
     command += ["-c", str(source), "-o", "symbols.o"]
     subprocess.run(command, check=True)
     symbols = kernel_symbols(Path("symbols.o").read_bytes())

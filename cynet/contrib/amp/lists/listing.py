@@ -11,7 +11,7 @@ __all__ = ["list_conditional_fp32_ops", "list_fp32_ops", "list_loss_output_funct
 __all__ += ["list_lp16_fp32_ops", "list_lp16_ops", "list_lp16_use_fp32_params"]
 __all__ += ["list_widest_type_cast"]
 
-NARROW = "float16", "bfloat16"
+HALF_DTYPES = "float16", "bfloat16"
 _shared = with_paragraphs(
     head="""Parameters
 ----------
@@ -58,7 +58,7 @@ def check_dtype(target_dtype):
         name = name_of(target_dtype)
     except ArgumentTypeError:
         name = ""
-    if target_dtype is None or name not in NARROW:
+    if target_dtype is None or name not in HALF_DTYPES:
         raise ArgumentError(
             f"amp: target_dtype must be 'float16' or 'bfloat16', got {shown(target_dtype)}"
         )

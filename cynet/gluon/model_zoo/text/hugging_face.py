@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _NORM = {"gamma": "weight", "beta": "bias"}
 _DENSE = {"weight": "weight", "bias": "bias"}
 # Parts of a file beside a network's weights: masks, tied copies, heads of pretraining.
-_BESIDE = re.compile(
+_IGNORED_KEYS = re.compile(
     r"(.*\.)?(attn\.bias|attn\.masked_bias|position_ids)|lm_head\.weight|cls\..*|classifier\..*"
 )
 
@@ -81,12 +81,12 @@ def _bert_names(net: BERT) -> dict[str, str]:
 
 
 def _gpt_network(config: _Config, _: int | None) -> GPT2:
-    config.only("activation_function", "gelu_new")
-    config.only("layer_norm_epsilon", 1e-5)
+    config.require_value("activation_function", "gelu_new")
+    config.require_value("layer_norm_epsilon", 1e-5)
     for name in ("scale_attn_by_inverse_layer_idx", "add_cross_attention"):
-        config.only(name, False)
+        config.require_value(name, False)
     for name in ("scale_attn_weights", "tie_word_embeddings"):
-        config.only(name, True)
+        config.require_value(name, True)
     return GPT2(
         config["vocab_size"],
         config["n_embd"],
@@ -99,8 +99,8 @@ def _gpt_network(config: _Config, _: int | None) -> GPT2:
 
 
 def _bert_network(config: _Config, classes: int | None) -> BERT:
-    config.only("position_embedding_type", "absolute")
-    config.only("is_decoder", False)
+    config.require_value("position_embedding_type", "absolute")
+    config.require_value("is_decoder", False)
     if classes is None and "BertForSequenceClassification" in config["architectures"]:
         classes = len(config.get("id2label") or (0, 1))
     return BERT(
@@ -137,7 +137,7 @@ class _Config(dict):
     def __missing__(self, key: str) -> Any:
         raise FormatError(f"{self.path} has no {key!r}")
 
-    def only(self, name: str, wanted: Any) -> None:
+    def require_value(self, name: str, wanted: Any) -> None:
         if self.get(name, wanted) != wanted:
             raise UndefinedError(
                 f"{self.path}: {name}={shown(self[name])} is not there, only {wanted!r}"
@@ -238,7 +238,9 @@ def _modern_name(name: str) -> str:
 
 def _fill(net, names, given, folder):
     missing = sorted(set(names.values()) - set(given))
-    left = sorted(name for name in set(given) - set(names.values()) if not _BESIDE.fullmatch(name))
+    left = sorted(
+        name for name in set(given) - set(names.values()) if not _IGNORED_KEYS.fullmatch(name)
+    )
     if missing or left:
         raise MismatchError(
             f"{folder}: "

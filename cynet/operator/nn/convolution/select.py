@@ -389,16 +389,16 @@ def takes_channels_last(desc):
     """Return whether a convolution of row-major arrays is faster on channels-last copies."""
     last = desc._replace(channels_last=True)
     able = ALGORITHMS.choose(last) is not None
-    return able and (ALGORITHMS.forced(last) or not ALGORITHMS.forced(desc))
+    return able and (ALGORITHMS.is_forced(last) or not ALGORITHMS.is_forced(desc))
 
 
 def prepack(desc, prop, replaces):
     """An algorithm's PackWeight, or None; `replaces` as in `GraphHooks.prepack`."""
     packed = desc._replace(packed=True)
-    choice, forced = ALGORITHMS.choose(packed), ALGORITHMS.forced(packed)
+    choice, forced = ALGORITHMS.choose(packed), ALGORITHMS.is_forced(packed)
     if choice is None or choice.algorithm.prepack is None:
         return None
-    if not forced and (choice.cost == NEVER or ALGORITHMS.forced(desc)):
+    if not forced and (choice.cost == NEVER or ALGORITHMS.is_forced(desc)):
         return None
     if desc.transposed and not forced and ALGORITHMS.choose(desc).cost < choice.cost:
         return None

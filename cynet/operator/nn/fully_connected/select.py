@@ -105,4 +105,4 @@ def applies_activation(desc):
     """Return whether the algorithm for `desc` applies an activation: a forced BLAS does not."""
     folded = desc._replace(activation="relu")
     able = ALGORITHMS.choose(folded) is not None
-    return able and (ALGORITHMS.forced(folded) or not ALGORITHMS.forced(desc))
+    return able and (ALGORITHMS.is_forced(folded) or not ALGORITHMS.is_forced(desc))
