@@ -92,7 +92,7 @@ def table(mxnet):
     yield "|---|---|---|---|---|---|---|---|"
     for (name, mode), (without, planned) in mxnet.items():
         report = cynet_memory(name, mode)
-        figures = (report.unplanned, report.planned, report.live, report.kept)
+        figures = (report.unplanned, report.planned, report.live, report.cached)
         ours = " | ".join(str(round(n / 2**20)) for n in figures)
         yield f"| {name} | {mode} | {ours} | {without} | {planned} |"
 

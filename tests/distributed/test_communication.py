@@ -328,7 +328,7 @@ def test_who_is_told_of_a_failure(told, tell, content, thread, monkeypatch):
     reports = []
     monkeypatch.setattr(file, "report_failure", lambda *given: reports.append(given))
     thread._dead = {2}
-    thread._fail_requests(CynetError("text"), told=told, tell=tell)
+    thread._fail_requests(CynetError("text"), reason=told, tell=tell)
     text = "text" if told else "text; rank 1 (b) was in step 0, it waited for nothing"
     assert type(thread.failure) is CynetError and str(thread.failure) == text
     assert reports == [(1, "b", text, {2}, told is not None)]
@@ -336,7 +336,7 @@ def test_who_is_told_of_a_failure(told, tell, content, thread, monkeypatch):
         assert not thread.told
     else:
         assert thread.told == [([0], file.FAILED, {**content, "text": text, "dead": [2]})]
-    thread._fail_requests(CynetError("another"), told="again", tell=True)
+    thread._fail_requests(CynetError("another"), reason="again", tell=True)
     assert str(thread.failure) == text and len(reports) == 1
 
 

@@ -182,11 +182,11 @@ def test_ranks_that_come_to_their_end():
 
 def test_requests_without_numbers():
     found = round_of((0, [], [3, 9], False), (0, [], [9], False))
-    assert found.free == 9 and found.below is None
+    assert found.free == 9 and found.next_upper_bound is None
     found = round_of((0, [], [3, 9], False), (0, [], [3], False))
-    assert found.free is None and found.below == 9
+    assert found.free is None and found.next_upper_bound == 9
     found = round_of((0, [], [], False), (0, [], [], False))
-    assert found.free is None and found.below is None
+    assert found.free is None and found.next_upper_bound is None
     comm = SimpleNamespace(Iallreduce=lambda mine, *_: mine)
     negotiation = Negotiation(SimpleNamespace(MAX=0), comm)
     negotiation._below = 9
@@ -258,7 +258,7 @@ def failing(thread):
     """The same as rank 1 of 3, and the errors that it fails with: ``thread.errors``."""
     thread.rank, thread.size, thread.hosts = 1, 3, ["a", "b", "a"]
     thread.errors, thread.told = [], []
-    thread._fail_requests = lambda error, told=None, tell=False: thread.errors.append(
+    thread._fail_requests = lambda error, reason=None, tell=False: thread.errors.append(
         (str(error), tell)
     )
     thread._messages = SimpleNamespace(
@@ -371,8 +371,8 @@ def test_the_first_failure_stays(thread, job):
     """What comes behind it is its consequence; it is told once."""
     told = []
     thread._messages = SimpleNamespace(tell=lambda *given: told.append(given))
-    thread._fail_requests(ValueError("the first"), told="the first")
-    thread._fail_requests(ValueError("the second"), told="the second")
+    thread._fail_requests(ValueError("the first"), reason="the first")
+    thread._fail_requests(ValueError("the second"), reason="the second")
     assert str(thread.failure) == "the first" and len(told) == 1
     assert json.loads((job / "0.json").read_text())["text"] == "the first"
     with pytest.raises(ValueError, match="^the first$"):
