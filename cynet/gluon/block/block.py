@@ -77,6 +77,8 @@ class Block(Files):
     )
     """
 
+    _computation = None  # the method that chooses what computes a call; None: `forward` does
+
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         if prefix is not None and not isinstance(prefix, str):
             raise ArgumentTypeError(_not_a_prefix(type(self).__name__, prefix))
@@ -453,7 +455,7 @@ class Block(Files):
     # --- computing --------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> NDArray:
         """`forward`, or its graph, with the hooks around it."""
-        run = self._computation(args, kwargs)
+        run = self.forward if self._computation is None else self._computation(args, kwargs)
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
@@ -469,10 +471,6 @@ class Block(Files):
             for hook in list(self._forward_hooks.values()):
                 hook(self, args, out)
         return out if call is None else call.outputs(out)
-
-    def _computation(self, args, kwargs):
-        """The method that computes a call between its hooks."""
-        return self.forward
 
     def __getattr__(self, name: str) -> Any:
         if name in _MADE_BY_INIT:

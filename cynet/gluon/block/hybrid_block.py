@@ -267,6 +267,7 @@ class HybridBlock(Block):
         return self._computation(args, kwargs)(*args, **kwargs)  # the same, 0.1 us sooner
 
     def _computation(self, args, kwargs):
+        """The method that computes a call: `forward`, or that of the graph."""
         if self._active:
             first = args[0] if args else None
             if type(first) is NDArray or isinstance(_first_array((args, kwargs)), NDArray):
