@@ -1,5 +1,4 @@
-"""mx.runtime: the features of this build of cynet; a description of machine and build for
-reports."""
+"""mx.runtime: the features of this build; a description of machine and build for reports."""
 
 from __future__ import annotations
 
@@ -25,8 +24,7 @@ from .kernels.threading.threads import get_num_threads
 
 __all__ = ["Feature", "Features", "describe", "feature_list"]
 
-# Features of MXNet's list that no build of cynet has: sparse servers, other frameworks' operators,
-# ...
+# Features of MXNet's list that no build of cynet has: sparse servers, other frameworks, ...
 _NEVER_FEATURES = (
     "NCCL",
     "CUDA_RTC",

@@ -1,5 +1,4 @@
-"""Importing cynet from its source folder before anything is compiled raises an error that explains
-it."""
+"""Importing cynet from a source folder that is not compiled raises an error that explains it."""
 
 import os
 from importlib.util import find_spec

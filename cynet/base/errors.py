@@ -327,8 +327,7 @@ def _annotated_class(kind: type) -> Any:
         return found
 
 
-# Created in advance: when they are needed, there may be too little memory or stack to create a
-# class.
+# Created in advance: when they are needed, memory or stack may be too little for a class.
 _PREPARED_CLASSES = [_annotated_class(kind) for kind in (Exception, MemoryError, RecursionError)]
 
 

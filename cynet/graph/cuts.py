@@ -1,5 +1,4 @@
-"""The points where backward is cut, so that readers of the first gradients need not wait for
-all."""
+"""The points where backward is cut, so that the first gradients need not wait for all others."""
 
 from __future__ import annotations
 

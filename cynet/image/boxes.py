@@ -1,5 +1,4 @@
-"""Boxes of objects in images: rows (class, xmin, ymin, xmax, ymax, ...) with coordinates from 0 to
-1."""
+"""Boxes of objects in images: rows (class, xmin, ymin, xmax, ymax, ...), coordinates 0 to 1."""
 
 import numpy as np
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ..distributed import Group
     from ..typing import FileName, Keys, Values
 
-# Types of KVStore, by the device where they sum gradients: the CPU, or the device of the first
-# gradient.
+# Types of KVStore, by the device that sums gradients: the CPU, or that of the first gradient.
 _ON_CPU = ("local", "local_update_cpu", "local_allreduce_cpu")
 _ON_DEVICE = ("device", "local_allreduce_device")
 # over several processes

@@ -1,5 +1,4 @@
-"""Runs a job: starts it, forwards outputs and signals, ends all processes when one fails,
-restarts."""
+"""Runs a job: starts it, forwards outputs and signals, ends all processes after a failure."""
 
 import contextlib
 import os

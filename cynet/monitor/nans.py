@@ -1,5 +1,4 @@
-"""debug_nans: raises an error at the origin of the first NaN or infinity, in forward or
-backward."""
+"""debug_nans: raises an error at the origin of the first NaN or infinity, in both passes."""
 
 from __future__ import annotations
 

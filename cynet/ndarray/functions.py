@@ -1,5 +1,4 @@
-"""The functions of mx.nd: one closure for each operator of the registry, made when it is first
-asked for."""
+"""The functions of mx.nd: a closure for each operator of the registry, made at its first use."""
 
 import functools
 import inspect

@@ -1,5 +1,4 @@
-"""Nodes that expand to other nodes: functions of ONNX and of the file, branches with a known
-condition."""
+"""Nodes that expand to others: functions of ONNX and of the file, branches known in advance."""
 
 from __future__ import annotations
 

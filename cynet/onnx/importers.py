@@ -1,5 +1,4 @@
-"""Importers of the nodes of an ONNX graph: the table of importers, and the state while a file is
-read."""
+"""Importers of the nodes of an ONNX graph: their table, and the state while a file is read."""
 
 from __future__ import annotations
 

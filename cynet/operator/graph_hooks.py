@@ -23,8 +23,7 @@ Prop: TypeAlias = Any  # the property, whose class the hooks of that class know
 Shapes: TypeAlias = "Sequence[Shape]"
 Types: TypeAlias = "Sequence[str]"
 
-# Kinds of epilogues for `GraphHooks.epilogue`: further computations beside the operator's own
-# output.
+# Kinds of epilogues for `GraphHooks.epilogue`: what is computed beside the operator's output.
 ACTIVATION = "activation"  # output 0 is act(output)
 RESIDUAL = "residual"  # output 0 is act(output + another input, the last)
 SUM = "sum"  # output 0 is act(output + old value): forward is always requested to add

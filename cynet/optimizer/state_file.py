@@ -24,8 +24,7 @@ from ..base.overrides import is_ours
 from ..ndarray.serialization import Buffer, chunks_of, load_from
 from .base import OPTIMIZERS
 
-# The first bytes of files: today's; older ones with the float32 copy first; older ones without a
-# checksum.
+# First bytes of files: today's; older, with the float32 copy first; older, without a checksum.
 _MAGIC_NUMBER, _MAGIC_COPY_FIRST, _MAGIC_UNSEALED = b"CYNSTAT3", b"CYNSTAT2", b"CYNSTAT1"
 _MAX_DEPTH = 8
 _COUNT_KIND, _NUMBER_KIND = count(), number()

@@ -1,5 +1,4 @@
-"""Functions of mx.sym written by hand: symbols from numbers, and functions of a symbol or a
-number."""
+"""Functions of mx.sym written by hand: symbols from numbers, functions of symbols and numbers."""
 
 from __future__ import annotations
 

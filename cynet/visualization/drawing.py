@@ -1,5 +1,4 @@
-"""A picture of boxes and arrows as SVG, with layout by grandalf; interface of graphviz's
-Digraph."""
+"""A picture of boxes and arrows as SVG, laid out by grandalf; interface of graphviz.Digraph."""
 
 from __future__ import annotations
 

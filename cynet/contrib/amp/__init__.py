@@ -1,5 +1,4 @@
-"""mx.contrib.amp: automatic mixed precision, float16 or bfloat16 where networks bear it,
-else float32."""
+"""mx.contrib.amp: automatic mixed precision of float16 or bfloat16 with float32."""
 
 from ...operator.namespaces import guarded_names as _guarded_names
 from . import amp

@@ -1,5 +1,4 @@
-"""SVRGModule: a Module with gradients of lower variance, by full gradients at a snapshot of the
-weights."""
+"""SVRGModule: a Module whose gradients have less variance, by full gradients at a snapshot."""
 
 from __future__ import annotations
 

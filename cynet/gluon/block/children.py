@@ -1,5 +1,4 @@
-"""Blocks in lists, tuples and dicts that are attributes of a Block; the state that a graph depends
-on."""
+"""Blocks in lists, tuples and dicts of a Block; the state that a graph depends on."""
 
 from ...base.overrides import is_ours
 from ...ndarray import NDArray

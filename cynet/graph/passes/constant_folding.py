@@ -1,5 +1,4 @@
-"""Constant folding: values that depend on no argument are computed once, when the executor is
-bound."""
+"""Constant folding: values that depend on no argument are computed once, at bind."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Sparse gradients, and gradients through sparse arrays: autograd's functions for arrays that are
-not dense."""
+"""Sparse gradients, and gradients through sparse arrays: autograd's functions for these."""
 
 import math
 import operator

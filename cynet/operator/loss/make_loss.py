@@ -1,5 +1,4 @@
-"""BlockGrad, make_loss, MakeLoss: the output is the data; the gradient is a constant, whatever
-follows."""
+"""BlockGrad, make_loss, MakeLoss: the output is the data, the gradient is a constant."""
 
 from math import prod
 

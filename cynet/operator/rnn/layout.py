@@ -1,5 +1,4 @@
-"""Offsets of the parts of an RNN: in its flat vector of parameters, and in the values saved by
-forward."""
+"""Offsets of an RNN's parts: in its flat vector of parameters and in what forward saves."""
 
 from typing import Any, NamedTuple
 

@@ -1,5 +1,4 @@
-"""Pad: borders around the axes after the first two; diag: a diagonal of an array, or an array of
-one."""
+"""Pad: borders around the axes after the first two; diag: a diagonal, or an array of one."""
 
 from ...base.errors import ArgumentError, ShapeError
 from ..checks.shapes import EMPTY
