@@ -71,7 +71,7 @@ cdef void complete(void* token, void* error) noexcept nogil
 
 # An asynchronous function may call this once, before it returns: its results are complete and
 # others may read them, while it keeps reading its inputs until `complete`.
-cdef void written(void* token) noexcept nogil
+cdef void publish_results(void* token) noexcept nogil
 
 # Waits until every write pushed so far is done, then raises the exception stored on `var`, if any.
 cdef int wait_for_var(VarHandle var) except -1 nogil

@@ -19,7 +19,8 @@ from .engine.deferred cimport (
 from .engine.native cimport PyGILState_GetThisThreadState
 from .engine.process cimport create, next_unseen, stop_all, wake_all
 from .engine.queue cimport (
-    distinct, enter, failure_on, finish, leave_writes, make_run, make_var, release_operator, settle
+    are_distinct, enqueue_run, failure_on, finish, leave_writes, make_run, make_var,
+    release_operator, settle
 )
 from .engine.threads cimport (
     drain, new_failure, note, plan, plan_push, retire, run_here, set_bulk, settle_after
@@ -114,7 +115,7 @@ cdef int delete_variable(VarHandle handle, EngineDeleter on_delete, void* arg) e
         run.opr = NULL
         run.deleter = on_delete
         run.arg = arg
-        if enter(e, run, NULL, 0, &var, 1):
+        if enqueue_run(e, run, NULL, 0, &var, 1):
             settle(e, run, &after)
         plan(e, &after)
     unlock(e)
@@ -191,7 +192,7 @@ cdef OprHandle _new_operator(
             e, mutable_vars, n_mutable):
         _refuse_foreign(name)
     lock(e)
-    good = distinct(e, <Var**>const_vars, n_const, <Var**>mutable_vars, n_mutable)
+    good = are_distinct(e, <Var**>const_vars, n_const, <Var**>mutable_vars, n_mutable)
     unlock(e)
     if not good:
         _refuse_duplicate(name)
@@ -316,7 +317,8 @@ cdef inline int _push_run(
         return _refuse_foreign(name)
     _flush_noted(const_vars, n_const, mutable_vars, n_mutable)
     lock(e)
-    if n_const + n_mutable > 1 and not distinct(e, const_vars, n_const, mutable_vars, n_mutable):
+    if n_const + n_mutable > 1 and not are_distinct(
+            e, const_vars, n_const, mutable_vars, n_mutable):
         unlock(e)
         return _refuse_duplicate(name)
     run = make_run(e, n_const + n_mutable)
@@ -344,7 +346,7 @@ cdef inline void _enter_and_go(
     cdef After after
     cdef bint here
     clear(&after)
-    if enter(e, run, const_vars, n_const, mutable_vars, n_mutable):
+    if enqueue_run(e, run, const_vars, n_const, mutable_vars, n_mutable):
         here = run.flags & kInline and e.failures.empty() and not e.closing
         if here and PyGILState_GetThisThreadState() != NULL:
             unlock(e)
@@ -431,7 +433,7 @@ cdef void complete(void* token, void* error) noexcept nogil:
         unlock(e)
 
 
-cdef void written(void* token) noexcept nogil:
+cdef void publish_results(void* token) noexcept nogil:
     cdef Run* run = <Run*>token
     cdef Engine* e = run.engine
     cdef After after

@@ -41,7 +41,7 @@ cdef class Plan:
                           size_t origin) except -1 nogil
     # Index, in the plan's `_origins`, of the user's source line that started the run; HERE
     # (tables.pxd) means that this line is still on the stack.
-    cdef size_t origin(self) except? 0
+    cdef size_t number_of_user_line(self) except? 0
 
 # Run one step, and time it if profiling is on; -1 with an exception pending when it fails.
 cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil

@@ -16,7 +16,7 @@ from ._ndarray cimport NDArrayBase, new_view, same_shape
 from .executor.cached_results cimport CachedResult, complete, drop, hold, is_current, is_fresh
 from .executor.tables cimport HERE, call_step, is_timed, note_written, recording_of, runs_at_once
 from ._resource cimport Resource, draw_many, kRandom
-from ._core.touched_rows cimport rows_end, rows_hold, watch_rows
+from ._core.touched_rows cimport are_rows_known, end_rows_write, watch_rows
 from ._typedefs cimport RunContext, TBlob, kCPU, kGPU
 from .cuda.graphs cimport prepare, release, release_all, run as run_recorded, set_random_base
 from .operator._base cimport OpContext
@@ -52,10 +52,10 @@ cdef int _run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_c
             context.requested[i].stream = stream
             stream += 1
     if step.watched != NULL:
-        context.rows.known = rows_hold(step.watched)
+        context.rows.known = are_rows_known(step.watched)
     code = call_step(step, context, blobs + step.in_data, blobs, tables.reqs.data() + step.req)
     if step.watched != NULL:
-        rows_end(step.watched, code == 0)
+        end_rows_write(step.watched, code == 0)
     return code
 
 
@@ -490,7 +490,7 @@ cdef class Plan:
             else:
                 here = here and runs_at_once(self.tables.segments[i])
         if not here:
-            origin = self.origin()
+            origin = self.number_of_user_line()
         with nogil:
             if self.n_random and first < last and (is_train or self.draws_in_prediction):
                 segment = self.tables.segments[first]
@@ -518,7 +518,7 @@ cdef class Plan:
                          segment.mutable_vars.data(), <int>segment.mutable_vars.size(),
                          0, segment.flags, b"executor")
 
-    cdef size_t origin(self) except? 0:
+    cdef size_t number_of_user_line(self) except? 0:
         """Index, in `_origins`, of the user's source line that starts this run."""
         where = user_frame()
         index = self._origin_index.get(where)

@@ -17,7 +17,7 @@ from ._storage cimport Handle
 from ._typedefs cimport TBlob
 
 cdef cppclass RowSet:
-    # Rows of an array outside of which it is zero, while `rows_hold` (touched_rows.pxd) is true.
+    # Rows of an array outside of which it is zero, while `are_rows_known` (touched_rows.pxd).
     # Guarded by the array's variable.
     char* data
     int64_t n, length      # number of rows, and bytes of a row
@@ -65,11 +65,11 @@ cdef NDArrayBase wrap_foreign(Face face, void* data, const int64_t* shape, int n
                               int dev_type, int dev_id, object owner)
 
 # Whether both arrays are views of one piece of memory and have a byte in common.
-cdef bint overlap(NDArrayBase a, NDArrayBase b) noexcept
+cdef bint do_overlap(NDArrayBase a, NDArrayBase b) noexcept
 cdef tuple blob_shape(const TBlob* blob)
 # Fill shape from a sequence of ints; the number of axes. Negative and too large sizes are refused.
 cdef int read_shape(object shape, int64_t* out) except -1
-cdef bint on_host(const TBlob* blob) noexcept nogil
+cdef bint is_on_host(const TBlob* blob) noexcept nogil
 
 cdef inline bint same_shape(const TBlob* a, const TBlob* b) noexcept nogil:
     cdef int i

@@ -59,7 +59,7 @@ cdef int* _TYPE_NUMBERS = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cn
 cdef dict _contexts = {}
 
 
-def bare(cls):
+def bare_array(cls):
     """An array of class `cls` without memory, of the face that the class belongs to."""
     cdef NDArrayBase out = cynet_new(cls, ())
     out.face = cls._face
@@ -220,7 +220,7 @@ cdef int read_shape(object shape, int64_t* out) except -1:
     return n
 
 
-cdef bint on_host(const TBlob* blob) noexcept nogil:
+cdef bint is_on_host(const TBlob* blob) noexcept nogil:
     return blob.dev_type == kCPU or blob.dev_type == kCPUPinned or blob.dev_type == kCPUShared
 
 
@@ -499,7 +499,7 @@ cdef class NDArrayBase:
         # Strides and shape live as long as the view: TBlob's sizes are of 64 bits, not Py_ssize_t.
         cdef Py_ssize_t* sizes
         cdef Py_ssize_t i, stride = dtype_size(self.blob.dtype)
-        if not on_host(&self.blob):
+        if not is_on_host(&self.blob):
             raise HostMemoryError(f"the host cannot read this {self.stype} array on {self.context}")
         if self.blob.dtype == kBfloat16:  # NumPy would take bits for numbers
             raise HostMemoryError("bfloat16 has no form in the buffer protocol; use asnumpy()")
@@ -580,7 +580,7 @@ cdef class NDArrayBase:
             Possibly a view of the same memory.
         """
         if isinstance(other, NDArrayBase):
-            return overlap(self, other)
+            return do_overlap(self, other)
         raise ArgumentTypeError(f"shares_memory takes an NDArray, got {shown(other)}")
 
     def __len__(self):
@@ -594,7 +594,7 @@ cdef int _refuse_unwritten(NDArrayBase array) except -1:
                         "what was to compute it failed")
 
 
-cdef bint overlap(NDArrayBase a, NDArrayBase b) noexcept:
+cdef bint do_overlap(NDArrayBase a, NDArrayBase b) noexcept:
     cdef char* a0 = <char*>a.blob.data
     cdef char* b0 = <char*>b.blob.data
     return (a.chunk == b.chunk and a0 < b0 + b.blob.size * <int64_t>dtype_size(b.blob.dtype)

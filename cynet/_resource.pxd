@@ -26,15 +26,16 @@ cdef struct Resource:
 # move it.
 cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil
 # Memory of a GPU for work that is put on its stream before the operator returns.
-cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL nogil
+cdef void* get_device_workspace(int dev_id, int index, size_t nbytes) except NULL nogil
 cdef cppclass RetainedSpace:
     # Memory of a GPU that captured graphs use for as long as they live.
     vector[Handle] handles
     size_t newest[64]  # newest handle of each index, counted from 1; 0: none
 
-# While `keep` is not NULL, this thread's memory from get_device_space is found or put there instead
+# While `keep` is not NULL, this thread's memory from get_device_workspace is found or put there
+# instead
 # of being reused.
-cdef void retain_device_space(RetainedSpace* keep) noexcept nogil
+cdef void retain_device_workspace(RetainedSpace* keep) noexcept nogil
 # Fill in the resources that a request asks for, in push order: called once per run, by the thread
 # that pushes.
 cdef void draw(Resource* resource, int dev_type, int dev_id) noexcept nogil

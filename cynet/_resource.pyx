@@ -101,18 +101,18 @@ cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil:
     """This thread's buffer at the resource's index, grown to at least nbytes."""
     if resource.index < 0 or resource.index >= TEMPS:
         _bad_index(resource.index)
-    return _grow_space(temps() + resource.index, nbytes, kCPU, 0)
+    return _grow_workspace(temps() + resource.index, nbytes, kCPU, 0)
 
 
-cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL nogil:
+cdef void* get_device_workspace(int dev_id, int index, size_t nbytes) except NULL nogil:
     """This thread's buffer `index` on a GPU, or, after
-    `retain_device_space`, a buffer of its RetainedSpace."""
+    `retain_device_workspace`, a buffer of its RetainedSpace."""
     cdef Handle handle
     cdef RetainedSpace* keep
     if index < 0 or index >= TEMPS:
         _bad_index(index)
     if retained_space == NULL:
-        return _grow_space(temps() + TEMPS + index, nbytes, kGPU, dev_id)
+        return _grow_workspace(temps() + TEMPS + index, nbytes, kGPU, dev_id)
     keep = <RetainedSpace*>retained_space
     if keep.newest[index] == 0 or keep.handles[keep.newest[index] - 1].capacity < nbytes:
         alloc(nbytes, kGPU, dev_id, &handle)
@@ -121,12 +121,12 @@ cdef void* get_device_space(int dev_id, int index, size_t nbytes) except NULL no
     return keep.handles[keep.newest[index] - 1].ptr
 
 
-cdef void retain_device_space(RetainedSpace* keep) noexcept nogil:
+cdef void retain_device_workspace(RetainedSpace* keep) noexcept nogil:
     global retained_space
     retained_space = keep
 
 
-cdef void* _grow_space(Temp* temp, size_t nbytes, int dev_type, int dev_id) except NULL nogil:
+cdef void* _grow_workspace(Temp* temp, size_t nbytes, int dev_type, int dev_id) except NULL nogil:
     cdef Handle handle
     if (temp.capacity >= nbytes and temp.ptr != NULL and temp.trims == trim_count()
             and temp.dev_id == dev_id):
@@ -142,7 +142,7 @@ cdef void* _grow_space(Temp* temp, size_t nbytes, int dev_type, int dev_id) exce
     return temp.ptr
 
 
-def release_space():
+def release_workspaces():
     """Give this thread's temporary space back to the pool (empty_cache calls it)."""
     cdef Temp* mine = temps()
     cdef int i
@@ -298,7 +298,7 @@ def next_stream(ctx):
     return seed, stream
 
 
-def space_address(int index, size_t nbytes):
+def workspace_address(int index, size_t nbytes):
     """Address of this thread's temporary space of request `index`, at least nbytes, for tests."""
     cdef Resource resource
     resource.type, resource.index = kTempSpace, index
@@ -314,6 +314,6 @@ cdef void _after_fork() noexcept nogil:
 
 
 temp_free = _free_temp
-on_empty_cache(release_space)
+on_empty_cache(release_workspaces)
 at_fork(_before_fork, _after_fork, _after_fork)
 seed_device(0)

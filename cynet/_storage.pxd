@@ -26,7 +26,7 @@ cdef void free(Handle* handle) noexcept nogil
 cdef unsigned long long trim_count() noexcept nogil
 
 # Bytes handed out and not given back, as of a moment ago: no lock is taken.
-cdef size_t in_use(int dev_type, int dev_id) noexcept nogil
+cdef size_t bytes_in_use(int dev_type, int dev_id) noexcept nogil
 
 cdef class Backend:
     pass

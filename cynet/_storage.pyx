@@ -437,7 +437,7 @@ cdef void _after_fork() noexcept nogil:
     _pools_lock.unlock()
 
 
-cdef size_t in_use(int dev_type, int dev_id) noexcept nogil:
+cdef size_t bytes_in_use(int dev_type, int dev_id) noexcept nogil:
     dev_id &= IDS - 1
     return _pools[dev_type][dev_id].used if _made[dev_type][dev_id].load() else 0
 

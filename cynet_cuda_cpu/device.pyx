@@ -123,7 +123,7 @@ class EmulatedDevice(Device):
     name = "the emulated device"
     multiprocessors = 16
     launch_address = <size_t><LaunchFn>_launch
-    space_address = <size_t><SpaceFn>_space
+    workspace_function_address = <size_t><SpaceFn>_space
     read_address = <size_t><ReadFn>_read
 
     def __init__(self, checked=None):

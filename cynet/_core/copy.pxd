@@ -16,7 +16,7 @@ cdef struct Region:
     int64_t offset
     int64_t shape[16]
     int64_t stride[16]
-cdef Region whole(NDArrayBase array) noexcept
+cdef Region whole_region(NDArrayBase array) noexcept
 # Push a copy of src's region (broadcast by strides of 0) into dst's, of the same shape; dtypes may
 # differ.
 cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src,

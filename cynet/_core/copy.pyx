@@ -6,15 +6,18 @@ from libc.stdlib cimport malloc as c_malloc
 from libc.string cimport memcmp, memcpy, memset
 
 from .. cimport _engine
-from .._engine cimport VarHandle, complete, kCopy, kInline, kNormal, written
+from .._engine cimport VarHandle, complete, kCopy, kInline, kNormal, publish_results
 from ..engine.inline cimport INLINE_COPY_BYTES, INLINE_PASS_BYTES
 from .face cimport ND
-from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, on_host, overlap, same_shape
+from .._ndarray cimport (
+    Chunk, NDArrayBase, blob_shape, do_overlap, is_on_host, new_array, same_shape
+)
 from .sparse_kind cimport refuse_sparse
 from .._typedefs cimport RunContext, dtype_size, kBfloat16, kCPU, kCPUPinned, kGPU
 from ..cuda.driver cimport check, launch
 from ..cuda.transfer cimport (
-    Strides, across, call_later, download_later, download_pinned, fill, move, upload, upload_pinned
+    Strides, call_later, copy_between_devices, download_later, download_pinned, fill, move, upload,
+    upload_pinned
 )
 from ..kernels.movement.strided_copy cimport StridedCopy, copy_gather, copy_scatter, copy_strided
 
@@ -52,7 +55,7 @@ cdef void _free_task(void* arg) noexcept nogil:
 
 
 # --- regions --------------------------------------------------------------------------------------
-cdef Region whole(NDArrayBase array) noexcept:
+cdef Region whole_region(NDArrayBase array) noexcept:
     cdef Region out
     cdef int64_t stride = 1
     cdef int i
@@ -113,8 +116,8 @@ def copy_into(NDArrayBase source, NDArrayBase target):
     if blob_shape(&source.blob) != blob_shape(&target.blob):
         raise ShapeError(f"copy: source has shape {blob_shape(&source.blob)}, "
                          f"target {blob_shape(&target.blob)}")
-    to = whole(target)
-    region = whole(source)
+    to = whole_region(target)
+    region = whole_region(source)
     push_copy(target, &to, source, &region)
 
 
@@ -124,8 +127,8 @@ def copied(NDArrayBase source, int dtype=-1):
     cdef NDArrayBase target = new_array(
         source.face, source.blob.shape, source.blob.ndim, source.blob.dtype if dtype < 0 else dtype,
         source.blob.dev_type, source.blob.dev_id)
-    cdef Region to = whole(target)
-    cdef Region region = whole(source)
+    cdef Region to = whole_region(target)
+    cdef Region region = whole_region(source)
     target.chunk.written = target.blob.size == 0
     push_copy(target, &to, source, &region)
     return target
@@ -184,7 +187,7 @@ cdef int _push_task(_engine.EngineFn run, CopyTask* task, NDArrayBase dst, VarHa
                     int64_t size) except -1:
     cdef VarHandle target = dst.chunk.var
     cdef int n_const = 0 if source == NULL or source == target else 1
-    cdef bint host = on_host(&dst.blob)
+    cdef bint host = is_on_host(&dst.blob)
     cdef int flags = kInline if 2 * task.nbytes <= INLINE_PASS_BYTES or not host else kNormal
     if run == _run_upload:
         flags |= kCopy
@@ -260,7 +263,7 @@ cdef int _run_move(void* arg, RunContext* run_ctx) except -1 nogil:
 
 cdef int _run_across(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef CopyTask* task = <CopyTask*>arg
-    across(run_ctx.dev_id, task.what.dst, task.dev_id, task.what.src, task.nbytes)
+    copy_between_devices(run_ctx.dev_id, task.what.dst, task.dev_id, task.what.src, task.nbytes)
     task.target.written = True
     return 0
 
@@ -283,7 +286,7 @@ cdef int _run_upload_pinned(void* arg, RunContext* run_ctx, void* token) except 
     cdef void* read = upload_pinned(run_ctx.dev_id, task.what.dst, task.what.src, task.nbytes)
     task.token = token
     task.target.written = True
-    written(token)
+    publish_results(token)
     return call_later(run_ctx.dev_id, read, _run_read, task)
 
 
@@ -431,7 +434,7 @@ cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
     refuse_sparse(src, "copy")
     if size == 0:
         return 0
-    if overlap(dst, src):
+    if do_overlap(dst, src):
         between = _new_flat_array(source, src.blob.dtype, src.blob.dev_type, src.blob.dev_id)
         packed = _row_major_region(source)
         push_copy(between, &packed, src, source)
@@ -576,7 +579,7 @@ cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, i
 
 cdef NDArrayBase _upload_rows(const int64_t* rows, int64_t n, int dev_id):
     cdef NDArrayBase out = new_array(ND, &n, 1, 6, kGPU, dev_id)
-    cdef Region to = whole(out)
+    cdef Region to = whole_region(out)
     copy_from_host(out, &to, rows, out.blob.dtype, to.stride)
     return out
 

@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 
 from .. cimport _engine
 from .._engine cimport VarHandle, kNormal
-from .._ndarray cimport NDArrayBase, on_host
+from .._ndarray cimport NDArrayBase, is_on_host
 from .._typedefs cimport RunContext, dtype_size
 
 from ..base.errors import ArgumentError, OutOfMemoryError
@@ -43,7 +43,7 @@ def put_rows(NDArrayBase target not None, NDArrayBase source not None, const int
     cdef Task* task
     cdef VarHandle read = source.chunk.var, write = target.chunk.var
     if (source.shape != (n, *target.shape[1:]) or source.blob.dtype != target.blob.dtype
-            or not on_host(&target.blob) or not on_host(&source.blob) or read == write):
+            or not is_on_host(&target.blob) or not is_on_host(&source.blob) or read == write):
         raise ArgumentError(f"put_rows: {n} rows from shape {source.shape} to {target.shape}")
     if target.blob.size == 0 or n == 0:
         return

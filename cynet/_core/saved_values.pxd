@@ -10,6 +10,6 @@ cdef NDArrayBase older_values(NDArrayBase array, unsigned writes)
 # Drop saved values that no recorded step reads any more.
 cdef int forget_older() except -1
 # `marks` (or a new dict), with an entry for array i of a step, whose memory is exposed.
-cdef dict marked(dict marks, Py_ssize_t i, NDArrayBase array)
+cdef dict with_checksum(dict marks, Py_ssize_t i, NDArrayBase array)
 # Somebody outside has written array i since it was marked, or since it was exposed.
-cdef bint changed_outside(dict marks, Py_ssize_t i, NDArrayBase array) except -1
+cdef bint was_changed_outside(dict marks, Py_ssize_t i, NDArrayBase array) except -1

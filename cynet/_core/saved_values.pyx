@@ -4,15 +4,15 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from ..engine.records cimport pushed_writes
-from .._ndarray cimport NDArrayBase, new_view, on_host, overlap
+from .._ndarray cimport NDArrayBase, do_overlap, is_on_host, new_view
 from .._typedefs cimport dtype_size
 
 from .._ndarray import own_memory
 
 cdef long _readers = 0
 # Both dicts are keyed by the address of an array's chunk, which the view in the value keeps alive.
-cdef dict _older = {}    # [(pushed writes, copy, view)]
-cdef dict _exposed = {}  # [(pushed writes, fingerprint, view)]
+cdef dict _older_copies = {}    # [(pushed writes, copy, view)]
+cdef dict _exposed_marks = {}  # [(pushed writes, fingerprint, view)]
 
 
 cdef void count_reader(int more) noexcept:
@@ -27,7 +27,7 @@ cdef NDArrayBase _view(NDArrayBase array):
 cdef NDArrayBase older_values(NDArrayBase array, unsigned writes):
     cdef NDArrayBase copy, view
     cdef size_t begin = <size_t>array.blob.data, start, size = dtype_size(array.blob.dtype)
-    for pushed, copy, view in _older.get(<size_t>array.chunk, ()):
+    for pushed, copy, view in _older_copies.get(<size_t>array.chunk, ()):
         start = <size_t>view.blob.data
         if pushed == writes and view.blob.dtype == array.blob.dtype and (
                 start <= begin
@@ -38,8 +38,8 @@ cdef NDArrayBase older_values(NDArrayBase array, unsigned writes):
 
 cdef int forget_older() except -1:
     if _readers == 0:
-        _older.clear()
-        _exposed.clear()
+        _older_copies.clear()
+        _exposed_marks.clear()
     return 0
 
 
@@ -54,7 +54,7 @@ def write_apart(NDArrayBase array not None, value):
     forget_older()
     if _readers:
         view = _view(array)
-        _older.setdefault(<size_t>array.chunk, []).append(
+        _older_copies.setdefault(<size_t>array.chunk, []).append(
             (pushed_writes(array.chunk.var), (<object>view).copy(), view))
     (<object>array)[:] = value
 
@@ -99,27 +99,27 @@ cdef object _checksum_array(NDArrayBase array):
     cdef uint64_t out = 0
     cdef const char* data = <const char*>array.blob.data
     cdef size_t n = array.blob.size * dtype_size(array.blob.dtype)
-    if on_host(&array.blob) and n:
+    if is_on_host(&array.blob) and n:
         array.wait_read()
         with nogil:
             out = _checksum_bytes(data, n)
     return out
 
 
-cdef dict marked(dict marks, Py_ssize_t i, NDArrayBase array):
+cdef dict with_checksum(dict marks, Py_ssize_t i, NDArrayBase array):
     marks = {} if marks is None else marks
     marks[i] = _checksum_array(array)
     return marks
 
 
-cdef bint changed_outside(dict marks, Py_ssize_t i, NDArrayBase array) except -1:
+cdef bint was_changed_outside(dict marks, Py_ssize_t i, NDArrayBase array) except -1:
     cdef NDArrayBase view
     if not array.chunk.exposed.load():
         return False
     if marks is not None and i in marks:
         return _checksum_array(array) != marks[i]
-    for pushed, mark, view in _exposed.get(<size_t>array.chunk, ()):
-        if pushed == pushed_writes(array.chunk.var) and overlap(view, array) and (
+    for pushed, mark, view in _exposed_marks.get(<size_t>array.chunk, ()):
+        if pushed == pushed_writes(array.chunk.var) and do_overlap(view, array) and (
                 _checksum_array(view) != mark):
             return True
     return False
@@ -133,5 +133,5 @@ def expose(NDArrayBase array not None):
     forget_older()
     if _readers:
         view = _view(array)
-        _exposed.setdefault(<size_t>array.chunk, []).append(
+        _exposed_marks.setdefault(<size_t>array.chunk, []).append(
             (pushed_writes(array.chunk.var), _checksum_array(view), view))

@@ -6,7 +6,7 @@ from .face cimport ND
 from .._ndarray cimport NDArrayBase, new_array
 from .._typedefs cimport kCPU
 
-from .._ndarray import bare
+from .._ndarray import bare_array
 from ..base.errors import ArgumentError
 
 
@@ -30,7 +30,7 @@ def sparse_shell(cls, int dtype):
     """An array of class `cls` for a sparse matrix, whose memory is in other arrays."""
     cdef int64_t nothing = 0
     cdef NDArrayBase dense = new_array(ND, &nothing, 1, dtype, kCPU, 0)
-    cdef NDArrayBase out = bare(cls)
+    cdef NDArrayBase out = bare_array(cls)
     out.blob = dense.blob
     out.blob.dev_type = SPARSE
     dense.chunk.references.fetch_add(1)

@@ -12,14 +12,14 @@ from .._ndarray cimport Chunk, NDArrayBase, RowSet
 # another view of the same memory has a set already.
 cdef RowSet* watch_rows(NDArrayBase array) except? NULL
 
-cdef inline bint rows_hold(Chunk* chunk) noexcept nogil:
+cdef inline bint are_rows_known(Chunk* chunk) noexcept nogil:
     """True when every row outside the set is zero. Only a function of the engine that reads or
     writes the array may call it: otherwise the answer may change meanwhile."""
     cdef RowSet* rows = chunk.rows.load()
     return (rows != NULL and rows.known and not chunk.exposed.load()
             and rows.writes == writes_of(chunk.var))
 
-cdef inline void rows_end(Chunk* chunk, bint done) noexcept nogil:
+cdef inline void end_rows_write(Chunk* chunk, bint done) noexcept nogil:
     """A function that wrote the array calls this at its end. `done`: it wrote the rows of the set
     and zeros everywhere else, so the set is valid; otherwise the set is dropped."""
     cdef RowSet* rows = chunk.rows.load()

@@ -28,7 +28,7 @@ def known_rows(NDArrayBase array):
     cdef int64_t i
     cdef const RowSet* rows
     array.wait_read()
-    if not rows_hold(array.chunk):
+    if not are_rows_known(array.chunk):
         return None
     rows = array.chunk.rows.load()
     return [i for i in range(rows.n) if rows.bits[i // 64] >> (i % 64) & 1]

@@ -13,8 +13,8 @@ from .._ndarray cimport NDArrayBase
 from .._typedefs cimport kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward, run
 from ..ndarray._resolve cimport Call, State
-from ..ndarray._tape cimport Backward, CallNode, StepNode, records
-from ._arrays cimport blank, filled
+from ..ndarray._tape cimport Backward, CallNode, StepNode, is_recording
+from ._arrays cimport filled_like, unwritten_like
 
 from ..base.errors import GradientError
 from ..operator.second_order import Flat
@@ -75,12 +75,12 @@ cdef class Adjoint(StepNode):
         cdef int i
         for i in range(self.call.n_in):
             array = arrays[i]
-            given.append(filled(&self.call.arrays[i], 0, self.call.face) if array is None
+            given.append(filled_like(&self.call.arrays[i], 0, self.call.face) if array is None
                          else array)
         out = run(self.call, given, None)
         if affine:
             for i in self.wanted:
-                given[i] = filled(&self.call.arrays[i], 0, self.call.face)
+                given[i] = filled_like(&self.call.arrays[i], 0, self.call.face)
             out = [a - b for a, b in zip(out, run(self.call, given, None))]
         return out
 
@@ -127,7 +127,7 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
     requests.assign(n_in, kNullOp)
     _divide_lists(&arrays, pointers, requests, n_in, n_out)
     for i in wanted:
-        array = blank(&call.arrays[i], call.face)
+        array = unwritten_like(&call.arrays[i], call.face)
         out[i] = array
         arrays.in_grad[i], requests[i] = <PyObject*>array, kWriteTo
     for i in range(n_in):
@@ -139,7 +139,7 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
         if i < call.n_visible and info.reads[i]:
             arrays.out_grad[i] = <PyObject*>grads[i]
     push_backward(call, call.state, &info.resources, is_train, &arrays, None)
-    if records():
+    if is_recording():
         node = Adjoint.__new__(Adjoint)
         node.call, node.info, node.is_train, node.rule = call, info, is_train, rule
         node.inputs_of_call, node.outputs_of_call, node.grads_of_call = inputs, outputs, grads
@@ -181,7 +181,7 @@ def as_backward(CallNode node, list grads, list wanted, parts):
     out = [None] * n_in
     for i in range(n_in):
         if found[i] is not None or not info.honours_req:
-            out[i] = array = blank(&call.arrays[i], call.face)
+            out[i] = array = unwritten_like(&call.arrays[i], call.face)
             arrays.in_grad[i], requests[i] = <PyObject*>array, kWriteTo
         if node.arrays[i] is not None:
             arrays.in_data[i] = <PyObject*>node.arrays[i]

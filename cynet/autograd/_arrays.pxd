@@ -9,22 +9,22 @@ cdef str NOT_RECORDED  # the error of an array that is in no graph, with a name 
 
 
 # The module ndarray/sparse/gradients.py.
-cdef object of_sparse()
+cdef object sparse_gradients()
 # A new array without values until the engine has written it.
-cdef NDArrayBase blank(const TBlob* like, Face face)
-cdef NDArrayBase filled(const TBlob* like, double value, Face face)
+cdef NDArrayBase unwritten_like(const TBlob* like, Face face)
+cdef NDArrayBase filled_like(const TBlob* like, double value, Face face)
 cdef int fill(NDArrayBase array, double value) except -1
 cdef int copy_values(NDArrayBase target, NDArrayBase source) except -1
-cdef NDArrayBase copied(NDArrayBase source)
+cdef NDArrayBase copy_of(NDArrayBase source)
 # a + b, recorded where the thread records.
-cdef NDArrayBase plus(NDArrayBase a, NDArrayBase b, NDArrayBase out)
+cdef NDArrayBase add_arrays(NDArrayBase a, NDArrayBase b, NDArrayBase out)
 # A view of the array's bytes in the shape of `like`.
-cdef NDArrayBase in_shape(NDArrayBase array, const TBlob* like)
+cdef NDArrayBase reshaped_like(NDArrayBase array, const TBlob* like)
 # The gradient that the user gives for output `i`, in the output's dtype and on its device.
 cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i)
 # Output `i` of a node as an entry.
 cdef object own_entry(CallNode node, int i)
 # The array as the output of a graph that it was when it was recorded.
-cdef NDArrayBase linked(NDArrayBase array, object entry)
+cdef NDArrayBase link_to_entry(NDArrayBase array, object entry)
 # The graph entries of the outputs; raises for an output that was not recorded.
 cdef list entries_of(list heads)

@@ -1,7 +1,7 @@
 """Arrays of gradients (contract in _arrays.pxd)."""
 
 from .._core.face cimport Face
-from .._core.copy cimport Region, push_copy, push_fill, whole
+from .._core.copy cimport Region, push_copy, push_fill, whole_region
 from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view, same_shape
 from .._typedefs cimport TBlob, kFloat64
@@ -22,7 +22,7 @@ NOT_RECORDED = (
     "graph, unless it was called with retain_graph=True.")
 
 
-cdef object of_sparse():
+cdef object sparse_gradients():
     global _sparse
     if _sparse is None:
         from ..ndarray.sparse import gradients
@@ -30,23 +30,23 @@ cdef object of_sparse():
     return _sparse
 
 
-cdef NDArrayBase blank(const TBlob* like, Face face):
+cdef NDArrayBase unwritten_like(const TBlob* like, Face face):
     cdef NDArrayBase out = new_array(
         face, like.shape, like.ndim, like.dtype, like.dev_type, like.dev_id)
     out.chunk.written = out.blob.size == 0
     return out
 
 
-cdef NDArrayBase filled(const TBlob* like, double value, Face face):
-    cdef NDArrayBase out = blank(like, face)
+cdef NDArrayBase filled_like(const TBlob* like, double value, Face face):
+    cdef NDArrayBase out = unwritten_like(like, face)
     fill(out, value)
     return out
 
 
 cdef int fill(NDArrayBase array, double value) except -1:
-    cdef Region to = whole(array)
+    cdef Region to = whole_region(array)
     if is_sparse(&array.blob):
-        of_sparse().clear(array)
+        sparse_gradients().clear(array)
         return 0
     if array.blob.size == 0:
         return 0
@@ -54,33 +54,33 @@ cdef int fill(NDArrayBase array, double value) except -1:
 
 
 cdef int copy_values(NDArrayBase target, NDArrayBase source) except -1:
-    cdef Region to = whole(target)
-    cdef Region region = whole(source)
+    cdef Region to = whole_region(target)
+    cdef Region region = whole_region(source)
     if is_sparse(&target.blob) or is_sparse(&source.blob):
-        of_sparse().assign_gradient(target, source)
+        sparse_gradients().assign_gradient(target, source)
         return 0
     return push_copy(target, &to, source, &region)
 
 
-cdef NDArrayBase copied(NDArrayBase source):
+cdef NDArrayBase copy_of(NDArrayBase source):
     cdef NDArrayBase out
     if is_sparse(&source.blob):
         return (<object>source).copy()
-    out = blank(&source.blob, source.face)
+    out = unwritten_like(&source.blob, source.face)
     copy_values(out, source)
     return out
 
 
-cdef NDArrayBase plus(NDArrayBase a, NDArrayBase b, NDArrayBase out):
+cdef NDArrayBase add_arrays(NDArrayBase a, NDArrayBase b, NDArrayBase out):
     global _sum
     if is_sparse(&a.blob) or is_sparse(&b.blob):
-        return of_sparse().add_gradients(a, b, out)
+        return sparse_gradients().add_gradients(a, b, out)
     if _sum is None:
         _sum = get_operator("elemwise_add")
     return run_small(resolve(a.face, _sum, [a, b], (), {}, None), a, b, out)
 
 
-cdef NDArrayBase in_shape(NDArrayBase array, const TBlob* like):
+cdef NDArrayBase reshaped_like(NDArrayBase array, const TBlob* like):
     if same_shape(&array.blob, like):
         return array
     return new_view(array, like.shape, like.ndim, 0)
@@ -93,7 +93,7 @@ cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i):
             f"the gradient of head {i} must be an NDArray or None, got {shown(given)}")
     grad = given
     if is_sparse(&grad.blob) or is_sparse(&head.blob):
-        return of_sparse().of_head(head, given, i)
+        return sparse_gradients().of_head(head, given, i)
     if not same_shape(&head.blob, &grad.blob):
         raise ShapeError(f"the gradient of head {i} has shape {blob_shape(&grad.blob)}, the "
                          f"head has shape {blob_shape(&head.blob)}")
@@ -113,7 +113,7 @@ cdef object own_entry(CallNode node, int i):
     return out
 
 
-cdef NDArrayBase linked(NDArrayBase array, object entry):
+cdef NDArrayBase link_to_entry(NDArrayBase array, object entry):
     # The array as the output of a graph that it was when it was recorded.
     cdef NDArrayBase out
     if array is None or array.grad_entry is entry:

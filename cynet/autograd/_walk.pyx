@@ -13,11 +13,10 @@ from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ..ndarray._dispatch cimport Gradients, push_backward
 from ..ndarray._resolve cimport Call, State
 from ..ndarray._tape cimport (
-    Backward, CallNode, Leaf, Node, StepNode, index_of, node_of, DETACHED,
-    set_flags, trains)
+    DETACHED, Backward, CallNode, Leaf, Node, StepNode, index_of, is_training, node_of, set_flags)
 from ._arrays cimport (
-    NOT_RECORDED, blank, copied, copy_values, entries_of, fill, filled, gradient_of_head, in_shape,
-    linked, of_sparse, own_entry, plus)
+    NOT_RECORDED, add_arrays, copy_of, copy_values, entries_of, fill, filled_like, gradient_of_head,
+    link_to_entry, own_entry, reshaped_like, sparse_gradients, unwritten_like)
 
 from .. import ndarray
 from ..base.errors import GradientError
@@ -31,8 +30,8 @@ from .hooks import apply_hooks
 
 cdef enum:
     SLOTS = 64  # most outputs of a node in its bit set `shared_grads`
-cdef uint64_t _walks = 0
-cdef set _live = set()  # walks that run now
+cdef uint64_t _walk_count = 0
+cdef set _running_walks = set()  # walks that run now
 cdef list _watchers = backward_steps
 SPAN = Span("backward", "training")
 
@@ -57,16 +56,16 @@ cdef class Walk:
     cdef vector[int] requests
 
     def __cinit__(self):
-        global _walks
-        _walks += 1
-        self.id = _walks
+        global _walk_count
+        _walk_count += 1
+        self.id = _walk_count
         self.begun, self.order, self.late = set(), [], []
 
     cdef int collect(self, list entries) except -1:
         # Fills `order`, marks needed nodes, checks saved values; all before anything is changed.
         cdef list stack = []
         cdef Node node, child
-        cdef bint others = len(_live) > 0
+        cdef bint others = len(_running_walks) > 0
         for entry in entries:
             child = node_of(entry)
             while True:
@@ -76,7 +75,7 @@ cdef class Walk:
                             f"{child.name}, recorded at {child.where()}, is gone: an earlier "
                             "backward has let go of a part of this graph. "
                             + NOT_RECORDED.format("this array"))
-                    if others and child.walk in _live and not isinstance(child, Leaf):
+                    if others and child.walk in _running_walks and not isinstance(child, Leaf):
                         raise GradientError(
                             f"{child.name}, recorded at {child.where()}: another backward is "
                             "going through the same graph")
@@ -87,7 +86,7 @@ cdef class Walk:
                     break
                 node = <Node>stack[len(stack) - 1]
                 child = None
-                if node.at < len(node.inputs) and not self.ends_at(node):
+                if node.at < len(node.inputs) and not self.is_walk_end(node):
                     entry = node.inputs[node.at]
                     node.at += 1
                     if entry is not None and entry is not DETACHED:
@@ -99,7 +98,7 @@ cdef class Walk:
 
     cdef int finish_visit(self, Node node) except -1:
         # Called when all inputs of the node have been visited.
-        if self.ends_at(node):
+        if self.is_walk_end(node):
             node.needed = (node in self.wanted if self.wanted is not None
                            else (<Leaf>node).req != kNullOp)
             if node.hooks is not None:
@@ -118,11 +117,11 @@ cdef class Walk:
     cdef int run(self) except -1:
         cdef Node node
         cdef Py_ssize_t i
-        _live.add(self.id)
+        _running_walks.add(self.id)
         try:
             for i in range(len(self.order) - 1, -1, -1):
                 node = <Node>self.order[i]
-                if self.ends_at(node):
+                if self.is_walk_end(node):
                     self.finish(node)
                     continue
                 if node.needed:
@@ -143,7 +142,7 @@ cdef class Walk:
                     node.free()
                     node.hooks = None
         finally:
-            _live.discard(self.id)
+            _running_walks.discard(self.id)
             for node in self.order:
                 if node is not None:
                     node.grads = None
@@ -157,7 +156,7 @@ cdef class Walk:
             if grad is None or not hooks:
                 continue
             if not self.create and (i >= SLOTS or node.shared_grads >> i & 1):
-                grad = copied(grad)
+                grad = copy_of(grad)
             node.grads[i] = apply_hooks(hooks, grad, node)
             if i < SLOTS:
                 node.shared_grads |= <uint64_t>1 << i
@@ -167,28 +166,28 @@ cdef class Walk:
         # Report the gradients of the node's inputs, as far as they are known, to observers.
         cdef Node source
         for i, entry in enumerate(node.inputs):
-            source = node_of(entry) if self.wants(entry) else None
+            source = node_of(entry) if self.wants_gradient(entry) else None
             if source is not None and not self.is_written(source):
                 _watchers[0](node, i, source.grads[index_of(entry)])
             elif source is not None:
                 _watchers[0](node, i, (<Leaf>source).grad if self.wanted is None
                              else self.wanted[source])
 
-    cdef bint ends_at(self, Node node):
+    cdef bint is_walk_end(self, Node node):
         # Stop here: at a leaf, or at a variable that `grad` was called for.
         return isinstance(node, Leaf) or (self.wanted is not None and node in self.wanted)
 
     cdef bint is_written(self, Node node) except -1:
         # Whether a leaf's gradient is stored at once: no hook is to see it before.
-        return self.ends_at(node) and node.hooks is None
+        return self.is_walk_end(node) and node.hooks is None
 
     cdef int finish(self, Node node) except -1:
         # Finish a leaf: all parts of its gradient have been added.
         cdef Leaf leaf
         cdef NDArrayBase grad
         if node.hooks is not None and node.needed and node.grads[0] is not None:
-            if self.takes_rows(node) and not is_sparse(&(<NDArrayBase>node.grads[0]).blob):
-                node.grads[0] = of_sparse().as_rows(node.grads[0])
+            if self.has_row_gradient(node) and not is_sparse(&(<NDArrayBase>node.grads[0]).blob):
+                node.grads[0] = sparse_gradients().as_rows(node.grads[0])
             self.call_hooks(node)
             grad = node.grads[0]
             if self.wanted is not None:
@@ -197,9 +196,9 @@ cdef class Walk:
                 self.put(<Leaf>node, grad)
         if self.wanted is not None:
             if isinstance(node, Leaf) and node in self.wanted and self.wanted[node] is None:
-                self.wanted[node] = self._nothing_of(<Leaf>node)
-            elif node in self.wanted and self.takes_rows(node) and not self.create:
-                self.wanted[node] = of_sparse().as_rows(self.wanted[node])
+                self.wanted[node] = self._zeros_for(<Leaf>node)
+            elif node in self.wanted and self.has_row_gradient(node) and not self.create:
+                self.wanted[node] = sparse_gradients().as_rows(self.wanted[node])
             return 0
         leaf = <Leaf>node
         if leaf.req != kNullOp:
@@ -208,23 +207,23 @@ cdef class Walk:
             leaf.fresh = True
         return 0
 
-    cdef NDArrayBase _nothing_of(self, Leaf leaf):
+    cdef NDArrayBase _zeros_for(self, Leaf leaf):
         if leaf.grad is not None and is_sparse(&leaf.grad.blob):
-            return of_sparse().nothing_like(leaf.grad)
-        return filled(&leaf.like, 0, leaf.face)
+            return sparse_gradients().nothing_like(leaf.grad)
+        return filled_like(&leaf.like, 0, leaf.face)
 
-    cdef bint takes_rows(self, object entry) except -1:
+    cdef bint has_row_gradient(self, object entry) except -1:
         # Whether the entry's gradient is row_sparse: no operator writes there.
         cdef Node node = node_of(entry)
         return isinstance(node, Leaf) and (<Leaf>node).grad is not None and is_sparse(
             &(<Leaf>node).grad.blob)
 
-    cdef bint wants(self, object entry) except -1:
+    cdef bint wants_gradient(self, object entry) except -1:
         cdef Node node
         if entry is None or entry is DETACHED:
             return False
         node = node_of(entry)
-        if self.ends_at(node):
+        if self.is_walk_end(node):
             return node in self.wanted if self.wanted is not None else (
                 (<Leaf>node).req != kNullOp)
         return node.needed
@@ -240,7 +239,7 @@ cdef class Walk:
             if self.wanted is not None:
                 out = self.wanted[node]
                 if out is None:
-                    self.wanted[node] = out = blank(like, node.face)
+                    self.wanted[node] = out = unwritten_like(like, node.face)
                 else:
                     request[0] = kAddTo
                 return out
@@ -252,12 +251,12 @@ cdef class Walk:
         i = index_of(entry)
         out = node.grads[i]
         if out is None:
-            out = blank(like, node.face)
+            out = unwritten_like(like, node.face)
             node.grads[i] = out
             return out
         request[0] = kAddTo
         if i >= SLOTS or node.shared_grads >> i & 1:
-            out = copied(out)
+            out = copy_of(out)
             node.grads[i] = out
             if i < SLOTS:
                 node.shared_grads &= ~(<uint64_t>1 << i)
@@ -272,13 +271,13 @@ cdef class Walk:
             if self.wanted is not None:
                 old = self.wanted[node]
                 if old is not None:
-                    self.wanted[node] = plus(old, grad, None if self.create else old)
+                    self.wanted[node] = add_arrays(old, grad, None if self.create else old)
                 else:
-                    self.wanted[node] = copied(grad) if is_shared and not self.create else grad
+                    self.wanted[node] = copy_of(grad) if is_shared and not self.create else grad
                 return 0
             return self.put(<Leaf>node, grad)
         if is_sparse(&grad.blob) and not (
-                self.takes_rows(node) or getattr(node, "takes_sparse", False)):
+                self.has_row_gradient(node) or getattr(node, "takes_sparse", False)):
             grad, is_shared = dense_of(grad), False
         i = index_of(entry)
         old = node.grads[i]
@@ -287,17 +286,17 @@ cdef class Walk:
             if is_shared and i < SLOTS:
                 node.shared_grads |= <uint64_t>1 << i
         elif self.create or i >= SLOTS or node.shared_grads >> i & 1:
-            node.grads[i] = plus(old, grad, None)
+            node.grads[i] = add_arrays(old, grad, None)
             if i < SLOTS:
                 node.shared_grads &= ~(<uint64_t>1 << i)
         else:
-            node.grads[i] = plus(old, grad, old)
+            node.grads[i] = add_arrays(old, grad, old)
         return 0
 
     cdef int put(self, Leaf leaf, NDArrayBase grad) except -1:
         # A part of a leaf's gradient, into its array.
         if leaf.req == kAddTo or leaf in self.begun:
-            plus(leaf.grad, grad, leaf.grad)
+            add_arrays(leaf.grad, grad, leaf.grad)
         else:
             copy_values(leaf.grad, grad)
         self.begun.add(leaf)
@@ -311,7 +310,7 @@ cdef class Walk:
             self._deliver_late()
             return
         for grad in node.pull(node.grads, self.create):
-            if grad is not None and self.wants(node.inputs[i]):
+            if grad is not None and self.wants_gradient(node.inputs[i]):
                 self.deliver(node.inputs[i], grad, True)
             i += 1
 
@@ -322,10 +321,10 @@ cdef class Walk:
         cdef int request, i
         for i in numbers:
             entry, request = node.inputs[i], kNullOp
-            if not self.wants(entry):
+            if not self.wants_gradient(entry):
                 arrays.append(None)
-            elif self.takes_rows(entry):
-                arrays.append(blank(&node.likes[i], node.face))
+            elif self.has_row_gradient(entry):
+                arrays.append(unwritten_like(&node.likes[i], node.face))
                 self.late.append((entry, arrays[len(arrays) - 1]))
                 request = kWriteTo
             else:
@@ -361,7 +360,7 @@ cdef class Walk:
             if i < call.n_visible and info.reads[i]:
                 array = node.grads[i]
                 if array is None:
-                    array = filled(&call.outs[i], 0, call.face)
+                    array = filled_like(&call.outs[i], 0, call.face)
                     held.append(array)
                 arrays.out_grad[i] = <PyObject*>array
         for i in range(call.n_aux):
@@ -398,32 +397,33 @@ cdef class Walk:
                     takers += 1
         for i in range(n_in):
             entry = node.inputs[i]
-            if not (flows and info.flows[i] and self.wants(entry)):
+            if not (flows and info.flows[i] and self.wants_gradient(entry)):
                 if not info.honours_req:
-                    array = blank(&call.arrays[i], call.face)
+                    array = unwritten_like(&call.arrays[i], call.face)
                     held.append(array)
                     arrays.in_grad[i], arrays.req[i] = <PyObject*>array, kWriteTo
                     computed += 1
                 continue
             if takers and self._passes_to(entry):
-                grad = in_shape(node.grads[0], &call.arrays[i])
+                grad = reshaped_like(node.grads[0], &call.arrays[i])
                 is_shared = takers > 1 or node.shared_grads & 1 or grad is not node.grads[0]
                 self.deliver(entry, grad, is_shared)
                 continue
-            if self.takes_rows(entry):
-                grad = of_sparse().rows_of(call.prop, node.arrays[:n_in], node.grads[0], i)
+            if self.has_row_gradient(entry):
+                grad = sparse_gradients().rows_of(call.prop, node.arrays[:n_in], node.grads[0], i)
                 if grad is not None:
                     self.deliver(entry, grad, False)
                     continue
             computed += 1
             arrays.req[i] = kWriteTo
-            if not info.honours_req or self.takes_rows(entry) or self._given_before(node, i, entry):
-                array = blank(&call.arrays[i], call.face)
+            if not info.honours_req or self.has_row_gradient(entry) or (
+                    self._is_repeated_input(node, i, entry)):
+                array = unwritten_like(&call.arrays[i], call.face)
                 self.late.append((entry, array))
             else:
                 array = self.target(entry, &call.arrays[i], &arrays.req[i])
                 if self._is_saved_by(node, array):  # a gradient that is an input of the graph, too
-                    grad = blank(&call.arrays[i], call.face)
+                    grad = unwritten_like(&call.arrays[i], call.face)
                     if arrays.req[i] == kAddTo:
                         copy_values(grad, array)
                     self.late.append((array, grad))
@@ -447,12 +447,12 @@ cdef class Walk:
     cdef bint _passes_to(self, object entry) except -1:
         # The entry is no leaf, so a gradient may be moved there: the array of a leaf is somebody's.
         cdef Node node
-        if not self.wants(entry):
+        if not self.wants_gradient(entry):
             return False
         node = node_of(entry)
-        return not self.ends_at(node) and node.grads[index_of(entry)] is None
+        return not self.is_walk_end(node) and node.grads[index_of(entry)] is None
 
-    cdef bint _given_before(self, CallNode node, int n, object entry):
+    cdef bint _is_repeated_input(self, CallNode node, int n, object entry):
         # An input given twice: its parts must not share memory in one step.
         cdef int i
         for i in range(n):
@@ -484,16 +484,17 @@ cdef class Walk:
             flows = flows or node.grads[i] is not None
             array = node.grads[i]
             if array is None:
-                array = filled(&call.outs[i], 0, call.face)
+                array = filled_like(&call.outs[i], 0, call.face)
             grads.append((<object>array).reshape(blob_shape(&call.outs[i])))
         if not flows or all(array.size == 0 for array in grads):  # an empty sum
             return 0
         for i in range(n_in):
-            inputs.append(linked(node.arrays[i], node.inputs[i]))
+            inputs.append(link_to_entry(node.arrays[i], node.inputs[i]))
         for i in range(call.n_out):
             array = node.arrays[n_in + i]
-            outputs.append(array if i >= call.n_visible else linked(array, own_entry(node, i)))
-        wanted = [i for i in range(n_in) if info.flows[i] and self.wants(node.inputs[i])]
+            outputs.append(array if i >= call.n_visible
+                           else link_to_entry(array, own_entry(node, i)))
+        wanted = [i for i in range(n_in) if info.flows[i] and self.wants_gradient(node.inputs[i])]
         parts = _gradient_as_calls(node, grads, inputs, outputs, wanted)
         for i in wanted:
             if parts[i] is not None:
@@ -533,9 +534,9 @@ cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list 
     for i in range(call.n_in):
         array = inputs[i]
         if array is None:  # None: the gradient does not depend on the input
-            array = filled(&call.arrays[i], 0, call.face)
+            array = filled_like(&call.arrays[i], 0, call.face)
             if i in wanted:
-                array = linked(array, node.inputs[i])
+                array = link_to_entry(array, node.inputs[i])
         if i in wanted:
             array, nodes[i] = alias_of(array)
         aliases.append(array)
@@ -567,13 +568,13 @@ cdef int _seed_gradients(Walk walk, list heads, list entries, list grads) except
     cdef NDArrayBase head
     for i, each in enumerate(heads):
         head = each
-        if not walk.wants(entries[i]):
+        if not walk.wants_gradient(entries[i]):
             continue
         if grads is None or grads[i] is None:
             if is_sparse(&head.blob):
-                walk.deliver(entries[i], of_sparse().ones_of(head), False)
+                walk.deliver(entries[i], sparse_gradients().ones_of(head), False)
             else:
-                walk.deliver(entries[i], filled(&head.blob, 1, head.face), False)
+                walk.deliver(entries[i], filled_like(&head.blob, 1, head.face), False)
             continue
         walk.deliver(entries[i], gradient_of_head(head, grads[i], i), True)
     return 0
@@ -599,7 +600,7 @@ def walk_back(list heads, list grads, bint retain, bint train_mode):
     walk.retain = retain
     walk.collect(entries)
     for entry in entries:
-        if walk.wants(entry):
+        if walk.wants_gradient(entry):
             break
     else:
         raise GradientError(_NO_LEAF)
@@ -645,7 +646,7 @@ def gradients_to(list heads, list grads, list nodes, bint retain, bint create):
     walk.wanted = dict.fromkeys(nodes)
     walk.retain, walk.create = retain, create
     walk.collect(entries)
-    run_backward(walk, heads, entries, grads, trains())
+    run_backward(walk, heads, entries, grads, is_training())
     return [walk.wanted[node] for node in nodes]
 
 

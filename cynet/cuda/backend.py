@@ -220,7 +220,7 @@ class GPU(device.Device):
     launch_address = driver.launch_address()
 
     def __init__(self, device_id):
-        from .workspace import read_address, space_address
+        from .workspace import read_address, workspace_function_address
 
         self.device_id, self.name = device_id, f"gpu({device_id})"
         opened = open_device(device_id)
@@ -229,7 +229,10 @@ class GPU(device.Device):
             cuda.device_attribute.MULTIPROCESSOR_COUNT
         )
         self.architecture = "sm_{}{}".format(*opened.device.compute_capability())
-        self.space_address, self.read_address = space_address(), read_address()
+        self.workspace_function_address, self.read_address = (
+            workspace_function_address(),
+            read_address(),
+        )
         self._images, self._kernels = {}, {}
 
     def kernel(self, source, instance):

@@ -6,7 +6,7 @@ from libcpp.atomic cimport atomic
 from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
-from .._resource cimport RetainedSpace, retain_device_space
+from .._resource cimport RetainedSpace, retain_device_workspace
 from .._storage cimport Handle, alloc, free
 from .._typedefs cimport RunContext, kGPU
 from .driver cimport Machine, check, driver, machines
@@ -157,7 +157,7 @@ cdef int _choose_action(Recording* recording, int dev_id, void** stream) noexcep
             recording.never = True
             _side_stream_taken[dev_id].store(0)
             return kPlain
-        retain_device_space(recording.spaces)
+        retain_device_workspace(recording.spaces)
     elif not _follow_stream(dev_id, machine.stream, machine.side_stream):
         recording.never = True
         _side_stream_taken[dev_id].store(0)
@@ -204,7 +204,7 @@ cdef bint _finish_recording(Recording* recording, int dev_id, bint failed) noexc
     cdef Machine* machine = &machines[dev_id]
     cdef void* graph = NULL
     cdef int code
-    retain_device_space(NULL)
+    retain_device_workspace(NULL)
     code = driver.end_capture(machine.side_stream, &graph)
     if code == 0 and graph != NULL and not failed:
         code = driver.instantiate(&recording.executable, graph, 0)

@@ -30,8 +30,8 @@ cdef int download(int dev_id, void* to, const void* source, size_t nbytes) excep
 # Copy bytes from one place of the GPU to another.
 cdef int move(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
 # Copy bytes from one GPU to another, in the order of both streams; the host does not wait.
-cdef int across(int to_id, void* to, int from_id, const void* source,
-                size_t nbytes) except -1 nogil
+cdef int copy_between_devices(int to_id, void* to, int from_id, const void* source,
+                              size_t nbytes) except -1 nogil
 # Every element of nbytes is `value`, of `width` bytes: 1, 2 or 4.
 cdef int fill(int dev_id, void* to, unsigned value, int width, size_t nbytes) except -1 nogil
 

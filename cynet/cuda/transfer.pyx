@@ -316,8 +316,8 @@ cdef int move(int dev_id, void* to, const void* source, size_t nbytes) except -1
     return 0
 
 
-cdef int across(int to_id, void* to, int from_id, const void* source,
-                size_t nbytes) except -1 nogil:
+cdef int copy_between_devices(int to_id, void* to, int from_id, const void* source,
+                              size_t nbytes) except -1 nogil:
     cdef Machine* target
     cdef Machine* origin
     cdef void* ready = NULL

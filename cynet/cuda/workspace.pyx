@@ -2,13 +2,13 @@
 """Resources that operators take from a GPU while they run: temporary memory, small results on the
 host."""
 
-from .._resource cimport get_device_space
+from .._resource cimport get_device_workspace
 from ._device cimport ReadFn, SpaceFn
 from .driver cimport driver
 
 
 cdef void* _device_space(int dev_id, int index, size_t nbytes, void* stream) except? NULL nogil:
-    return get_device_space(dev_id, index, nbytes)
+    return get_device_workspace(dev_id, index, nbytes)
 
 
 cdef int _copy_to_host(void* to, const void* source, size_t nbytes, void* stream) noexcept nogil:
@@ -16,7 +16,7 @@ cdef int _copy_to_host(void* to, const void* source, size_t nbytes, void* stream
     return code if code != 0 else driver.stream_synchronize(stream)
 
 
-def space_address():
+def workspace_function_address():
     """Address of a SpaceFn."""
     return <size_t><SpaceFn>_device_space
 

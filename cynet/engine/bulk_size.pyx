@@ -36,12 +36,12 @@ def set_bulk_size(size):
     >>> mx.engine.set_bulk_size(before)
     16
     """
-    cdef int checked = _checked(size)
+    cdef int checked = _check_size(size)
     flush_all()
     return _set_bulk_size(checked)
 
 
-cdef int _checked(size) except -1:
+cdef int _check_size(size) except -1:
     size = to_index("a bulk's size", size)
     if not 0 <= size < 2**31:
         raise ArgumentError(f"size must not be negative, nor above 2**31 - 1, got {size}")
@@ -106,5 +106,5 @@ def bulk(size):
     [0.5, 0.5, 0.5]
     """
     cdef Bulk scope = Bulk()
-    scope.size = _checked(size)
+    scope.size = _check_size(size)
     return scope

@@ -39,7 +39,7 @@ cdef int (*count_noted)(void* var) except -1
 cdef void (*release_chunk)(void* chunk) noexcept
 
 # Most calls that this thread notes; below 2: none. `set_limit` gives the old number.
-cdef int limit() noexcept nogil
+cdef int deferred_call_limit() noexcept nogil
 cdef int set_limit(int size) noexcept nogil
 cdef int default_limit() noexcept nogil
 

@@ -21,7 +21,7 @@ if _default > 1:
     bulking = 1
 
 
-cdef int limit() noexcept nogil:
+cdef int deferred_call_limit() noexcept nogil:
     return _default if own_limit < 0 else own_limit
 
 

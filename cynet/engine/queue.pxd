@@ -13,15 +13,15 @@ cdef void free_blocks(Engine* e) noexcept nogil
 # Forget what a parent process left in flight on `var`.
 cdef void refresh(Engine* e, Var* var) noexcept nogil
 # True when no variable appears twice in the two lists, which is what a run may ask for.
-cdef bint distinct(
+cdef bint are_distinct(
     Engine* e, Var* const* const_vars, int n_const, Var* const* mutable_vars,
     int n_mutable) noexcept nogil
 # Append to the queues of all variables; true when everything was granted at once.
-cdef bint enter(
+cdef bint enqueue_run(
     Engine* e, Run* run, Var* const* const_vars, int n_const, Var* const* mutable_vars,
     int n_mutable) noexcept nogil
 # The failure `run` inherits from its variables, or NULL.
-cdef Failure* inherited(Engine* e, Run* run) noexcept nogil
+cdef Failure* inherited_failure(Engine* e, Run* run) noexcept nogil
 # The failure that keeps functions which take `var` from running, or NULL: none, or raised already.
 cdef Failure* failure_on(Var* var) noexcept nogil
 # A run that was granted everything: to its ready queue, or skipped because of a failure.

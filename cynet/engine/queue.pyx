@@ -100,7 +100,7 @@ cdef void refresh(Engine* e, Var* var) noexcept nogil:
     var.pending_writes.store(0)
 
 
-cdef bint distinct(
+cdef bint are_distinct(
         Engine* e, Var* const* const_vars, int n_const, Var* const* mutable_vars,
         int n_mutable) noexcept nogil:
     cdef int i
@@ -109,19 +109,19 @@ cdef bint distinct(
     mark = e.mark
     for i in range(n_const):
         # Marks come again after 4 billion pushes: an equal one is a reason to look, no more.
-        if const_vars[i].mark == mark and _names(const_vars, i, const_vars[i]):
+        if const_vars[i].mark == mark and _contains(const_vars, i, const_vars[i]):
             return False
         const_vars[i].mark = mark
     for i in range(n_mutable):
         if mutable_vars[i].mark == mark and (
-                _names(const_vars, n_const, mutable_vars[i])
-                or _names(mutable_vars, i, mutable_vars[i])):
+                _contains(const_vars, n_const, mutable_vars[i])
+                or _contains(mutable_vars, i, mutable_vars[i])):
             return False
         mutable_vars[i].mark = mark
     return True
 
 
-cdef bint _names(Var* const* vars, int n, const Var* var) noexcept nogil:
+cdef bint _contains(Var* const* vars, int n, const Var* var) noexcept nogil:
     cdef int i
     for i in range(n):
         if vars[i] == var:
@@ -129,7 +129,7 @@ cdef bint _names(Var* const* vars, int n, const Var* var) noexcept nogil:
     return False
 
 
-cdef bint enter(
+cdef bint enqueue_run(
         Engine* e, Run* run, Var* const* const_vars, int n_const, Var* const* mutable_vars,
         int n_mutable) noexcept nogil:
     cdef Link* link = links_of(run)
@@ -299,7 +299,7 @@ cdef void settle_all(Engine* e, After* after) noexcept nogil:
             drop_run(e, run)
         else:
             if not e.failures.empty():
-                failure = inherited(e, run)
+                failure = inherited_failure(e, run)
             if failure == NULL:
                 enqueue(pool_of(e, run), run)
             else:
@@ -327,7 +327,7 @@ cdef void release_operator(Engine* e, Operator* opr, After* after) noexcept nogi
         free(opr)
 
 
-cdef bint runs_later(Run* a, Run* b) noexcept nogil:
+cdef bint is_run_later(Run* a, Run* b) noexcept nogil:
     if a.priority != b.priority:
         return a.priority < b.priority
     return a.seq > b.seq
@@ -367,7 +367,7 @@ cdef void enqueue(Pool* pool, Run* run) noexcept nogil:
         pool.last = run
     else:
         pool.heap.push_back(run)
-        push_heap(pool.heap.begin(), pool.heap.end(), runs_later)
+        push_heap(pool.heap.begin(), pool.heap.end(), is_run_later)
     pool.ready += 1
 
 
@@ -378,7 +378,7 @@ cdef Run* take(Pool* pool) noexcept nogil:
         return NULL
     pool.ready -= 1
     if not pool.heap.empty() and (pool.first == NULL or pool.heap.front().priority > 0):
-        pop_heap(pool.heap.begin(), pool.heap.end(), runs_later)
+        pop_heap(pool.heap.begin(), pool.heap.end(), is_run_later)
         run = pool.heap.back()
         pool.heap.pop_back()
         return run
@@ -387,7 +387,7 @@ cdef Run* take(Pool* pool) noexcept nogil:
     return run
 
 
-cdef Failure* inherited(Engine* e, Run* run) noexcept nogil:
+cdef Failure* inherited_failure(Engine* e, Run* run) noexcept nogil:
     cdef Link* link = links_of(run)
     cdef Failure* failure
     cdef int _

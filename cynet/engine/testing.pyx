@@ -6,8 +6,9 @@ from libc.stdlib cimport calloc, free, malloc
 from libcpp.atomic cimport atomic
 
 from .._engine cimport (
-    EngineHandle, VarHandle, complete, delete_variable, is_ready, new_variable_on, push_async_on,
-    push_sync_on, wait_for_all_on, wait_for_var, wait_to_write, written, kCopy, kInline, kNormal
+    EngineHandle, VarHandle, complete, delete_variable, is_ready, new_variable_on, publish_results,
+    push_async_on, push_sync_on, wait_for_all_on, wait_for_var, wait_to_write, kCopy, kInline,
+    kNormal
 )
 from .native cimport now_ns, sleep_ns, start_thread
 from .python_work cimport Engine
@@ -77,7 +78,7 @@ cdef int _run_job(void* arg, RunContext* context) except -1 nogil:
 cdef int _run_lender(void* arg, RunContext* context, void* token) except -1 nogil:
     (<Job*>arg).token = token
     _run_job(arg, context)
-    written(token)
+    publish_results(token)
     if not start_thread(_give_back_later, arg):
         with gil:
             raise MemoryError("no thread could be created")
@@ -198,7 +199,7 @@ cdef class Cells:
 
 # ---- speed
 
-cdef int _nothing(void* arg, RunContext* context) except -1 nogil:
+cdef int _do_nothing(void* arg, RunContext* context) except -1 nogil:
     return 0
 
 
@@ -253,12 +254,12 @@ def microseconds_per_push(
                 count = counts[j]
                 writes = min(count, 2)
                 push_sync_on(
-                    e, _nothing, NULL, NULL, 1, 0, picked + j * MOST + writes, count - writes,
+                    e, _do_nothing, NULL, NULL, 1, 0, picked + j * MOST + writes, count - writes,
                     picked + j * MOST, writes, 0, flags, NULL)
             else:
                 j = i % n_vars if kind == 1 else 0
                 push_sync_on(
-                    e, _nothing, NULL, NULL, 1, 0, NULL, 0, vars + j, 1, 0, flags, NULL)
+                    e, _do_nothing, NULL, NULL, 1, 0, NULL, 0, vars + j, 1, 0, flags, NULL)
                 if kind == 3:
                     wait_for_var(vars[0])
         wait_for_all_on(e)

@@ -37,15 +37,15 @@ cdef Failure* new_failure(PyObject* error) noexcept nogil
 # Add a failure to those that nobody has waited for yet. The engine's lock is held.
 cdef void note(Engine* e, Failure* failure) noexcept nogil
 # Whether this thread is a worker of some engine.
-cdef bint on_worker() noexcept nogil
+cdef bint is_on_worker() noexcept nogil
 # The worker that this thread is begins (or ends) a wait: meanwhile another thread may run instead.
 cdef void leave_place(bint leave) noexcept nogil
 # Whether the maximum number of functions of this worker's pool wait inside others already.
 cdef bint nests_too_deep() noexcept nogil
 # True when a function that runs on this thread now holds `var` (for writing, if `write`).
-cdef bint held_here(Var* var, bint write) noexcept nogil
+cdef bint is_held_by_thread(Var* var, bint write) noexcept nogil
 # True when a function of this engine runs on this thread.
-cdef bint inside(Engine* e) noexcept nogil
+cdef bint is_inside_engine(Engine* e) noexcept nogil
 # End all threads: wait for the functions that run, at most so long. What did not start never does.
 cdef void stop(Engine* e, int64_t patience_ns) noexcept nogil
 # Threads alive. The engine's lock is held.

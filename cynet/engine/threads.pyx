@@ -30,10 +30,10 @@ from ..base.errors import OperatorError, describe_error, of_user, wrap_error
 cdef extern from "Python.h":
     bint PyErr_Occurred() noexcept
 
-cdef int64_t TIGHT_NS = 8 * 1000  # nanoseconds that a thread spins before it yields the core
-cdef int64_t STOLEN_NS = 100 * 1000  # a thread that spins and misses so much had no core
-cdef int64_t REST = 32  # spins stay brief for REST times the time that was lost
-cdef int64_t LONGEST_NS = 500 * 1000 * 1000
+cdef int64_t SPIN_BEFORE_YIELD_NS = 8 * 1000  # for so long a thread spins before it yields the core
+cdef int64_t LOST_CORE_NS = 100 * 1000  # a thread that spins and misses so much had no core
+cdef int64_t BRIEF_SPIN_FACTOR = 32  # spins stay brief for so many times the time that was lost
+cdef int64_t MAX_BRIEF_NS = 500 * 1000 * 1000
 cdef atomic[int64_t] _brief_until
 
 cdef struct Frame:
@@ -67,18 +67,18 @@ cdef void set_enter_device(EnterDevice enter) noexcept nogil:
 
 # ---- what a function may leave behind
 
-cdef int _pending() except -1:
+cdef int _raise_pending() except -1:
     return -1
 
 
-cdef object _caught(const char* name):
+cdef object _caught_exception(const char* name):
     """The exception that is set in this thread, annotated with the function's name."""
     cdef str label
     if not PyErr_Occurred():
         error = OperatorError("a native function reported failure without an exception")
     else:
         try:
-            _pending()
+            _raise_pending()
         except BaseException as raised:
             error = raised
         error.__traceback__ = of_user(error.__traceback__) or error.__traceback__
@@ -97,7 +97,7 @@ cdef Failure* new_failure(PyObject* error) noexcept nogil:
 
 
 cdef Failure* _catch(const char* name) noexcept with gil:
-    error = _caught(name)
+    error = _caught_exception(name)
     Py_INCREF(error)
     return new_failure(<PyObject*>error)
 
@@ -448,10 +448,11 @@ cdef bint spin_on(Spin* spin, int64_t spin_ns) noexcept nogil:
     cdef int64_t now = now_ns()
     if spin.until == 0:
         spin.brief = now < _brief_until.load(memory_order_relaxed)
-        spin.yields_at = now + TIGHT_NS
+        spin.yields_at = now + SPIN_BEFORE_YIELD_NS
         spin.until = spin.yields_at if spin.brief else now + spin_ns
-    elif now - spin.last > STOLEN_NS:
-        _brief_until.store(now + min(REST * (now - spin.last), LONGEST_NS), memory_order_relaxed)
+    elif now - spin.last > LOST_CORE_NS:
+        _brief_until.store(
+            now + min(BRIEF_SPIN_FACTOR * (now - spin.last), MAX_BRIEF_NS), memory_order_relaxed)
         return False
     elif now > spin.until:
         return False
@@ -463,7 +464,7 @@ cdef bint spin_on(Spin* spin, int64_t spin_ns) noexcept nogil:
 
 # ---- who this thread is
 
-cdef bint on_worker() noexcept nogil:
+cdef bint is_on_worker() noexcept nogil:
     return this_worker != NULL
 
 
@@ -485,7 +486,7 @@ cdef void leave_place(bint leave) noexcept nogil:
     settle_after(e, &after)
 
 
-cdef bint held_here(Var* var, bint write) noexcept nogil:
+cdef bint is_held_by_thread(Var* var, bint write) noexcept nogil:
     cdef Frame* frame = <Frame*>this_frame
     cdef Link* link
     cdef int _
@@ -500,7 +501,7 @@ cdef bint held_here(Var* var, bint write) noexcept nogil:
     return False
 
 
-cdef bint inside(Engine* e) noexcept nogil:
+cdef bint is_inside_engine(Engine* e) noexcept nogil:
     cdef Frame* frame = <Frame*>this_frame
     while frame != NULL:
         if frame.engine == e:
@@ -583,14 +584,14 @@ cdef void after_fork(Engine* e) noexcept nogil:
     e.waiters = NULL
     e.free_indices.clear()
     e.next_index = 0
-    _empty(&e.native)
-    _empty(&e.python)
+    _empty_pool(&e.native)
+    _empty_pool(&e.python)
     for pool in e.gpus:
         if pool != NULL:
-            _empty(pool)
+            _empty_pool(pool)
 
 
-cdef void _empty(Pool* pool) noexcept nogil:
+cdef void _empty_pool(Pool* pool) noexcept nogil:
     pool.first = NULL
     pool.heap.clear()
     pool.ready = 0

@@ -87,11 +87,11 @@ inline State& state() {
   return *s;
 }
 
-struct Mine {
+struct ThreadSlot {
   Ring* ring = nullptr;
   bool over = false;
   char label[48] = "";
-  ~Mine() {
+  ~ThreadSlot() {
     over = true;
     if (ring != nullptr) {
       std::lock_guard<std::mutex> held(state().guard);
@@ -101,13 +101,13 @@ struct Mine {
   }
 };
 
-inline Mine& mine() {
-  static thread_local Mine m;
+inline ThreadSlot& thread_slot() {
+  static thread_local ThreadSlot m;
   return m;
 }
 
 inline Ring* ring_of_thread() noexcept {
-  Mine& m = mine();
+  ThreadSlot& m = thread_slot();
   if (m.ring != nullptr || m.over) return m.ring;
   try {
     Ring* ring = new Ring();
@@ -150,12 +150,12 @@ inline void write(const Record& record, int counter) noexcept {
 
 // When what this thread ran last on a device ended; 0 without any.
 inline int64_t last_end() noexcept {
-  Mine& m = mine();
+  ThreadSlot& m = thread_slot();
   return m.ring == nullptr ? 0 : m.ring->last;
 }
 
 inline void label_thread(const char* kind, int number) noexcept {
-  Mine& m = mine();
+  ThreadSlot& m = thread_slot();
   std::snprintf(m.label, sizeof(m.label), "%s %d", kind, number);
 }
 
@@ -239,14 +239,14 @@ inline void read_totals(std::map<Key, Total>* out, int counter) {
   }
 }
 
-inline int64_t dropped() { return state().dropped.load(); }
+inline int64_t dropped_records() { return state().dropped.load(); }
 
 // Around a fork; the child begins with no records, whatever other threads were doing.
 inline void before_fork() { state().guard.lock(); }
 inline void after_fork_parent() { state().guard.unlock(); }
 inline void after_fork_child() {
   state().rings.clear();  // their threads are not here, and may have held them
-  mine().ring = nullptr;
+  thread_slot().ring = nullptr;
   state().guard.unlock();
 }
 

@@ -8,7 +8,7 @@ from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from .native cimport at_fork, now_ns
-from .._storage cimport in_use
+from .._storage cimport bytes_in_use
 from .._typedefs cimport RunContext
 
 cdef extern from "trace.h" namespace "cynet_trace" nogil:
@@ -31,11 +31,11 @@ cdef extern from "trace.h" namespace "cynet_trace" nogil:
     int64_t last_end()
     const char* intern_text(const char* text)
     void c_label_thread "cynet_trace::label_thread" (const char* kind, int number)
-    void set_capacity(size_t n)
+    void c_set_capacity "cynet_trace::set_capacity" (size_t n)
     void c_clear "cynet_trace::clear" (bint all)
     void c_read "cynet_trace::read" (vector[Thread]* out) except +
     void read_totals(map[Key, Total]* out, int counter) except +
-    int64_t c_dropped "cynet_trace::dropped" ()
+    int64_t c_dropped "cynet_trace::dropped_records" ()
     void before_fork()
     void after_fork_parent()
     void after_fork_child()
@@ -61,7 +61,7 @@ cdef enum:  # kinds of records
     COUNTER = 3
 
 cdef int tracing = 0
-cdef int _wanted = SYMBOLIC | IMPERATIVE | MEMORY | SPANS | OBJECTS
+cdef int _wanted_kinds = SYMBOLIC | IMPERATIVE | MEMORY | SPANS | OBJECTS
 
 ON = []  # not empty while spans are traced: for code that would have to make a name
 
@@ -90,7 +90,7 @@ cdef inline void _note_on(const char* name, const char* node, const char* catego
     if name == NULL:
         return
     if trace_load(&tracing) & MEMORY:
-        used = in_use(context.dev_type, context.dev_id)
+        used = bytes_in_use(context.dev_type, context.dev_id)
     _note_record(LASTS, name, node, category, backward, begin, end, used, context.dev_type,
                  context.dev_id)
 
@@ -195,17 +195,17 @@ def now():
 
 def choose(bint symbolic, bint imperative, bint memory, bint spans):
     """The function that `run` traces."""
-    global _wanted
-    _wanted = (SYMBOLIC * symbolic | IMPERATIVE * imperative | MEMORY * memory | SPANS * spans
-               | OBJECTS)
+    global _wanted_kinds
+    _wanted_kinds = (SYMBOLIC * symbolic | IMPERATIVE * imperative | MEMORY * memory | SPANS * spans
+                     | OBJECTS)
     if trace_load(&tracing):
         run(True)
 
 
 def run(bint on):
     """Begin to trace, or cease to."""
-    trace_store(&tracing, _wanted if on else 0, RELAXED)
-    ON[:] = [True] if on and _wanted & SPANS else []
+    trace_store(&tracing, _wanted_kinds if on else 0, RELAXED)
+    ON[:] = [True] if on and _wanted_kinds & SPANS else []
 
 
 def is_running():
@@ -224,9 +224,9 @@ def note(int kind, str name not None, str category not None, int64_t begin, int6
                      -1, 0)
 
 
-def limit(size_t n):
+def set_capacity(size_t n):
     """Set the capacity to `n` records a thread, from the next `clear` on and in new threads."""
-    set_capacity(n)
+    c_set_capacity(n)
 
 
 def clear(bint all):
@@ -234,7 +234,7 @@ def clear(bint all):
     c_clear(all)
 
 
-def dropped():
+def dropped_records():
     """Records that found no memory."""
     return c_dropped()
 

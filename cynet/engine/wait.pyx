@@ -20,7 +20,8 @@ from .native cimport (
 )
 from .queue cimport refresh, take_error
 from .threads cimport (
-    Spin, held_here, inside, leave_place, nests_too_deep, on_worker, plan, settle_after, spin_on
+    Spin, is_held_by_thread, is_inside_engine, is_on_worker, leave_place, nests_too_deep, plan,
+    settle_after, spin_on
 )
 from .trace cimport SPANS, begun, note_wait
 
@@ -45,11 +46,11 @@ cdef int wait_var(Var* var, bint reads) except -1 nogil:
     remaining = var.pending_writes.load(memory_order_relaxed)
     if reads:
         remaining += var.pending_reads
-    if remaining and held_here(var, reads):
+    if remaining and is_held_by_thread(var, reads):
         unlock(e)  # whatever was pushed before the function that waits is done
         return 0
     if remaining:
-        if reads and held_here(var, False):
+        if reads and is_held_by_thread(var, False):
             unlock(e)
             _refuse_wait("write to a variable it reads")
         _wait_in(e, &var.waiters, reads, remaining)
@@ -108,7 +109,7 @@ cdef int _wait_in(Engine* e, Waiter** waiters, bint reads, int64_t remaining) ex
 
 cdef int wait_all(Engine* e) except -1 nogil:
     cdef vector[PyObject*] errors
-    if inside(e):
+    if is_inside_engine(e):
         _refuse_wait("all functions")
     lock(e)
     if e.pending:
@@ -158,7 +159,7 @@ cdef int _refuse_depth() except -1 nogil:
 
 cdef int _await_waiter(Waiter* waiter) noexcept nogil:
     """0: done while it spun; 1: done after it slept; -1: a signal handler raised, error set."""
-    cdef bint worker = on_worker()
+    cdef bint worker = is_on_worker()
     cdef PyThreadState* saved = NULL
     cdef int64_t begin = begun(SPANS)
     cdef int code = 0

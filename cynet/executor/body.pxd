@@ -44,6 +44,6 @@ cdef class BodyPlan:
     # Set which random numbers the runs draw, from those of the operator, or NULL.
     cdef void begin(self, OpContext* ctx) noexcept nogil
     # Run forward or backward of iteration t; `outer` is the Operator that does so.
-    cdef int go(self, OpContext* ctx, bint backward, int64_t t, void* outer) except -1 nogil
+    cdef int run_steps(self, OpContext* ctx, bint backward, int64_t t, void* outer) except -1 nogil
     cdef int _fail(self, int64_t t) except -1
     cdef int _keep_python(self, graph, dict operators) except -1

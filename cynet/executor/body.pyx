@@ -110,7 +110,7 @@ cdef class BodyPlan:
             key = (key ^ (key >> 27)) * 0x94D049BB133111EBUL
             self.run.seed = key ^ (key >> 31)
 
-    cdef int go(self, OpContext* ctx, bint backward, int64_t t, void* outer) except -1 nogil:
+    cdef int run_steps(self, OpContext* ctx, bint backward, int64_t t, void* outer) except -1 nogil:
         cdef Tables* tables = self.tables
         cdef size_t index = self.n_forward if backward else 0
         cdef size_t last = self.n_steps if backward else self.n_forward

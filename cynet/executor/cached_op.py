@@ -30,7 +30,7 @@ from ..operator.checks.shapes import known_shape
 from ..symbol.node import fixed_arguments
 from .arena_pool import allocate_named, take_idle_arena
 from .cached_results import cached_groups
-from .call_by_call import due, resolved
+from .call_by_call import is_call_by_call_due, resolved
 from .constant_inputs import ConstantInputs
 from .operators import constants, create_operators
 from .plan_cache import PlanCache, bytes_of_graph
@@ -198,7 +198,7 @@ class CachedOp:
     ) -> Any:
         """The CallByCall for a signature without a plan; None if it is to get a plan."""
         calls = self._called.get(key)
-        if not due(0 if calls is None else calls.runs, calls):
+        if not is_call_by_call_due(0 if calls is None else calls.runs, calls):
             if calls is not None:
                 calls.release_arena()
             return None
@@ -505,7 +505,7 @@ class _PlanNode(StepNode):  # type: ignore[misc]  # compiled
     def let_go(self) -> None:
         self.lease = self.given = self.older = None
 
-    def exchanged(self, i: int, array: NDArray) -> None:
+    def on_array_replaced(self, i: int, array: NDArray) -> None:
         """Backward reads another array; the plan's saved data of the input are the old one's."""
         if self.program.groups:
             self._refuse(i)

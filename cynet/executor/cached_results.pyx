@@ -16,12 +16,12 @@ from ..ndarray import empty
 from .arena_pool import allocate_named
 
 cdef object _shared = weakref.WeakValueDictionary()  # (how, arrays) -> CachedResult
-cdef size_t _total = 0  # bytes of all cached results
+cdef size_t _cached_bytes = 0  # bytes of all cached results
 
 
 def cached_bytes():
     """Bytes of all that plans keep from run to run."""
-    return _total
+    return _cached_bytes
 
 
 cdef class CachedResult:
@@ -35,7 +35,7 @@ cdef class CachedResult:
     """
 
     def __init__(self, value, list sources not None):
-        global _total
+        global _cached_bytes
         cdef NDArrayBase array
         what = f"{value.name!r} of shape {value.shape}"
         self.array = allocate_named(what, empty, value.shape, ctx=value.ctx, dtype=value.dtype)
@@ -48,12 +48,12 @@ cdef class CachedResult:
             self.state.sources.push_back(array.chunk)
         self.state.seen.resize(len(sources))
         self.nbytes = self.array.blob.size * dtype_size(self.array.blob.dtype)
-        _total += self.nbytes
+        _cached_bytes += self.nbytes
 
     def __dealloc__(self):
-        global _total
+        global _cached_bytes
         if self.state != NULL:
-            _total -= self.nbytes
+            _cached_bytes -= self.nbytes
             drop(self.state)
 
 

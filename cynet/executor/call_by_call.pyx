@@ -13,7 +13,7 @@ from .._core.face cimport ND, Face
 from .._ndarray cimport NDArrayBase
 from .._resource cimport kRandom
 from ..engine.trace cimport tracing
-from ..ndarray._dispatch cimport run, watched
+from ..ndarray._dispatch cimport is_watched, run
 from ..ndarray._resolve cimport Call, call_of_another_node, call_of_node
 from ..ndarray._tape cimport learn_backward
 
@@ -25,24 +25,24 @@ from ..operator.checks.shapes import EMPTY
 from ..operator.property import is_known
 
 
-_SECONDS_OF_PLANNING = 4e-4  # an operator, about
-_WITH_GRADIENTS = 3  # times as much work as a prediction, about
+_PLANNING_SECONDS_PER_OPERATOR = 4e-4  # an operator, about
+_WORK_WITH_GRADIENTS = 3  # times as much work as a prediction, about
 
 # seconds per operator of a planned run, from small networks (planning.md): they choose the number
 # of runs after which a plan is made
-_PLANNED = 1e-4
-_CALLED = 1.5e-6  # seconds of a call, beside its arithmetic
-_IN_CACHES = 5e10  # bytes a second
+_SECONDS_PER_PLANNED_OPERATOR = 1e-4
+_SECONDS_PER_CALL = 1.5e-6  # seconds of a call, beside its arithmetic
+_CACHE_BYTES_PER_SECOND = 5e10  # bytes a second
 _FEWEST, _MOST = 2, 64
 
 
-def due(runs, CallByCall calls=None):
+def is_call_by_call_due(runs, CallByCall calls=None):
     """True if the next run is to go call by call, after `runs` of them by `calls`, if these are
     resolved."""
     limit = config.get("CYNET_RUNS_BEFORE_PLAN")
     if limit == "auto":
         limit = runs + 1 if calls is None else calls.limit
-    return runs < limit and not (tracing or watched())  # observers see plans
+    return runs < limit and not (tracing or is_watched())  # observers see plans
 
 
 def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, context,
@@ -165,9 +165,10 @@ cdef double _estimate_seconds(Call call, list outs) except -1:
 
 cdef int _runs_of(Py_ssize_t operators, double seconds, bint gradients) noexcept:
     # How many runs take as long as a plan; one takes `seconds` and what it costs to call operators.
-    cdef double planned = _PLANNED * operators, called = _CALLED * operators + seconds
+    cdef double planned = _SECONDS_PER_PLANNED_OPERATOR * operators
+    cdef double called = _SECONDS_PER_CALL * operators + seconds
     if gradients:
-        planned, called = 2 * planned, _WITH_GRADIENTS * called
+        planned, called = 2 * planned, _WORK_WITH_GRADIENTS * called
     return <int>min(max(ceil(planned / called), _FEWEST), _MOST) if operators else _MOST
 
 
@@ -224,11 +225,12 @@ cdef class CallByCall:
             seconds += found[1]
             nbytes += (<Call>found[0]).nbytes
         self.nbytes = 512 * len(self.calls) + 2048 * len(alike)
-        self.limit = _runs_of(len(self.calls), seconds + nbytes / _IN_CACHES, self.gradients)
+        self.limit = _runs_of(
+            len(self.calls), seconds + nbytes / _CACHE_BYTES_PER_SECOND, self.gradients)
         seconds += nbytes / BYTES_PER_SECOND
         if self.gradients:
-            seconds *= _WITH_GRADIENTS
-        return seconds < _SECONDS_OF_PLANNING * len(self.calls)
+            seconds *= _WORK_WITH_GRADIENTS
+        return seconds < _PLANNING_SECONDS_PER_OPERATOR * len(self.calls)
 
     @property
     def cached_results(self):

@@ -34,7 +34,7 @@ cdef inline int64_t row_of(const TBlob* blob) noexcept nogil:
     return bytes_of(blob) // blob.shape[0] if blob.shape[0] else 0
 
 
-cdef bint holds(const void* at, int dtype) noexcept nogil:
+cdef bint is_true(const void* at, int dtype) noexcept nogil:
     """True if a number of some dtype is not 0."""
     if dtype == kFloat32:
         return (<const float*>at)[0] != 0
@@ -206,8 +206,8 @@ cdef class LoopOperator(RunsBodies):
             if self.condition is not None:
                 self.feed(<void*>self.condition, &self.condition_feeds, in_data, aux_states,
                           reserve, space, t)
-                self.condition.go(ctx, False, t, <void*>self)
-                if not holds(space + self.predicate, self.predicate_dtype):
+                self.condition.run_steps(ctx, False, t, <void*>self)
+                if not is_true(space + self.predicate, self.predicate_dtype):
                     break
             self.feed(<void*>self.body, &self.feeds, in_data, aux_states, reserve, space, t)
             if self.back:
@@ -218,7 +218,7 @@ cdef class LoopOperator(RunsBodies):
             for i in range(self.n_states):
                 at = self.state_at(in_data, reserve, space, i, t)
                 self.body.put_output(self.n_stacked + i, at)
-            self.body.go(ctx, False, t, <void*>self)
+            self.body.run_steps(ctx, False, t, <void*>self)
             t += 1
         if self.back:
             (<int64_t*>reserve)[0] = t
@@ -267,7 +267,7 @@ cdef class LoopOperator(RunsBodies):
                         at = self.state_grad(space, i, t + 1)
                     self.body.put_head(self.n_stacked + i, at)
             self.put_grads(space, in_grad, t)
-            self.body.go(ctx, True, t, <void*>self)
+            self.body.run_steps(ctx, True, t, <void*>self)
             t -= 1
         for i in range(self.n_states):
             if in_grad[self.state_inputs[i]].data == NULL or (
@@ -371,8 +371,8 @@ cdef class BranchOperator(RunsBodies):
         self.condition.put_arena(space + self.arenas[0])
         self.condition.put_output(0, space + self.predicate)
         self.feed(<void*>self.condition, &self.condition_feeds, in_data, aux_states)
-        self.condition.go(ctx, False, 0, <void*>self)
-        chosen = holds(space + self.predicate, self.predicate_dtype)
+        self.condition.run_steps(ctx, False, 0, <void*>self)
+        chosen = is_true(space + self.predicate, self.predicate_dtype)
         (<int64_t*>reserve)[0] = chosen
         plan = <void*>self.then if chosen else <void*>self.other
         (<BodyPlan>plan).begin(ctx)
@@ -381,7 +381,7 @@ cdef class BranchOperator(RunsBodies):
         self.feed(plan, &self.then_feeds if chosen else &self.other_feeds, in_data, aux_states)
         for i in range(self.n_visible):
             (<BodyPlan>plan).put_output(i, out_data[i].data)
-        return (<BodyPlan>plan).go(ctx, False, 0, <void*>self)
+        return (<BodyPlan>plan).run_steps(ctx, False, 0, <void*>self)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
@@ -409,4 +409,4 @@ cdef class BranchOperator(RunsBodies):
                 i = feeds[0][p].index
                 at = space + dumps[0][p] if self.blocked else in_grad[i].data
                 (<BodyPlan>plan).put_grad(p, at)
-        return (<BodyPlan>plan).go(ctx, True, 0, <void*>self)
+        return (<BodyPlan>plan).run_steps(ctx, True, 0, <void*>self)

@@ -14,7 +14,7 @@ from ..graph.infer import infer_types
 from ..ndarray import NDArray, zeros
 from ..ndarray._tape import entry_of, get_state, mark, set_state
 from .arena_pool import allocate_named
-from .call_by_call import due, resolved
+from .call_by_call import is_call_by_call_due, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,7 +81,7 @@ class Postponed:
         if not met or self._group2ctx or executor_steps:
             return False
         runs = met.get(self._signature(), 0)
-        if shapes is None or runs is None or not due(runs):
+        if shapes is None or runs is None or not is_call_by_call_due(runs):
             return False
         arrays = [*self.arg_arrays, *self.aux_arrays]
         names = [*self._arg_names, *self._aux_names]
@@ -90,7 +90,7 @@ class Postponed:
             known = {name: name_of(each.dtype) for name, each in zip(names, arrays)}
             types = infer_types(structure.heads, known, "float32", structure=structure)
         self._calls = calls = resolved(structure, names, shapes, types, arrays, self._ctx, trains)
-        if calls is None or not due(runs, calls):
+        if calls is None or not is_call_by_call_due(runs, calls):
             self._calls = None
             return False
         self._inputs = [*self._mark_variables(), *self.aux_arrays] if trains else arrays
@@ -121,7 +121,12 @@ class Postponed:
         """`Executor.forward_on` before the plan is built."""
         trains, flags = self._needs_gradients(), get_state()
         runs = self._structure.met[trains].get(self._signature(), 0)
-        if flags or self._monitor is not None or runs is None or not due(runs, self._calls):
+        if (
+            flags
+            or self._monitor is not None
+            or runs is None
+            or not is_call_by_call_due(runs, self._calls)
+        ):
             self._build()
             return self.forward_on(sources, targets, is_train)
         pairs = list(zip(sources, targets))

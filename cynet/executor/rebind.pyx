@@ -15,10 +15,10 @@ from .._core.touched_rows cimport watch_rows
 from .._engine cimport VarHandle, kInline, push_sync
 from .._executor cimport Plan, release_tables
 from .._core.sparse_kind cimport refuse_sparse
-from .._ndarray cimport Chunk, NDArrayBase, RowSet, new_array, on_host, wrap_foreign
+from .._ndarray cimport Chunk, NDArrayBase, RowSet, is_on_host, new_array, wrap_foreign
 from .._typedefs cimport RunContext, kCPU, kGPU
 from ..ndarray._resolve cimport pack
-from ..ndarray._tape cimport flagged, records, wanted_request
+from ..ndarray._tape cimport flagged, is_recording, wanted_request
 from .cached_results cimport CachedResult, drop, hold
 from .placeholders cimport address_of, number_of
 from .tables cimport CachedState, Segment, Tables
@@ -120,7 +120,7 @@ cdef int _apply_patch(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
-cdef void _changes_of(const Slot* slot, vector[Change]* changes) noexcept nogil:
+cdef void _append_changes(const Slot* slot, vector[Change]* changes) noexcept nogil:
     cdef Change change
     cdef size_t i
     for i in range(slot.uses.size()):
@@ -303,7 +303,7 @@ cdef class ArgumentSlots:
             if slot.watched and array.blob.dev_type == kCPU:
                 slot.rows = watch_rows(array)
             if not full:
-                _changes_of(slot, changes)
+                _append_changes(slot, changes)
             if slot.var != array.chunk.var:
                 slot.var = array.chunk.var
                 for k in slot.segments:
@@ -312,7 +312,7 @@ cdef class ArgumentSlots:
             if not changes.size():
                 self._add_states(changes)
             for i in range(self.slots.size()):
-                _changes_of(self.slots[i], changes)
+                _append_changes(self.slots[i], changes)
         if changes.size():
             self._push_changes(changes, full)
         for k in segments:
@@ -381,7 +381,7 @@ def examine(list arrays, Py_ssize_t n_args):
     """
     cdef NDArrayBase array, first
     cdef Py_ssize_t i
-    cdef bint recording = flagged and records()
+    cdef bint recording = flagged and is_recording()
     if not arrays:
         raise ArgumentError("a CachedOp takes at least one array")
     first = arrays[0]
@@ -389,9 +389,10 @@ def examine(list arrays, Py_ssize_t n_args):
     for i, array in enumerate(arrays):
         refuse_sparse(array, "a graph")
         # Pinned and shared host memory go with either; indices of CPUs keep parts of a batch apart.
-        if array.blob.dev_type != kCPU and first.blob.dev_type != kGPU and on_host(&array.blob):
+        if array.blob.dev_type != kCPU and first.blob.dev_type != kGPU and is_on_host(&array.blob):
             pass
-        elif first.blob.dev_type != kCPU and array.blob.dev_type == kCPU and on_host(&first.blob):
+        elif first.blob.dev_type != kCPU and array.blob.dev_type == kCPU and (
+                is_on_host(&first.blob)):
             first = array  # the plan and the outputs are in ordinary memory
         elif array.blob.dev_type != first.blob.dev_type or array.blob.dev_id != first.blob.dev_id:
             raise ArgumentError(f"the inputs of a CachedOp are on {first.context} and "

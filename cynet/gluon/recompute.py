@@ -120,7 +120,7 @@ class _RecomputingNode(StepNode):
     def array_name(self, i):
         return "an input or parameter"
 
-    def exchanged(self, i, array):
+    def on_array_replaced(self, i, array):
         if i < len(self.arrays_in):
             self.arrays_in[i] = array
         else:

@@ -39,7 +39,7 @@ cdef cppclass Tree:
     size_t pause, wait      # number of values that skip the sets: in all, and left
 
 
-def place(list sizes, list firsts, list lasts):
+def pack_values(list sizes, list firsts, list lasts):
     """Bytes and offsets of values that are placed in the order given.
 
     sizes (list of int): Bytes of each value.
@@ -49,7 +49,7 @@ def place(list sizes, list firsts, list lasts):
 
     Examples
     --------
-    >>> place([128, 64, 64], [0, 1, 2], [1, 2, 3])
+    >>> pack_values([128, 64, 64], [0, 1, 2], [1, 2, 3])
     (192, [0, 128, 0])
     """
     cdef Tree tree

@@ -27,7 +27,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..base.dtype import ITEMSIZES
-from .arena_packing import place
+from .arena_packing import pack_values
 from .ir import ADD, BACKWARD, FORWARD, INPLACE, NULL, OUTPUT, SAVED, TEMP, WRITE, Graph, Value
 
 if TYPE_CHECKING:
@@ -402,7 +402,7 @@ def _assign_offsets(spans: Spans) -> int:
     found: dict[int, int] = {}
     for order in _ORDERS:
         chosen = sorted(range(len(lives)), key=lambda i: order(*lives[i]), reverse=True)
-        total, offsets = place(
+        total, offsets = pack_values(
             [aligned(lives[i][0]) for i in chosen],
             [lives[i][1] for i in chosen],
             [lives[i][2] for i in chosen],

@@ -34,7 +34,8 @@ cdef int check(const uint8_t[:, :, :] image, int64_t channels, int64_t height,
     return 0
 
 
-cdef inline const uint8_t* leftmost(const uint8_t[:, :, :] image, bint* mirrored) noexcept nogil:
+cdef inline const uint8_t* leftmost_byte(const uint8_t[:, :, :] image,
+                                         bint* mirrored) noexcept nogil:
     """The first byte of a row; `mirrored` is turned where the pixels lie from right to left."""
     if image.shape[1] > 1 and image.strides[1] < 0:
         mirrored[0] = not mirrored[0]
@@ -77,7 +78,7 @@ def put_normalized(const uint8_t[:, :, :] image, bint mirrored, const float[::1]
         raise ShapeError(f"mean and factor have one number for each of {out.shape[0]} channels")
     if out.shape[1] == 0 or out.shape[2] == 0:
         return
-    first = leftmost(image, &turned)
+    first = leftmost_byte(image, &turned)
     with nogil:
         normalized_into(cpu_level(), first, image.strides[0], out.shape[1],
                         out.shape[2], <int>out.shape[0], turned, &mean[0], &factor[0],
@@ -91,7 +92,7 @@ def put_plain(const uint8_t[:, :, :] image, bint mirrored, uint8_t maximum, uint
     check(image, out.shape[0], out.shape[1], out.shape[2])
     if out.shape[1] == 0 or out.shape[2] == 0:
         return
-    first = leftmost(image, &turned)
+    first = leftmost_byte(image, &turned)
     with nogil:
         plain_into(cpu_level(), first, image.strides[0], out.shape[1],
                    out.shape[2], <int>out.shape[0], turned, maximum, &out[0, 0, 0])

@@ -11,8 +11,8 @@ cdef extern from "threading/openmp_runtime.h" namespace "cynet" nogil:
       cynet::run_parts(parts, function, arg);
     }
     """
-    bint in_share() noexcept
-    bint team_is_awake() noexcept
+    bint is_in_share() noexcept
+    bint is_team_awake() noexcept
     void set_limit(int threads) noexcept
     void watch_forks() noexcept
     const char* lend_team(void* library) noexcept
@@ -24,7 +24,7 @@ cdef int _threads = 1
 
 
 cdef int threads_for(int64_t work) noexcept nogil:
-    if work < GRAIN or _threads < 2 or in_share():
+    if work < GRAIN or _threads < 2 or is_in_share():
         return 1
     return _at_most(work // (GRAIN // 2))
 
@@ -34,7 +34,7 @@ cdef inline int _at_most(int64_t maximum) noexcept nogil:
 
 
 cdef int threads_awake(int64_t work) noexcept nogil:
-    if work < AWAKE_GRAIN or _threads < 2 or in_share() or not team_is_awake():
+    if work < AWAKE_GRAIN or _threads < 2 or is_in_share() or not is_team_awake():
         return 1
     return _at_most(work // (AWAKE_GRAIN // 2))
 

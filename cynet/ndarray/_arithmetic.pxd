@@ -34,11 +34,11 @@ cdef class Slot:
     cdef Call for_scalar(self, Call last, object before, OpEntry entry, NDArrayBase array,
                          object value)
     # A NumPy array as the other operand: an array of the face, or a number.
-    cdef object beside(self, NDArrayBase array, object other)
+    cdef object operand_from_numpy(self, NDArrayBase array, object other)
     # The result, of which a subclass may note what it is.
-    cdef NDArrayBase noted(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs)
-    cdef NDArrayBase noted_number(self, NDArrayBase out)
-    cdef NDArrayBase noted_reflected(self, NDArrayBase out, NDArrayBase array, object value)
+    cdef NDArrayBase mark_truths(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs)
+    cdef NDArrayBase mark_number(self, NDArrayBase out)
+    cdef NDArrayBase mark_reflected(self, NDArrayBase out, NDArrayBase array, object value)
 
 cdef class NDArrayArithmetic(NDArrayBase):
     pass

@@ -151,7 +151,7 @@ cdef class Slot:
             self.refuse_mixture(lhs, rhs)
         if (call is not None and fits(&call.arrays[0], &lhs.blob)
                 and fits(&call.arrays[1], &rhs.blob)):
-            return self.noted(run_small(call, lhs, rhs, out), lhs, rhs)
+            return self.mark_truths(run_small(call, lhs, rhs, out), lhs, rhs)
         if self.same_entry is None:
             self.same_entry = get_operator(self.names[0])
             self.broadcast_entry = get_operator(self.names[1])
@@ -163,7 +163,7 @@ cdef class Slot:
                 call = resolve(self.face, self.same_entry, [lhs, rhs], (), {}, None)
                 self.recent_same.keep(None, call)
             self.last_same = call
-            return self.noted(run_small(call, lhs, rhs, out), lhs, rhs)
+            return self.mark_truths(run_small(call, lhs, rhs, out), lhs, rhs)
         call = self.last_broadcast
         if call is None or not (
                 fits(&call.arrays[0], &lhs.blob) and fits(&call.arrays[1], &rhs.blob)):
@@ -172,15 +172,15 @@ cdef class Slot:
                 call = resolve(self.face, self.broadcast_entry, [lhs, rhs], (), {}, None)
                 self.recent_broadcast.keep(None, call)
             self.last_broadcast = call
-        return self.noted(run_small(call, lhs, rhs, out), lhs, rhs)
+        return self.mark_truths(run_small(call, lhs, rhs, out), lhs, rhs)
 
-    cdef NDArrayBase noted(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
+    cdef NDArrayBase mark_truths(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
         return out
 
-    cdef NDArrayBase noted_number(self, NDArrayBase out):
+    cdef NDArrayBase mark_number(self, NDArrayBase out):
         return out
 
-    cdef NDArrayBase noted_reflected(self, NDArrayBase out, NDArrayBase array, object value):
+    cdef NDArrayBase mark_reflected(self, NDArrayBase out, NDArrayBase array, object value):
         return out
 
     cdef Call for_scalar(self, Call last, object before, OpEntry entry, NDArrayBase array,
@@ -209,7 +209,7 @@ cdef class Slot:
             else:
                 call = known
             self.last_scalar, self.scalar = call, value
-        return self.noted_number(run_small(call, array, None, out))
+        return self.mark_number(run_small(call, array, None, out))
 
     cdef NDArrayBase with_reflected(self, NDArrayBase array, object value):
         cdef Call call = self.last_reflected, known
@@ -225,9 +225,9 @@ cdef class Slot:
             else:
                 call = known
             self.last_reflected, self.reflected = call, value
-        return self.noted_reflected(run_small(call, array, None, None), array, value)
+        return self.mark_reflected(run_small(call, array, None, None), array, value)
 
-    cdef object beside(self, NDArrayBase array, object other):
+    cdef object operand_from_numpy(self, NDArrayBase array, object other):
         from ._indexing import from_host  # _indexing imports this module
         return from_host(other, dtype_flag(other.dtype), array.blob.dev_type, array.blob.dev_id,
                          self.face)
@@ -237,19 +237,21 @@ cdef class Slot:
             return self.with_array(array, other, out)
         if isinstance(other, _NUMBERS):
             if _is_truth(array, other):
-                return self.with_array(array, self.beside(array, np.asarray(other)), out)
+                return self.with_array(
+                    array, self.operand_from_numpy(array, np.asarray(other)), out)
             return self.with_scalar(array, other, out)
         if isinstance(other, np.ndarray):
-            return self.forward(array, self.beside(array, other), out)
+            return self.forward(array, self.operand_from_numpy(array, other), out)
         return self.refuse(other)
 
     cdef object backward(self, NDArrayBase array, object other):
         if isinstance(other, _NUMBERS):
             if _is_truth(array, other):
-                return self.with_array(self.beside(array, np.asarray(other)), array, None)
+                return self.with_array(
+                    self.operand_from_numpy(array, np.asarray(other)), array, None)
             return self.with_reflected(array, other)
         if isinstance(other, np.ndarray):
-            other = self.beside(array, other)
+            other = self.operand_from_numpy(array, other)
             if isinstance(other, NDArrayBase):
                 return self.with_array(other, array, None)
             return self.with_reflected(array, other)

@@ -8,20 +8,22 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from .. cimport _engine
-from .._core.copy cimport Region, push_copy, whole
+from .._core.copy cimport Region, push_copy, whole_region
 from .._engine cimport VarHandle, kInline, kNormal, kPython
 from ..engine.deferred cimport bulking, flush_all, load_mask, noted_writes_mask
 from ..engine.inline cimport INLINE_GIL_BYTES
 from ..engine.records cimport Var, is_free
 from ..engine.trace cimport IMPERATIVE, begun, note_operator
-from .._ndarray cimport Chunk, NDArrayBase, blob_shape, new_array, new_view, on_host, overlap
+from .._ndarray cimport Chunk, NDArrayBase, blob_shape, do_overlap, is_on_host, new_array, new_view
 from .._resource cimport Resource, draw, kRandom
 from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
 from ..operator._base cimport OpContext, Operator
 from .bulk.note cimport note
 from ._resolve cimport (
     RANDOM_IN_TRAINING, Call, State, create, drop_state, fits, intern_file, new_state, state_hold)
-from ._tape cimport Node, flagged, record, records, refuse_write, set_flags, tracked, trains
+from ._tape cimport (
+    Node, flagged, is_recording, is_training, record, refuse_write, set_flags, tracked
+)
 
 from ..base.dtype import NAMES
 from ..base.errors import (
@@ -49,7 +51,7 @@ def set_watch(watch):
     _watch = watch
 
 
-cdef bint watched() noexcept:
+cdef bint is_watched() noexcept:
     return _watch is not None
 
 
@@ -150,7 +152,7 @@ cdef inline int _add_var(VarHandle* vars, int n, VarHandle var) noexcept:
     return n + 1
 
 
-cdef inline bint _all_ready(VarHandle* vars, int n) noexcept:
+cdef inline bint _are_all_ready(VarHandle* vars, int n) noexcept:
     cdef int i
     if load_mask(&noted_writes_mask):
         for i in range(n):
@@ -217,7 +219,7 @@ cdef int _submit_task(Call call, CallTask* task, VarHandle* vars, int n_mutable,
         flags = kInline
     else:
         flags = kNormal
-    if flags != kInline or not _all_ready(vars + n_mutable, n_all - n_mutable):
+    if flags != kInline or not _are_all_ready(vars + n_mutable, n_all - n_mutable):
         file, task.line = user_frame() if task.origin == NULL else (<Node>task.origin).line()
         task.file = intern_file(file)
     if flags == kInline and call.nbytes <= INLINE_GIL_BYTES and dev_type != kGPU:
@@ -257,10 +259,10 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
     cdef State* saved_state = NULL
     cdef CallTask* task
     cdef TBlob* blob
-    cdef bint taped = flagged and tracked(arrays, n_in) and records()
+    cdef bint taped = flagged and tracked(arrays, n_in) and is_recording()
     if bulking and _watch is None and n_out == 1 and note(call, arrays, <NDArrayBase>outs[0]):
         if taped:
-            record(call, arrays, outs, NULL, trains())
+            record(call, arrays, outs, NULL, is_training())
         return 0
     if state == NULL:
         op = create(call)
@@ -270,7 +272,7 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
         state = new_state(op, call.entry.name, call.node)
     else:
         state_hold(&state.references)
-    task = _new_task(call, state, &call.resources, False, flagged and trains())
+    task = _new_task(call, state, &call.resources, False, flagged and is_training())
     vars = _alloc_vars(few, n_in + n_aux + n_out, task)
     blob = task.in_data
     for i in range(n_in + n_aux):
@@ -299,7 +301,7 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
         if vars != few:
             c_free(vars)
     if taped:
-        record(call, arrays, outs, saved_state, trains())
+        record(call, arrays, outs, saved_state, is_training())
     if _watch is not None:
         _watch(call.entry.name, [<object>arrays[i] for i in range(n_in)],
                [<object>outs[i] for i in range(call.n_visible)])
@@ -366,7 +368,7 @@ cdef int _check_out(Call call, int i, NDArrayBase array) except -1:
     if array.blob.dtype != want.dtype:
         raise ArgumentTypeError(f"operator {call.entry.name}: out is {NAMES[array.blob.dtype]}, "
                                 f"expected {NAMES[want.dtype]}")
-    if on_host(&array.blob) != on_host(want) or (
+    if is_on_host(&array.blob) != is_on_host(want) or (
             array.blob.dev_id != want.dev_id and want.dev_type == kGPU):
         raise ArgumentError(f"operator {call.entry.name}: out is on {array.context}, "
                             f"the inputs are on {call.context}")
@@ -379,7 +381,7 @@ cdef int _output_request(Call call, PyObject** arrays, int i, NDArrayBase out) e
     cdef int k, request = kWriteTo
     for k in range(call.n_in + call.n_aux):
         array = <NDArrayBase>arrays[k]
-        if array.chunk != out.chunk or not overlap(array, out):
+        if array.chunk != out.chunk or not do_overlap(array, out):
             continue
         if (k < call.n_in and array.blob.data == out.blob.data and array.blob.size == out.blob.size
                 and array.blob.dtype == out.blob.dtype and call.inplace[k * call.n_out + i]):
@@ -428,7 +430,7 @@ cdef list run(Call call, list given, list out):
             _check_out(call, i, target)
             request = _output_request(call, in_pointers.data(), i, target)
             for array in outs:
-                if array.chunk == target.chunk and overlap(array, target):
+                if array.chunk == target.chunk and do_overlap(array, target):
                     raise ArgumentError(
                         f"operator {call.entry.name}: two of the arrays in out share memory")
             array = target
@@ -445,7 +447,7 @@ cdef list run(Call call, list given, list out):
     _push(call, in_pointers.data(), out_pointers.data(), req.data())
     if copies is not None:
         for array, target in copies:
-            source, to = whole(array), whole(target)
+            source, to = whole_region(array), whole_region(target)
             push_copy(target, &to, array, &source)
             target.grad_entry = array.grad_entry
     if out is not None:

@@ -5,10 +5,10 @@ from cpython.buffer cimport PyBUF_WRITE
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int64_t
 
-from .._core.copy cimport Region, push_fill, whole
+from .._core.copy cimport Region, push_fill, whole_region
 from .._core.sparse_kind cimport is_sparse
 from .._core.face cimport ND, Face
-from .._ndarray cimport NDArrayBase, new_array, on_host, read_shape
+from .._ndarray cimport NDArrayBase, is_on_host, new_array, read_shape
 from .._typedefs cimport MAX_NDIM, dtype_size, kFloat64
 from ..kernels.movement.arange cimport run_progression
 
@@ -78,7 +78,7 @@ def filled(shape, double value, ctx, dtype, Face face=ND):
     """A new array of `shape` with `value` everywhere; None for `ctx` or `dtype` as in
     ``mx.nd.full``."""
     cdef NDArrayBase out = _new_array_of(shape, ctx, dtype, face)
-    cdef Region region = whole(out)
+    cdef Region region = whole_region(out)
     out.chunk.written = out.blob.size == 0
     push_fill(out, &region, &value, kFloat64)
     return out
@@ -91,7 +91,7 @@ def filled_like(NDArrayBase data not None, double value):
         return None
     cdef NDArrayBase out = new_array(data.face, data.blob.shape, data.blob.ndim,
                                      data.blob.dtype, data.blob.dev_type, data.blob.dev_id)
-    cdef Region region = whole(out)
+    cdef Region region = whole_region(out)
     out.chunk.written = out.blob.size == 0
     push_fill(out, &region, &value, kFloat64)
     return out
@@ -101,7 +101,7 @@ def untouched_zeros(NDArrayBase data not None):
     """``filled_like(data, 0)`` that takes no memory before it is written, if it is large and of the
     host: a gradient that nobody computes costs nothing."""
     cdef size_t nbytes = data.blob.size * dtype_size(data.blob.dtype)
-    if nbytes < _LARGE or not on_host(&data.blob) or is_sparse(&data.blob):
+    if nbytes < _LARGE or not is_on_host(&data.blob) or is_sparse(&data.blob):
         return filled_like(data, 0.0)
     cdef NDArrayBase out = new_array(data.face, data.blob.shape, data.blob.ndim,
                                      data.blob.dtype, data.blob.dev_type, data.blob.dev_id)
@@ -133,7 +133,7 @@ def progression(int64_t n, double start, double step, ctx, dtype, Face face=ND):
     are not made here: on a GPU, or in a dtype other than float32, float64 and int32."""
     cdef NDArrayBase out = _new_array_of(n, ctx, dtype, face)
     cdef bint made
-    if not on_host(&out.blob):
+    if not is_on_host(&out.blob):
         return None
     with nogil:  # nobody else knows the array yet
         made = run_progression(out.blob.dtype, start, step, out.blob.data, n)

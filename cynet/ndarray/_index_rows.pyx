@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t
 from .._core.face cimport ND
 from .._core.picked_rows cimport marked_rows, numbered_rows
 from .._core.sparse_kind cimport refuse_sparse
-from .._ndarray cimport NDArrayBase, blob_shape, new_array, on_host, same_shape
+from .._ndarray cimport NDArrayBase, blob_shape, is_on_host, new_array, same_shape
 from .._typedefs cimport kBool, kFloat32, kFloat64, kInt32, kInt64
 from ..kernels.movement.strided_copy cimport are_rows
 
@@ -70,7 +70,7 @@ cdef cnp.ndarray _whole_floats(NDArrayBase item):
     cdef int64_t* numbers
     cdef int64_t i
     cdef bint narrow = item.blob.dtype == kFloat32
-    if not (narrow or item.blob.dtype == kFloat64) or not on_host(&item.blob):
+    if not (narrow or item.blob.dtype == kFloat64) or not is_on_host(&item.blob):
         return None
     item.wait_read()
     if not (_are_whole(<const float*>item.blob.data, item.blob.size) if narrow
@@ -114,8 +114,8 @@ cdef NDArrayBase by_numbers(NDArrayBase array, object key):
         return None
     item = key
     size, n = array.blob.shape[0], item.blob.size
-    if not _holds_indices(item) or n == 0 or not on_host(&item.blob) or (
-            not on_host(&array.blob)):
+    if not _holds_indices(item) or n == 0 or not is_on_host(&item.blob) or (
+            not is_on_host(&array.blob)):
         return None
     item.wait_read()
     if item.blob.dtype == kInt64 and not item.chunk.exposed.load():  # else the rows may change
@@ -207,7 +207,7 @@ cdef cnp.ndarray rows_of_many(NDArrayBase array, object key):
         if not isinstance(each, NDArrayBase):
             return None
         item = each
-        if not _holds_indices(item) or not on_host(&item.blob) or (
+        if not _holds_indices(item) or not is_on_host(&item.blob) or (
                 item.blob.size == 0 or not same_shape(&item.blob, &one.blob)):
             return None
     for k in range(one.blob.ndim):
@@ -320,13 +320,13 @@ cdef NDArrayBase by_mask(NDArrayBase array, object key):
     cdef NDArrayBase mask
     cdef cnp.ndarray host
     cdef int i, axes
-    if not on_host(&array.blob):
+    if not is_on_host(&array.blob):
         return None
     if isinstance(key, NDArrayBase):
         mask = key
         axes = mask.blob.ndim
         if mask.blob.dtype != kBool or not 0 < axes <= array.blob.ndim or (
-                not on_host(&mask.blob)):
+                not is_on_host(&mask.blob)):
             return None
         for i in range(axes):
             if mask.blob.shape[i] != array.blob.shape[i]:
@@ -385,11 +385,11 @@ cdef object with_truths(NDArrayBase array, object key):
                        if i == first or i not in positions])]
     for i in positions:
         if not bool(keys[i]):
-            return _none_of(out, keys, first)
+            return _empty_axis(out, keys, first)
     return out
 
 
-cdef object _none_of(object out, tuple keys, int place):
+cdef object _empty_axis(object out, tuple keys, int place):
     # Nothing of the axis that stands for a truth.
     cdef int axis = 0, behind = 0
     cdef bint dots = False

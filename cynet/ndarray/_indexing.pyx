@@ -9,9 +9,9 @@ from ._index_rows cimport (
     by_mask, by_numbers, has_truth, is_basic, is_mask, is_whole, rows_by_number, rows_of_many,
     rows_of_one, with_masks, with_truths, without_truths)
 from ._resolve cimport resolve
-from ._tape cimport flagged, record_view, records, refuse_part, refuse_write
+from ._tape cimport flagged, is_recording, record_view, refuse_part, refuse_write
 from .bulk.note cimport note_copy
-from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole
+from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole_region
 from .._core.sparse_kind cimport dense_of
 from .._core.face cimport ND, Face
 from ..engine.deferred cimport bulking
@@ -191,7 +191,7 @@ def from_host(source, int dtype, int dev_type, int dev_id, Face face=ND):
     for i in range(ndim):
         shape[i] = cnp.PyArray_DIM(host, i)
     out = new_array(face, shape, ndim, dtype, dev_type, dev_id)
-    to = whole(out)
+    to = whole_region(out)
     _assign_host(out, &to, host)
     return out
 
@@ -205,7 +205,7 @@ cdef int64_t _size_of(const Region* region) noexcept:
     return size
 
 cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) except -1:
-    cdef Region plain = whole(value)
+    cdef Region plain = whole_region(value)
     cdef Region source
     cdef int extra = plain.ndim - to.ndim, i, k
     if flagged:
@@ -334,7 +334,7 @@ cdef tuple _expand_key(NDArrayBase array, object key):
 
 cdef Region _basic_region(NDArrayBase array, tuple items) except *:
     # The region that ints, slices and None pick; `items` names every axis.
-    cdef Region plain = whole(array)
+    cdef Region plain = whole_region(array)
     cdef Region out
     cdef Py_ssize_t start, stop, step
     cdef int axis = 0
@@ -383,7 +383,7 @@ cdef NDArrayBase _pick_region(NDArrayBase array, const Region* region):
     out = new_array(array.face, region.shape, region.ndim, array.blob.dtype, array.blob.dev_type,
                     array.blob.dev_id)
     out.chunk.written = out.blob.size == 0
-    to = whole(out)
+    to = whole_region(out)
     push_copy(out, &to, array, region)
     return out
 
@@ -488,7 +488,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         cdef Region region
         cdef NDArrayBase picked
         cdef int64_t stride, one
-        if flagged and self.grad_entry is not None and records():
+        if flagged and self.grad_entry is not None and is_recording():
             return recorded_item(self, key)
         if type(key) is int and self.blob.ndim > 0:
             stride = self.blob.size // self.blob.shape[0] if self.blob.shape[0] else 0
@@ -543,7 +543,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
             picked = _blank_rows(self, np.zeros(1, np.int64), row)  # one row for all
         else:
             picked = _blank_rows(self, rows, row)
-        region = whole(picked)
+        region = whole_region(picked)
         _assign_region(picked, &region, value)
         return _push_rows(self, picked, rows, row, True)
 
@@ -552,7 +552,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         if flagged:
             refuse_write(self)
         if is_whole(key):
-            region = whole(self)
+            region = whole_region(self)
             _assign_region(self, &region, value)
             return
         if _is_plain(key):

@@ -10,7 +10,7 @@ from ..engine.inline cimport INLINE_BYTES, INLINE_PASS_BYTES
 from ..engine.live_objects cimport count_live, live_counter
 from .._core.face cimport ND, Face
 from .._core.sparse_kind cimport refuse_sparse
-from .._ndarray cimport NDArrayBase, blob_shape, on_host
+from .._ndarray cimport NDArrayBase, blob_shape, is_on_host
 from .._resource cimport kRandom
 from .._typedefs cimport TBlob, dtype_size, kCPU, kGPU
 from ..operator._base cimport OpEntry, Operator
@@ -139,7 +139,7 @@ cdef object _device_of(OpEntry entry, list given, object ctx, int* dev_type, int
         for array in given:
             refuse_sparse(array, f"operator {entry.name}")
             # Host memory is one device, whatever its label; GPUs are devices of their own.
-            if on_host(&array.blob) != on_host(&first.blob) or (
+            if is_on_host(&array.blob) != is_on_host(&first.blob) or (
                     array.blob.dev_id != first.blob.dev_id and array.blob.dev_type == kGPU):
                 raise ArgumentError(
                     f"operator {entry.name}: inputs are on {first.context} and {array.context}; "

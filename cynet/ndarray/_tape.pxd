@@ -19,8 +19,8 @@ from .._typedefs cimport TBlob
 from ._resolve cimport Call, State
 
 cdef int flagged                     # threads that record or train
-cdef bint records() noexcept         # whether this thread records
-cdef bint trains() noexcept
+cdef bint is_recording() noexcept         # whether this thread records
+cdef bint is_training() noexcept
 # Sets the flags of this thread (bit 0 records, bit 1 trains); the old ones.
 cdef int set_flags(int flags) noexcept
 
@@ -81,7 +81,7 @@ cdef class Saved(Node):
     cdef int save(self, NDArrayBase array) except -1
     # Array i was written after the recording: takes the values it had, where those are known.
     cdef int take_older(self, size_t i) except -1
-    cdef bint ignores(self, size_t i) noexcept  # whatever is written to array i
+    cdef bint ignores_writes_to(self, size_t i) noexcept  # whatever is written to array i
 
 cdef class CallNode(Saved):
     # `arrays` are inputs, then outputs.

@@ -5,11 +5,11 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
-from .._core.saved_values cimport changed_outside, count_reader, marked, older_values
+from .._core.saved_values cimport count_reader, older_values, was_changed_outside, with_checksum
 from ..engine.live_objects cimport count_live, live_counter
 from ..engine.records cimport expected_writes, pushed_writes
 from .._core.sparse_kind cimport is_sparse
-from .._ndarray cimport NDArrayBase, blob_shape, new_view, overlap, same_shape
+from .._ndarray cimport NDArrayBase, blob_shape, do_overlap, new_view, same_shape
 from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
 from ._resolve cimport Call, State, drop_state
 
@@ -36,11 +36,11 @@ cdef uint64_t _scopes = 0  # record scopes that have begun
 
 
 # --- flags ----------------------------------------------------------------------------------------
-cdef bint records() noexcept:
+cdef bint is_recording() noexcept:
     return cynet_flags & RECORDS
 
 
-cdef bint trains() noexcept:
+cdef bint is_training() noexcept:
     return (cynet_flags & TRAINS) != 0
 
 
@@ -180,7 +180,7 @@ cdef class Saved(Node):
             count_reader(1)
             count_live(1)
         if array is not None and array.chunk.exposed.load():
-            self.marks = marked(self.marks, len(self.arrays), array)
+            self.marks = with_checksum(self.marks, len(self.arrays), array)
         self.arrays.append(array)
         self.writes.push_back(0 if array is None else expected_writes(array.chunk.var))
         return 0
@@ -189,9 +189,9 @@ cdef class Saved(Node):
         cdef NDArrayBase array
         cdef size_t i = 0
         for array in self.arrays:
-            if array is not None and not self.ignores(i) and (
+            if array is not None and not self.ignores_writes_to(i) and (
                     pushed_writes(array.chunk.var) != self.writes[i]
-                    or changed_outside(self.marks, i, array)):
+                    or was_changed_outside(self.marks, i, array)):
                 self.take_older(i)
             i += 1
         return 0
@@ -201,7 +201,7 @@ cdef class Saved(Node):
         self.finish()
         return 0
 
-    cdef bint ignores(self, size_t i) noexcept:
+    cdef bint ignores_writes_to(self, size_t i) noexcept:
         return False
 
     cdef int take_older(self, size_t i) except -1:
@@ -232,7 +232,7 @@ cdef class CallNode(Saved):
         if self.state != NULL:
             drop_state(self.state)
 
-    cdef bint ignores(self, size_t i) noexcept:
+    cdef bint ignores_writes_to(self, size_t i) noexcept:
         return i < <size_t>self.call.n_in and self.info.fixed[i]
 
     cdef int free(self) except -1:
@@ -322,10 +322,10 @@ cdef class StepNode(Saved):
 
     cdef int take_older(self, size_t i) except -1:
         Saved.take_older(self, i)
-        self.exchanged(i, self.arrays[i])
+        self.on_array_replaced(i, self.arrays[i])
         return 0
 
-    def exchanged(self, i, array):
+    def on_array_replaced(self, i, array):
         """Replace array `i` that backward reads by `array`, which has its recorded values."""
 
     cdef int free(self) except -1:
@@ -359,7 +359,7 @@ def record_empty(NDArrayBase source, NDArrayBase part):
 
 def wants_gradient(list arrays):
     """True if this thread records and a gradient may be wanted through one of the arrays."""
-    return bool(flagged and records() and any([wanted_request(each) for each in arrays]))
+    return bool(flagged and is_recording() and any([wanted_request(each) for each in arrays]))
 
 
 # --- what a gradient takes ------------------------------------------------------------------------
@@ -452,7 +452,7 @@ cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
             array = <NDArrayBase>arrays[i] if info.reads[n_out + i] else None
             if array is not None:
                 for k in range(n_out):
-                    if overlap(array, <NDArrayBase>outs[k]):
+                    if do_overlap(array, <NDArrayBase>outs[k]):
                         raise GradientError(
                             f"operator {call.entry.name}: its gradient reads the input "
                             f"'{call.prop.list_arguments()[i]}', so the result must not be "
@@ -502,12 +502,12 @@ cdef int wanted_request(NDArrayBase array) noexcept:
 def note_copy(NDArrayBase source, NDArrayBase target):
     """`target` was made as a copy of `source`: it belongs to the graph where this thread
     records."""
-    if flagged and source.grad_entry is not None and records():
+    if flagged and source.grad_entry is not None and is_recording():
         record_copy(source, target)
 
 
 cdef int refuse_write(NDArrayBase array) except -1:
-    if array.grad_entry is not None and records() and live_entry(array) is not None:
+    if array.grad_entry is not None and is_recording() and live_entry(array) is not None:
         raise GradientError(
             f"this array of shape {blob_shape(&array.blob)} belongs to a graph that autograd "
             "records, so it must not be written (+=, x[i] = y, out=x and the like) inside a record "
@@ -516,7 +516,7 @@ cdef int refuse_write(NDArrayBase array) except -1:
 
 
 cdef int refuse_part(NDArrayBase value) except -1:
-    if value.grad_entry is not None and records() and live_entry(value) is not None:
+    if value.grad_entry is not None and is_recording() and live_entry(value) is not None:
         raise GradientError(
             "a value of a graph that autograd records cannot be written into a part of an array "
             "(x[i] = y), since no gradient would reach it; join parts with concat or stack, choose "
@@ -526,7 +526,7 @@ cdef int refuse_part(NDArrayBase value) except -1:
 
 def follows(NDArrayBase array):
     """True if what is made of `array` now belongs to a graph."""
-    return flagged and records() and live_entry(array) is not None
+    return flagged and is_recording() and live_entry(array) is not None
 
 
 def check_written(NDArrayBase array):

@@ -8,8 +8,8 @@ from libcpp.set cimport set as cpp_set
 from .. cimport _engine
 from .._engine cimport VarHandle, kInline, kNormal
 from ..engine.inline cimport INLINE_UPDATE_ELEMENTS
-from .._ndarray cimport NDArrayBase, RowSet, blob_shape, on_host
-from .._core.touched_rows cimport rows_hold
+from .._ndarray cimport NDArrayBase, RowSet, blob_shape, is_on_host
+from .._core.touched_rows cimport are_rows_known
 from .._typedefs cimport (
     RunContext, dtype_size, kBfloat16, kFloat16, kFloat32, kFloat64, kGPU
 )
@@ -185,7 +185,7 @@ cdef inline const RowSet* _rows_of(const UpdateTask* task, size_t i) noexcept no
 
 cdef inline const RowSet* _rows_that_hold(const UpdateTask* task, size_t i) noexcept nogil:
     cdef const RowSet* rows = _rows_of(task, i)
-    return rows if rows != NULL and rows_hold(task.joined.items[i].grad) else NULL
+    return rows if rows != NULL and are_rows_known(task.joined.items[i].grad) else NULL
 
 
 cdef void _update_parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
@@ -537,7 +537,7 @@ cdef void* _kernel(NDArrayBase weight, str rule, bint master) except NULL:
 
 
 cdef int _check_alike(NDArrayBase weight, NDArrayBase other, str what, int dtype) except -1:
-    if on_host(&weight.blob) != on_host(&other.blob) or (
+    if is_on_host(&weight.blob) != is_on_host(&other.blob) or (
             weight.blob.dev_type == kGPU and weight.blob.dev_id != other.blob.dev_id):
         raise ArgumentError(f"update: a weight is on {weight.context}, its {what} on"
                             f" {other.context}")

@@ -102,7 +102,7 @@ def set_config(**kwargs: Any) -> None:
             raise ArgumentError(
                 f"profiler.set_config: max_events must be at least {_LEAST_EVENTS}, got {count}"
             )
-        trace.limit(count)
+        trace.set_capacity(count)
     with _lock:
         _settings.filename = kwargs.get("filename", _settings.filename)
         _settings.dump_period = float(period)

@@ -39,7 +39,7 @@ def trace_events():
     return {
         "traceEvents": events,
         "displayTimeUnit": "ms",
-        "otherData": {"events without memory": trace.dropped()},
+        "otherData": {"events without memory": trace.dropped_records()},
     }
 
 

@@ -442,14 +442,14 @@ struct CynetArena {
     return true;
   }
 
-  bool huge() const { return grain >= (size_t)2 << 20; }
+  bool uses_huge_pages() const { return grain >= (size_t)2 << 20; }
   char* map(char* wish, size_t n) const {
     void* p = mmap(wish, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return p == MAP_FAILED ? nullptr : (char*)p;
   }
   char* advised(char* p, size_t n) const {
 #ifdef MADV_HUGEPAGE
-    if (huge()) madvise(p, n, MADV_HUGEPAGE);
+    if (uses_huge_pages()) madvise(p, n, MADV_HUGEPAGE);
 #endif
     return p;
   }
@@ -460,7 +460,7 @@ struct CynetArena {
     return nullptr;
   }
   char* map_anywhere(size_t n) const {
-    if (!huge()) return map(nullptr, n);
+    if (!uses_huge_pages()) return map(nullptr, n);
     char* p = map(nullptr, n + grain);
     if (!p) return nullptr;
     const size_t skip = (grain - (uintptr_t)p % grain) % grain;

@@ -14,7 +14,7 @@ import cynet as mx
 from cynet.base import config
 from cynet.cuda import families
 from cynet.kernels.table import update_rules
-from cynet.operator.cuda.kernel_args import axes, layout, space
+from cynet.operator.cuda.kernel_args import axes, layout, space_of
 from cynet.operator.cuda.update import Numbers
 from cynet.operator.elementwise_loop import Loop
 from cynet_cuda_cpu import EmulatedModule
@@ -104,7 +104,10 @@ def check_broadcast(family, functor, name, arrays):
     shape = (4, 3, 5)
     left, right = arrays[-2][:20].reshape(4, 1, 5), arrays[-1][:15].reshape(3, 5)
     given = [arrays[0][:60].copy()] * (len(arrays) - 2) + [left, right]
-    walk, full = space(shape, (5, 0, 1), (0, 5, 1)), [np.broadcast_to(x, shape) for x in given[-2:]]
+    walk, full = (
+        space_of(shape, (5, 0, 1), (0, 5, 1)),
+        [np.broadcast_to(x, shape) for x in given[-2:]],
+    )
     for add in (0, 1):
         out = np.ones(60, left.dtype)
         kernel("broadcast", name).launch([*given, out, walk, INT(add)], 2, 32)

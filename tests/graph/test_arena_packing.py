@@ -2,7 +2,7 @@
 
 import pytest
 
-from cynet.graph.arena_packing import place
+from cynet.graph.arena_packing import pack_values
 
 
 def place_by_looking(sizes, firsts, lasts):
@@ -37,9 +37,9 @@ def test_the_lowest_free_place(kind, by_size, n, most, rng):
         if by_size:
             lives.sort(key=lambda each: each[0], reverse=True)
         columns = [list(column) for column in zip(*lives)]
-        assert place(*columns) == place_by_looking(*columns)
+        assert pack_values(*columns) == place_by_looking(*columns)
 
 
 def test_nothing_to_place():
-    assert place([], [], []) == (0, [])
-    assert place([0, 64], [3, 3], [3, 3]) == (64, [0, 0])
+    assert pack_values([], [], []) == (0, [])
+    assert pack_values([0, 64], [3, 3], [3, 3]) == (64, [0, 0])

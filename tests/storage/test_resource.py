@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet._resource import next_stream, release_space, seed_device, space_address
+from cynet._resource import next_stream, release_workspaces, seed_device, workspace_address
 
 
 def streams(ctx, n=3):
@@ -79,24 +79,24 @@ def test_concurrent_draws_are_distinct():
 
 
 def test_space_is_kept_grows_and_is_aligned():
-    release_space()
-    first = space_address(0, 100)
+    release_workspaces()
+    first = workspace_address(0, 100)
     assert first % 64 == 0
-    assert space_address(0, 50) == first
-    assert space_address(1, 50) != first
-    assert space_address(0, 1 << 20) % 64 == 0
-    release_space()
+    assert workspace_address(0, 50) == first
+    assert workspace_address(1, 50) != first
+    assert workspace_address(0, 1 << 20) % 64 == 0
+    release_workspaces()
 
 
 def test_space_belongs_to_its_thread_and_goes_back_when_it_ends():
-    release_space()
+    release_workspaces()
     mx.storage.empty_cache(mx.cpu())
     before = mx.storage.stats(mx.cpu())["used_bytes"]
-    mine = space_address(0, 1000)
+    mine = workspace_address(0, 1000)
     seen = []
 
     def body():
-        seen.append(space_address(0, 1000))
+        seen.append(workspace_address(0, 1000))
         seen.append(mx.storage.stats(mx.cpu())["used_bytes"] - before)
 
     thread = threading.Thread(target=body)
@@ -114,10 +114,10 @@ def test_space_belongs_to_its_thread_and_goes_back_when_it_ends():
 
 def test_space_index_is_checked():
     with pytest.raises(ValueError, match="index 64"):
-        space_address(64, 10)
+        workspace_address(64, 10)
 
 
 def test_space_too_large_raises():
     with pytest.raises(MemoryError, match="in use, 0 were cached and have been given back, peak"):
-        space_address(0, 1 << 60)
-    assert space_address(0, 10) % 64 == 0
+        workspace_address(0, 1 << 60)
+    assert workspace_address(0, 10) % 64 == 0

@@ -24,7 +24,7 @@ struct Sums {
 
 static void add_part(void* arg, int part, int parts) {
   Sums& sums = *static_cast<Sums*>(arg);
-  CHECK(parts == static_cast<int>(sums.of_part.size()) && in_share());
+  CHECK(parts == static_cast<int>(sums.of_part.size()) && is_in_share());
   sums.of_part[part] += part;
   if (sums.nested) {  // a loop in a share stays on its thread
     Sums inner = {std::vector<long>(3), false};
@@ -39,7 +39,7 @@ static void loops(int threads, int times) {
     for (int i = 0; i < times; ++i) run_parts(parts, add_part, &sums);
     for (int part = 0; part < parts; ++part)
       CHECK(sums.of_part[part] == static_cast<long>(part) * times);
-    CHECK(!in_share());
+    CHECK(!is_in_share());
   }
 }
 
@@ -117,14 +117,15 @@ static void judgement() {  // losses beyond what was gained let the team rest
     return now;
   };
   after(1000000, 1, 1000000, 1000000);  // gained a millisecond
-  CHECK(team.credit == 1000000 && !team_rests());
+  CHECK(team.credit == 1000000 && !is_team_paused());
   after(900000, 2, 0, 1800000);  // helpers were woken and came too late
-  CHECK(team.credit == 100000 && !team_rests());
+  CHECK(team.credit == 100000 && !is_team_paused());
   after(2000000, 1, 1000000, 2000000);  // a helper on the caller's core
-  CHECK(team.credit == 100000 && !team_rests());
+  CHECK(team.credit == 100000 && !is_team_paused());
   int64_t now = after(1000, 1, 3000000000, 2001000);  // a helper that had no core
   const auto rest = [&] { return team.sharing.until - now; };
-  CHECK(team_rests() && rest() > 1500000 && rest() < 2100000);  // as long as the loss: it was alone
+  // as long as the loss: it was alone
+  CHECK(is_team_paused() && rest() > 1500000 && rest() < 2100000);
   for (int64_t times : {2, 4, 8, 16, 32, 64, 64}) {  // those that follow each other
     team.sharing.until = now_ns() - 1000;
     now = after(1000, 2, 0, 2001000);

@@ -92,7 +92,7 @@ struct alignas(sizeof(T) <= 4 ? 4 * sizeof(T) : 16) Pack {
 };
 
 template <typename T>
-__device__ inline bool begins_pack(const T* x) {
+__device__ inline bool is_pack_start(const T* x) {
   return reinterpret_cast<uintptr_t>(x) % sizeof(Pack<T>) == 0;
 }
 // Pack number i of x; with `stride` 0 a pack of copies of x[0].

@@ -6,7 +6,7 @@
 // out (+)= F(x)
 template <class F, typename T>
 __global__ void unary(const T* x, T* out, Index n, int add) {
-  const Index packs = begins_pack(x) && begins_pack(out) ? n / Pack<T>::N : 0;
+  const Index packs = is_pack_start(x) && is_pack_start(out) ? n / Pack<T>::N : 0;
   CYNET_ROLLED CYNET_EACH(p, packs) {
     const Pack<T> a = load_pack(x, p);
     Pack<T> y = add ? load_pack(out, p) : a;
@@ -31,7 +31,7 @@ __device__ inline computed<T> sloped(const Pack<T>& gradient, int k, computed<T>
 // out (+)= gradient * F(known), where `known` is the function's input or output
 template <class F, typename T>
 __global__ void unary_grad(const T* gradient, const T* known, T* out, Index n, int add) {
-  const bool packed = begins_pack(gradient) && begins_pack(known) && begins_pack(out);
+  const bool packed = is_pack_start(gradient) && is_pack_start(known) && is_pack_start(out);
   const Index packs = packed ? n / Pack<T>::N : 0;
   CYNET_ROLLED CYNET_EACH(p, packs) {
     const Pack<T> g = load_pack(gradient, p), a = load_pack(known, p);
@@ -47,7 +47,7 @@ __global__ void unary_grad(const T* gradient, const T* known, T* out, Index n, i
 // out (+)= F(a, b)
 template <class F, typename T>
 __global__ void binary(const T* a, int sa, const T* b, int sb, T* out, Index n, int add) {
-  const bool packed = (!sa || begins_pack(a)) && (!sb || begins_pack(b)) && begins_pack(out);
+  const bool packed = (!sa || is_pack_start(a)) && (!sb || is_pack_start(b)) && is_pack_start(out);
   const Index packs = packed ? n / Pack<T>::N : 0;
   CYNET_ROLLED CYNET_EACH(p, packs) {
     const Pack<T> l = load_pack(a, p, sa), r = load_pack(b, p, sb);
@@ -64,8 +64,8 @@ __global__ void binary(const T* a, int sa, const T* b, int sb, T* out, Index n, 
 template <class F, typename T>
 __global__ void binary_grad(const T* gradient, const T* a, int sa, const T* b, int sb, T* out,
                             Index n, int add) {
-  const bool packed = (!sa || begins_pack(a)) && (!sb || begins_pack(b)) && begins_pack(gradient) &&
-                      begins_pack(out);
+  const bool packed = (!sa || is_pack_start(a)) && (!sb || is_pack_start(b)) &&
+                      is_pack_start(gradient) && is_pack_start(out);
   const Index packs = packed ? n / Pack<T>::N : 0;
   CYNET_ROLLED CYNET_EACH(p, packs) {
     const Pack<T> g = load_pack(gradient, p), l = load_pack(a, p, sa), r = load_pack(b, p, sb);

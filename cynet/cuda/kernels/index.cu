@@ -1,5 +1,5 @@
 // Moving elements: copies between strided layouts (transpose, slice, join, repeat), and reading and
-// writing by index. Indices are int64, brought within bounds by `bound`.
+// writing by index. Indices are int64, brought within bounds by the kernel `bound`.
 #include "common.cuh"
 #include "elementwise/convert.h"
 
@@ -159,7 +159,7 @@ struct Borders {
 };
 
 // The position in src of position i of dst.
-__device__ inline Index inside_of(const Borders& s, Index i) {
+__device__ inline Index source_index(const Borders& s, Index i) {
   Index at = 0, stride = 1;
 #pragma unroll 1
   for (int k = s.ndim - 1; k >= 0; --k) {
@@ -176,13 +176,13 @@ __device__ inline Index inside_of(const Borders& s, Index i) {
 // dst (+)= src with borders
 template <typename T>
 __global__ void borders(const T* src, T* dst, const Borders s, int add) {
-  CYNET_EACH(i, s.n) put(dst, i, load(src, inside_of(s, i)), add);
+  CYNET_EACH(i, s.n) put(dst, i, load(src, source_index(s, i)), add);
 }
 
 // src_grad += dst_grad
 template <typename T>
 __global__ void borders_grad(const T* dst, T* src, const Borders s) {
-  CYNET_EACH(i, s.n) add_at(src, inside_of(s, i), dst[i]);
+  CYNET_EACH(i, s.n) add_at(src, source_index(s, i), dst[i]);
 }
 
 // Rows (time, batch), or (batch, time) where the batch comes first. `length` NULL: all full.

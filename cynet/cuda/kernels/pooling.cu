@@ -34,7 +34,7 @@ __device__ inline Span span(const Window& s, const int* at) {
 // The place of the first largest element of a window, a NaN counting as larger than all; -1 where
 // the window is empty.
 template <typename T>
-__device__ inline Index largest(const T* plane, const Window& s, const Span& r) {
+__device__ inline Index index_of_largest(const T* plane, const Window& s, const Span& r) {
   Index best = -1;
   computed<T> top = 0;
   for (int d = r.from[0]; d < r.to[0]; ++d)
@@ -51,8 +51,8 @@ __device__ inline Index largest(const T* plane, const Window& s, const Span& r) 
 }
 
 // The initial value of a maximum.
-__device__ inline float lowest(float) { return -3.402823466e+38f; }
-__device__ inline double lowest(double) { return -1.7976931348623157e+308; }
+__device__ inline float lowest_value(float) { return -3.402823466e+38f; }
+__device__ inline double lowest_value(double) { return -1.7976931348623157e+308; }
 
 template <typename T>
 __device__ inline computed<T> total(const T* plane, const Window& s, const Span& r) {
@@ -71,7 +71,7 @@ __device__ inline computed<T> total(const T* plane, const Window& s, const Span&
 }
 
 // The plane of output i, and its place (d, h, w) there.
-__device__ inline Index place_of(Index i, const Window& s, int* at) {
+__device__ inline Index plane_of(Index i, const Window& s, int* at) {
   for (int k = 2; k >= 0; --k) at[k] = static_cast<int>(split(&i, s.out[k]));
   return i;
 }
@@ -82,11 +82,11 @@ __global__ void pool(const T* x, T* y, const Window s, int add) {
   const Index plane_size = static_cast<Index>(s.size[0]) * s.size[1] * s.size[2];
   CYNET_EACH(i, s.planes * s.out[0] * s.out[1] * s.out[2]) {
     int at[3];
-    const T* plane = x + place_of(i, s, at) * plane_size;
+    const T* plane = x + plane_of(i, s, at) * plane_size;
     const Span r = span(s, at);
     if (s.type == MAX_POOL) {
-      const Index best = largest(plane, s, r);
-      put(y, i, best < 0 ? lowest(computed<T>()) : load(plane, best), add);
+      const Index best = index_of_largest(plane, s, r);
+      put(y, i, best < 0 ? lowest_value(computed<T>()) : load(plane, best), add);
     } else {
       put(y, i, total(plane, s, r), add);
     }
@@ -99,8 +99,8 @@ __global__ void pool_argmax(const T* x, int* argmax, const Window s) {
   const Index plane_size = static_cast<Index>(s.size[0]) * s.size[1] * s.size[2];
   CYNET_EACH(i, s.planes * s.out[0] * s.out[1] * s.out[2]) {
     int at[3];
-    const T* plane = x + place_of(i, s, at) * plane_size;
-    argmax[i] = static_cast<int>(largest(plane, s, span(s, at)));
+    const T* plane = x + plane_of(i, s, at) * plane_size;
+    argmax[i] = static_cast<int>(index_of_largest(plane, s, span(s, at)));
   }
 }
 

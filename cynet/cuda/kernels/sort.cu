@@ -17,7 +17,7 @@ __device__ inline Index start_of(const Lines& s, Index line) {
 
 // Whether position i with value a comes before position j with value b.
 template <typename C>
-__device__ inline bool before(C a, int i, C b, int j, Index n, int ascending) {
+__device__ inline bool comes_before(C a, int i, C b, int j, Index n, int ascending) {
   if (i >= n || j >= n) return i < j;
   const bool known_a = a == a, known_b = b == b;
   if (known_a != known_b) return known_a;
@@ -51,7 +51,7 @@ __global__ void sort_near(const T* x, int* order, const Lines s, Index first, In
         __syncthreads();
         const Index a = threadIdx.x / j * 2 * j + threadIdx.x % j, b = a + j;
         const bool up = ((begin + a) & k) == 0;
-        if (before(value[b], position[b], value[a], position[a], s.n, ascending) == up) {
+        if (comes_before(value[b], position[b], value[a], position[a], s.n, ascending) == up) {
           const C v = value[a];
           const int p = position[a];
           value[a] = value[b], position[a] = position[b];
@@ -72,7 +72,8 @@ __global__ void sort_far(const T* x, int* order, const Lines s, Index k, Index j
     int* a = order + line * s.padded + at;
     int* b = a + j;
     const bool up = (at & k) == 0;
-    if (before(value_at(x, s, line, *b), *b, value_at(x, s, line, *a), *a, s.n, ascending) == up) {
+    if (comes_before(value_at(x, s, line, *b), *b, value_at(x, s, line, *a), *a, s.n, ascending) ==
+        up) {
       const int p = *a;
       *a = *b;
       *b = p;
@@ -81,7 +82,8 @@ __global__ void sort_far(const T* x, int* order, const Lines s, Index k, Index j
 }
 
 // Element i of an array (outer, k, inner): its line, and its place in the order of that line.
-__device__ inline int ordered(const int* order, const Lines& s, Index k, Index i, Index* line) {
+__device__ inline int ordered_position(const int* order, const Lines& s, Index k, Index i,
+                                       Index* line) {
   *line = i / (k * s.inner) * s.inner + i % s.inner;
   return order[*line * s.padded + i / s.inner % k];
 }
@@ -92,7 +94,7 @@ __global__ void take_order(const T* x, const int* order, T* values, const Lines 
                            int add) {
   CYNET_EACH(i, s.outer * k * s.inner) {
     Index line;
-    const int at = ordered(order, s, k, i, &line);
+    const int at = ordered_position(order, s, k, i, &line);
     put(values, i, load(x, start_of(s, line) + at * s.inner), add);
   }
 }
@@ -102,7 +104,7 @@ template <typename T>
 __global__ void put_order(const T* values, const int* order, T* x, const Lines s, Index k) {
   CYNET_EACH(i, s.outer * k * s.inner) {
     Index line;
-    const int at = ordered(order, s, k, i, &line);
+    const int at = ordered_position(order, s, k, i, &line);
     const computed<T> one = 1;
     put(x, start_of(s, line) + at * s.inner, values == nullptr ? one : load(values, i), 1);
   }
@@ -112,7 +114,7 @@ __global__ void put_order(const T* values, const int* order, T* x, const Lines s
 extern "C" __global__ void order_positions(const int* order, Index* out, const Lines s, Index k) {
   CYNET_EACH(i, s.outer * k * s.inner) {
     Index line;
-    out[i] = ordered(order, s, k, i, &line);
+    out[i] = ordered_position(order, s, k, i, &line);
   }
 }
 

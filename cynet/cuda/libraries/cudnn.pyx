@@ -97,14 +97,14 @@ cdef void* handle_of(const RunContext* run) except NULL nogil:
     return handle if handle != NULL else _make_handle(run)
 
 
-def countable(shape):
+def is_countable(shape):
     """True if cuDNN can count the elements of `shape`: each axis 1 at least, 2^31 - 1 in all."""
     return min(shape) >= 1 and prod(shape) <= LARGEST
 
 
 def check_dimensions(shape):
-    """Raise ArgumentError unless `shape` is `countable`."""
-    if not countable(shape):
+    """Raise ArgumentError unless `shape` is `is_countable`."""
+    if not is_countable(shape):
         raise ArgumentError(f"cuDNN takes tensors of 1 to 2^31 - 1 elements, not of shape {shape}")
 
 

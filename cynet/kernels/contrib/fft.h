@@ -58,13 +58,13 @@ struct Fourier {
     while (padded < n) padded *= 2;
     if (padded != n) padded *= 2;  // the padded length is at least 2 n - 1
   }
-  bool plain() const { return padded == n; }
-  int64_t numbers() const { return padded / 2 + 1 + (plain() ? 0 : n + padded); }
+  bool is_power_of_two() const { return padded == n; }
+  int64_t numbers() const { return padded / 2 + 1 + (is_power_of_two() ? 0 : n + padded); }
 
   void prepare(Complex* memory) {
     roots = memory;
     for (int64_t k = 0; k < padded / 2; ++k) roots[k] = root(-1, 2 * k, padded);
-    if (plain()) return;
+    if (is_power_of_two()) return;
     chirp = roots + padded / 2 + 1;
     kernel = chirp + n;
     // k^2 modulo 2 n, by odd steps, so that no square overflows
@@ -84,7 +84,7 @@ struct Fourier {
 
   // Transforms x (padded numbers, the first n are data); sign as above, unscaled
   void transform(Complex* x, int sign) const {
-    if (plain()) return transform_power(x, n, roots, sign);
+    if (is_power_of_two()) return transform_power(x, n, roots, sign);
     if (sign > 0)
       for (int64_t k = 0; k < n; ++k) x[k].im = -x[k].im;
     for (int64_t k = 0; k < n; ++k) x[k] = times(x[k], chirp[k]);

@@ -25,7 +25,8 @@ cdef struct ConvShape:
 cdef void conv_complete(ConvShape* shape, bint implicit) noexcept nogil
 # How many threads, and how many elements of temporary space the functions below then need.
 cdef int conv_threads(const ConvShape* shape) noexcept nogil
-cdef int64_t conv_space(const ConvShape* shape, int threads, bint weight_gradient) noexcept nogil
+cdef int64_t conv_workspace_elements(const ConvShape* shape, int threads,
+                                     bint weight_gradient) noexcept nogil
 
 # y = w * x (+ bias) (+ y). bias may be NULL.
 cdef void conv_forward(const ConvShape* shape, const floating* x, const floating* w,

@@ -26,7 +26,7 @@ cdef extern from "conv/implicit_gemm.h" namespace "cynet" nogil:
         int64_t dilate[3]
         int64_t pad[3]
         int64_t batch, groups
-    int64_t image_space(const ImageShape& shape, int threads) noexcept
+    int64_t image_workspace_floats(const ImageShape& shape, int threads) noexcept
     void image_forward(int level, const ImageShape& shape, const float* x, const float* w,
                        const float* bias, float* y, bint add, int threads, float* space) noexcept
 
@@ -86,10 +86,11 @@ cdef int conv_threads(const ConvShape* shape) noexcept nogil:
     return threads_for(products // 8)
 
 
-cdef int64_t conv_space(const ConvShape* shape, int threads, bint weight_gradient) noexcept nogil:
+cdef int64_t conv_workspace_elements(const ConvShape* shape, int threads,
+                                     bint weight_gradient) noexcept nogil:
     cdef int64_t each = 0 if shape.plain else shape.unrolled * shape.tile
     if shape.implicit and not weight_gradient:
-        return image_space(_image(shape), threads)
+        return image_workspace_floats(_image(shape), threads)
     if weight_gradient:
         return 1 + each * threads + shape.filters * shape.unrolled * (
             _count_partial_sums(shape) - 1)
@@ -345,7 +346,7 @@ def _image_arrays(x, w, y, stride, dilate, pad, bias=None, bint add=False, int t
         s.kernel[i], s.stride[i], s.dilate[i] = w.shape[2 + i], stride[i], dilate[i]
         s.pad[i] = pad[i]
         s.size[i], s.out[i] = x.shape[2 + i] + 2 * pad[i], y.shape[2 + i]
-    cdef int64_t size = image_space(s, threads)
+    cdef int64_t size = image_workspace_floats(s, threads)
     buffer = np.full(4 * size + 128, 255, np.uint8)
     start = -buffer.ctypes.data % 64
     cdef size_t space = buffer.ctypes.data + start

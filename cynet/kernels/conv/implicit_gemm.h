@@ -28,21 +28,23 @@ struct ImageShape {
   // How many rows an output is a sum of; floats for their offsets.
   int64_t depth() const { return channels * kernel[0] * kernel[1] * kernel[2]; }
   int64_t offsets() const { return (2 * depth() + 15) / 16 * 16; }
-  bool strided() const { return stride[0] > 1 || stride[1] > 1 || stride[2] > 1; }
-  bool copied() const { return strided() || pad[0] || pad[1] || pad[2]; }
+  bool is_strided() const { return stride[0] > 1 || stride[1] > 1 || stride[2] > 1; }
+  bool is_copied() const { return is_strided() || pad[0] || pad[1] || pad[2]; }
   // The size of a phase along an axis.
-  int64_t held(int axis) const { return (size[axis] + stride[axis] - 1) / stride[axis]; }
-  int64_t given(int axis) const { return size[axis] - 2 * pad[axis]; }
+  int64_t phase_size(int axis) const { return (size[axis] + stride[axis] - 1) / stride[axis]; }
+  int64_t input_size(int axis) const { return size[axis] - 2 * pad[axis]; }
   // Floats of all phases of a channel, of a group's image without the pad, of a group's output.
   int64_t channel() const {
-    return stride[0] * held(0) * stride[1] * held(1) * stride[2] * held(2);
+    return stride[0] * phase_size(0) * stride[1] * phase_size(1) * stride[2] * phase_size(2);
   }
-  int64_t given() const { return channels * given(0) * given(1) * given(2); }
-  int64_t made() const { return filters * out[0] * out[1] * out[2]; }
+  int64_t input_size() const { return channels * input_size(0) * input_size(1) * input_size(2); }
+  int64_t output_size() const { return filters * out[0] * out[1] * out[2]; }
   // The offset of number (d, h, w) of a channel in the phases.
-  int64_t place(int64_t d, int64_t h, int64_t w) const {
+  int64_t offset_of(int64_t d, int64_t h, int64_t w) const {
     const int64_t phase = (d % stride[0] * stride[1] + h % stride[1]) * stride[2] + w % stride[2];
-    return ((phase * held(0) + d / stride[0]) * held(1) + h / stride[1]) * held(2) + w / stride[2];
+    return ((phase * phase_size(0) + d / stride[0]) * phase_size(1) + h / stride[1]) *
+               phase_size(2) +
+           w / stride[2];
   }
 };
 
@@ -58,8 +60,8 @@ struct ImageShape {
 namespace cynet {
 
 // Floats of scratch, aligned to 64: offsets of rows, copies of images.
-inline int64_t image_space(const ImageShape& s, int threads) {
-  return s.offsets() + (s.copied() ? threads * (s.channels * s.channel() + FLOATS_APART) : 0);
+inline int64_t image_workspace_floats(const ImageShape& s, int threads) {
+  return s.offsets() + (s.is_copied() ? threads * (s.channels * s.channel() + FLOATS_APART) : 0);
 }
 
 // y = w * x (+ bias) (+ y): x (batch, groups * channels, ...), w (groups * filters, channels, ...),
@@ -79,28 +81,29 @@ inline void image_forward(int level, const ImageShape& s, const float* x, const 
     for (int64_t i = 0; i < s.kernel[0]; ++i)
       for (int64_t j = 0; j < s.kernel[1]; ++j)
         for (int64_t k = 0; k < s.kernel[2]; ++k)
-          *offset++ = c * s.channel() + s.place(i * s.dilate[0], j * s.dilate[1], k * s.dilate[2]);
+          *offset++ =
+              c * s.channel() + s.offset_of(i * s.dilate[0], j * s.dilate[1], k * s.dilate[2]);
   const auto unit = [&](int64_t u, const float* image, int64_t begin, int64_t end) {
     const int64_t group = u % s.groups;
     run(s, image, offsets, w + group * s.filters * depth, bias ? bias + group * s.filters : nullptr,
-        y + u * s.made(), add, begin, end);
+        y + u * s.output_size(), add, begin, end);
   };
   if (units >= threads) {
     return for_parts(threads, [&](int64_t part) {
       float* own = held + part * (s.channels * s.channel() + FLOATS_APART);
       for (int64_t u = units * part / threads; u < units * (part + 1) / threads; ++u) {
-        if (s.copied()) copy(s, x + u * s.given(), 0, s.channels, own);
-        unit(u, s.copied() ? own : x + u * s.given(), 0, rows);
+        if (s.is_copied()) copy(s, x + u * s.input_size(), 0, s.channels, own);
+        unit(u, s.is_copied() ? own : x + u * s.input_size(), 0, rows);
       }
     });
   }
   for (int64_t u = 0; u < units; ++u) {  // threads share the rows
-    if (s.copied())
+    if (s.is_copied())
       parallel_for(threads, s.channels, [&](int64_t begin, int64_t end) {
-        copy(s, x + u * s.given(), begin, end, held);
+        copy(s, x + u * s.input_size(), begin, end, held);
       });
     parallel_for(threads, rows, [&](int64_t begin, int64_t end) {
-      unit(u, s.copied() ? held : x + u * s.given(), begin, end);
+      unit(u, s.is_copied() ? held : x + u * s.input_size(), begin, end);
     });
   }
 }

@@ -22,7 +22,7 @@ struct ImagePieces {
   // The pixels p .. end of a strip that begins at p, counted along the image from output row `row`
   // on.
   ImagePieces(const ImageShape& s, int64_t row, int64_t p, int64_t end) {
-    const int64_t width = s.held(2), out_width = s.out[2];
+    const int64_t width = s.phase_size(2), out_width = s.out[2];
     for (int64_t at = p; at < end;) {
       const int64_t column = at % width, n = std::min(end - at, width - column);
       const int64_t real = std::min(n, out_width - column);
@@ -104,7 +104,7 @@ inline void copy_evens(const float* from, int64_t step, int64_t n, float* to) {
 struct Phase {
   int64_t from, to, n;
   Phase(const ImageShape& s, int axis, int64_t phase) {
-    const int64_t stride = s.stride[axis], pad = s.pad[axis], given = s.given(axis);
+    const int64_t stride = s.stride[axis], pad = s.pad[axis], given = s.input_size(axis);
     from = ((phase - pad) % stride + stride) % stride;
     to = (pad + from) / stride;
     bool seen = false;
@@ -116,23 +116,24 @@ struct Phase {
 
 // Copies the channels begin .. end of an image, padded with zeros, into the phases.
 inline void copy_image(const ImageShape& s, const float* x, int64_t begin, int64_t end, float* to) {
-  const int64_t step = s.stride[2], height = s.given(1), width = s.given(2);
+  const int64_t step = s.stride[2], height = s.input_size(1), width = s.input_size(2);
   const auto copy = step == 1 ? &copy_line : step == 2 ? &copy_evens : &copy_steps;
   for (int64_t c = begin; c < end; ++c) {
-    const float* from = x + c * s.given(0) * height * width;
+    const float* from = x + c * s.input_size(0) * height * width;
     float* phase = to + c * s.channel();
     std::fill(phase, phase + s.channel(), 0.0f);
     for (int64_t i = 0; i < s.stride[0]; ++i)
       for (int64_t j = 0; j < s.stride[1]; ++j)
-        for (int64_t k = 0; k < step; ++k, phase += s.held(0) * s.held(1) * s.held(2)) {
+        for (int64_t k = 0; k < step;
+             ++k, phase += s.phase_size(0) * s.phase_size(1) * s.phase_size(2)) {
           const Phase slices(s, 0, i), rows(s, 1, j), line(s, 2, k);
           for (int64_t d = 0; d < slices.n; ++d)
             for (int64_t h = 0; h < rows.n; ++h) {
               const int64_t slice = slices.from + d * s.stride[0];
               const int64_t row = slice * height + rows.from + h * s.stride[1];
-              const int64_t held = (slices.to + d) * s.held(1) + rows.to + h;
+              const int64_t held = (slices.to + d) * s.phase_size(1) + rows.to + h;
               copy(from + row * width + line.from, step, line.n,
-                   phase + held * s.held(2) + line.to);
+                   phase + held * s.phase_size(2) + line.to);
             }
         }
   }
@@ -141,14 +142,14 @@ inline void copy_image(const ImageShape& s, const float* x, int64_t begin, int64
 // Computes the rows begin .. end of all rows of an output; copies its image where that is needed.
 inline void image_rows(const ImageShape& s, const float* x, const int64_t* offsets, const float* w,
                        const float* bias, float* y, bool add, int64_t begin, int64_t end) {
-  const int64_t width = s.held(2), height = s.out[1], plane = s.out[0] * s.out[1] * s.out[2];
+  const int64_t width = s.phase_size(2), height = s.out[1], plane = s.out[0] * s.out[1] * s.out[2];
   const int64_t depth = s.depth();
   const int64_t blocks = (s.filters + ROWS - 1) / ROWS;
   float sums[ROWS * STRIP_PIXELS];
   for (int64_t row = begin; row < end;) {
     const int64_t slice = row / height, rows = std::min(end, (slice + 1) * height) - row;
     const int64_t length = (rows - 1) * width + s.out[2];
-    const float* lines = x + (slice * s.held(1) + row % height) * width;
+    const float* lines = x + (slice * s.phase_size(1) + row % height) * width;
     for (int64_t p = 0; p < length; p += STRIP_PIXELS) {
       const int64_t stop = std::min(p + STRIP_PIXELS, length);
       const int64_t vectors = vectors_of(stop - p), lanes = stop - p - (vectors - 1) * LANES;

@@ -44,7 +44,7 @@ def _possible_splits(data, weight, out):
         yield slices, cuts
 
 
-def _split_cost(data, weight, out, slices, cuts):
+def _cost_of_cuts(data, weight, out, slices, cuts):
     """Nanoseconds of all threads together."""
     products, filters = prod(weight) * out[0] * prod(out[2:]), out[1] // cuts
     cost = slices * cuts * PART_NS
@@ -70,7 +70,7 @@ def slices_and_cuts(data, weight, out):
         return 1, 1
     costs = {}
     for slices, cuts in _possible_splits(data, weight, out):
-        cost = _split_cost(data, weight, out, slices, cuts)
+        cost = _cost_of_cuts(data, weight, out, slices, cuts)
         cost *= slices * slice_of(data[0], slices) / data[0]  # assuming that the last slice is full
         costs[slices, cuts] = [cost * _imbalance(slices * cuts, threads) for threads in THREADS]
     maximum = MAX_SLOWDOWN * min(each[0] for each in costs.values())

@@ -106,8 +106,8 @@ inline const winograd::Loops& winograd_loops(int form) {
 }
 
 // Bytes of scratch, to be aligned to 64.
-inline size_t winograd_space(int form, const WinogradShape& shape, int threads,
-                             winograd::Stage stage) {
+inline size_t winograd_workspace_bytes(int form, const WinogradShape& shape, int threads,
+                                       winograd::Stage stage) {
   return winograd_loops(form).scratch(shape, threads, stage) * sizeof(float);
 }
 

@@ -2,7 +2,7 @@
 
 x is (batch, height, width, channels), y (batch, (height + 2 pad_h - kernel) // stride + 1, (width +
 2 pad_w - kernel) // stride + 1, filters), w (filters, channels, kernel, kernel), each C-contiguous;
-kernel is 2 to 5 with stride 1, 3 to 8 with stride 2. `space` is scratch of winograd_space's bytes,
+kernel is 2 to 5 with stride 1, 3 to 8 with stride 2. `space` is scratch of that many bytes,
 aligned to 64. winograd_pack brings w into the form that winograd_forward otherwise makes of it in
 every run. Results do not depend on the number of threads. Errors are about twice those of a direct
 sum in float32.
@@ -27,7 +27,8 @@ cdef extern from "conv/winograd.h" namespace "cynet::winograd" nogil:
 
 # Every shape with pads of 0 or more is computed rightly.
 # Bytes of scratch.
-cdef size_t winograd_space(const WinogradShape* shape, int threads, Stage stage) noexcept nogil
+cdef size_t winograd_workspace_bytes(const WinogradShape* shape, int threads,
+                                     Stage stage) noexcept nogil
 
 # Floats of packed weights, and w in that form, which belongs to the processor, the CPU level and
 # these sizes, and is aligned to 64.

@@ -11,8 +11,9 @@ cdef extern from "conv/winograd.h" namespace "cynet::winograd" nogil:
     int form_at(int level, const WinogradShape& shape) noexcept
 
 cdef extern from "conv/winograd.h" namespace "cynet" nogil:
-    size_t cpp_space "cynet::winograd_space"(int form, const WinogradShape& shape, int threads,
-                                             Stage stage) noexcept
+    size_t cpp_space "cynet::winograd_workspace_bytes"(int form, const WinogradShape& shape,
+                                                       int threads,
+                                                       Stage stage) noexcept
     int64_t cpp_packed_size "cynet::winograd_packed_size"(
         int form, const WinogradShape& shape) noexcept
     void cpp_pack "cynet::winograd_pack"(
@@ -32,7 +33,8 @@ cdef inline int _plan_form(const WinogradShape* shape) noexcept nogil:
     return form_at(cpu_level(), shape[0])
 
 
-cdef size_t winograd_space(const WinogradShape* shape, int threads, Stage stage) noexcept nogil:
+cdef size_t winograd_workspace_bytes(const WinogradShape* shape, int threads,
+                                     Stage stage) noexcept nogil:
     return cpp_space(_plan_form(shape), shape[0], threads, stage)
 
 

@@ -196,11 +196,11 @@ inline void convolve_all(const Problem& p, const float* u, const Weights& w, int
   const Parts shares(p.from, p.to, M, N == P, threads);
   const ForwardPlan plan(P, channels, depth(p.to), N, shares.max_tiles());
   float* zeros = space;
-  float* parts = zeros + apart(plan.zeros);
+  float* parts = zeros + spaced_size(plan.zeros);
   std::memset(zeros, 0, plan.zeros * sizeof(float));
   if (u == nullptr) {
     float* made = parts;
-    parts += apart(plan.u);
+    parts += spaced_size(plan.u);
     weights_all<P, P + 1 - M>(p.from, p.to, w, threads, made);
     u = made;
   }
@@ -248,13 +248,13 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
   const int64_t tiles = Tiles(p.to, M).count;
   const GradientPlan plan(P, depth(p.from), filters, tiles);
   float* zeros = space;
-  float* du = zeros + apart(plan.zeros);
+  float* du = zeros + spaced_size(plan.zeros);
   float* parts = du + plan.sums * plan.cuts;
   std::memset(zeros, 0, plan.zeros * sizeof(float));
   for (int64_t first = 0; first < plan.filter_blocks; first += plan.chunk) {
     const int64_t last = std::min(first + plan.chunk, plan.filter_blocks);
     const int64_t groups = (last - first + FILTERS - 1) / FILTERS;
-    const int64_t spans = plan.spans(groups, threads), units = plan.cuts * spans;
+    const int64_t spans = plan.span_count(groups, threads), units = plan.cuts * spans;
     const int64_t workers = std::min<int64_t>(threads, units);
     for_parts(workers, [&](int64_t worker) {
       for (int64_t i = units * worker / workers; i < units * (worker + 1) / workers; ++i) {
@@ -298,11 +298,11 @@ inline int64_t scratch(const WinogradShape& s, int threads, Stage stage) {
     return ForwardPlan(positions, channels, s.filters, side, shares.max_tiles())
         .size(threads, stage == PACKED);
   }
-  const Parts shares(output_of(s), input_of(s), side, spreads(s), threads);
-  return std::max(
-      ForwardPlan(positions, s.filters, channels, spreads(s) ? positions : side, shares.max_tiles())
-          .size(threads),
-      GradientPlan(positions, channels, s.filters, tiles).size(threads));
+  const Parts shares(output_of(s), input_of(s), side, uses_dy_tiles(s), threads);
+  return std::max(ForwardPlan(positions, s.filters, channels, uses_dy_tiles(s) ? positions : side,
+                              shares.max_tiles())
+                      .size(threads),
+                  GradientPlan(positions, channels, s.filters, tiles).size(threads));
 }
 
 inline int64_t packed_size(const WinogradShape& s) {
@@ -338,7 +338,7 @@ inline void backward_data(const WinogradShape& s, const float* w, const float* d
   Problem p = {output_of(s), input_of(s), first_h(s), first_w(s), {nullptr, false, add}, dy, dx};
   const int64_t taps = s.kernel * s.kernel;
   Weights weights = {w, s.kernel, taps, s.channels * taps, false};
-  if (spreads(s)) {
+  if (uses_dy_tiles(s)) {
     const int64_t image = s.height * s.width * s.channels;
     if (!add)
       parallel_for(threads, s.batch, [=](int64_t begin, int64_t end) {

@@ -23,9 +23,9 @@ constexpr int ROWS = BY_ROW ? 4 : LANES == 16 ? 12 : 6, STEP = BY_ROW ? ROWS : R
 constexpr int FILTERS = BY_ROW ? 1 : 2;
 
 constexpr int64_t blocks_of(int64_t n) { return (n + LANES - 1) / LANES; }
-constexpr int64_t padded(int64_t n) { return (n + 15) / 16 * 16; }
+constexpr int64_t rounded_to_line(int64_t n) { return (n + 15) / 16 * 16; }
 // n floats with a distance to the next ones, which other threads write.
-constexpr int64_t apart(int64_t n) { return padded(n) + FLOATS_APART; }
+constexpr int64_t spaced_size(int64_t n) { return rounded_to_line(n) + FLOATS_APART; }
 
 // Whether adjacent tiles are transformed together.
 constexpr bool STRIPS = LANES < 16 && !BY_ROW;
@@ -49,7 +49,7 @@ struct ForwardPlan {
               int64_t tiles = 0)
       : channel_blocks(blocks_of(channels)), filter_blocks(blocks_of(filters)) {
     const int64_t all = positions * positions;
-    zeros = padded(channels + LANES);
+    zeros = rounded_to_line(channels + LANES);
     if constexpr (BY_ROW) {
       // Few tiles keep v in the first-level cache; with many weights, more tiles mean fewer reads
       // of them.
@@ -59,16 +59,16 @@ struct ForwardPlan {
       v_block = positions * v_across;
       v_group = channel_blocks * v_block;
       v_down = tile_block / ROWS * v_group + 16;
-      v = padded(positions * v_down);
+      v = rounded_to_line(positions * v_down);
       u_across = LANES;
       u_channel = positions * LANES;
       u_down = channels * u_channel;
       u_block = positions * u_down;
-      u = padded(filter_blocks * u_block);
+      u = rounded_to_line(filter_blocks * u_block);
       s_position = pixels * LANES;
       s_tile = positions * s_position;
       s_group = ROWS * s_tile;
-      s_block = padded(tile_block / ROWS * s_group);
+      s_block = rounded_to_line(tile_block / ROWS * s_group);
       s = s_block;
     } else {
       // With few tiles the weights are read once.
@@ -82,30 +82,31 @@ struct ForwardPlan {
       v_group = channel_blocks * v_block;
       v_across = tile_block / ROWS * v_group + 16;
       v_down = positions * v_across;
-      v = padded(positions * v_down);
+      v = rounded_to_line(positions * v_down);
       u_channel = LANES;
       u_block = channels * u_channel;
       u_across = filter_blocks * u_block + 16;
       u_down = positions * u_across;
-      u = padded(positions * u_down);
+      u = rounded_to_line(positions * u_down);
       s_tile = LANES;
       s_block = ROWS * LANES;
       s_group = chunk * s_block;
       s_position = tile_block / ROWS * s_group + 16;
-      s = padded(all * s_position);
+      s = rounded_to_line(all * s_position);
     }
-    part = apart(v + s + strip_of(tile_block));
+    part = spaced_size(v + s + strip_of(tile_block));
   }
   int64_t size(int threads, bool packed = false) const {
-    return apart(zeros) + (packed ? 0 : apart(u)) + threads * part;
+    return spaced_size(zeros) + (packed ? 0 : spaced_size(u)) + threads * part;
   }
   // The number of filter blocks whose weights are interleaved with those of block b.
-  int64_t beside(int64_t b) const {
+  int64_t blocks_interleaved_with(int64_t b) const {
     return std::min<int64_t>(FILTERS, filter_blocks - b / FILTERS * FILTERS);
   }
   // The offset in u of a filter block's weights for a channel.
   int64_t weights(int64_t b, int64_t channel) const {
-    return b / FILTERS * FILTERS * u_block + channel * beside(b) * u_channel + b % FILTERS * LANES;
+    return b / FILTERS * FILTERS * u_block + channel * blocks_interleaved_with(b) * u_channel +
+           b % FILTERS * LANES;
   }
 };
 
@@ -125,8 +126,8 @@ struct GradientPlan {
     u_block = channel_blocks * LANES * LANES;
     u_position = chunk * u_block + 16;
     const int64_t all = positions * positions;
-    u = padded(all * u_position);
-    sums = apart(u);
+    u = rounded_to_line(all * u_position);
+    sums = spaced_size(u);
     // Adding more cuts, or cuts of fewer tiles, takes longer than threads gain; two are always two
     // threads', which then share no transform.
     const bool in_cache = u <= 1 << 16;
@@ -138,15 +139,15 @@ struct GradientPlan {
     v_block = tile_block * LANES;
     v_position = channel_blocks * v_block + 16;
     m_position = chunk * v_block + 16;
-    zeros = padded(std::max(channels, filters) + LANES);
-    v = padded(all * v_position);
-    m = padded(all * m_position);
-    part = apart(v + m + strip_of(tile_block));
+    zeros = rounded_to_line(std::max(channels, filters) + LANES);
+    v = rounded_to_line(all * v_position);
+    m = rounded_to_line(all * m_position);
+    part = spaced_size(v + m + strip_of(tile_block));
   }
-  int64_t size(int threads) const { return apart(zeros) + cuts * sums + threads * part; }
+  int64_t size(int threads) const { return spaced_size(zeros) + cuts * sums + threads * part; }
   // The parts of a chunk's groups of FILTERS blocks in each cut: as many units of work as threads,
   // or a multiple, if there are enough groups. A sum is made of the same parts.
-  int64_t spans(int64_t groups, int64_t threads) const {
+  int64_t span_count(int64_t groups, int64_t threads) const {
     for (int64_t n = 1; n <= groups; ++n)
       if (cuts * n % threads == 0) return n;
     return std::min(groups, (threads + cuts - 1) / cuts);

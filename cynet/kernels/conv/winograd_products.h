@@ -63,11 +63,11 @@ CYNET_XINLINE void product_of_row(const float* v, const float* u, int64_t channe
 // few tiles only.
 template <int TILES, int BLOCKS>
 inline void product_of_position(const float* v, const float* u, int64_t channels, float* s) {
-  constexpr int64_t AHEAD = 4096;
+  constexpr int64_t PREFETCH_FLOATS = 4096;
   Vec sum[BLOCKS][TILES] = {};
   each_channel<1, BLOCKS>(v, u, channels,
                           [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
-                            fetch<false>(u + c * BLOCKS * LANES + AHEAD);
+                            fetch<false>(u + c * BLOCKS * LANES + PREFETCH_FLOATS);
                             add_outer(v + c, LANES, u + c * BLOCKS * LANES, LANES, sum);
                           });
 #pragma GCC unroll 2
@@ -99,8 +99,8 @@ inline void multiply(const ForwardPlan& plan, const float* v, const float* u, in
   } else {
     for (int64_t q = 0; q < P * P; ++q)
       for (int64_t f = b; f < last; f += FILTERS) {
-        const auto run =
-            plan.beside(f) == FILTERS ? &product_of_tiles<FILTERS> : &product_of_tiles<1>;
+        const auto run = plan.blocks_interleaved_with(f) == FILTERS ? &product_of_tiles<FILTERS>
+                                                                    : &product_of_tiles<1>;
         for (int64_t g = 0; g < groups; ++g)
           run(tiles - g * ROWS, v + q * plan.v_across + g * plan.v_group,
               u + q * plan.u_across + plan.weights(f, 0), channels,

@@ -25,7 +25,7 @@ constexpr int64_t MAX_KERNEL = 8;  // rows of the largest window
 inline int64_t taps_of(int64_t kernel, int64_t stride) { return (kernel + stride - 1) / stride; }
 inline int64_t side_of(int64_t taps) { return taps == 2 ? 4 : 7 - taps; }
 
-inline bool knows(int64_t kernel, int64_t stride) {
+inline bool is_supported(int64_t kernel, int64_t stride) {
   const int64_t taps = taps_of(kernel, stride);
   return (stride == 1 || (stride == 2 && kernel > 2)) && taps > 1 && taps < 6 &&
          kernel <= MAX_KERNEL;
@@ -33,7 +33,7 @@ inline bool knows(int64_t kernel, int64_t stride) {
 
 inline int64_t taps_of(const WinogradShape& s) { return taps_of(s.kernel, s.stride); }
 inline int64_t side_of(const WinogradShape& s) { return side_of(taps_of(s)); }
-inline bool knows(const WinogradShape& s) { return knows(s.kernel, s.stride); }
+inline bool is_supported(const WinogradShape& s) { return is_supported(s.kernel, s.stride); }
 
 // An image, or with step 2 its four phases: pixel (i, j) of phase (p, q) is pixel (2 i + p - top, 2
 // j + q - left) of the image, which may be outside.
@@ -77,7 +77,7 @@ struct Tiles {
 
 // Whether the gradient of x is computed from tiles of dy: if they are fewer, and there is an image
 // for each thread.
-inline bool spreads(const WinogradShape& s) {
+inline bool uses_dy_tiles(const WinogradShape& s) {
   const int64_t side = side_of(taps_of(s));
   return s.batch >= 8 && 4 * Tiles(input_of(s), side).count > 5 * Tiles(output_of(s), side).count;
 }

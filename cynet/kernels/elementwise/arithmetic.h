@@ -88,7 +88,7 @@ class ArithmeticJoin {
       loop.first = n_steps;
       if (loops[k].op != NO_ARITHMETIC) end = join(k);
       loop.n_steps = n_steps - loop.first;
-      if (end > k + 1 || scales(k)) loop.kind = ARITHMETIC;
+      if (end > k + 1 || is_scaled(k)) loop.kind = ARITHMETIC;
       else n_steps = loop.first;  // a step alone has no value to keep
       loops[left++] = loop;
     }
@@ -108,14 +108,14 @@ class ArithmeticJoin {
   const FusedOperand& read(int k, int i) const { return operands[loops[k].operand[i]]; }
   const FusedOperand& target(int k) const { return operands[loops[k].target]; }
   // Whether a line reads its target, too.
-  bool adds(int k) const { return loops[k].kind == FUSED_KERNEL && loops[k].kernel.add; }
-  bool scales(int k) const { return loops[k].scaled[0] || loops[k].scaled[1]; }
+  bool adds_to_target(int k) const { return loops[k].kind == FUSED_KERNEL && loops[k].kernel.add; }
+  bool is_scaled(int k) const { return loops[k].scaled[0] || loops[k].scaled[1]; }
 
   // Whether an operand has an element for each of the target's.
-  static bool moves(const FusedOperand& o) {
+  static bool moves_with_target(const FusedOperand& o) {
     return o.array == -1 || (o.array >= 0 && o.column == 1);
   }
-  static bool same(const FusedOperand& a, const FusedOperand& b) {
+  static bool are_same_operand(const FusedOperand& a, const FusedOperand& b) {
     if (a.array != b.array || a.array == -2) return false;
     if (a.array == -1) return a.index == b.index;
     return a.offset == b.offset && a.row == b.row && a.column == b.column;
@@ -126,7 +126,7 @@ class ArithmeticJoin {
     const Kernel& kernel = loop.kernel;
     if (loop.kind != FUSED_KERNEL || loop.reads > 2 || kernel.add || kernel.dtype > F64 ||
         kernel.compute != kernel.dtype || (loop.by_rows && columns < SHORTEST_ROW) ||
-        !(moves(read(k, 0)) || (loop.reads == 2 && moves(read(k, 1)))))
+        !(moves_with_target(read(k, 0)) || (loop.reads == 2 && moves_with_target(read(k, 1)))))
       return NO_ARITHMETIC;
     for (int op = PLUS; op < PUT; ++op)
       if (arithmetic_loops[kernel.dtype][op] == kernel.loop) return op;
@@ -135,32 +135,32 @@ class ArithmeticJoin {
 
   // A register that is an array by a number, and that only one sum reads, becomes its operand.
   void fold(int k) {
-    if (loops[k].op != TIMES || scales(k) || target(k).array != -1) return;
+    if (loops[k].op != TIMES || is_scaled(k) || target(k).array != -1) return;
     const int number = read(k, 0).array == -2 ? 0 : 1;
     const FusedOperand& source = read(k, 1 - number);
     if (read(k, number).array != -2) return;
     int user = -1, side = -1;
     for (int j = k + 1; j < count; ++j) {
       for (int i = 0; i < loops[j].reads; ++i) {
-        if (loops[j].kind == FOLDED || !same(read(j, i), target(k))) continue;
+        if (loops[j].kind == FOLDED || !are_same_operand(read(j, i), target(k))) continue;
         if (user >= 0) return;
         user = j;
         side = i;
       }
-      if (same(target(j), target(k))) {
-        if (adds(j)) return;
+      if (are_same_operand(target(j), target(k))) {
+        if (adds_to_target(j)) return;
         break;
       }
       // The array is read later now: it must be the same then. Arrays may share memory.
-      if (user < 0 && (target(j).array >= 0 || same(target(j), source))) return;
+      if (user < 0 && (target(j).array >= 0 || are_same_operand(target(j), source))) return;
     }
     if (user < 0) return;
     const int op = loops[user].op, other = 1 - side;
-    if ((op != PLUS && op != MINUS) || scales(user) || loops[user].by_rows != loops[k].by_rows)
+    if ((op != PLUS && op != MINUS) || is_scaled(user) || loops[user].by_rows != loops[k].by_rows)
       return;
     // The next line has the product in the registers, unless it finds its other operand there.
-    if (user == k + 1 &&
-        !(k > 0 && loops[k - 1].kind != FOLDED && same(read(user, other), target(k - 1))))
+    if (user == k + 1 && !(k > 0 && loops[k - 1].kind != FOLDED &&
+                           are_same_operand(read(user, other), target(k - 1))))
       return;
     loops[user].scaled[side] = loops[k].operand[number] + 1;
     loops[user].operand[side] = loops[k].operand[1 - number];
@@ -172,7 +172,8 @@ class ArithmeticJoin {
   void add(int first, int op, int operand, int scaled = 0) {
     int ahead = op != PUT && operand != NOTHING && operands[operand].array >= 0;
     for (int k = first; ahead && k < n_steps; ++k)
-      if (steps[k].operand != NOTHING && same(operands[steps[k].operand], operands[operand]))
+      if (steps[k].operand != NOTHING &&
+          are_same_operand(operands[steps[k].operand], operands[operand]))
         ahead = 0;
     steps[n_steps++] = {op, operand, scaled - 1, ahead};
   }
@@ -180,13 +181,13 @@ class ArithmeticJoin {
   // The steps from line k on. Gives the line behind them.
   int join(int k) {
     const int first = n_steps, by_rows = loops[k].by_rows;
-    int side = !moves(read(k, 0));
+    int side = !moves_with_target(read(k, 0));
     add(first, TAKE, loops[k].operand[side], loops[k].scaled[side]);
     while (true) {
       const FusedLoop& loop = loops[k];
       if (loop.reads == 1) add(first, loops[k].op, NOTHING);
       else
-        add(first, side ? turned(loops[k].op) : loops[k].op, loop.operand[1 - side],
+        add(first, side ? swapped_op(loops[k].op) : loops[k].op, loop.operand[1 - side],
             loop.scaled[1 - side]);
       int next = k + 1;
       while (next < count && loops[next].kind == FOLDED) ++next;
@@ -204,7 +205,7 @@ class ArithmeticJoin {
   int side_of(int k, const FusedOperand& value) const {
     int found = -1;
     for (int i = 0; i < loops[k].reads; ++i) {
-      if (!same(read(k, i), value)) continue;
+      if (!are_same_operand(read(k, i), value)) continue;
       if (found >= 0 || loops[k].scaled[i]) return -1;
       found = i;
     }
@@ -215,13 +216,13 @@ class ArithmeticJoin {
   bool is_read(const FusedOperand& value, int k, bool has) const {
     for (int j = k; j < count; ++j) {
       for (int i = 0; i < loops[j].reads && !(has && j == k); ++i)
-        if (loops[j].kind != FOLDED && same(read(j, i), value)) return true;
-      if (loops[j].kind != FOLDED && same(target(j), value)) return adds(j);
+        if (loops[j].kind != FOLDED && are_same_operand(read(j, i), value)) return true;
+      if (loops[j].kind != FOLDED && are_same_operand(target(j), value)) return adds_to_target(j);
     }
     return false;
   }
 
-  static int turned(int op) {
+  static int swapped_op(int op) {
     return op == MINUS ? static_cast<int>(FROM) : op == OVER ? static_cast<int>(UNDER) : op;
   }
 };

@@ -250,14 +250,14 @@ inline bool was_called_lately() {
 // parallel_for over n elements, cut between blocks of 64: wherever that is, each element goes
 // through the same instructions, so no number of threads changes a result.
 template <class Body>
-inline void in_blocks(int threads, int64_t n, Body&& body) {
+inline void parallel_for_blocks(int threads, int64_t n, Body&& body) {
   parallel_for(threads, (n + 63) / 64,
                [&](int64_t begin, int64_t end) { body(begin * 64, end * 64 < n ? end * 64 : n); });
 }
 
 inline void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) {
   const int64_t size = element_size(k.dtype), size_x = read_size(k, 0);
-  in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
+  parallel_for_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
     unary_run(k, at(x, begin, size_x), at(out, begin, size), end - begin);
   });
 }
@@ -289,14 +289,14 @@ inline void binary_all(int threads, const Kernel& k, const void* a, int sa, cons
 #ifdef CYNET_X86_LEVELS
   if (n * size > BEYOND_CACHES && k.compute == k.dtype && !k.add && sa && sb && out != a &&
       out != b && reinterpret_cast<uintptr_t>(out) % 64 == 0) {
-    in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
+    parallel_for_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
       binary_streamed(k, at(a, begin, size), at(b, begin, size), at(out, begin, size), end - begin);
     });
     return;
   }
 #endif
   const int64_t size_a = read_size(k, 0), size_b = read_size(k, 1);
-  in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
+  parallel_for_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
     binary_run(k, at(a, begin * sa, size_a), sa, at(b, begin * sb, size_b), sb,
                at(out, begin, size), end - begin);
   });
@@ -306,7 +306,7 @@ inline void grad_all(int threads, const Kernel& k, const void* g, int sg, const 
                      const void* b, int sb, void* out, int64_t n) {
   const int64_t size = element_size(k.dtype), size_g = read_size(k, 0);
   const int64_t size_a = read_size(k, 1), size_b = read_size(k, 2);
-  in_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
+  parallel_for_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
     grad_run(k, at(g, begin * sg, size_g), sg, at(a, begin * sa, size_a), sa,
              at(b, begin * sb, size_b), sb, at(out, begin, size), end - begin);
   });
@@ -368,7 +368,7 @@ class Flat {
 
 // Whether a space is walked in parts of each_part elements. Its first operand, the output, is read
 // and written in place.
-inline bool in_parts(const Space& s) {
+inline bool needs_parts(const Space& s) {
   const int last = s.ndim - 1;
   int64_t size = 1;
   if (s.shape[last] >= SHORT || last == 0 || s.size < 4 * SHORT) return false;
@@ -386,7 +386,7 @@ inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const
                              const void* b, void* out) {
   const int64_t size = element_size(k.dtype);
   const int64_t size_a = read_size(k, 0), size_b = read_size(k, 1);
-  if (in_parts(s)) {
+  if (needs_parts(s)) {
     const int64_t each = each_part(s);
     parallel_for(threads, (s.size + each - 1) / each, [=, &k, &s](int64_t first, int64_t past) {
       Flat fa(s, 1, a, size_a), fb(s, 2, b, size_b);
@@ -414,7 +414,7 @@ inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const v
                            const void* a, const void* b, void* out) {
   const int64_t size = element_size(k.dtype), size_g = read_size(k, 0);
   const int64_t size_a = read_size(k, 1), size_b = read_size(k, 2);
-  if (in_parts(s)) {
+  if (needs_parts(s)) {
     const int64_t each = each_part(s);
     parallel_for(threads, (s.size + each - 1) / each, [=, &k, &s](int64_t first, int64_t past) {
       Flat fg(s, 1, g, size_g), fa(s, 2, a, size_a), fb(s, 3, b, size_b);
@@ -440,7 +440,7 @@ inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const v
 // Cast: with `add` the values are added to dst, in dst's type.
 inline void cast_all(int threads, int from, int to, const void* src, void* dst, int64_t n) {
   const int64_t in = element_size(from), out = element_size(to);
-  in_blocks(threads, n, [=](int64_t begin, int64_t end) {
+  parallel_for_blocks(threads, n, [=](int64_t begin, int64_t end) {
     convert(from, to, at(src, begin, in), at(dst, begin, out), end - begin);
   });
 }
@@ -448,7 +448,7 @@ inline void cast_all(int threads, int from, int to, const void* src, void* dst, 
 inline void cast_add_all(int threads, const Kernel& plus, int from, const void* src, void* dst,
                          int64_t n) {
   const int64_t in = element_size(from), out = element_size(plus.dtype);
-  in_blocks(threads, n, [=, &plus](int64_t begin, int64_t end) {
+  parallel_for_blocks(threads, n, [=, &plus](int64_t begin, int64_t end) {
     Chunk chunk;
     for (int64_t i = begin; i < end; i += CHUNK) {
       const int64_t m = end - i < CHUNK ? end - i : static_cast<int64_t>(CHUNK);

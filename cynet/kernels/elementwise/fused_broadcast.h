@@ -57,7 +57,7 @@ struct FusedPart {
   int64_t row, rows, column, columns;
 
   // The address of an operand; sets its stride along a row, and its bytes from row to row.
-  char* place(int operand, int* stride, int64_t* step) const {
+  char* operand_address(int operand, int* stride, int64_t* step) const {
     const FusedOperand& o = chain.operands[operand];
     if (o.array >= 0) {
       *stride = o.column;
@@ -76,8 +76,9 @@ struct FusedPart {
     char* at[4] = {nullptr};
     int stride[4] = {1, 1, 1, 1};
     int64_t step[4] = {0};
-    for (int i = 0; i < loop.reads; ++i) at[i] = place(loop.operand[i], &stride[i], &step[i]);
-    at[3] = place(loop.target, &stride[3], &step[3]);
+    for (int i = 0; i < loop.reads; ++i)
+      at[i] = operand_address(loop.operand[i], &stride[i], &step[i]);
+    at[3] = operand_address(loop.target, &stride[3], &step[3]);
     if (!loop.by_rows) return call_loop(loop, at, stride, rows * columns);
     for (int64_t r = 0; r < rows; ++r) {
       wrong |= call_loop(loop, at, stride, columns);
@@ -95,7 +96,7 @@ struct FusedPart {
       const FusedStep& each = chain.steps[loop.first + k];
       int stride = 0;
       step[k] = 0;
-      steps[k].at = each.operand < 0 ? zero : place(each.operand, &stride, &step[k]);
+      steps[k].at = each.operand < 0 ? zero : operand_address(each.operand, &stride, &step[k]);
       steps[k].number = each.scaled < 0 ? nullptr : chain.operands[each.scaled].number;
       const int form = (each.scaled < 0 ? PLAIN : SCALED) + each.ahead;
       steps[k].code = each.op * FORMS + (stride ? form : REPEATED);

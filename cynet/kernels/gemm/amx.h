@@ -35,7 +35,8 @@ constexpr int64_t PARTS = 3;
 constexpr int64_t TILE = SIDE * CHUNK / 2;  // floats of a tile's bytes
 constexpr int64_t STEP = BLOCK / SIDE * PARTS * TILE;  // floats of a chunk's tiles (3 parts each)
 constexpr int64_t SPLIT_A = DEPTH / CHUNK * STEP, SPLIT_B = STRIP / (BLOCK * CHUNK) * STEP;
-constexpr int64_t AHEAD = 32 * TILE;  // lines of the operands are prefetched this far ahead
+// Lines of the operands are prefetched this far ahead.
+constexpr int64_t PREFETCH_FLOATS = 32 * TILE;
 constexpr int64_t WIDE_PANEL = DEPTH * BLOCK;  // numbers of a panel of b, not packed
 constexpr int64_t SCRATCH = 2 * SPLIT_A + SPLIT_B + WIDE_PANEL + FLOATS_APART;  // floats a thread
 
@@ -188,7 +189,7 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
       job.mask = ends ? p.mask : nullptr;
       job.masked = p.c;
       const float* const blocks_in =
-          inner.packed ? inner.packed + inner.packing.place(i, left / BLOCK) : split;
+          inner.packed ? inner.packed + inner.packing.offset_of(i, left / BLOCK) : split;
       for (int64_t at = left; at < right; at += BLOCK)
         ranges[(at - left) / BLOCK] =
             inner.packed ? inner.packing.range(inner.packed, i, at / BLOCK)
@@ -214,7 +215,7 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
           const float* bias = p.bias && i == 0 ? p.bias + column : nullptr;
           const float* other = blocks_in + (at - left) / BLOCK * chunks * STEP;
           const Range& others = ranges[(at - left) / BLOCK];
-          if (!range.multiplies(others)) {
+          if (!range.can_multiply(others)) {
             const float* b = panel;
             if (inner.packed) b = panel_of(other, others, depth, columns, panel);
             else pack_panel(p.b, p.b_row, p.b_transposed, k, column, depth, columns, panel);
@@ -229,7 +230,7 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
           // a packed operand's next lines come meanwhile: work is called six times a chunk, which
           // has six tiles
           const bool streams = inner.packed && first == outer.range.begin;
-          const float* ahead = other + AHEAD;
+          const float* ahead = other + PREFETCH_FLOATS;
           const auto work = [&] {
             finisher.run(finished);
             next.template run<OUTER>(each);
@@ -305,10 +306,10 @@ inline void times(const float* a, int64_t a_row, int64_t m, const float* packed,
       int buffer = 0;
       for (int64_t j = 0; j < n; j += BLOCK) {
         const int64_t columns = std::min(BLOCK, n - j);
-        const float* block = packed + packing.place(part, j / BLOCK);
+        const float* block = packed + packing.offset_of(part, j / BLOCK);
         const Range& range = packing.range(packed, part, j / BLOCK);
         float* to = c + row * c_row + j;
-        if (!own.multiplies(range)) {
+        if (!own.can_multiply(range)) {
           const Term term = {0, 0};
           rows_of<true>(job, panel_of(block, range, depth, columns, panel), columns, {0, 0, 1},
                         &term, to, nullptr, 0, rows);

@@ -18,7 +18,7 @@ struct Packing {
   // sizes in floats
   int64_t ranges() const { return (parts() * blocks() * 2 + 15) / 16 * 16; }
   int64_t size() const { return ranges() + chunks() * blocks() * STEP; }
-  int64_t place(int64_t part, int64_t block) const {
+  int64_t offset_of(int64_t part, int64_t block) const {
     return ranges() + (begin(part) * blocks() + block * (begin(part + 1) - begin(part))) * STEP;
   }
   Range& range(float* packed, int64_t part, int64_t block) const {
@@ -50,11 +50,12 @@ inline void pack_by(int threads, const float* b, int64_t b_row, bool transposed,
       const int64_t part = i / packing.blocks(), block = i % packing.blocks();
       const int64_t first = packing.begin(part) * CHUNK, column = block * BLOCK;
       const int64_t depth = packing.depth(part), columns = std::min(BLOCK, n - column);
-      float* place = to + packing.place(part, block);
+      float* place = to + packing.offset_of(part, block);
       Splitter s(b + (transposed ? column * b_row + first : first * b_row + column), b_row, columns,
                  depth, place);
       const Range range = transposed ? s.end<TRANSPOSED_COLUMNS>() : s.end<COLUMNS>();
-      if (!range.splits()) pack_panel(b, b_row, transposed, first, column, depth, columns, place);
+      if (!range.can_split())
+        pack_panel(b, b_row, transposed, first, column, depth, columns, place);
       packing.range(to, part, block) = range;
     }
   });
@@ -69,7 +70,7 @@ inline void pack(const float* b, int64_t b_row, bool transposed, int64_t k, int6
 // A packed block as a panel: itself, or the exact sum of its parts, in `panel`.
 inline const float* panel_of(const float* block, const Range& range, int64_t depth, int64_t columns,
                              float* panel) {
-  if (!range.splits()) return block;
+  if (!range.can_split()) return block;
   const int64_t tiles = (columns + SIDE - 1) / SIDE;
   for (int64_t k = 0; k < depth; ++k)
     for (int64_t tile = 0; tile < tiles; ++tile) {

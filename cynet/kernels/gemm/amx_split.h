@@ -24,38 +24,40 @@ struct Range {
     const uint16_t low = *std::min_element(least, least + 2 * LANES) + 1;  // 0: all are 0
     return {*std::max_element(maximum, maximum + 2 * LANES) >> 7, lost ? 0 : low ? low >> 7 : 255};
   }
-  bool splits() const { return greatest < 255 && least >= 25; }
+  bool can_split() const { return greatest < 255 && least >= 25; }
   // Whether no part of these and of others, no product of parts that is added, and no sum of DEPTH
   // of them is infinite, NaN or below the least normal number.
-  bool multiplies(const Range& other) const {
-    return splits() && other.splits() && greatest + other.greatest <= 127 + 241 &&
+  bool can_multiply(const Range& other) const {
+    return can_split() && other.can_split() && greatest + other.greatest <= 127 + 241 &&
            least + other.least >= 127 + 26;
   }
 };
 
 // The number of 8 bits that is nearest, upwards in magnitude from half way; of a NaN anything.
-CYNET_XINLINE __m512i nearest(__m512 x) {
+CYNET_XINLINE __m512i round_to_8_bits(__m512 x) {
   return _mm512_and_si512(_mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000)),
                           _mm512_set1_epi32(-0x10000));
 }
-CYNET_XINLINE __m512 less(__m512 x, __m512i part) {
+CYNET_XINLINE __m512 subtract_part(__m512 x, __m512i part) {
   return _mm512_sub_ps(x, _mm512_castsi512_ps(part));
 }
 // Lanes of x and y, of 8 bits each, in turn.
-CYNET_XINLINE __m512i pairs(__m512i x, __m512i y) {
+CYNET_XINLINE __m512i interleave_lanes(__m512i x, __m512i y) {
   return _mm512_or_si512(_mm512_srli_epi32(x, 16), y);
 }
 
 // Lanes of x and y as pairs of high, middle and low parts, TILE floats apart.
 CYNET_XINLINE void split(__m512 x, __m512 y, float* to, Extent* extent) {
-  const __m512i high_x = nearest(x), high_y = nearest(y), high = pairs(high_x, high_y);
-  x = less(x, high_x);
-  y = less(y, high_y);
-  const __m512i middle_x = nearest(x), middle_y = nearest(y);
-  const __m512i low_x = _mm512_castps_si512(less(x, middle_x));
-  const __m512i low_y = _mm512_castps_si512(less(y, middle_y)), low = pairs(low_x, low_y);
+  const __m512i high_x = round_to_8_bits(x), high_y = round_to_8_bits(y),
+                high = interleave_lanes(high_x, high_y);
+  x = subtract_part(x, high_x);
+  y = subtract_part(y, high_y);
+  const __m512i middle_x = round_to_8_bits(x), middle_y = round_to_8_bits(y);
+  const __m512i low_x = _mm512_castps_si512(subtract_part(x, middle_x));
+  const __m512i low_y = _mm512_castps_si512(subtract_part(y, middle_y)),
+                low = interleave_lanes(low_x, low_y);
   _mm512_store_si512(to, high);
-  _mm512_store_si512(to + TILE, pairs(middle_x, middle_y));
+  _mm512_store_si512(to + TILE, interleave_lanes(middle_x, middle_y));
   _mm512_store_si512(to + 2 * TILE, low);
   const __m512i signs = _mm512_set1_epi16(0x7fff);
   const __m512i magnitude = _mm512_and_si512(high, signs);

@@ -191,7 +191,7 @@ inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 namespace cynet {
 
 // Bytes of scratch, to be aligned to 64.
-inline size_t product_space(int level, int threads) {
+inline size_t product_workspace_bytes(int level, int threads) {
   static constexpr int64_t table[] = CYNET_AT_LEVELS(SCRATCH);
   int64_t floats = table[level];
 #ifdef CYNET_AMX
@@ -251,7 +251,8 @@ inline void product(int level, ProductKernel way, const Product& p, int threads,
 }
 
 // Bytes of scratch for forward, or for both gradients; it must be aligned to 64.
-inline size_t window_space(int level, const ConvWindow& shape, int threads, bool backward) {
+inline size_t window_workspace_bytes(int level, const ConvWindow& shape, int threads,
+                                     bool backward) {
   static constexpr decltype(&baseline::window_scratch) table[] = CYNET_AT_LEVELS(window_scratch);
   return table[level](shape, threads, backward) * sizeof(float);
 }
@@ -272,7 +273,7 @@ inline void window_backward_data(int level, const ConvWindow& shape, const float
 }
 
 // Bytes of scratch, aligned to 64; less if the weights are packed beforehand.
-inline size_t scatter_space(int level, const ConvWindow& s, int threads, bool packed) {
+inline size_t scatter_workspace_bytes(int level, const ConvWindow& s, int threads, bool packed) {
   static constexpr decltype(&baseline::scatter_scratch) table[] = CYNET_AT_LEVELS(scatter_scratch);
   return table[level](s, threads, packed) * sizeof(float);
 }

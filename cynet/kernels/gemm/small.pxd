@@ -1,8 +1,8 @@
 """Products of small float32 matrices, and convolutions of small images made of them (small.h).
 
 All shapes are supported; the operators' lists of algorithms tell for which this is faster than BLAS
-and oneDNN. `space` is scratch of product_space or window_space bytes, aligned to 64. Results do not
-depend on the number of threads.
+and oneDNN. `space` is scratch of product_workspace_bytes or window_workspace_bytes, aligned to 64.
+Results do not depend on the number of threads.
 """
 
 from libc.stdint cimport int64_t
@@ -51,7 +51,7 @@ cdef bint product_shares_a(ProductKernel way, int64_t m, int64_t n, int threads)
 cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil
 cdef void product_pack(const float* b, int64_t b_row, bint transposed, int64_t k, int64_t n,
                        float* to, int threads) noexcept nogil
-cdef size_t product_space(int threads) noexcept nogil
+cdef size_t product_workspace_bytes(int threads) noexcept nogil
 cdef void product(const Product* p, ProductKernel way, int threads, char* space) noexcept nogil
 # Narrow products, which read b in place and need no scratch; a is not transposed. Whether that is
 # faster than a library's product; the product.
@@ -59,7 +59,8 @@ cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_transposed) noe
 cdef void product_few(const Product* p, int threads) noexcept nogil
 
 # Bytes of scratch for window_forward, or with `backward` for both gradients.
-cdef size_t window_space(const ConvWindow* shape, int threads, bint backward) noexcept nogil
+cdef size_t window_workspace_bytes(const ConvWindow* shape, int threads,
+                                   bint backward) noexcept nogil
 # y = relu(x * w + bias + y): `bias` of `filters` numbers or NULL, `relu` and `add` where true.
 cdef void window_forward(const ConvWindow* shape, const float* x, const float* w,
                          const float* bias, bint relu, float* y, bint add, int threads,
@@ -72,7 +73,8 @@ cdef void window_backward_data(const ConvWindow* shape, const float* w, const fl
 cdef int64_t scatter_packed_size(const ConvWindow* shape) noexcept nogil
 cdef void scatter_pack(const ConvWindow* shape, const float* w, int threads,
                        float* to) noexcept nogil
-cdef size_t scatter_space(const ConvWindow* shape, int threads, bint packed) noexcept nogil
+cdef size_t scatter_workspace_bytes(const ConvWindow* shape, int threads,
+                                    bint packed) noexcept nogil
 cdef void window_scatter(const ConvWindow* shape, const float* w, bint packed, const float* dy,
                          float* dx, bint add, int threads, char* space) noexcept nogil
 # dw = gradient of w, or dw += with `add`.

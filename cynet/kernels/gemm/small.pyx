@@ -7,7 +7,7 @@ from ..isa.dispatch import cpu_capabilities, level_number
 import numpy as np
 
 cdef extern from "gemm/small.h" namespace "cynet" nogil:
-    size_t cpp_product_space "cynet::product_space"(int level, int threads) noexcept
+    size_t cpp_product_bytes "cynet::product_workspace_bytes"(int level, int threads) noexcept
     bint cpp_shares_a "cynet::product_shares_a"(int level, ProductKernel way, int64_t m, int64_t n,
                                                 int threads) noexcept
     int64_t cpp_packed_size "cynet::product_packed_size"(int64_t n, int64_t k) noexcept
@@ -20,21 +20,21 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
         ALONE "cynet::products::ALONE"
     bint cpp_is_few "cynet::product_is_few"(int level, int64_t m, int64_t n, int64_t k,
                                             bint b_transposed, FewOf of) noexcept
-    size_t cpp_space "cynet::window_space"(int level, const ConvWindow& shape, int threads,
-                                           bint backward) noexcept
+    size_t cpp_window_bytes "cynet::window_workspace_bytes"(
+        int level, const ConvWindow& shape, int threads, bint backward) noexcept
     void cpp_forward "cynet::window_forward"(
         int level, const ConvWindow& shape, const float* x, const float* w, const float* bias,
         bint relu, float* y, bint add, int threads, char* space) noexcept
     void cpp_backward_data "cynet::window_backward_data"(
         int level, const ConvWindow& shape, const float* w, const float* dy, float* dx,
         bint add, int threads, char* space) noexcept
-    size_t cpp_spread_space "cynet::scatter_space"(int level, const ConvWindow& shape,
-                                                   int threads, bint packed) noexcept
-    int64_t cpp_spread_packed_size "cynet::scatter_packed_size"(int level,
-                                                                const ConvWindow& shape) noexcept
-    void cpp_spread_pack "cynet::scatter_pack"(int level, const ConvWindow& shape, const float* w,
-                                               int threads, float* to) noexcept
-    void cpp_spread "cynet::window_scatter"(
+    size_t cpp_scatter_bytes "cynet::scatter_workspace_bytes"(
+        int level, const ConvWindow& shape, int threads, bint packed) noexcept
+    int64_t cpp_scatter_packed_size "cynet::scatter_packed_size"(
+        int level, const ConvWindow& shape) noexcept
+    void cpp_scatter_pack "cynet::scatter_pack"(
+        int level, const ConvWindow& shape, const float* w, int threads, float* to) noexcept
+    void cpp_scatter "cynet::window_scatter"(
         int level, const ConvWindow& shape, const float* w, bint packed, const float* dy,
         float* dx, bint add, int threads, char* space) noexcept
     void cpp_backward_weight "cynet::window_backward_weight"(
@@ -58,8 +58,8 @@ cdef void product_pack(const float* b, int64_t b_row, bint transposed, int64_t k
     cpp_pack(b, b_row, transposed, k, n, to, threads)
 
 
-cdef size_t product_space(int threads) noexcept nogil:
-    return cpp_product_space(cpu_level(), threads)
+cdef size_t product_workspace_bytes(int threads) noexcept nogil:
+    return cpp_product_bytes(cpu_level(), threads)
 
 
 cdef void product(const Product* p, ProductKernel way, int threads, char* space) noexcept nogil:
@@ -74,8 +74,9 @@ cdef void product_few(const Product* p, int threads) noexcept nogil:
     cpp_product(cpu_level(), NARROW, p[0], threads, NULL)
 
 
-cdef size_t window_space(const ConvWindow* shape, int threads, bint backward) noexcept nogil:
-    return cpp_space(cpu_level(), shape[0], threads, backward)
+cdef size_t window_workspace_bytes(const ConvWindow* shape, int threads,
+                                   bint backward) noexcept nogil:
+    return cpp_window_bytes(cpu_level(), shape[0], threads, backward)
 
 
 cdef void window_forward(const ConvWindow* shape, const float* x, const float* w,
@@ -90,21 +91,22 @@ cdef void window_backward_data(const ConvWindow* shape, const float* w, const fl
 
 
 cdef int64_t scatter_packed_size(const ConvWindow* shape) noexcept nogil:
-    return cpp_spread_packed_size(cpu_level(), shape[0])
+    return cpp_scatter_packed_size(cpu_level(), shape[0])
 
 
 cdef void scatter_pack(const ConvWindow* shape, const float* w, int threads,
                        float* to) noexcept nogil:
-    cpp_spread_pack(cpu_level(), shape[0], w, threads, to)
+    cpp_scatter_pack(cpu_level(), shape[0], w, threads, to)
 
 
-cdef size_t scatter_space(const ConvWindow* shape, int threads, bint packed) noexcept nogil:
-    return cpp_spread_space(cpu_level(), shape[0], threads, packed)
+cdef size_t scatter_workspace_bytes(const ConvWindow* shape, int threads,
+                                    bint packed) noexcept nogil:
+    return cpp_scatter_bytes(cpu_level(), shape[0], threads, packed)
 
 
 cdef void window_scatter(const ConvWindow* shape, const float* w, bint packed, const float* dy,
                          float* dx, bint add, int threads, char* space) noexcept nogil:
-    cpp_spread(cpu_level(), shape[0], w, packed, dy, dx, add, threads, space)
+    cpp_scatter(cpu_level(), shape[0], w, packed, dy, dx, add, threads, space)
 
 
 cdef void window_backward_weight(const ConvWindow* shape, const float* x, const float* dy,
@@ -149,7 +151,7 @@ def _product_arrays(a, b, c, bint a_transposed=False, bint b_transposed=False, b
     cdef Product p
     cdef int at = _level_number(level)
     cdef ProductKernel taken = <ProductKernel><int>KERNELS.index(way)
-    cdef size_t size = cpp_product_space(at, threads)
+    cdef size_t size = cpp_product_bytes(at, threads)
     cdef size_t pa = a.ctypes.data, pb = b.ctypes.data, pc = c.ctypes.data
     cdef size_t pbias = 0 if bias is None else bias.ctypes.data
     cdef size_t pmask = 0 if mask is None else mask.ctypes.data
@@ -196,9 +198,9 @@ def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=Fals
     cdef int at = _level_number(level)
     cdef int which = ("forward", "backward_data", "backward_weight", "spread",
                       "packed_spread").index(what)
-    cdef size_t size = (cpp_spread_space(at, shape, threads, which == 4) if which > 2
-                        else cpp_space(at, shape, threads, which > 0))
-    cdef size_t packed_size = 4 * cpp_spread_packed_size(at, shape) if which == 4 else 0
+    cdef size_t size = (cpp_scatter_bytes(at, shape, threads, which == 4) if which > 2
+                        else cpp_window_bytes(at, shape, threads, which > 0))
+    cdef size_t packed_size = 4 * cpp_scatter_packed_size(at, shape) if which == 4 else 0
     buffer, start = _scratch(size)
     packed, first = _scratch(packed_size)
     cdef size_t space = buffer.ctypes.data + start, ppacked = packed.ctypes.data + first
@@ -216,8 +218,8 @@ def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=Fals
                                 <char*>space)
         else:
             if which == 4:
-                cpp_spread_pack(at, shape, <float*>pw, threads, <float*>ppacked)
+                cpp_scatter_pack(at, shape, <float*>pw, threads, <float*>ppacked)
                 pw = ppacked
-            cpp_spread(at, shape, <float*>pw, which == 4, <float*>py, <float*>px, add, threads,
-                       <char*>space)
+            cpp_scatter(at, shape, <float*>pw, which == 4, <float*>py, <float*>px, add, threads,
+                        <char*>space)
     return np.concatenate([buffer[start + size:], packed[first + packed_size:]])

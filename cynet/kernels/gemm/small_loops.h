@@ -10,9 +10,10 @@ using namespace cynet::products;
 constexpr int64_t DEPTH = LANES == 16 ? 1024 : 256;  // rows of b in a panel of a plain product
 constexpr int64_t PANEL = DEPTH * WIDTH * LANES;  // floats of a panel
 constexpr int64_t STRIP = LANES == 16 ? 3 : 8, BLOCK = 64;
-constexpr int64_t NEAR = 1 << 16;  // floats of an a that stays in the second-level cache
+constexpr int64_t L2_FLOATS = 1 << 16;  // floats of an a that stays in the second-level cache
 constexpr int64_t FILTERS = 16;  // filters that are packed at a time: a cache line
-constexpr int64_t FAR = 512;  // rows of a transposed a so far apart share few cache sets, so copy
+// Rows of a transposed a so far apart share few cache sets, so they are copied.
+constexpr int64_t FAR_ROW_STRIDE = 512;
 constexpr int64_t SCRATCH = STRIP * PANEL + DEPTH * BLOCK + FLOATS_APART;  // floats a thread
 
 constexpr int64_t lines(int64_t n) { return (n + 15) / 16 * 16; }
@@ -230,13 +231,13 @@ inline bool shares_a(int64_t m, int64_t n, int threads) {
 }
 
 // Packs STRIP panels at a time and multiplies BLOCK rows of a by all of them, so that an a that
-// does not fit the cache (NEAR) is read once per strip.
+// does not fit the cache (L2_FLOATS) is read once per strip.
 inline void multiply(const Product& p, int threads, float* space) {
   const Term term = {0, 0};
   const Target target = {0, 0, 1};
   const auto run = p.a_transposed ? &rows_of<false> : &rows_of<true>;
   const Grid grid = grid_of(p.m, p.n, threads, p.b_shared);
-  const int64_t strip = p.m * p.k <= NEAR ? 1 : STRIP;
+  const int64_t strip = p.m * p.k <= L2_FLOATS ? 1 : STRIP;
   share(grid, p.m, p.n, [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
     float* panels = space + part * SCRATCH;
     float* rows = panels + STRIP * PANEL;
@@ -271,7 +272,7 @@ inline void multiply(const Product& p, int threads, float* space) {
           const int64_t stop = std::min(block + BLOCK, last);
           Job own = job;
           own.a += p.a_transposed ? block : block * p.a_row;
-          if (p.a_transposed && p.a_row >= FAR) {
+          if (p.a_transposed && p.a_row >= FAR_ROW_STRIDE) {
             pack_lines(own.a, p.a_row, depth, stop - block, rows);
             own.a = rows;
             own.step = vectors_of(stop - block) * LANES;

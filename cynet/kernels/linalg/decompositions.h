@@ -29,7 +29,9 @@ inline void solve_factorized(bool transposed, int64_t size, int64_t columns, con
 
 // A X = B, A (m, m) and B (m, n)
 struct Solve {
-  static int64_t work(const Stack& s) { return s.m * s.m + int_space(s.m) + 2 * s.m * s.n; }
+  static int64_t workspace_elements(const Stack& s) {
+    return s.m * s.m + numbers_for_ints(s.m) + 2 * s.m * s.n;
+  }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T* work) {
     int* pivots = reinterpret_cast<int*>(work + s.m * s.m);
@@ -37,7 +39,8 @@ struct Solve {
     copy(s.m * s.n, in[1], out[0]);
     const int info = factorize(s.m, work, pivots);
     if (!info)
-      solve_factorized(false, s.m, s.n, work, pivots, out[0], work + s.m * s.m + int_space(s.m));
+      solve_factorized(false, s.m, s.n, work, pivots, out[0],
+                       work + s.m * s.m + numbers_for_ints(s.m));
     return info;
   }
   // dB = A'^-1 dX, dA = -dB X'
@@ -45,7 +48,7 @@ struct Solve {
   static int64_t backward(const Stack& s, const T* const* grad, const T* const* in,
                           const T* const* out, T* const* in_grad, T* work) {
     int* pivots = reinterpret_cast<int*>(work + s.m * s.m);
-    T* db = work + s.m * s.m + int_space(s.m);
+    T* db = work + s.m * s.m + numbers_for_ints(s.m);
     copy(s.m * s.m, in[0], work);
     copy(s.m * s.n, grad[0], db);
     const int info = factorize(s.m, work, pivots);
@@ -77,9 +80,10 @@ struct Svd {
     const int64_t k = lesser(s);
     return 4 * k * k + 7 * k + (s.m + s.n) * BLOCK;
   }
-  static int64_t work(const Stack& s) {
+  static int64_t workspace_elements(const Stack& s) {
     const int64_t k = lesser(s), maximum = std::max(s.m, s.n);
-    const int64_t forward = s.m * s.n + (s.m + s.n + 1) * k + lapack_numbers(s) + int_space(8 * k);
+    const int64_t forward =
+        s.m * s.n + (s.m + s.n + 1) * k + lapack_numbers(s) + numbers_for_ints(8 * k);
     return std::max(forward, 3 * k * k + maximum * k);
   }
   template <typename T>
@@ -145,8 +149,9 @@ struct Svd {
 // A V = V diag(l): outputs l and V (n, n), whose columns are eigenvectors of length 1
 struct Eig {
   static int64_t lapack_numbers(const Stack& s) { return s.n * (4 + BLOCK); }
-  static int64_t work(const Stack& s) {
-    return std::max(2 * s.n * s.n + 2 * s.n + lapack_numbers(s), 4 * s.n * s.n + int_space(s.n));
+  static int64_t workspace_elements(const Stack& s) {
+    return std::max(2 * s.n * s.n + 2 * s.n + lapack_numbers(s),
+                    4 * s.n * s.n + numbers_for_ints(s.n));
   }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T* work) {

@@ -21,7 +21,7 @@ inline const T* as_lower(const Stack& s, const T* factor, T* work) {
 
 // A = L L', or with !lower A = U' U; of A that triangle is read
 struct Potrf {
-  static int64_t work(const Stack& s) { return 2 * s.n * s.n; }
+  static int64_t workspace_elements(const Stack& s) { return 2 * s.n * s.n; }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T*) {
     const int n = static_cast<int>(s.n);
@@ -57,7 +57,7 @@ struct Potrf {
 
 // (L L')^-1, or with !lower (U' U)^-1; of the factor that triangle is read
 struct Potri {
-  static int64_t work(const Stack& s) { return 2 * s.n * s.n; }
+  static int64_t workspace_elements(const Stack& s) { return 2 * s.n * s.n; }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T*) {
     const int n = static_cast<int>(s.n);
@@ -88,7 +88,9 @@ struct Potri {
 
 // A (m, n) = L Q with m <= n: outputs Q (m, n), whose rows are orthonormal, and L (m, m)
 struct Gelqf {
-  static int64_t work(const Stack& s) { return s.m * (BLOCK + 1) + s.m * s.n + 2 * s.m * s.m; }
+  static int64_t workspace_elements(const Stack& s) {
+    return s.m * (BLOCK + 1) + s.m * s.n + 2 * s.m * s.m;
+  }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T* work) {
     const int m = static_cast<int>(s.m), n = static_cast<int>(s.n), lwork = m * BLOCK;
@@ -125,7 +127,7 @@ struct Gelqf {
 // A = U' diag(l) U of a symmetric matrix: outputs U, whose rows are eigenvectors, and l, ascending.
 // Of A the lower triangle is read; of each vector the entry of largest size is positive.
 struct Syevd {
-  static int64_t work(const Stack& s) {
+  static int64_t workspace_elements(const Stack& s) {
     // LAPACK's numbers, its integers (no longer than T) and l where it is not wanted
     return s.n * s.n + (1 + 6 * s.n + 2 * s.n * s.n) + (3 + 5 * s.n) + s.n;
   }

@@ -10,7 +10,8 @@
 namespace cynet {
 namespace linalg {
 
-inline int64_t int_space(int64_t n) { return n; }  // numbers that hold n ints: no number is shorter
+// Numbers that hold n ints: no number is shorter.
+inline int64_t numbers_for_ints(int64_t n) { return n; }
 
 // An LU factorization in place in `lu`; LAPACK's info: the first pivot that is 0.
 template <typename T>
@@ -49,7 +50,9 @@ inline double determinant(int64_t n, const T* lu, const int* pivots) {
 }
 
 struct Inverse {
-  static int64_t work(const Stack& s) { return s.n * BLOCK + int_space(s.n) + s.n * s.n; }
+  static int64_t workspace_elements(const Stack& s) {
+    return s.n * BLOCK + numbers_for_ints(s.n) + s.n * s.n;
+  }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T* work) {
     int* pivots = reinterpret_cast<int*>(work + s.n * BLOCK);
@@ -76,7 +79,7 @@ inline int cofactors(int64_t size, const T* a, T* out, T* work) {
   const int64_t square = size * size;
   T *u = work, *v = u + square, *copied = v + square, *values = copied + square;
   int* integers = reinterpret_cast<int*>(values + size);  // gesdd's 8 n
-  T* space = values + size + int_space(8 * size);
+  T* space = values + size + numbers_for_ints(8 * size);
   const int lwork = static_cast<int>(4 * square + 7 * size);
   int info = 0;
   copy(square, a, copied);  // LAPACK sees its transpose, whose cofactors obey the same formula
@@ -101,8 +104,8 @@ inline int cofactors(int64_t size, const T* a, T* out, T* work) {
 // The determinant, and its sign and the logarithm of its size.
 template <bool LOG>
 struct Determinant {
-  static int64_t work(const Stack& s) {
-    return s.n * s.n + int_space(s.n) + 7 * s.n * s.n + s.n * (BLOCK + 16);
+  static int64_t workspace_elements(const Stack& s) {
+    return s.n * s.n + numbers_for_ints(s.n) + 7 * s.n * s.n + s.n * (BLOCK + 16);
   }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T* work) {
@@ -129,7 +132,7 @@ struct Determinant {
     if (!in_grad[0]) return 0;
     const int64_t n = s.n;
     int* pivots = reinterpret_cast<int*>(work + n * n);
-    T* space = work + n * n + int_space(n);
+    T* space = work + n * n + numbers_for_ints(n);
     T* da = in_grad[0];
     copy(n * n, in[0], work);
     const int info = factorize(n, work, pivots);
@@ -153,7 +156,7 @@ struct Determinant {
 
 // The sum of the logarithms of the diagonal
 struct SumLogDiag {
-  static int64_t work(const Stack&) { return 0; }
+  static int64_t workspace_elements(const Stack&) { return 0; }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T*) {
     double sum = 0;

@@ -34,8 +34,8 @@ cdef extern from "linalg/stack.h" namespace "cynet::linalg" nogil:
         int n_targets
 
 # Elements of working memory that one part needs.
-cdef int64_t part_space_float(const Stack* s, const Arrays[float]* a) noexcept nogil
-cdef int64_t part_space_double(const Stack* s, const Arrays[double]* a) noexcept nogil
+cdef int64_t part_workspace_elements_float(const Stack* s, const Arrays[float]* a) noexcept nogil
+cdef int64_t part_workspace_elements_double(const Stack* s, const Arrays[double]* a) noexcept nogil
 # Computes `batch` matrices in `parts` (<= MAX_PARTS) parts; `space` has memory for each. Returns
 # -1, or the first matrix that LAPACK refuses, with its `info`.
 cdef int64_t run_float(const Stack* s, const Arrays[float]* a, bint back, int64_t batch, int parts,

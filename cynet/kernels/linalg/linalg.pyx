@@ -6,7 +6,7 @@ from ..gemm.blas import address_of
 
 cdef extern from "linalg/stack.h" namespace "cynet::linalg" nogil:
     void set_routine[T](int which, size_t address)
-    int64_t part_space[T](const Stack& s, const Arrays[T]& a) noexcept
+    int64_t part_workspace_elements[T](const Stack& s, const Arrays[T]& a) noexcept
     int64_t run[T](const Stack& s, const Arrays[T]& a, bint back, int64_t batch, int parts,
                    T* space, int64_t* info) noexcept
 
@@ -30,12 +30,12 @@ def _open():
         set_routine[double](i + 1, <size_t>address_of(name.format("d")))
 
 
-cdef int64_t part_space_float(const Stack* s, const Arrays[float]* a) noexcept nogil:
-    return part_space[float](s[0], a[0])
+cdef int64_t part_workspace_elements_float(const Stack* s, const Arrays[float]* a) noexcept nogil:
+    return part_workspace_elements[float](s[0], a[0])
 
 
-cdef int64_t part_space_double(const Stack* s, const Arrays[double]* a) noexcept nogil:
-    return part_space[double](s[0], a[0])
+cdef int64_t part_workspace_elements_double(const Stack* s, const Arrays[double]* a) noexcept nogil:
+    return part_workspace_elements[double](s[0], a[0])
 
 
 cdef int64_t run_float(const Stack* s, const Arrays[float]* a, bint back, int64_t batch, int parts,

@@ -29,7 +29,7 @@ struct Arrays {
 // Memory of one part: `work` of the operator and a copy of each target that is added to.
 template <typename T, typename Op>
 int64_t workspace(const Stack& s, const Arrays<T>& a) {
-  int64_t size = Op::work(s);
+  int64_t size = Op::workspace_elements(s);
   for (int k = 0; k < a.n_targets; ++k)
     if (a.target[k] && a.add[k]) size += a.target_sizes()[k];
   return (size + ALIGNED - 1) / ALIGNED * ALIGNED;
@@ -37,11 +37,11 @@ int64_t workspace(const Stack& s, const Arrays<T>& a) {
 
 // Computes matrices [begin, end); returns the first that LAPACK cannot use, or -1.
 template <typename T, typename Op>
-int64_t some(const Stack& s, const Arrays<T>& a, bool back, int64_t begin, int64_t end, T* space,
-             int64_t* info) {
+int64_t run_range(const Stack& s, const Arrays<T>& a, bool back, int64_t begin, int64_t end,
+                  T* space, int64_t* info) {
   for (int64_t i = begin; i < end; ++i) {
     const T *in[3], *out[3], *grad[3];
-    T *target[3], *free = space + Op::work(s);
+    T *target[3], *free = space + Op::workspace_elements(s);
     for (int k = 0; k < 3; ++k) {
       in[k] = a.in[k] ? a.in[k] + i * a.in_sizes[k] : nullptr;
       target[k] = nullptr;
@@ -68,14 +68,14 @@ int64_t some(const Stack& s, const Arrays<T>& a, bool back, int64_t begin, int64
 
 // Runs all matrices, in `parts` contiguous parts with separate memory.
 template <typename T, typename Op>
-int64_t all(const Stack& s, const Arrays<T>& a, bool back, int64_t batch, int parts, T* space,
-            int64_t* info) {
+int64_t run_all(const Stack& s, const Arrays<T>& a, bool back, int64_t batch, int parts, T* space,
+                int64_t* info) {
   int64_t bad[MAX_PARTS], infos[MAX_PARTS];
   const int64_t each = workspace<T, Op>(s, a);
   parallel_for(parts, parts, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part)
-      bad[part] = some<T, Op>(s, a, back, batch * part / parts, batch * (part + 1) / parts,
-                              space + part * each, &infos[part]);
+      bad[part] = run_range<T, Op>(s, a, back, batch * part / parts, batch * (part + 1) / parts,
+                                   space + part * each, &infos[part]);
   });
   for (int part = 0; part < parts; ++part)
     if (bad[part] >= 0) {
@@ -107,16 +107,16 @@ enum Operation {
 template <typename T>
 struct Functions {
   int64_t (*workspace)(const Stack&, const Arrays<T>&);
-  int64_t (*all)(const Stack&, const Arrays<T>&, bool, int64_t, int, T*, int64_t*);
+  int64_t (*run_all)(const Stack&, const Arrays<T>&, bool, int64_t, int, T*, int64_t*);
 };
 
 template <typename T, typename Op>
 Functions<T> functions() {
-  return {workspace<T, Op>, all<T, Op>};
+  return {workspace<T, Op>, run_all<T, Op>};
 }
 
 template <typename T>
-Functions<T> find(int op) {
+Functions<T> find_functions(int op) {
   switch (op) {
     case TRMM: return functions<T, Trmm>();
     case TRSM: return functions<T, Trsm>();
@@ -138,14 +138,14 @@ Functions<T> find(int op) {
 }
 
 template <typename T>
-int64_t part_space(const Stack& s, const Arrays<T>& a) {
-  return find<T>(s.op).workspace(s, a);
+int64_t part_workspace_elements(const Stack& s, const Arrays<T>& a) {
+  return find_functions<T>(s.op).workspace(s, a);
 }
 
 template <typename T>
 int64_t run(const Stack& s, const Arrays<T>& a, bool back, int64_t batch, int parts, T* space,
             int64_t* info) {
-  return find<T>(s.op).all(s, a, back, batch, parts, space, info);
+  return find_functions<T>(s.op).run_all(s, a, back, batch, parts, space, info);
 }
 
 }  // namespace linalg

@@ -24,7 +24,7 @@ struct Stack {
 
 // B (m, n) times alpha op(A); A is (m, m), at the right (n, n)
 struct Trmm {
-  static int64_t work(const Stack&) { return 0; }
+  static int64_t workspace_elements(const Stack&) { return 0; }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T*) {
     copy(s.m * s.n, in[1], out[0]);
@@ -52,7 +52,7 @@ struct Trmm {
 
 // op(A) X = alpha B, or X op(A) = alpha B
 struct Trsm {
-  static int64_t work(const Stack& s) { return s.m * s.n; }
+  static int64_t workspace_elements(const Stack& s) { return s.m * s.n; }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T*) {
     copy(s.m * s.n, in[1], out[0]);
@@ -79,7 +79,7 @@ struct Trsm {
 
 // alpha A A', or alpha A' A, of A (m, n)
 struct Syrk {
-  static int64_t work(const Stack& s) {
+  static int64_t workspace_elements(const Stack& s) {
     const int64_t size = s.transpose ? s.n : s.m;
     return size * size;
   }
@@ -106,7 +106,7 @@ struct Syrk {
 
 // The entries of a triangle of A (n, n), row by row
 struct ExtractTrian {
-  static int64_t work(const Stack&) { return 0; }
+  static int64_t workspace_elements(const Stack&) { return 0; }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T*) {
     extract_triangle(TrianglePart(s.n, s.offset, s.lower), in[0], out[0]);
@@ -122,7 +122,7 @@ struct ExtractTrian {
 
 // The matrix (n, n) from which ExtractTrian takes A, zeros elsewhere
 struct MakeTrian {
-  static int64_t work(const Stack&) { return 0; }
+  static int64_t workspace_elements(const Stack&) { return 0; }
   template <typename T>
   static int64_t forward(const Stack& s, const T* const* in, T* const* out, T*) {
     make_triangle(TrianglePart(s.n, s.offset, s.lower), in[0], out[0]);

@@ -14,8 +14,8 @@ namespace cynet {
 enum { MARKS_TOGETHER = 1 << 16 };  // marks of a part; threads count parts
 
 // How many of n bytes are not 0, eight at a time.
-inline int64_t marked(const char* marks, int64_t n) {
-  constexpr uint64_t LOW = 0x7f7f7f7f7f7f7f7f, ONES = 0x0101010101010101;
+inline int64_t count_in_run(const char* marks, int64_t n) {
+  constexpr uint64_t LOW_BITS = 0x7f7f7f7f7f7f7f7f, ONES = 0x0101010101010101;
   int64_t found = 0, i = 0;
   while (i + 8 <= n) {
     uint64_t bytes = 0;  // eight counts, of at most 255 words
@@ -23,7 +23,7 @@ inline int64_t marked(const char* marks, int64_t n) {
     for (; i < stop; i += 8) {
       uint64_t word;
       std::memcpy(&word, marks + i, 8);
-      bytes += (((word & LOW) + LOW) | word) >> 7 & ONES;
+      bytes += (((word & LOW_BITS) + LOW_BITS) | word) >> 7 & ONES;
     }
     const uint64_t pairs = (bytes & 0x00ff00ff00ff00ff) + (bytes >> 8 & 0x00ff00ff00ff00ff);
     found += static_cast<int64_t>(pairs * 0x0001000100010001 >> 48);
@@ -40,7 +40,7 @@ inline int64_t count_marked(int threads, const char* marks, int64_t n, int64_t* 
   parallel_for(threads, blocks, [=](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       const int64_t first = b * MARKS_TOGETHER;
-      starts[b] = marked(marks + first, std::min<int64_t>(MARKS_TOGETHER, n - first));
+      starts[b] = count_in_run(marks + first, std::min<int64_t>(MARKS_TOGETHER, n - first));
     }
   });
   int64_t total = 0;

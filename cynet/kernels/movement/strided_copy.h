@@ -151,9 +151,9 @@ inline void strided_copy(const StridedCopy* given, int threads, int level) {
   });
 }
 
-inline bool rows_within(const int64_t* rows, int64_t n, int64_t size, int level) {
+inline bool are_rows_within(const int64_t* rows, int64_t n, int64_t size, int level) {
   typedef bool (*Within)(const int64_t*, int64_t, int64_t);
-  static const Within table[] = CYNET_AT_LEVELS(within);
+  static const Within table[] = CYNET_AT_LEVELS(are_within);
   return table[level](rows, n, size);
 }
 

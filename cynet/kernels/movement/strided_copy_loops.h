@@ -141,7 +141,7 @@ void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
 }
 
 // Whether n numbers are from 0 to size - 1: no branch, so that vectors do it.
-inline bool within(const int64_t* numbers, int64_t n, int64_t size) {
+inline bool are_within(const int64_t* numbers, int64_t n, int64_t size) {
   int64_t outside = 0;
   for (int64_t i = 0; i < n; ++i) outside |= numbers[i] | (size - 1 - numbers[i]);
   return outside >= 0;

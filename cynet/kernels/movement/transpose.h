@@ -57,7 +57,7 @@ inline void swap_matrices(int level, const Swap& s, int64_t count, int threads,
 inline bool swap_strided(int level, int ndim, const int64_t* shape, const int64_t* dst_stride,
                          const int64_t* src_stride, float* dst, const float* src, bool add,
                          int threads) {
-  constexpr int64_t FEW = 4;  // rows or columns that are copied as well one by one
+  constexpr int64_t MAX_SINGLE_LINES = 4;  // rows or columns that are copied as well one by one
   constexpr int AXES = 16;
   int row = -1, column = -1, others[AXES], n = 0;
   int64_t count = 1;
@@ -74,7 +74,7 @@ inline bool swap_strided(int level, int ndim, const int64_t* shape, const int64_
   if (row < 0 || column < 0 || src_stride[row] == 1) return false;
   const Swap s = {shape[row], shape[column], src_stride[row], dst_stride[column], add};
   const bool triple = (s.rows == 3 && s.to_step == 3) || (s.columns == 3 && s.from_step == 3);
-  if (std::min(s.rows, s.columns) < FEW && !triple) return false;
+  if (std::min(s.rows, s.columns) < MAX_SINGLE_LINES && !triple) return false;
   swap_matrices(level, s, count, threads, [&](int64_t k, const float** from, float** to) {
     *from = src;
     *to = dst;

@@ -102,7 +102,7 @@ static void swap_four_rows(const Swap& s, const float* from, float* to, int64_t 
 }
 
 #if CYNET_LANES >= 8
-CYNET_XINLINE Vec permuted(Vec v, IVec lanes) {
+CYNET_XINLINE Vec permute_lanes(Vec v, IVec lanes) {
 #if CYNET_LANES == 16
   return reinterpret_cast<Vec>(
       _mm512_permutexvar_ps(reinterpret_cast<__m512i>(lanes), reinterpret_cast<__m512>(v)));
@@ -131,7 +131,8 @@ struct Triple {
     const Vec a = load(from), b = load(from + from_step), c = load(from + 2 * from_step);
 #pragma GCC unroll 3
     for (int k = 0; k < 3; ++k) {
-      const Vec x = permuted(a, lanes[k]), y = permuted(b, lanes[k]), z = permuted(c, lanes[k]);
+      const Vec x = permute_lanes(a, lanes[k]), y = permute_lanes(b, lanes[k]),
+                z = permute_lanes(c, lanes[k]);
       const Vec v = sources[k] == 0 ? x : sources[k] == 1 ? y : z;
       store(to + k * to_step, add ? load(to + k * to_step) + v : v);
     }

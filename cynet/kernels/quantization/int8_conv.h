@@ -68,7 +68,7 @@ inline void int8_pack(int level, const Int8Conv& c, const int8_t* weight, void* 
   of[level](c, weight, static_cast<int16_t*>(packed));
 }
 // Bytes of workspace.
-inline int64_t int8_space(int level, const Int8Conv& c, int threads) {
+inline int64_t int8_workspace_bytes(int level, const Int8Conv& c, int threads) {
   static int64_t (*const of[])(const Int8Conv&) = CYNET_AT_LEVELS(int8_thread_bytes);
   return of[level](c) * threads;
 }

@@ -30,7 +30,7 @@ cdef extern from "quantization/int8_conv.h" namespace "cynet" nogil:
     # Bytes of a weight as int8_conv reads it; making it; bytes of workspace; the convolution.
     int64_t int8_packed_size(int level, const Int8Conv& c) noexcept
     void int8_pack(int level, const Int8Conv& c, const int8_t* weight, void* packed) noexcept
-    int64_t int8_space(int level, const Int8Conv& c, int threads) noexcept
+    int64_t int8_workspace_bytes(int level, const Int8Conv& c, int threads) noexcept
     void int8_conv(int level, const Int8Conv& c, const void* data, bint is_signed,
                    const void* packed, const Int8Epilogue& e, void* out, int threads,
                    char* space) noexcept

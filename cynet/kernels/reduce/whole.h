@@ -56,7 +56,7 @@ double sum_squares(int threads, const void* data, int64_t n) {
 
 // The bits of a type's exponent: all set in infinities and NaN.
 template <typename Bits, Bits EXPONENT>
-bool finite_bits(int threads, const void* data, int64_t n) {
+bool are_bits_finite(int threads, const void* data, int64_t n) {
   const Bits* x = static_cast<const Bits*>(data);
   bool parts[WHOLE_PARTS];
   parallel_for(threads, WHOLE_PARTS, [&](int64_t first, int64_t last) {
@@ -77,11 +77,11 @@ inline double whole_squares(int threads, int dtype, const void* x, int64_t n) {
   if (dtype == BF16) return sum_squares<bfloat16>(threads, x, n);
   return dtype == F32 ? sum_squares<float>(threads, x, n) : sum_squares<half>(threads, x, n);
 }
-inline bool whole_finite(int threads, int dtype, const void* x, int64_t n) {
-  if (dtype == F64) return finite_bits<uint64_t, 0x7ff0000000000000ULL>(threads, x, n);
-  if (dtype == F32) return finite_bits<uint32_t, 0x7f800000U>(threads, x, n);
-  if (dtype == BF16) return finite_bits<uint16_t, 0x7f80U>(threads, x, n);
-  return finite_bits<uint16_t, 0x7c00U>(threads, x, n);
+inline bool is_whole_finite(int threads, int dtype, const void* x, int64_t n) {
+  if (dtype == F64) return are_bits_finite<uint64_t, 0x7ff0000000000000ULL>(threads, x, n);
+  if (dtype == F32) return are_bits_finite<uint32_t, 0x7f800000U>(threads, x, n);
+  if (dtype == BF16) return are_bits_finite<uint16_t, 0x7f80U>(threads, x, n);
+  return are_bits_finite<uint16_t, 0x7c00U>(threads, x, n);
 }
 
 }  // namespace cynet

@@ -66,7 +66,7 @@ struct Recurrence {
   // Addresses of step t, and of the state before it, in h and c.
   int64_t slot(int64_t t) const { return reverse ? t : t + 1; }
   int64_t before(int64_t t) const { return reverse ? t + 1 : t; }
-  bool active(int64_t t, int64_t row) const { return !lengths || t < lengths[row]; }
+  bool is_active(int64_t t, int64_t row) const { return !lengths || t < lengths[row]; }
 };
 
 }  // namespace cynet

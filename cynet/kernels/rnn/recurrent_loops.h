@@ -98,7 +98,7 @@ inline auto greatest_bits(const T* x, int64_t n) {
 
 // Whether all products of the initial state by n numbers y are zero.
 template <typename T>
-inline bool first_vanishes(const Recurrence& r, const T* y, int64_t n) {
+inline bool is_first_step_zero(const Recurrence& r, const T* y, int64_t n) {
   const int64_t first = r.before(r.reverse ? r.steps - 1 : 0), size = r.batch * r.state;
   return !greatest_bits(static_cast<const T*>(r.h) + first * size, size) &&
          greatest_bits(y, n) < magnitude(std::numeric_limits<T>::infinity());
@@ -109,7 +109,7 @@ template <typename T>
 inline bool first_gives_nothing(const Recurrence& r) {
   const int64_t size = r.batch * gates_of(r.mode) * r.hidden;
   const T* sums = static_cast<const T*>(r.dgates_h) + (r.reverse ? (r.steps - 1) * size : 0);
-  return first_vanishes(r, sums, size);
+  return is_first_step_zero(r, sums, size);
 }
 
 // ----- gates of one sequence in one step
@@ -121,7 +121,7 @@ struct Cells {
   bool clip_nan;
   explicit Cells(const Recurrence& r)
       : low(static_cast<T>(r.clip_min)), high(static_cast<T>(r.clip_max)), clip_nan(r.clip_nan) {}
-  T used(T c) const {
+  T clipped_cell(T c) const {
     if (!CLIP) return c;
     const T value = clip_nan && c != c ? low : c;
     return value < low ? low : (value > high ? high : value);
@@ -141,13 +141,13 @@ inline void lstm_gates(const Recurrence& r, T* gates, const T* c_before, T* c, T
     in[j] = i;
     forget[j] = f;
     cell[j] = g;
-    c[j] = f * cells.used(c_before[j]) + i * g;
+    c[j] = f * cells.clipped_cell(c_before[j]) + i * g;
   }
   CYNET_IVDEP
   for (int64_t j = 0; j < n; ++j) {
     const T o = math::sigmoid(out[j]);
     out[j] = o;
-    h[j] = o * math::tanh(cells.used(c[j]));
+    h[j] = o * math::tanh(cells.clipped_cell(c[j]));
   }
 }
 
@@ -180,7 +180,7 @@ inline void plain_gates(const Recurrence& r, const T* sums, T* h) {
 
 // y = h, or y += h; h NULL means zeros.
 template <typename T>
-inline void give(const T* h, T* y, int64_t n, bool add) {
+inline void put_or_add(const T* h, T* y, int64_t n, bool add) {
   if (add)
     for (int64_t j = 0; h && j < n; ++j) y[j] += h[j];
   else if (h) std::memcpy(y, h, n * sizeof(T));
@@ -201,7 +201,7 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
     T* product = r.mode == GRU ? static_cast<T*>(r.n) + first * n : nullptr;
     T* full = projection ? static_cast<T*>(r.full) + first * n : nullptr;
     const int64_t added = r.mode == GRU ? 2 * n : width;
-    const bool vanishes = step == 0 && first_vanishes(r, weight, width * m);
+    const bool vanishes = step == 0 && is_first_step_zero(r, weight, width * m);
     if (!vanishes)
       times(r, true, all_h + from * m, m, rows, packed, weight, m, added, gates, width, true);
     if (vanishes && r.mode == GRU) std::memset(product, 0, rows * n * sizeof(T));
@@ -211,11 +211,12 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
     auto finish = [&](int64_t i, bool active) {
       T* h = all_h + (to + i) * m;
       if (!active) std::memcpy(h, all_h + (from + i) * m, m * sizeof(T));
-      if (r.y) give(active ? h : nullptr, static_cast<T*>(r.y) + (first + i) * r.y_row, m, r.y_add);
+      if (r.y)
+        put_or_add(active ? h : nullptr, static_cast<T*>(r.y) + (first + i) * r.y_row, m, r.y_add);
     };
     for (int64_t i = 0; i < rows; ++i) {
       T* h = projection ? full + i * n : all_h + (to + i) * m;
-      const bool active = r.active(t, begin + i);
+      const bool active = r.is_active(t, begin + i);
       if (!active) {
         if (projection) std::memset(h, 0, n * sizeof(T));
         if (r.mode == LSTM)
@@ -234,7 +235,7 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
     if (!projection) continue;
     times(r, true, full, n, rows, packed + part_size(r, m, width), projection, n, m, all_h + to * m,
           m, false);
-    for (int64_t i = 0; i < rows; ++i) finish(i, r.active(t, begin + i));
+    for (int64_t i = 0; i < rows; ++i) finish(i, r.is_active(t, begin + i));
   }
 }
 
@@ -249,7 +250,7 @@ inline void lstm_gradient(const Recurrence& r, const T* gates, const T* c_before
   const Cells<CLIP, T> cells(r);
   CYNET_IVDEP
   for (int64_t j = 0; j < n; ++j) {
-    const T t = math::tanh(cells.used(c[j])), o = out[j], d = dh[j] * o;
+    const T t = math::tanh(cells.clipped_cell(c[j])), o = out[j], d = dh[j] * o;
     sums[3 * n + j] = d * t * (1 - o);
     dc[j] += cells.gradient(c[j], d * (1 - t * t));
   }
@@ -257,7 +258,7 @@ inline void lstm_gradient(const Recurrence& r, const T* gates, const T* c_before
   for (int64_t j = 0; j < n; ++j) {
     const T i = in[j], f = forget[j], g = cell[j], d = dc[j];
     sums[j] = d * g * i * (1 - i);
-    sums[n + j] = d * cells.used(c_before[j]) * f * (1 - f);
+    sums[n + j] = d * cells.clipped_cell(c_before[j]) * f * (1 - f);
     sums[2 * n + j] = d * i * (1 - g * g);
     dc[j] = cells.gradient(c_before[j], d * f);
   }
@@ -319,9 +320,9 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
     if (projection) {
       T* dprojected = static_cast<T*>(r.dprojected) + first * m;
       for (int64_t i = 0; i < rows; ++i) {
-        const bool active = r.active(t, begin + i);
+        const bool active = r.is_active(t, begin + i);
         if (active) begin_row(i);
-        give(active ? all_dh + i * m : nullptr, dprojected + i * m, m, false);
+        put_or_add(active ? all_dh + i * m : nullptr, dprojected + i * m, m, false);
       }
       times(r, false, dprojected, m, rows, packed + part_size(r, width, m), projection, m, n,
             all_dfull, n, false);
@@ -332,7 +333,7 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
         fetch_all<false>(gates + (i + 1) * width, width);
         fetch_all<true>(sums + (i + 1) * width, width);
       }
-      if (!r.active(t, begin + i)) {
+      if (!r.is_active(t, begin + i)) {
         std::memset(sums + i * width, 0, width * sizeof(T));
         if (r.mode == GRU) std::memset(sums_h + i * width, 0, width * sizeof(T));
         continue;

@@ -41,7 +41,7 @@ static bool set_import(const struct link_map* map, uintptr_t place, void* functi
   return !sealed || !mprotect(page, size, PROT_READ);
 }
 
-static bool begins(const char* name, const char* prefix) {
+static bool starts_with(const char* name, const char* prefix) {
   return std::strncmp(name, prefix, std::strlen(prefix)) == 0;
 }
 
@@ -72,7 +72,7 @@ static const char* rebind(void* handle, const char* const* prefixes, const Impor
         const uint32_t type = ELF64_R_TYPE(r.r_info);
         if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
         const char* name = names + symbols[ELF64_R_SYM(r.r_info)].st_name;
-        if (!begins(name, prefixes[0]) && !begins(name, prefixes[1])) continue;
+        if (!starts_with(name, prefixes[0]) && !starts_with(name, prefixes[1])) continue;
         size_t k = 0;
         while (k < n_imports && std::strcmp(imports[k].name, name)) ++k;
         if (k == n_imports) return name;

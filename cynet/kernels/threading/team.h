@@ -37,7 +37,7 @@ constexpr int64_t STOLEN_NS = 100000;  // a thread that looks and misses so much
 // largest amount of gained time that is offset against losses
 constexpr int64_t CREDIT_NS = 4000000;
 constexpr int64_t LOSS_NS = 1000000;  // loss beyond the credit after which the team pauses
-constexpr int64_t REST = 64;  // maximum pause in multiples of the loss: costs 1.5 %
+constexpr int64_t MAX_PAUSE_FACTOR = 64;  // maximum pause in multiples of the loss: costs 1.5 %
 constexpr int64_t LONGEST_NS = 1000000000;
 constexpr int64_t RETRY_NS = 1000000000;  // pause after a thread could not be made
 
@@ -55,20 +55,21 @@ struct alignas(128) Slot {
   unsigned control;  // the caller's rounding and flushing of denormal numbers
 };
 
-// A pause after threads have cost time: after a single loss as long as the loss, and up to REST
-// times as long after losses that follow each other within that time. So a thread that misses its
-// core once, as on any machine, costs little, and one that has none costs 1.5 %.
+// A pause after threads have cost time: after a single loss as long as the loss, and up to
+// MAX_PAUSE_FACTOR times as long after losses that follow each other within that time. So a thread
+// that misses its core once, as on any machine, costs little, and one that has none costs 1.5 %.
 struct Rest {
   std::atomic<int64_t> until;
   std::atomic<int64_t> factor;
 
-  bool lasts(int64_t now) const { return now < until.load(std::memory_order_relaxed); }
+  bool is_lasting(int64_t now) const { return now < until.load(std::memory_order_relaxed); }
 
   void begin(int64_t now, int64_t loss) {
-    const int64_t whole = loss < LONGEST_NS / REST ? loss * REST : LONGEST_NS;
+    const int64_t whole =
+        loss < LONGEST_NS / MAX_PAUSE_FACTOR ? loss * MAX_PAUSE_FACTOR : LONGEST_NS;
     const int64_t before = factor.load(std::memory_order_relaxed);
     const bool again = now - until.load(std::memory_order_relaxed) < whole;
-    const int64_t times = again ? (before < REST ? 2 * before : REST) : 1;
+    const int64_t times = again ? (before < MAX_PAUSE_FACTOR ? 2 * before : MAX_PAUSE_FACTOR) : 1;
     factor.store(times, std::memory_order_relaxed);
     until.store(now + (loss < whole / times ? loss * times : whole), std::memory_order_relaxed);
   }
@@ -140,7 +141,7 @@ static inline int claim(Slot& slot, int wanted) {
 
 // ---- helpers
 
-static inline bool work_is_there() {
+static inline bool has_work() {
   const int used = team.used.load(std::memory_order_acquire);
   for (int i = 0; i < used; ++i)
     if (team.slots[i].open.load(std::memory_order_seq_cst)) return true;
@@ -168,11 +169,11 @@ static void help(int wanted) {
 // True if there is work; false when it is time to sleep.
 static bool look_for_work() {
   int64_t last = now_ns();
-  if (team.spinning.lasts(last)) return false;
+  if (team.spinning.is_lasting(last)) return false;
   const int64_t until = last + SPIN_NS;
   for (;;) {
     for (int i = 0; i < 16; ++i) {
-      if (work_is_there()) return true;
+      if (has_work()) return true;
       relax();
     }
     const int64_t now = now_ns();
@@ -192,7 +193,7 @@ static void serve(int id) {
     if (look_for_work()) continue;
     const uint32_t rung = team.bell.load();
     team.sleepers.fetch_add(1);
-    if (!work_is_there()) sleep_while(&team.bell, rung);
+    if (!has_work()) sleep_while(&team.bell, rung);
     team.sleepers.fetch_sub(1);
   }
 }
@@ -236,8 +237,8 @@ static bool have_helpers(int wanted) {
 
 // ---- callers
 
-static inline bool team_rests() {
-  return team.sharing.until.load(std::memory_order_relaxed) && team.sharing.lasts(now_ns());
+static inline bool is_team_paused() {
+  return team.sharing.until.load(std::memory_order_relaxed) && team.sharing.is_lasting(now_ns());
 }
 
 // A slot; none if there are as many callers as helpers: all cores have work then.
@@ -258,7 +259,7 @@ static Slot* take_slot() {
 // then sleeps, so that a helper without a core may get the caller's.
 static void wait_for_shares(Slot& slot, int64_t start, int64_t own) {
   int64_t spin_ns = own < WAIT_NS ? own + BRIEF_NS : WAIT_NS;
-  if (team.spinning.lasts(start)) spin_ns = BRIEF_NS;
+  if (team.spinning.is_lasting(start)) spin_ns = BRIEF_NS;
   uint32_t left;
   int spins = 0;
   while ((left = slot.left.load(std::memory_order_acquire)) != 0) {
@@ -333,7 +334,7 @@ static void run_parts(int parts, PartFunction function, void* arg) {
   const int limit = team.limit.load(std::memory_order_relaxed);
   const int shares = parts < SHARES ? parts : SHARES;
   Slot* slot = nullptr;
-  if (!inside && !team_rests() && have_helpers((shares < limit ? shares : limit) - 1))
+  if (!inside && !is_team_paused() && have_helpers((shares < limit ? shares : limit) - 1))
     slot = take_slot();
   if (!slot) return run_alone(parts, function, arg);
   fill_slot(*slot, parts, shares, function, arg);
@@ -362,14 +363,14 @@ static void forget_team() {
   team.spinning.until.store(0);
 }
 
-static inline bool in_share() { return inside; }
+static inline bool is_in_share() { return inside; }
 static inline void set_limit(int threads) { team.limit.store(threads); }
 
 // A helper is awake: it may take a share at once.
-static inline bool team_is_awake() {
+static inline bool is_team_awake() {
   return team.helpers.load(std::memory_order_relaxed) >
              team.sleepers.load(std::memory_order_relaxed) &&
-         !team_rests();
+         !is_team_paused();
 }
 
 }  // namespace cynet

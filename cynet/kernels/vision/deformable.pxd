@@ -24,7 +24,7 @@ cdef extern from "vision/deformable.h" namespace "cynet" nogil:
 
 cdef void deform_complete(DeformShape* shape) noexcept nogil
 # Elements of temporary space.
-cdef int64_t deform_space(const DeformShape* shape) noexcept nogil
+cdef int64_t deform_workspace_elements(const DeformShape* shape) noexcept nogil
 # y = w * samples of x (+ bias) (+ y); bias and mask may be NULL
 cdef void deform_forward(const DeformShape* shape, const floating* x, const floating* offset,
                          const floating* mask, const floating* w, const floating* bias,

@@ -40,7 +40,7 @@ cdef void deform_complete(DeformShape* shape) noexcept nogil:
     shape.tile = min(shape.tile, shape.out_space)
 
 
-cdef int64_t deform_space(const DeformShape* shape) noexcept nogil:
+cdef int64_t deform_workspace_elements(const DeformShape* shape) noexcept nogil:
     return shape.channels * shape.taps * shape.tile
 
 

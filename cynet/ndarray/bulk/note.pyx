@@ -9,7 +9,7 @@ from ..._ndarray cimport NDArrayBase
 from ..._storage cimport free as storage_free
 from ..._typedefs cimport TBlob, dtype_size, kBool, kCPU
 from ...engine cimport deferred
-from ...engine.deferred cimport limit, store_mask, variable_bit
+from ...engine.deferred cimport deferred_call_limit, store_mask, variable_bit
 from ...engine.trace cimport begun, IMPERATIVE
 from ...kernels.elementwise.elementwise cimport Kernel
 from ...kernels.table cimport find_unary
@@ -32,7 +32,7 @@ cdef extern from *:
 
 cdef dict _copies = {}           # dtype -> operator that copies
 cdef Program program
-cdef bint _never = _engine.is_naive(_engine.default_engine())
+cdef bint _is_disabled = _engine.is_naive(_engine.default_engine())
 
 
 # --- noting ---------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ cdef bint _note(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase ou
     cdef int kind[MOST_INPUTS]
     cdef int place[MOST_INPUTS]
     cdef int i, target
-    if (limit() < 2 or _never or begun(IMPERATIVE) or op.forward_loops.empty()
+    if (deferred_call_limit() < 2 or _is_disabled or begun(IMPERATIVE) or op.forward_loops.empty()
             or not _may_be_in(out, &out.blob)):
         return False
     for i in range(n):
@@ -81,7 +81,7 @@ cdef bint _note(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase ou
     if program.count * dtype_size(program.dtype) >= LARGE:
         _free_unheld()
     # A flush may let other threads run, which note calls: so look again.
-    while not (_fits(&out.blob, columns, op, n) and _apart(arrays, kind, n, out)):
+    while not (_fits_program(&out.blob, columns, op, n) and _are_apart(arrays, kind, n, out)):
         flush()
     if program.n_calls == 0:
         program.count, program.dtype, program.columns = out.blob.size, out.blob.dtype, 0
@@ -93,7 +93,7 @@ cdef bint _note(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase ou
     target = _enter(out, WHOLE, True)
     _add_lines(op, place, target)
     program.n_calls += 1
-    if program.n_calls >= limit():
+    if program.n_calls >= deferred_call_limit():
         flush()
     return True
 
@@ -141,7 +141,8 @@ cdef inline int _kind_of(const TBlob* array, const TBlob* out, int64_t* columns)
     return LEADING if before else TRAILING
 
 
-cdef inline bint _fits(const TBlob* out, int64_t columns, ElementwiseOperator op, int n) noexcept:
+cdef inline bint _fits_program(const TBlob* out, int64_t columns, ElementwiseOperator op,
+                               int n) noexcept:
     return program.n_calls == 0 or (
         program.count == out.size and program.dtype == out.dtype
         and (columns == 0 or program.columns == 0 or program.columns == columns)
@@ -149,7 +150,7 @@ cdef inline bint _fits(const TBlob* out, int64_t columns, ElementwiseOperator op
         and program.n_lines + <int>op.forward_loops.size() <= MOST_LINES)
 
 
-cdef inline bint _apart(PyObject** arrays, int* kind, int n, NDArrayBase out) noexcept:
+cdef inline bint _are_apart(PyObject** arrays, int* kind, int n, NDArrayBase out) noexcept:
     # True if no array of the program shares bytes with another array of which one is written.
     cdef int i
     for i in range(n):
@@ -166,7 +167,7 @@ cdef inline bint _is_apart(NDArrayBase array, int kind, bint writes) noexcept:
     for i in range(program.n_arrays):
         each = &program.arrays[i]
         if each.chunk == array.chunk:
-            if _is(each, array, kind):
+            if _is_operand(each, array, kind):
                 if writes and each.counted:  # the other write must be seen
                     return False
             elif writes or each.writes:
@@ -174,7 +175,7 @@ cdef inline bint _is_apart(NDArrayBase array, int kind, bint writes) noexcept:
     return True
 
 
-cdef inline bint _is(const Noted* noted, NDArrayBase array, int kind) noexcept:
+cdef inline bint _is_operand(const Noted* noted, NDArrayBase array, int kind) noexcept:
     return (noted.chunk == array.chunk and noted.data == array.blob.data
             and noted.size == array.blob.size and noted.kind == kind)
 
@@ -188,7 +189,7 @@ cdef int _enter(NDArrayBase array, int kind, bint writes) noexcept:
         for i in range(program.n_arrays):
             if program.arrays[i].chunk == array.chunk:
                 program.shares = True
-            if _is(&program.arrays[i], array, kind):
+            if _is_operand(&program.arrays[i], array, kind):
                 found = i
                 break
     if found < 0:

@@ -97,17 +97,17 @@ cdef class LegacySlot(Slot):
         self.compares, self.joins = names[0] in COMPARISONS, sign in ("*", "multiply")
         self.subtracts = sign == "-"
 
-    cdef NDArrayBase noted(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
+    cdef NDArrayBase mark_truths(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
         if self.compares or (self.joins and lhs.truths and rhs.truths):
             out.truths = True
         return out
 
-    cdef NDArrayBase noted_number(self, NDArrayBase out):
+    cdef NDArrayBase mark_number(self, NDArrayBase out):
         if self.compares:
             out.truths = True
         return out
 
-    cdef NDArrayBase noted_reflected(self, NDArrayBase out, NDArrayBase array, object value):
+    cdef NDArrayBase mark_reflected(self, NDArrayBase out, NDArrayBase array, object value):
         if self.compares or array.truths and self.subtracts and value == 1:
             out.truths = True  # 1 - mask is a mask, too
         return out
@@ -122,7 +122,7 @@ cdef class LegacySlot(Slot):
             return call
         return resolve(ND, entry, [array], (), {"scalar": value}, None)
 
-    cdef object beside(self, NDArrayBase array, object other):
+    cdef object operand_from_numpy(self, NDArrayBase array, object other):
         # The other operand as an array of `array`'s dtype where it can be, or as a number if it has
         # no axes.
         refuse_sparse(array, f"NDArray {self.sign} NumPy array")
@@ -157,17 +157,17 @@ cdef class BitSlot(LegacySlot):
         self.logical = None if row is None else row.broadcast
 
     cdef object forward(self, NDArrayBase array, object other, NDArrayBase out):
-        found = self.joined(array, other, False)
+        found = self.combine(array, other, False)
         return found if out is None or found is NotImplemented else found.copyto(out)
 
     cdef object backward(self, NDArrayBase array, object other):
-        return self.joined(array, other, True)
+        return self.combine(array, other, True)
 
-    cdef object joined(self, NDArrayBase array, object other, bint turned):
+    cdef object combine(self, NDArrayBase array, object other, bint turned):
         cdef NDArrayBase out
         refuse_sparse(array, f"NDArray {self.sign}")
         if isinstance(other, np.ndarray):
-            other = self.beside(array, other)
+            other = self.operand_from_numpy(array, other)
         if isinstance(other, NDArrayBase):
             if (<NDArrayBase>other).face is not ND:
                 self.refuse_mixture(array, other)
@@ -211,7 +211,8 @@ cdef class BitSlot(LegacySlot):
         else:
             value = int(other)
             if array.blob.dtype == kBool and isinstance(other, (bool, np.bool_)):
-                return self.of_bits(array, Slot.beside(self, array, np.asarray(other)), turned)
+                return self.of_bits(
+                    array, Slot.operand_from_numpy(self, array, np.asarray(other)), turned)
             out = (Slot.with_reflected(self, array, value) if turned
                    else Slot.with_scalar(self, array, value, None))
             out.truths = self.logical is not None and _is_truth(array) and value in (0, 1)
@@ -247,7 +248,7 @@ cdef str _operand_text(object other):
     return shown(other)
 
 
-def inverted(NDArrayBase array):
+def invert(NDArrayBase array):
     """``~array``: 0 where a mask is 1 and 1 where it is 0; the bits of integers turned.
 
     Raises

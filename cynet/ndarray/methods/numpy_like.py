@@ -276,9 +276,9 @@ class NumpyMethods:
 
     # --- masks ------------------------------------------------------------------------------------
     def __invert__(self):
-        from ..legacy.slots import inverted  # made on top of the class
+        from ..legacy.slots import invert  # made on top of the class
 
-        return inverted(self)
+        return invert(self)
 
     # --- parts ------------------------------------------------------------------------------------
     @guarded

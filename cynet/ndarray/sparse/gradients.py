@@ -16,7 +16,7 @@ from .._tape import StepNode, begin_scope, get_state, resume_scope, set_state, w
 from ..creation import ones
 from . import arrays, convert, product
 from .cells import apply_to_union
-from .grouping import grouped
+from .grouping import group_by_value
 from .through_host import is_away
 
 
@@ -89,7 +89,7 @@ def _with_rows(dense, rows):
 
 def sums_by_row(grad, ids, shape):
     """A row_sparse array of this shape: row i is the sum of the rows of `grad` with id i."""
-    order, rows, starts = grouped(ids)
+    order, rows, starts = group_by_value(ids)
     if not len(rows):
         return convert.sparse_zeros("row_sparse", shape, grad)
     flat = grad.reshape((len(ids), -1))
@@ -174,7 +174,7 @@ class FormNode(SparseNode):
         read = [self.given[i] for i in self.positions]
         self.attach(inputs, outputs, [x if x.stype == "default" else x._values_array for x in read])
 
-    def exchanged(self, i, array):
+    def on_array_replaced(self, i, array):
         at = self.positions[i]
         x = self.given[at]
         self.given[at] = array if x.stype == "default" else x._with_values(array)

@@ -11,7 +11,7 @@ cdef extern from "sparse/grouping.h" namespace "cynet" nogil:
     int64_t group_by_table(const int64_t*, int64_t, int64_t, int64_t*, int64_t*) except +
 
 
-def grouped(const int64_t[::1] numbers not None):
+def group_by_value(const int64_t[::1] numbers not None):
     """The distinct values of `numbers`, none of them negative.
 
     Returns order, rows, starts : numpy.ndarray: a stable order that sorts `numbers`, the distinct
@@ -29,7 +29,7 @@ def grouped(const int64_t[::1] numbers not None):
     return order, rows[:count].copy(), starts[:count].copy()
 
 
-def different(const int64_t[::1] numbers not None, int64_t limit):
+def distinct_values(const int64_t[::1] numbers not None, int64_t limit):
     """The distinct values of `numbers` in rising order, and for each number the index of its value;
     numbers are from 0 to ``limit - 1``."""
     cdef int64_t n = numbers.shape[0], count

@@ -7,7 +7,7 @@ import numpy as np
 from .._call import invoke
 from ..dlpack import from_numpy
 from . import arrays, convert, structure
-from .grouping import different
+from .grouping import distinct_values
 from .operators import CSR_DOT, CSR_DOT_TRANSPOSED, CSR_TRANSPOSE
 from .through_host import is_away, to_host
 
@@ -34,7 +34,7 @@ class Sides:
         """The columns that occur in `matrix`, whose Sides these are, and the Sides of the matrix
         of these columns alone."""
         if self._compact is None:
-            columns, columns_of_elements = different(matrix._indices, self.columns)
+            columns, columns_of_elements = distinct_values(matrix._indices, self.columns)
             whole = len(columns) == self.columns
             sides = self if whole else Sides(columns_of_elements, matrix._indptr, len(columns))
             self._compact = columns, sides

@@ -48,7 +48,7 @@ cdef class ConvolutionForm(Operator):
     def __init__(self, layer, transposed, bias, device, fit=None, fitted_bytes=0):
         self.layer, self.transposed, self.bias = layer, transposed, bias
         self.fit, self.fitted_bytes = fit, fitted_bytes
-        self.space = <SpaceFn><size_t>device.space_address
+        self.space = <SpaceFn><size_t>device.workspace_function_address
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -81,11 +81,11 @@ cdef class ConvolutionForm(Operator):
             return _run(self, ctx, kToData, weight, g, req[0], in_grad[0].data)
         if self.fit is None:
             return _run(self, ctx, kForward, g, weight, req[0], in_grad[0].data)
-        _run(self, ctx, kForward, g, weight, kWriteTo, _fitted(self, ctx))
+        _run(self, ctx, kForward, g, weight, kWriteTo, _fitted_data(self, ctx))
         return self.fit.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
 
 
-cdef void* _fitted(ConvolutionForm self, OpContext* ctx) except NULL nogil:
+cdef void* _fitted_data(ConvolutionForm self, OpContext* ctx) except NULL nogil:
     return self.space(ctx.run_ctx.dev_id, FITTED, self.fitted_bytes, ctx.run_ctx.stream)
 
 
@@ -95,7 +95,7 @@ cdef const void* _data(ConvolutionForm self, OpContext* ctx,
     if self.fit is None:
         return in_data[0].data
     self.fit.run(0, ctx, in_data, NULL, NULL, NULL, NULL, NULL)
-    return _fitted(self, ctx)
+    return _fitted_data(self, ctx)
 
 
 cdef int _run(ConvolutionForm self, OpContext* ctx, int direction, const void* a, const void* b,

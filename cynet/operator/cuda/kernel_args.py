@@ -33,7 +33,7 @@ BYTES = {
 }
 
 
-class Space(ctypes.Structure):
+class IndexSpace(ctypes.Structure):
     """An index space and the strides of the operands a, b and g in it (broadcast.cu)."""
 
     _fields_ = [("n", LONG), ("ndim", INT)]
@@ -113,10 +113,10 @@ def broadcast_strides(shape, out):
 
 
 def space_of(shape, a, b, g=None):
-    """The Space of an output of `shape`; strides of a, b and, in gradients, g (like the output)."""
+    """The IndexSpace of an output of `shape`; strides of a, b and, in gradients, g (like it)."""
     n = prod(shape)
     shape, (a, b, g) = collapse(shape, a, b, strides_of(shape) if g is None else g)
-    return Space(
+    return IndexSpace(
         n, len(shape), c_int64_array(shape), c_int64_array(a), c_int64_array(b), c_int64_array(g)
     )
 

@@ -38,7 +38,7 @@ cdef class DeviceOperator(Operator):
             raise ArgumentError("this DeviceOperator is made already")
         self.device, self.kernels, self.held, self.messages = device, [], [], []
         self.launch = <LaunchFn><size_t>device.launch_address
-        self.space = <SpaceFn><size_t>device.space_address
+        self.space = <SpaceFn><size_t>device.workspace_function_address
         self.read = <ReadFn><size_t>device.read_address
         self.sizes = <SizesFn><size_t>device.sizes_address
         _fill_program(self, &self.programs[0], forward, spaces, "out")

@@ -24,7 +24,7 @@ cdef class LayoutAdapterForm(LayoutAdapter):
 
     def __init__(self, device, inner, data, weight, out):
         super().__init__(inner, data, weight, out)
-        self.space = <SpaceFn><size_t>device.space_address
+        self.space = <SpaceFn><size_t>device.workspace_function_address
 
     cdef char* workspace(self, OpContext* ctx, size_t nbytes) except NULL nogil:
         return <char*>self.space(ctx.run_ctx.dev_id, SPACE, nbytes, ctx.run_ctx.stream)

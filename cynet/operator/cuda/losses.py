@@ -3,7 +3,7 @@
 import ctypes
 from math import prod
 
-from ...cuda.libraries.cudnn import countable
+from ...cuda.libraries.cudnn import is_countable
 from ...cuda.libraries.cudnn_maps import Softmax
 from ..checks.index_dtype import Written, check_index_dtype
 from ..loss.make_loss import BlockGradProperty, MakeLossProperty, PlainLossProperty
@@ -64,7 +64,7 @@ def softmax_lines(
 
 def library_softmax(dtype, sizes, log_of=False):
     """cuDNN's layer for a softmax along the middle of `sizes`; None if it has none."""
-    return Softmax(dtype, sizes, log_of) if countable(sizes) else None
+    return Softmax(dtype, sizes, log_of) if is_countable(sizes) else None
 
 
 def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_type=None):

@@ -9,7 +9,7 @@ import ctypes
 from math import prod
 
 from ...base.errors import ArgumentError
-from ...cuda.libraries.cudnn import countable
+from ...cuda.libraries.cudnn import is_countable
 from ...cuda.libraries.cudnn_maps import Pooling
 from ..nn.pooling import PoolingProperty
 from ..nn.spatial_window import pad3
@@ -43,7 +43,7 @@ def library_pooling(prop, dtype, data, axes):
         return None
     if prop.pool_type in ("max", "lp") or pad != pad_after or usual != sizes:
         return None
-    if not countable(data) or not countable(out):
+    if not is_countable(data) or not is_countable(out):
         return None
     pool_type = prop.pool_type
     if pool_type == "avg" and prop.count_include_pad is False:

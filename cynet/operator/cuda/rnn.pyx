@@ -80,7 +80,7 @@ cdef class RNNForm(Operator):
         self.clear, self.device = clear, device
         self.x, self.y = Tensor(dtype, shape), Tensor(dtype, out)
         self.read = <ReadFn><size_t>device.read_address
-        self.space = <SpaceFn><size_t>device.space_address
+        self.space = <SpaceFn><size_t>device.workspace_function_address
         self.steps, self.batch, _ = shape
         self.x_size, self.y_size = prod(shape), prod(out)
         self.x_bytes, self.y_bytes = aligned(self.x_size * item), aligned(self.y_size * item)

@@ -6,8 +6,8 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.linalg.linalg cimport (
     COMPLEX_VALUES, DET, EIG, EXTRACT_TRIAN, GELQF, INVERSE, MAKE_TRIAN, MAX_PARTS, POTRF, POTRI,
-    SLOGDET, SOLVE, SUM_LOG_DIAG, SVD, SYEVD, SYRK, TRMM, TRSM, Arrays, part_space_double,
-    part_space_float, run_double, run_float)
+    SLOGDET, SOLVE, SUM_LOG_DIAG, SVD, SYEVD, SYRK, TRMM, TRSM, Arrays,
+    part_workspace_elements_double, part_workspace_elements_float, run_double, run_float)
 from ...kernels.parallel cimport threads_for
 from .._base cimport Operator, OpContext
 
@@ -168,9 +168,9 @@ cdef int _run(StackOperator self, OpContext* ctx, const TBlob* out_grad, const T
     # one matrix uses the threads inside its products
     parts = <int>min(<int64_t>min(threads_for(self.batch * self.work), MAX_PARTS), self.batch)
     if real is float:
-        workspace = part_space_float(&self.stack, &a)
+        workspace = part_workspace_elements_float(&self.stack, &a)
     else:
-        workspace = part_space_double(&self.stack, &a)
+        workspace = part_workspace_elements_double(&self.stack, &a)
     space = <real*>get_space(&ctx.requested[0], max(<size_t>1, parts * workspace * sizeof(real)))
     if real is float:
         bad = run_float(&self.stack, &a, out_grad != NULL, self.batch, parts, space, &info)

@@ -17,7 +17,7 @@ from ...kernels.common.by_dtype cimport add_elements
 from ...kernels.isa.dispatch cimport cpu_level
 from ...kernels.parallel cimport threads_for
 from ...kernels.quantization.int8_conv cimport (
-    Int8Conv, Int8Epilogue, first_nan, int8_conv, int8_pack, int8_packed_size, int8_space,
+    Int8Conv, Int8Epilogue, first_nan, int8_conv, int8_pack, int8_packed_size, int8_workspace_bytes,
     transpose_integers
 )
 from ...kernels.conv.onednn cimport Primitive
@@ -112,7 +112,7 @@ cdef class Int8Layer(Operator):
         cdef int64_t need
         self.refuse_nan(in_data, threads)
         need = (2 * aligned(filters * 4) + aligned(packed)
-                + self.space_size(level, threads))
+                + self.workspace_bytes(level, threads))
         if not self.last:
             need += aligned(data_size) + 2 * aligned(out_size * 4)
         if apart:
@@ -169,8 +169,8 @@ cdef class Int8Layer(Operator):
     cdef int64_t packed_size(self, int level) noexcept nogil:
         return int8_packed_size(level, self.conv)
 
-    cdef int64_t space_size(self, int level, int threads) noexcept nogil:
-        return int8_space(level, self.conv, threads)
+    cdef int64_t workspace_bytes(self, int level, int threads) noexcept nogil:
+        return int8_workspace_bytes(level, self.conv, threads)
 
     cdef int pack(self, int level, const void* weight, void* packed,
                   void* space) except -1 nogil:
@@ -255,7 +255,7 @@ cdef class OnednnInt8Layer(Int8Layer):
     cdef int64_t packed_size(self, int level) noexcept nogil:
         return self.nbytes
 
-    cdef int64_t space_size(self, int level, int threads) noexcept nogil:
+    cdef int64_t workspace_bytes(self, int level, int threads) noexcept nogil:
         return max(self.main.scratch_bytes, self.reorder.scratch_bytes)
 
     cdef int pack(self, int level, const void* weight, void* packed,

@@ -14,7 +14,7 @@ from ...kernels.gemm.blas cimport gemm
 from ...kernels.elementwise.dropout cimport dropout_factors
 from ...kernels.elementwise.elementwise cimport Kernel, run_binary, run_cast, run_unary
 from ...kernels.parallel cimport threads_for
-from ...kernels.gemm.small cimport Product, ProductKernel, product, product_space
+from ...kernels.gemm.small cimport Product, ProductKernel, product, product_workspace_bytes
 from ...kernels.rnn.recurrent cimport (
     GRU, LSTM, RNN_RELU, RNN_TANH, Recurrence, first_gives_nothing, recurrent_backward,
     recurrent_forward, recurrent_pack, recurrent_packed
@@ -43,7 +43,7 @@ cdef struct Matrix:
     int64_t row
     bint transposed
 
-cdef struct Space:  # parts of the temporary space
+cdef struct Workspace:  # parts of the temporary space
     int64_t* lengths
     char* bias    # (gates, hidden)
     char* weight  # packed
@@ -133,10 +133,10 @@ cdef class LayersOperator(Operator):
         cdef int last = ctx.n_out - 1, direction
         cdef int64_t layer, size = self.shape.steps * self.state_size * self.directions
         cdef bint keeps = req[last] != kNullOp and req[last] != kAddTo
-        cdef Space space
+        cdef Workspace space
         cdef const char* x = <const char*>in_data[0].data
         cdef char* reserve
-        self._take_space(ctx, False, keeps, &space)
+        self._take_workspace(ctx, False, keeps, &space)
         self._read_lengths(&in_data[ctx.n_in - 1], space.lengths)
         reserve = <char*>out_data[last].data if keeps else space.reserve
         for layer in range(self.layers):
@@ -152,7 +152,7 @@ cdef class LayersOperator(Operator):
 
     cdef void _forward_pass(self, int64_t layer, int direction, const char* x, const TBlob* in_data,
                             const int* req, TBlob* out_data, char* reserve,
-                            Space* space) noexcept nogil:
+                            Workspace* space) noexcept nogil:
         cdef int64_t number = layer * self.directions + direction
         cdef int64_t states = self.state_size * self.item, cells = self.cell_size * self.item
         cdef int64_t bias_n = 0
@@ -199,7 +199,7 @@ cdef class LayersOperator(Operator):
                       TBlob* aux_states) except -1 nogil:
         cdef int direction
         cdef int64_t layer, size = self.shape.steps * self.state_size * self.directions
-        cdef Space space
+        cdef Workspace space
         cdef char* reserve = <char*>out_data[ctx.n_out - 1].data
         cdef const char* dy = <const char*>out_grad[0].data
         cdef const char* x
@@ -208,7 +208,7 @@ cdef class LayersOperator(Operator):
         if self.has_lengths and req[ctx.n_in - 1] != kNullOp and req[ctx.n_in - 1] != kAddTo:
             memset(in_grad[ctx.n_in - 1].data, 0,
                    self.shape.batch * dtype_size(in_grad[ctx.n_in - 1].dtype))
-        self._take_space(ctx, True, True, &space)
+        self._take_workspace(ctx, True, True, &space)
         self._read_lengths(&in_data[ctx.n_in - 1], space.lengths)
         for layer in range(self.layers - 1, -1, -1):
             x = self._layer_input(layer, reserve) if layer else <char*>in_data[0].data
@@ -227,7 +227,7 @@ cdef class LayersOperator(Operator):
     cdef void _backward_pass(self, int64_t layer, int direction, const char* x, const char* dy,
                              char* dx, bint add, const TBlob* out_grad, const TBlob* in_data,
                              const int* req, TBlob* in_grad, char* reserve,
-                             Space* space) noexcept nogil:
+                             Workspace* space) noexcept nogil:
         cdef int64_t number = layer * self.directions + direction
         cdef const Offsets* at = &self.passes[number]
         cdef const char* parameters = <const char*>in_data[1].data
@@ -276,20 +276,20 @@ cdef class LayersOperator(Operator):
 
     # ----- where things are
 
-    cdef int _take_space(self, OpContext* ctx, bint backward, bint keeps,
-                         Space* space) except -1 nogil:
+    cdef int _take_workspace(self, OpContext* ctx, bint backward, bint keeps,
+                             Workspace* space) except -1 nogil:
         """Ask for the temporary space once, since growing moves it, and cut it into parts."""
         cdef int64_t cells = self.shape.steps * self.state_size, i
         cdef int64_t each = self.directions * cells if self.layers > 1 else 0
         cdef int64_t sums = self.shape.steps * self.shape.batch * self.width
-        cdef int64_t sizes[12]  # bytes of each part, in the order of Space
+        cdef int64_t sizes[12]  # bytes of each part, in the order of Workspace
         cdef char** parts[12]
         cdef char* base
         memset(sizes, 0, sizeof(sizes))
         sizes[0] = self.shape.batch * sizeof(int64_t) if self.has_lengths else 0
         sizes[1] = self.width * self.item
         sizes[2] = self.item * recurrent_packed(&self.shape)
-        sizes[3] = product_space(threads_for(1 << 40)) if self.dtype == kFloat32 else 0
+        sizes[3] = product_workspace_bytes(threads_for(1 << 40)) if self.dtype == kFloat32 else 0
         if backward:
             sizes[5], sizes[6] = self.state_size * self.item, self.cell_size * self.item
             sizes[7] = sums * self.item
@@ -315,7 +315,7 @@ cdef class LayersOperator(Operator):
         return 0
 
     cdef Recurrence _recurrence_of(self, int64_t number, int direction, char* reserve,
-                                   const Space* space) noexcept nogil:
+                                   const Workspace* space) noexcept nogil:
         """One direction of one layer: its shape, and the offsets of its arrays."""
         cdef Recurrence r = self.shape
         cdef const Offsets* at = &self.passes[number]

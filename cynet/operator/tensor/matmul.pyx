@@ -12,7 +12,7 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.gemm.blas cimport gemm
 from ...kernels.parallel cimport parallel_ranges, threads_for
-from ...kernels.gemm.small cimport Product, ProductKernel, product, product_space
+from ...kernels.gemm.small cimport Product, ProductKernel, product, product_workspace_bytes
 from .._base cimport Operator, OpContext
 
 from ...base.dtype import dtype_flag
@@ -116,7 +116,7 @@ cdef int _multiply(ProductOperator self, OpContext* ctx, int which, int req, bin
     s.parts = min(<int64_t>threads, self.batch)
     if own:
         threads = threads_for(m * n * k // 8) if s.parts == 1 else 1
-        s.n_space = product_space(threads)
+        s.n_space = product_workspace_bytes(threads)
         s.space = <char*>get_space(&ctx.requested[0], s.parts * s.n_space)
         if s.parts == 1:
             _own_range(&s, 0, self.batch, threads, s.space)

@@ -7,7 +7,7 @@ from libcpp.vector cimport vector
 
 from ... cimport _engine
 from ..._engine cimport VarHandle, kInline, kNormal
-from ..._ndarray cimport NDArrayBase, on_host
+from ..._ndarray cimport NDArrayBase, is_on_host
 from ..._typedefs cimport RunContext, dtype_size, kBfloat16, kFloat16, kFloat32
 from ..._core.sparse_kind cimport is_sparse
 from ...engine.inline cimport INLINE_UPDATE_ELEMENTS
@@ -133,7 +133,7 @@ def update_rows(str rule, NDArrayBase weight not None, NDArrayBase values not No
         raise ArgumentTypeError("update: only float16 and bfloat16 have a float32 copy")
     arrays = [weight, *states, *([] if master is None else [master])]
     for i, array in enumerate(arrays):
-        if not on_host(&array.blob) or not on_host(&values.blob):
+        if not is_on_host(&array.blob) or not is_on_host(&values.blob):
             raise ArgumentError("update of rows: all arrays are in the memory of the host")
         if array.shape != weight.shape:
             raise ShapeError(f"update: a weight has shape {weight.shape}, its state {array.shape}")

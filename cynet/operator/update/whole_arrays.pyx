@@ -11,7 +11,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from ..._typedefs cimport TBlob, dtype_size, kAddTo, kNullOp
-from ...kernels.reduce.whole cimport all_finite, sum_squares
+from ...kernels.reduce.whole cimport are_all_finite, sum_squares
 from .._base cimport Operator, OpContext
 
 from ..checks.dtypes import GPU_FLOATS, require_floats
@@ -111,7 +111,7 @@ cdef class FiniteOperator(Operator):
         if req[0] == kNullOp:
             return 0
         for i in range(ctx.n_in):
-            if not all_finite(in_data[i].dtype, in_data[i].data, in_data[i].size):
+            if not are_all_finite(in_data[i].dtype, in_data[i].data, in_data[i].size):
                 finite = False
                 break
         if req[0] == kAddTo:

@@ -16,7 +16,8 @@ from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ...kernels.reduce.row_sums cimport sum_channels
 from ...kernels.vision.deformable cimport (
-    DeformGrads, DeformShape, deform_backward, deform_complete, deform_forward, deform_space
+    DeformGrads, DeformShape, deform_backward, deform_complete, deform_forward,
+    deform_workspace_elements
 )
 from .._base cimport Operator, OpContext
 
@@ -216,7 +217,7 @@ cdef class DeformableOperator(Operator):
                       TBlob* out_data) except -1 nogil:
         cdef int w = 3 if self.modulated else 2
         cdef floating* space = <floating*>get_space(
-            &ctx.requested[0], deform_space(&self.shape) * sizeof(floating))
+            &ctx.requested[0], deform_workspace_elements(&self.shape) * sizeof(floating))
         cdef const floating* mask = <const floating*>(in_data[2].data if self.modulated else NULL)
         cdef const floating* bias = <const floating*>(
             in_data[w + 1].data if self.has_bias else NULL)
@@ -230,7 +231,7 @@ cdef class DeformableOperator(Operator):
         cdef int w = 3 if self.modulated else 2
         cdef DeformGrads grads
         cdef floating* space = <floating*>get_space(
-            &ctx.requested[0], deform_space(&self.shape) * sizeof(floating))
+            &ctx.requested[0], deform_workspace_elements(&self.shape) * sizeof(floating))
         cdef const floating* mask = <const floating*>(in_data[2].data if self.modulated else NULL)
         memset(&grads, 0, sizeof(grads))
         if req[0] != kNullOp:

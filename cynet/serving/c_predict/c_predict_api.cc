@@ -132,7 +132,7 @@ bool numbers_of(PyObject* shape, std::vector<mx_uint>* out) {
   return !PyErr_Occurred();
 }
 
-bool given(PyObject* network, PredictorHandle* out) {
+bool keep_network(PyObject* network, PredictorHandle* out) {
   if (!network) return false;
   *out = new Predictor{network, {}};
   return true;
@@ -165,10 +165,10 @@ int MXPredCreatePartialOut(const char* symbol_json_str, const void* param_bytes,
       if (!name || PyList_Append(outputs.get(), name.get())) return false;
     }
     const char* bytes = param_size ? static_cast<const char*>(param_bytes) : "";
-    return given(PyObject_CallMethod(kind.get(), "create", "sy#(ii)OO", symbol_json_str, bytes,
-                                     static_cast<Py_ssize_t>(param_size), dev_type, dev_id,
-                                     shapes.get(), outputs.get()),
-                 out);
+    return keep_network(PyObject_CallMethod(kind.get(), "create", "sy#(ii)OO", symbol_json_str,
+                                            bytes, static_cast<Py_ssize_t>(param_size), dev_type,
+                                            dev_id, shapes.get(), outputs.get()),
+                        out);
   });
 }
 
@@ -190,7 +190,7 @@ int MXPredReshape(mx_uint num_input_nodes, const char** input_keys,
   return with_python([&] {
     Ref shapes{shapes_of(num_input_nodes, input_keys, input_shape_indptr, input_shape_data)};
     return shapes &&
-           given(PyObject_CallMethod(network_of(handle), "reshape", "O", shapes.get()), out);
+           keep_network(PyObject_CallMethod(network_of(handle), "reshape", "O", shapes.get()), out);
   });
 }
 

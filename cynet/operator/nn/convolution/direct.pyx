@@ -6,7 +6,8 @@ Shapes as own.pxd says (kernels/gemm/small.h).
 """
 
 from ....kernels.gemm.small cimport (
-    ConvWindow, window_backward_data, window_backward_weight, window_forward, window_space
+    ConvWindow, window_backward_data, window_backward_weight, window_forward,
+    window_workspace_bytes
 )
 from .own cimport OwnConvolution
 
@@ -30,7 +31,7 @@ cdef class WindowConvolution(OwnConvolution):
         self.shape = shape_of(desc)
 
     cdef size_t scratch(self, int threads, bint backward) noexcept nogil:
-        return window_space(&self.shape, threads, backward)
+        return window_workspace_bytes(&self.shape, threads, backward)
 
     cdef void run_forward(self, const float* x, const float* w, const float* bias, float* y,
                           bint add, int threads, char* space) noexcept nogil:

@@ -8,8 +8,8 @@ from cython cimport floating
 from ...._resource cimport get_space
 from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ....kernels.conv.im2col cimport (
-    ConvShape, conv_backward_data, conv_backward_weight, conv_complete, conv_forward, conv_space,
-    conv_threads
+    ConvShape, conv_backward_data, conv_backward_weight, conv_complete, conv_forward, conv_threads,
+    conv_workspace_elements
 )
 from ....kernels.reduce.row_sums cimport add_channels, sum_channels
 from ..._base cimport Operator, OpContext
@@ -60,7 +60,8 @@ cdef class UnrolledConvolution(Operator):
                       TBlob* out_data) except -1 nogil:
         cdef int threads = conv_threads(&self.shape)
         cdef floating* space = <floating*>get_space(
-            &ctx.requested[0], conv_space(&self.shape, threads, False) * sizeof(floating))
+            &ctx.requested[0],
+            conv_workspace_elements(&self.shape, threads, False) * sizeof(floating))
         cdef const floating* data = <const floating*>in_data[0].data
         cdef const floating* weight = <const floating*>in_data[1].data
         cdef const floating* bias = <const floating*>(in_data[2].data if self.has_bias else NULL)
@@ -84,7 +85,8 @@ cdef class UnrolledConvolution(Operator):
         cdef floating* dx = <floating*>in_grad[0].data
         cdef int threads = conv_threads(&self.shape)
         cdef floating* space = <floating*>get_space(
-            &ctx.requested[0], conv_space(&self.shape, threads, True) * sizeof(floating))
+            &ctx.requested[0],
+            conv_workspace_elements(&self.shape, threads, True) * sizeof(floating))
         if req[1] != kNullOp:
             conv_backward_weight(&self.shape, x, dy, <floating*>in_grad[1].data, req[1] == kAddTo,
                                  threads, space)

@@ -15,7 +15,7 @@ from ....kernels.conv.onednn cimport ReorderedPrimitive, Primitive
 from ....kernels.conv.onednn_weight cimport WeightGradient
 from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
-    ConvWindow, scatter_space, window_channel_weight, window_scatter
+    ConvWindow, scatter_workspace_bytes, window_channel_weight, window_scatter
 )
 from ..._base cimport Operator, OpContext
 from .direct cimport shape_of
@@ -128,7 +128,7 @@ cdef class OnednnConvolution(Operator):
             with gil:
                 self.prepare_backward()
         if req[0] != kNullOp:
-            need = (scatter_space(&self.window, threads, False) if self.scatters
+            need = (scatter_workspace_bytes(&self.window, threads, False) if self.scatters
                     else self.data_grad.workspace(self.data_size, req[0] == kAddTo))
         if weights and not self.by_channel:
             need = max(need, self.weight_grad.scratch_bytes)

@@ -15,7 +15,7 @@ from ....kernels.parallel cimport parallel_ranges, threads_for
 from ....kernels.movement.transpose cimport swap_axes, swap_matrix
 from ....kernels.conv.winograd cimport (
     PACKED, WinogradShape, winograd_forward, winograd_pack, winograd_packed_size, winograd_side,
-    winograd_space
+    winograd_workspace_bytes
 )
 from ..._base cimport Operator, OpContext
 from .winograd cimport WinogradConvolution
@@ -254,7 +254,7 @@ cdef size_t _bytes(const Work* work, const WinogradShape* part, int64_t rows) no
     """Bytes for a part with this many rows of out."""
     return (aligned_floats(part.batch * part.height * part.width * part.channels)
             + aligned_floats(part.batch * rows * work.width * part.filters)
-            + winograd_space(part, 1, PACKED))
+            + winograd_workspace_bytes(part, 1, PACKED))
 
 
 cdef size_t _bytes_of_images(const Work* work, int64_t images) noexcept nogil:

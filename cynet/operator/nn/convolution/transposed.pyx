@@ -15,7 +15,7 @@ from ....kernels.conv.onednn cimport ReorderedPrimitive
 from ....kernels.conv.onednn_weight cimport WeightGradient
 from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
-    ConvWindow, scatter_pack, scatter_packed_size, scatter_space, window_scatter
+    ConvWindow, scatter_pack, scatter_packed_size, scatter_workspace_bytes, window_scatter
 )
 from ....kernels.reduce.row_sums cimport broadcast_rows, sum_rows
 from ..._base cimport Operator, OpContext
@@ -156,8 +156,9 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
             threads = threads_for(work)
             window_scatter(&self.window, <const float*>in_data[1].data, self.packed,
                            <const float*>in_data[0].data, out, add, threads,
-                           <char*>get_space(&ctx.requested[0],
-                                            scatter_space(&self.window, threads, self.packed)))
+                           <char*>get_space(
+                               &ctx.requested[0],
+                               scatter_workspace_bytes(&self.window, threads, self.packed)))
             return 0
         tensors[0], tensors[1], tensors[2] = in_data[0].data, in_data[1].data, out
         return self.out.run_to(tensors, self.out_size, add,

@@ -10,7 +10,8 @@ from ...._typedefs cimport TBlob
 from ....kernels.parallel cimport threads_for
 from ....kernels.conv.winograd cimport (
     BACKWARD, FORWARD, PACKED, WinogradShape, winograd_backward_data, winograd_backward_weight,
-    winograd_forward, winograd_pack, winograd_packed_size as kernel_packed_size, winograd_space
+    winograd_forward, winograd_pack, winograd_packed_size as kernel_packed_size,
+    winograd_workspace_bytes
 )
 from ..._base cimport Operator, OpContext
 
@@ -52,8 +53,8 @@ cdef class WinogradConvolution(OwnConvolution):
         self.packed = desc.packed
 
     cdef size_t scratch(self, int threads, bint backward) noexcept nogil:
-        return winograd_space(&self.shape, threads,
-                              BACKWARD if backward else PACKED if self.packed else FORWARD)
+        return winograd_workspace_bytes(
+            &self.shape, threads, BACKWARD if backward else PACKED if self.packed else FORWARD)
 
     cdef void run_forward(self, const float* x, const float* w, const float* bias, float* y,
                           bint add, int threads, char* space) noexcept nogil:

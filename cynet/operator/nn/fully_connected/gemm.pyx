@@ -13,7 +13,7 @@ from ...._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
 from ....kernels.parallel cimport threads_for
 from ....kernels.gemm.small cimport (
     Product, ProductKernel, product, product_pack, product_packed_size, product_shares_a,
-    product_space
+    product_workspace_bytes
 )
 from ....kernels.movement.strided cimport STRIDED_WRITE, StridedSpace, run_strided, strided_space
 from ..._base cimport Operator, OpContext
@@ -95,7 +95,8 @@ cdef class ProductFullyConnected(Operator):
         p.relu, p.add = self.activation.relu, req[0] == kAddTo
         p.bias = <const float*>(in_data[2].data if self.has_bias else NULL)
         if self.picked_bytes:
-            rows = get_space(&ctx.requested[0], self.picked_bytes + product_space(threads))
+            rows = get_space(
+                &ctx.requested[0], self.picked_bytes + product_workspace_bytes(threads))
             run_strided(&self.picked, kFloat32, STRIDED_WRITE, rows, p.a)
             p.a = <const float*>rows
         self._run(ctx, &p, self.forward_algorithm, threads, self.picked_bytes)
@@ -109,7 +110,8 @@ cdef class ProductFullyConnected(Operator):
         cdef size_t reserved = self.activation.nbytes
         cdef int threads = self._threads()
         # requested once for all: growing the space would move it
-        cdef char* space = <char*>get_space(&ctx.requested[0], reserved + product_space(threads))
+        cdef char* space = <char*>get_space(
+            &ctx.requested[0], reserved + product_workspace_bytes(threads))
         cdef const float* grad
         cdef Product p
         cdef bint sums = self.has_bias and req[2] != kNullOp
@@ -146,6 +148,7 @@ cdef class ProductFullyConnected(Operator):
     cdef int _run(self, OpContext* ctx, const Product* p, ProductKernel algorithm, int threads,
                   size_t reserved) except -1 nogil:
         """Run a product; its scratch lies behind `reserved` bytes of the temporary space."""
-        cdef char* space = <char*>get_space(&ctx.requested[0], reserved + product_space(threads))
+        cdef char* space = <char*>get_space(
+            &ctx.requested[0], reserved + product_workspace_bytes(threads))
         product(p, algorithm, threads, space + reserved)
         return 0
