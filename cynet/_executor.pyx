@@ -148,8 +148,7 @@ cdef int _raise_pending() except -1:
 
 
 cdef int _raise_annotated(PlanRun* run) except -1:
-    """Raise the pending exception, with the node that failed, its shapes, and the line that started
-    the run."""
+    """Raise the pending exception, with the node that failed, its shapes and the user's line."""
     cdef list keep = <list>run.tables.keep
     try:
         _raise_pending()
@@ -191,8 +190,7 @@ cdef void end_run(void* arg) noexcept nogil:
 
 
 cdef void release_tables(Tables* tables) noexcept nogil:
-    """Drop one reference; the last one frees the tables and the Python objects that belong to
-    them."""
+    """Drop one reference; the last one frees the tables and their Python objects."""
     cdef size_t i
     cdef int k
     if tables.references.fetch_sub(1) != 1:
@@ -450,8 +448,7 @@ cdef class Plan:
 
     # --- profiling --------------------------------------------------------------------------------
     def set_profiled(self, bint on):
-        """Measure each step of the runs pushed from now on, from zero; wait for earlier ones
-        first."""
+        """Measure each step of the runs pushed from now on, after earlier ones, from zero."""
         cdef size_t n = self.tables.steps.size()
         self.tables.spent.assign(n, 0)
         self.tables.calls.assign(n, 0)

@@ -189,8 +189,7 @@ cdef uint64_t draw_many(uint64_t n, int dev_type, int dev_id, uint64_t* seed) no
 
 
 cdef uint64_t _device_seed(uint64_t seed, int dev_id) noexcept nogil:
-    # Index 0 uses the seed unchanged; the others must not repeat its numbers (data-parallel
-    # dropout).
+    # Index 0 uses the seed as it is; the others must not repeat its numbers (parallel dropout).
     return seed + <uint64_t>dev_id * <uint64_t>0x9E3779B97F4A7C15
 
 

@@ -203,8 +203,7 @@ def _is_shown(module, name):
 
 
 class _MissingNameFinder:
-    """First import hook: gives each module of `_LAZY_NAMES`, however it is imported, errors that
-    explain missing names."""
+    """First import hook: gives modules of `_LAZY_NAMES` errors that explain missing names."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):

@@ -280,8 +280,7 @@ cdef void _run_read(void* arg, void* error) noexcept nogil:
 
 
 cdef int _run_upload_pinned(void* arg, RunContext* run_ctx, void* token) except -1 nogil:
-    # The target exists for later work on the GPU's stream; the source lives until the GPU has read
-    # it.
+    # The target exists for later work on the GPU's stream; the source until the GPU has read it.
     cdef CopyTask* task = <CopyTask*>arg
     cdef void* read = upload_pinned(run_ctx.dev_id, task.what.dst, task.what.src, task.nbytes)
     task.token = token
@@ -585,7 +584,6 @@ cdef NDArrayBase _upload_rows(const int64_t* rows, int64_t n, int dev_id):
 
 
 def last_of_equal(rows):
-    """The last position of each row index in `rows`, so that a repeated row is written by one
-    thread only."""
+    """The last position of each row index in `rows`: one thread writes a repeated row."""
     _, last = np.unique(rows[::-1], return_index=True)
     return np.sort(len(rows) - 1 - last)

@@ -16,8 +16,7 @@ INTERPOLATIONS = 5  # 0 nearest, 1 bilinear, 2 bicubic, 3 by area, 4 Lanczos; Op
 def cv() -> Any:
     """The module cv2, which decodes and resizes as MXNet does: both are OpenCV."""
     module = optional("cv2", "reading, writing and resizing images")
-    # Threads work on different images here, not on parts of one; OpenCV's own threads would not
-    # survive a fork.
+    # Threads work on different images here; OpenCV's own threads would not survive a fork.
     module.setNumThreads(1)
     return module
 

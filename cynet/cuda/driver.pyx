@@ -64,8 +64,7 @@ def load(library):
 
 
 def parameter_sizes(size_t function):
-    """The size in bytes of each argument of a kernel, a tuple; None if the driver is too old to
-    know."""
+    """The bytes of each argument of a kernel, a tuple; None if the driver is too old to know."""
     cdef size_t offset, size
     sizes = []
     if _parameter_info == NULL:

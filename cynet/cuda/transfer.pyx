@@ -405,8 +405,7 @@ cdef void* _record_event(int dev_id, void* stream) except NULL nogil:
 
 
 cdef Job* _make_job(void* reached, Finish finish, void* arg) except NULL nogil:
-    """A job, freed after use. If memory for one is exhausted, its event is destroyed once it is
-    reached."""
+    """A job, freed after use. Without memory for one, its event is destroyed once it is reached."""
     cdef Job* job = <Job*>malloc(sizeof(Job))
     if job == NULL:
         driver.event_synchronize(reached)

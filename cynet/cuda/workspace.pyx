@@ -1,6 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""Resources that operators take from a GPU while they run: temporary memory, small results on the
-host."""
+"""Resources that operators take from a GPU: temporary memory, small results on the host."""
 
 from .._resource cimport get_device_workspace
 from ._device cimport ReadFn, SpaceFn

@@ -13,7 +13,7 @@ from .._core.face cimport ND, Face
 from .._ndarray cimport NDArrayBase
 from .._resource cimport kRandom
 from ..engine.trace cimport tracing
-from ..ndarray._dispatch cimport is_watched, run
+from ..ndarray._dispatch cimport has_call_observer, run
 from ..ndarray._resolve cimport Call, call_of_another_node, call_of_node
 from ..ndarray._tape cimport learn_backward
 
@@ -42,7 +42,7 @@ def is_call_by_call_due(runs, CallByCall calls=None):
     limit = config.get("CYNET_RUNS_BEFORE_PLAN")
     if limit == "auto":
         limit = runs + 1 if calls is None else calls.limit
-    return runs < limit and not (tracing or is_watched())  # observers see plans
+    return runs < limit and not (tracing or has_call_observer())  # observers see plans
 
 
 def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, context,

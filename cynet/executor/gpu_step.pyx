@@ -24,7 +24,7 @@ from .update_step cimport UpdateStep
 from ..base.errors import OutOfMemoryError
 
 
-cdef struct Words:  # random numbers of the forward and the backward steps: seed and first stream
+cdef struct RandomStreams:  # of the forward and the backward steps: seed and first stream
     uint64_t seed[2]
     uint64_t stream[2]
 
@@ -170,16 +170,16 @@ cdef class GpuStep:
     def __call__(self, tuple numbers=()):
         """Push forward in training mode, backward, and the update with these arguments of its
         call; return at once."""
-        cdef Words words
+        cdef RandomStreams streams
         cdef size_t i, origin = self.plan.origin()
         cdef Part* part
         cdef PartRun* each
         cdef bint backward
-        self._draw_streams(&words)
+        self._draw_streams(&streams)
         for i in range(self.parts.size()):
             part = self.parts[i]
             if part.is_whole:
-                each = self._new_run(part, &words, origin, numbers)
+                each = self._new_run(part, &streams, origin, numbers)
                 with nogil:
                     push_sync(_run_part, each, _end_part, kGPU, part.dev_id,
                               part.const_vars.data(), <int>part.const_vars.size(),
@@ -188,25 +188,25 @@ cdef class GpuStep:
             else:
                 backward = part.first >= self.plan.n_forward_segments
                 with nogil:
-                    self.plan.push_segment(part.first, True, words.seed[backward],
-                                           words.stream[backward], origin)
+                    self.plan.push_segment(part.first, True, streams.seed[backward],
+                                           streams.stream[backward], origin)
         if self.update_apart:
             self.update(*numbers)
 
-    cdef void _draw_streams(self, Words* words) noexcept:
+    cdef void _draw_streams(self, RandomStreams* streams) noexcept:
         """The random streams that a forward and a backward run would draw."""
         cdef size_t at[3]
         cdef Segment* segment
         cdef int i
         at[0], at[1], at[2] = 0, self.plan.n_forward_segments, self.plan.tables.segments.size()
         for i in range(2):
-            words.seed[i] = words.stream[i] = 0
+            streams.seed[i] = streams.stream[i] = 0
             if self.plan.n_random and at[i] < at[i + 1]:
                 segment = self.plan.tables.segments[at[i]]
-                words.stream[i] = draw_many(self.plan.n_random, segment.dev_type, segment.dev_id,
-                                            &words.seed[i])
+                streams.stream[i] = draw_many(
+                    self.plan.n_random, segment.dev_type, segment.dev_id, &streams.seed[i])
 
-    cdef PartRun* _new_run(self, Part* part, const Words* words, size_t origin,
+    cdef PartRun* _new_run(self, Part* part, const RandomStreams* streams, size_t origin,
                            tuple numbers) except NULL:
         cdef Tables* tables = self.plan.tables
         cdef size_t n = part.last - part.first, n_update = 0, i
@@ -233,7 +233,7 @@ cdef class GpuStep:
         each.numbers = <char*>(each.runs + n) + n * sizeof(uint64_t)
         pairs = <uint64_t*>each.numbers
         for i in range(2):
-            pairs[2 * i], pairs[2 * i + 1] = words.seed[i], words.stream[i]
+            pairs[2 * i], pairs[2 * i + 1] = streams.seed[i], streams.stream[i]
         if n_update:
             memcpy(each.numbers + UPDATE_AT, params, n_update)
         each.nbytes = UPDATE_AT + n_update if part.is_random or n_update else 0
@@ -241,7 +241,7 @@ cdef class GpuStep:
             for i in range(n):
                 backward = part.first + i >= self.plan.n_forward_segments
                 each.runs[i] = new_run(tables, tables.segments[part.first + i], True,
-                                       words.seed[backward], words.stream[backward], origin)
+                                       streams.seed[backward], streams.stream[backward], origin)
                 each.backward[i] = backward
                 each.n_runs += 1
         except BaseException:

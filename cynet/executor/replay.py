@@ -1,5 +1,4 @@
-"""A Symbol computed node by node by imperative calls: autograd uses it instead of a plan for
-gradients of gradients."""
+"""A Symbol computed node by node by imperative calls, for gradients of gradients."""
 
 from __future__ import annotations
 

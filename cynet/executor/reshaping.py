@@ -1,5 +1,4 @@
-"""Arrays of an executor for new shapes: unchanged shapes share arrays, smaller ones use parts of
-the larger arrays."""
+"""Arrays of an executor for new shapes: the same arrays, parts of them, or larger ones."""
 
 from __future__ import annotations
 

@@ -20,8 +20,7 @@ estimator : Estimator
 flag : int
     1 for color images (H, W, 3), 0 for grayscale images (H, W, 1).
 gamma : float
-    How strongly samples that are predicted well are weighted down; 0 gives the plain
-    cross-entropy.
+    How strongly samples that are predicted well are weighted down; 0 gives the plain cross-entropy.
 h2r_weight_initializer : Initializer or str, optional
     Initializer of the projection's weight.
 input_dim : int

@@ -114,7 +114,6 @@ class Graph:
         return {v for step in self.steps if step.prop.graph.traits.moves_states for v in step.aux}
 
     def cached_values(self) -> list[Value]:
-        """Values that have memory of their own and stay from run to run, in the order of the steps
-        that make them."""
+        """Values with memory of their own that stay from run to run, in the order of the steps."""
         made = [v for step in self.steps if step.cached is not None for v in step.out_data]
         return [v for v in made if v.kind == CACHED]

@@ -1,5 +1,4 @@
-"""Augmenters of images with boxes: a label's rows are (class, xmin, ymin, xmax, ymax, ...) with
-coordinates from 0 to 1."""
+"""Augmenters of images with boxes: label rows are (class, xmin, ymin, xmax, ymax, ...) in 0..1."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@ import struct
 
 from ..base.errors import FormatError
 
-# Limits for a compressed image: pixels, and a multiple of its bytes.
-_MAX_FREE = 1 << 23
-_MAX_TIMES = 1100  # the best ratio of deflate
+# An image is refused if its pixels exceed both the first limit and the second per byte of file.
+_MAX_FREE_PIXELS = 1 << 23
+_MAX_PIXELS_PER_BYTE = 1100  # the best ratio of deflate
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -51,10 +51,12 @@ def check_header(content):
     FormatError
     """
     size = _declared_size(content)
-    if size is not None and size[0] * size[1] > max(_MAX_FREE, _MAX_TIMES * len(content)):
+    if size is not None and size[0] * size[1] > max(
+        _MAX_FREE_PIXELS, _MAX_PIXELS_PER_BYTE * len(content)
+    ):
         raise FormatError(
             f"an image of {len(content)} bytes says that it has {size[0]} x {size[1]} pixels: more"
-            f" than {_MAX_FREE} and more than {_MAX_TIMES} a byte"
+            f" than {_MAX_FREE_PIXELS} and more than {_MAX_PIXELS_PER_BYTE} a byte"
         )
     at = len(_PNG)
     # OpenCV allocates memory for the declared size

@@ -24,8 +24,7 @@ class Batch:
     def __init__(self, numbers, pad, epoch, at, data_shape, label_width, dtype):
         count = len(numbers)
         self.numbers, self.pad, self.epoch, self.at = numbers, pad, epoch, at
-        # memory of the pool, which the batch before last has left: new pages cost as much as
-        # normalizing
+        # memory of the pool, left by an earlier batch: new pages cost as much as normalizing
         self.array = nd.empty((count, *data_shape), dtype=dtype)
         self.data = writable(self.array)
         self.labels = np.empty((count, label_width), np.float32)

@@ -1,5 +1,4 @@
-"""Gradients in two bits: a pushed entry is a threshold, its negative or 0; the difference is added
-to the next push."""
+"""Gradients in two bits: a threshold, its negative or 0; the rest is added to the next push."""
 
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, shown

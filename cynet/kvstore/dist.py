@@ -357,8 +357,7 @@ class DistKVStore(KVStore):
         return found
 
     def _sum_over_ranks(self, given, priority):
-        """{key: sum over all devices and ranks}, in memory of buckets; the sum of row_sparse arrays
-        is row_sparse."""
+        """{key: sum over devices and ranks}, in memory of buckets; row_sparse stays so."""
         found = {}
         if self._compress is None:
             for each, arrays in given.items():

@@ -94,8 +94,7 @@ class Ranks(Alone):
             yield copy.name
 
     def figures(self, metric):
-        """Sum metrics over the ranks; a user's metric without sums has rank 0's values, so that all
-        ranks decide alike."""
+        """Sum metrics over the ranks; a user's without sums has rank 0's values, on all ranks."""
         parts = list(_child_metrics(metric))
         before = [dict(vars(each)) for each in parts]
         try:

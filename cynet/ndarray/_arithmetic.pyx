@@ -103,7 +103,7 @@ cdef inline bint _same_number(object a, object b) noexcept:
 
 
 cdef class Recent:
-    """The last Calls of a function, by the number beside the array or None."""
+    """The last Calls of a function, each with its scalar operand (None between two arrays)."""
 
     def __init__(self):
         self.values, self.calls, self.oldest = [], [], 0

@@ -38,8 +38,7 @@ cdef class CachedCall:
 
 
 cdef class CallSite:
-    """The arguments an operator was last called with: the same ones are not sorted or looked up
-    again."""
+    """The arguments of an operator's last calls: the same ones are not looked up again."""
 
     cdef list calls
     cdef int oldest
@@ -57,8 +56,7 @@ cdef Face _face_of(tuple args, dict kwargs):
 
 
 cdef bint _is_constant(object value):
-    # Whether the value cannot change, and `_is_same_value` tells it from values that parse
-    # differently.
+    # Whether the value is immutable, and `_is_same_value` tells it from others.
     if type(value) is tuple:
         for each in <tuple>value:
             if type(each) is not int:

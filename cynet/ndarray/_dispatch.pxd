@@ -18,7 +18,7 @@ cdef enum:
     MAX_KNOWN = 16  # arrays, outputs
 
 # Whether somebody is told of each call.
-cdef bint is_watched() noexcept
+cdef bint has_call_observer() noexcept
 # Runs a Call; returns a list of all visible outputs. `out` (or None) has NDArrayBase.
 cdef list run(Call call, list given, list out)
 # `run` for one or two inputs and one output, without making a list.

@@ -51,7 +51,7 @@ def set_watch(watch):
     _watch = watch
 
 
-cdef bint is_watched() noexcept:
+cdef bint has_call_observer() noexcept:
     return _watch is not None
 
 

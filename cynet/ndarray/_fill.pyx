@@ -75,8 +75,7 @@ cdef NDArrayBase _new_array_of(object shape, object ctx, object dtype, Face face
 
 
 def filled(shape, double value, ctx, dtype, Face face=ND):
-    """A new array of `shape` with `value` everywhere; None for `ctx` or `dtype` as in
-    ``mx.nd.full``."""
+    """A new array of `shape` with `value` everywhere; `ctx` and `dtype` as in ``mx.nd.full``."""
     cdef NDArrayBase out = _new_array_of(shape, ctx, dtype, face)
     cdef Region region = whole_region(out)
     out.chunk.written = out.blob.size == 0
@@ -142,8 +141,7 @@ def progression(int64_t n, double start, double step, ctx, dtype, Face face=ND):
 
 
 def read_in(shape, dtype, fill):
-    """A new array of the host whose memory is filled by ``fill(view)``, a writable memoryview of
-    its bytes."""
+    """A new array of the host, filled by ``fill(view)``: `view` is a writable memoryview."""
     cdef NDArrayBase out = _new_array_of(shape, Context("cpu"), dtype, ND)
     cdef Py_ssize_t nbytes = out.blob.size * dtype_size(out.blob.dtype)
     if nbytes:

@@ -87,8 +87,7 @@ cdef cnp.ndarray _whole_floats(NDArrayBase item):
 
 
 cdef object index_array(object item):
-    # A list, NumPy array or NDArray as NumPy indexes with it; whole floats count as ints, as in
-    # MXNet.
+    # A list, NumPy array or NDArray as NumPy indexes with it; whole floats count as ints.
     kind = None
     if isinstance(item, NDArrayBase):
         found = _whole_floats(item)
@@ -281,8 +280,7 @@ cdef cnp.ndarray _flat_numbers(list items, tuple shape):
 
 
 cdef tuple rows_by_number(NDArrayBase array, tuple items):
-    # (row indices as NumPy picks them, sizes of one row): rows are the axes after the last one
-    # indexed.
+    # (row indices as NumPy picks them, sizes of one row): rows are the axes behind the indexed.
     cdef int lead = 0, axis = 0
     cdef bint new = False
     arrays = []

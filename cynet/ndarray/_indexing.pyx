@@ -481,8 +481,7 @@ cdef object recorded_item(NDArrayBase array, object key):
 
 # --- the class ------------------------------------------------------------------------------------
 cdef class NDArrayIndexing(NDArrayArithmetic):
-    """NDArrayArithmetic with ``x[key]`` and ``x[key] = value``; the public NDArray's direct
-    base."""
+    """NDArrayArithmetic with ``x[key]`` and ``x[key] = value``; the public NDArray's base."""
 
     def __getitem__(self, key):
         cdef Region region

@@ -500,8 +500,7 @@ cdef int wanted_request(NDArrayBase array) noexcept:
 
 
 def note_copy(NDArrayBase source, NDArrayBase target):
-    """`target` was made as a copy of `source`: it belongs to the graph where this thread
-    records."""
+    """`target` was copied from `source`: it belongs to the graph where this thread records."""
     if flagged and source.grad_entry is not None and is_recording():
         record_copy(source, target)
 

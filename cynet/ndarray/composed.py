@@ -340,8 +340,7 @@ def split_v2(
 
 @guarded
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
-    """Write one row for each index into `out`, of shape (len(indices), classes): 1 there, else
-    0.
+    """Write one row for each index into `out`, of shape (len(indices), classes): 1 there, else 0.
 
     Parameters
     ----------

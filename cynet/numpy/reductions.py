@@ -206,7 +206,7 @@ def drop_axes(a, axis):
 
 
 def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=None, where=True):
-    """The variance over axes, of floats."""
+    """The variance over axes; integers and bools are converted to floats."""
     a = array_of(a, "var")
     refuse_other_than_floats(dtype, "mx.np.var")
     if dtype is not None:

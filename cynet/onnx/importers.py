@@ -214,8 +214,7 @@ class Node:
         return found
 
     def alike(self, i: int, j: int, skip: int) -> bool:
-        """Return whether the file says that inputs i and j have the same lengths before the last
-        `skip` axes."""
+        """Return whether inputs i and j have the same lengths before the last `skip` axes."""
         return self._reader.alike(self.inputs[i], self.inputs[j], skip)
 
     def shape(self, i: int) -> Any:

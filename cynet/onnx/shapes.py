@@ -79,8 +79,7 @@ class Shapes:
         outputs = [helper.make_empty_tensor_value_info(each) for each in node.outputs if each]
         graph = helper.make_graph([node.proto], "node", inputs, outputs, known)
         imports = [each for each in self._imports if each.domain not in ("", "ai.onnx")]
-        # before version 22 the package onnx counts windows that begin after the data, unlike all
-        # runtimes
+        # before version 22 onnx counts windows that begin after the data, unlike all runtimes
         rounds_up = node.kind in _POOLING_KINDS and node.attributes.get("ceil_mode")
         imports.append(helper.make_opsetid("", max(node.opset, 22 if rounds_up else 0)))
         model = helper.make_model(graph, opset_imports=imports, ir_version=self._ir_version)

@@ -1,5 +1,4 @@
-"""Operators that run: Operator, Blob and OpEntry (contract in _base.pxd), and the table of
-operators."""
+"""Operators that run: Operator, Blob and OpEntry (contract in _base.pxd), and their table."""
 
 from cpython.buffer cimport PyBUF_FORMAT
 
@@ -48,8 +47,7 @@ cdef class Operator:
     array([3., 2., 1.], dtype=float32)
     """
 
-    # Whether, on a GPU, forward and backward find new random numbers in each replay of a recorded
-    # graph.
+    # Whether, on a GPU, both passes find new random numbers in each replay of a recorded graph.
     replays_random = False
 
     def __cinit__(self, *args, **kwargs):
@@ -271,8 +269,7 @@ cdef class PyResource:
     cdef Resource resource
 
     def get_space(self, shape, dtype="float32"):
-        """Uninitialised temporary memory as a NumPy array, from the pool; it goes back when the
-        array dies."""
+        """Uninitialised temporary memory of the pool, as a NumPy array that gives it back."""
         dtype = np.dtype(dtype)
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         cdef size_t nbytes = dtype.itemsize

@@ -1,5 +1,4 @@
-"""SimpleOp from Cython (contract in _simple.pxd): C functions wrapped, and the operator that calls
-them."""
+"""SimpleOp from Cython (contract in _simple.pxd): wrapped C functions and their operator."""
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc

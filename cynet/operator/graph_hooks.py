@@ -152,7 +152,7 @@ class GraphHooks:
         """
         return None
 
-    def channels_last(
+    def channels_last_form(
         self, prop: Prop, in_shapes: Shapes, in_types: Types
     ) -> tuple[Prop, list[int]] | None:
         """The same operator for arrays in channels-last memory order, (N, *size, C) for a shape (N,

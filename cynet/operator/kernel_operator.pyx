@@ -137,8 +137,7 @@ cdef class KernelCall:
 
     cdef int64_t _put_beside(self, Args* args, const TBlob** tensors, const int* req, TBlob* beside,
                              int64_t at) noexcept nogil:
-        """Puts outputs that are not to be written into the workspace, from byte `at` on; where
-        they end."""
+        """Put outputs that are not to be written into the workspace, from byte `at`; their end."""
         cdef const TBlob* tensor
         cdef int i, request
         for i in range(self.n_written):

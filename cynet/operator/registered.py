@@ -33,9 +33,8 @@ MADE_OF = ("_in_order", "_desc")
 
 
 class Registered:
-    """The record of an operator definition: its name, who registered it, and its
-    parameters, which are class attributes of a `Field` type; ``__init__`` parses keyword arguments
-    into them.
+    """The record of an operator definition: its name, who registered it, and its parameters, which
+    are class attributes of a `Field` type; ``__init__`` parses keyword arguments into them.
 
     op_name (str): Set at registration.
     fields (dict): Parameter name to Field, in the order of declaration (made by

@@ -159,8 +159,7 @@ cdef void _sum_blocks(void* arg, int64_t begin, int64_t end) noexcept nogil:
 
 
 cdef int64_t _count_changed(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
-    """The approximate number of weights that the step changes: rows without gradients stay
-    unchanged."""
+    """About how many weights the step changes: rows without gradients stay unchanged."""
     cdef const Item* item
     cdef const RowSet* rows
     cdef int64_t changed = 0

@@ -195,8 +195,7 @@ class RecordFile:
         return found
 
     def beginning(self, offset, size):
-        """(first bytes of the record at an offset, its length); of a record in one part at most
-        `size` bytes are read."""
+        """(at most `size` first bytes of the record at an offset, its length)."""
         part, length = self._read_header(offset, 0) or (None, 0)
         if part == _WHOLE_PART:
             return self._get(offset + 8, min(size, length), 0), length

@@ -152,7 +152,7 @@ class _DeviceLaunchable:
         )
 
 
-def _is_checked(check):
+def _checks_kernels(check):
     return bool(config.get("CYNET_CHECK_KERNELS")) if check is None else bool(check)
 
 
@@ -212,7 +212,7 @@ class Rtc:
         self._wanted = [(n, a.dtype_flag, a.ndim) for n, a in every]
         self._names, self._function = tuple(names), f"rtc_{name}"
         text = _full_source(self._function, name, self._wanted, kernel)
-        self._make_program = _make_program(text, name, (), (), _is_checked(check), kernel)
+        self._make_program = _make_program(text, name, (), (), _checks_kernels(check), kernel)
         self._launcher_on(every[0][1].context if every else current_context())
         n = len(every)
         self._written = (False,) * self._count + (True,) * (n - self._count) + (False,) * n
@@ -382,7 +382,7 @@ class CudaModule:
             _tuple_of_strings("exports", exports),
         )
         self._make_program = _make_program(
-            source, "source", options, exports, _is_checked(check), None
+            source, "source", options, exports, _checks_kernels(check), None
         )
         self._home = gpu() if num_gpus() else cpu()
         self._make_program.on(self._home)
@@ -476,18 +476,18 @@ class CudaKernel:
     def __init__(self, name, program, arguments, names):
         self.name = name
         self._make_program, self._arguments, self._names = program, arguments, names
-        self._is_checked = set()
+        self._checked_contexts = set()
         self._written = tuple(a.is_array and not a.is_const for a in arguments)
 
     def _launcher_on(self, context):
         """The launcher of the kernel on a device; KernelError when the signature is another one."""
         found = self._make_program.launchable(context, self.name, self.name, self._names)
-        if context not in self._is_checked:
+        if context not in self._checked_contexts:
             if context.device_type == "gpu":
                 _compare_sizes(self.name, self._arguments, found.kernel.sizes)
             else:
                 _match_signature(self.name, self._arguments, found.kernel.parameters)
-            self._is_checked.add(context)
+            self._checked_contexts.add(context)
         return found
 
     def launch(

@@ -47,8 +47,7 @@ class Request(NamedTuple):
 
 
 class Input(NamedTuple):
-    """An input as described in JSON: with its array, or with its number of bytes after the
-    text."""
+    """An input as described in JSON: with its array, or with its number of bytes after the text."""
 
     name: str
     kind: str

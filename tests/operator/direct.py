@@ -47,7 +47,7 @@ class Ready:
     def channels_last(self):
         """Take the operator for channels-last data: arrays are to be `turned`."""
         shapes, types = [x.shape for x in self.inputs], [name_of(x.dtype) for x in self.inputs]
-        self._take(self.prop.graph.channels_last(self.prop, shapes, types)[0])
+        self._take(self.prop.graph.channels_last_form(self.prop, shapes, types)[0])
 
     def switch(self, **attributes):
         """Take the operator of a property with these attributes, as a pass switches them on."""

@@ -46,7 +46,7 @@ def test_hooks_answer_for_an_operator_that_says_nothing():
     assert hooks.flops(prop, shapes, shapes) == 0 and not hooks.is_memory_bound(prop, shapes)
     assert hooks.activation(prop) is None and not hooks.takes_maxima(prop)
     assert hooks.epilogue(prop, shapes, types, "activation", "relu") is None
-    assert hooks.channels_last(prop, shapes, types) is None
+    assert hooks.channels_last_form(prop, shapes, types) is None
     assert hooks.columns_as_channels(prop, shapes) is None
     assert hooks.prepack(prop, shapes, types, False) is None
     assert hooks.forward_loops(prop, [], []) is hooks.backward_loops(prop, [], [], [], []) is None

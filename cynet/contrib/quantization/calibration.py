@@ -183,8 +183,7 @@ class LayerHistogramCollector(CalibrationCollector):
 
     def _clipping_limits(self, hist, edges, low, high, maximum):
         unsigned = low >= 0 and self.quantized_dtype in ("auto", "uint8")
-        # a histogram of one side has all 255 steps: as many bins as a histogram of both sides has
-        # steps
+        # a histogram of one side has all 255 steps: as many bins as one of both sides has steps
         num_bins = min(2 * 255 + 1 if unsigned else 255, len(hist))
         threshold, _ = nd.contrib.calibrate_entropy(
             nd.array(hist), nd.array(edges), num_quantized_bins=num_bins

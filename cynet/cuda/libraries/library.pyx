@@ -1,6 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""Paths of NVIDIA's libraries, and the package to install for a missing one (contract in the
-.pxd)."""
+"""Paths of NVIDIA's libraries, and the package for a missing one (contract in library.pxd)."""
 
 import ctypes
 from importlib import metadata

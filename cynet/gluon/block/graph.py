@@ -1,5 +1,4 @@
-"""Graphs of HybridBlocks: traced with symbols, run, used for inference of shapes and types, written
-to files."""
+"""Graphs of HybridBlocks: traced, run, asked for shapes and types, written to files."""
 
 import json
 import random

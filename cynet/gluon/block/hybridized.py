@@ -69,8 +69,7 @@ class Hybridized:
         return "hybridize it and call it once"
 
     def plan_for(self, args, kwargs):
-        """(BoundGraph, arrays) for a call, or (a method that runs the Block operator by operator,
-        (args, kwargs))."""
+        """(BoundGraph, arrays) for a call, or (`by_operator`, (args, kwargs)) without a graph."""
         if self._changes != changes[0]:
             self._look_at_changes()
         if self._plain is not None:

@@ -1,5 +1,4 @@
-"""Functions that make a batch of samples: Stack, Pad, Group and the default, for numbers, arrays,
-tuples and dicts."""
+"""Functions that make a batch of samples: Stack, Pad, Group and the default."""
 
 from __future__ import annotations
 

@@ -295,7 +295,7 @@ class DataLoader(ReprMixin):
             where = {name: self._resume[name] for name in names if name in self._resume}
         elif self._position is not None:
             where = self._position
-        elif self._waiting is not None and self._waiting.began:
+        elif self._waiting is not None and self._waiting.may_have_drawn_order:
             where = self._waiting.position()
         else:
             epoch = self._epoch - (self._waiting is not None)
@@ -404,13 +404,13 @@ class _EpochIterator:
             _set_random_state(loader, now, rollover=False)
 
     @property
-    def began(self):
+    def may_have_drawn_order(self):
         """True if its order may have been drawn."""
         return self._given > 0 or self._pool is not None or self._resumed
 
     def position(self):
         """The position in an epoch, for continuing a loader."""
-        begin = self._begin_state if self.began else None  # the order is drawn later
+        begin = self._begin_state if self.may_have_drawn_order else None  # the order is drawn later
         found = {"epoch": self._number, "batch": self._given, "begin": begin}
         return found if self._place is None else {**found, "stream": self._place}
 

@@ -1,7 +1,7 @@
 """The layout pass: stores arrays between convolutions in channels-last order.
 
 Convolutions, and the operators between them, are fastest on memory ordered (N, *size, C). A step
-whose operator prefers that order (GraphHooks.channels_last) gets its inputs in it, the
+whose operator prefers that order (GraphHooks.channels_last_form) gets its inputs in it, the
 steps after it keep the order as long as they can, and everything else is row-major. Where the two
 orders meet, the pass inserts a step that reorders, one per value and order. It runs before the
 gradient pass, so a gradient has the order of its value.
@@ -134,7 +134,7 @@ class _Layout:
         if prop is None:
             return None
         turned = [(n, width, height, 1) for n, _, height, width in shapes[:2]] + shapes[2:]
-        return prop if prop.graph.channels_last(prop, turned, types) else None
+        return prop if prop.graph.channels_last_form(prop, turned, types) else None
 
     def _channels_last_form(self, step: Step) -> tuple[Any, list[int]] | None:
         """The channels-last form of a step, or None if the step should not use it."""
@@ -142,7 +142,7 @@ class _Layout:
             return None
         if any(v.dtype not in PERMUTED for v in step.in_data):
             return None
-        form: tuple[Any, list[int]] | None = self.graph.ask("channels_last", step)
+        form: tuple[Any, list[int]] | None = self.graph.ask("channels_last_form", step)
         if form is None or form[0].graph.traits.prefers_channels_last:
             return form
         return form if any(self._is_channels_last(step.in_data[i]) for i in form[1]) else None

@@ -1,10 +1,9 @@
 """The pack pass: prepacks weights into the layout that the kernels read.
 
 A convolution's kernels read weights in an order of their own, or transformed (Winograd). Where a
-property supports it (GraphHooks.prepack), a step before it makes that layout and runs
-again only after the weight was written. The same is done for weights that the network computes from
-arrays alone, as weight normalization does. Only at prediction: training writes its weights in every
-step.
+property supports it (GraphHooks.prepack), a step before it makes that layout and runs again only
+after the weight was written. The same is done for weights that the network computes from arrays
+alone, as weight normalization does. Only at prediction: training writes its weights in every step.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 // Implicit gemm on images that are read in place, at one CPU level. After microkernel_loops.h;
 // included by implicit_gemm.h for each level.
 //
-// Without a stride, the numbers by which tap k of channel c multiplies consecutive output pixels
-// are consecutive in the image, too, `offset` floats behind the output's place. So they are a row
+// Without a stride, the inputs that tap k of channel c multiplies for consecutive output pixels are
+// consecutive in the image, too, from `offset` floats after the output pixel. So they are a row
 // of b in a product of the weights, and nothing is unrolled. Such rows run on from one row of the
 // image to the next; the few pixels between rows of the output are computed and dropped. With a
 // stride the same is true of a copy in which each phase is contiguous.

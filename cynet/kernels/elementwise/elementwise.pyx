@@ -31,8 +31,7 @@ cdef enum:
 
 
 cdef int _threads(int64_t n) noexcept nogil:
-    """Threads for n elements in a row: no number of them changes a result, so whether they sleep
-    may decide."""
+    """Threads for n elements in a row: fewer where they sleep, as no result depends on it."""
     cdef int threads
     if n < GRAIN or n >= WAKING:
         return threads_for(n)

@@ -55,8 +55,7 @@ def _library_path():
 def _open():
     """Open the library without threads of its own, and look up its functions."""
     global _library, _sgemm, _dgemm
-    # The variable is read while the library loads; without it BLAS starts a thread per core at
-    # once.
+    # The library reads the variable while it loads; without it BLAS starts a thread per core.
     with config.environment("OPENBLAS_NUM_THREADS", "1"):
         _library = ctypes.CDLL(_library_path())
     _library.scipy_openblas_set_num_threads(1)

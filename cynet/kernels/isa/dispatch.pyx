@@ -1,5 +1,4 @@
-"""The CPU level of this process: the instructions that kernels may use (contract in
-dispatch.pxd)."""
+"""The CPU level of this process: the instructions kernels may use (contract in dispatch.pxd)."""
 
 from ...base import config
 from ...base.dtype import NAMES

@@ -1,4 +1,4 @@
-// Rows that a mask marks, one behind the other: a byte a row, which is not 0 for those that stay.
+// Counts and gathers the rows that a mask marks: of one byte per row, not 0 for those that stay.
 // Included by marked_rows.pxd.
 #ifndef CYNET_MARKED_ROWS_H
 #define CYNET_MARKED_ROWS_H

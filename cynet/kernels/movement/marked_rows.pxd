@@ -1,4 +1,4 @@
-"""Rows that a mask marks, one behind the other (marked_rows.h): a byte a row."""
+"""Counts and gathers the rows that a mask of one byte per row marks (marked_rows.h)."""
 
 from libc.stdint cimport int64_t
 

@@ -241,7 +241,7 @@ cdef int flush() except -1:
 
 
 cdef int _set_masks() noexcept:
-    # Not before what was noted stands in its queues: who sees no bit does not ask for the GIL.
+    # Call it when the noted functions are in their variables' queues: without a bit nobody flushes.
     cdef uint64_t noted = 0, writes = 0
     cdef int i
     for i in range(program.n_arrays):

@@ -238,8 +238,7 @@ class ShapeMethods:
         return split_v2(self, indices_or_sections, axis, squeeze_axis)
 
     def broadcast_to(self, shape, *more):
-        """A copy whose axes of size 1 are repeated up to `shape`; missing leading axes are
-        added.
+        """A copy whose axes of size 1 are repeated up to `shape`; missing leading axes are added.
 
         Parameters
         ----------

@@ -87,7 +87,7 @@ def csr_dense(matrix, rhs, transpose=False):
 
 
 def csr_transposed_rows(matrix, rhs):
-    """Transposed csr x dense, row_sparse: the rows are the columns that occur."""
+    """A transposed csr matrix times a dense one, with a row for each column that has elements."""
     rows, sides = sides_of(matrix).compact(matrix)
     shape = (matrix.shape[1], *rhs.shape[1:])
     if not len(rows):

@@ -1,2 +1,1 @@
-"""Quantized networks in ONNX files: writing, reading, and the int8 layers made of float layers
-between quantizers."""
+"""Quantized networks in ONNX files: writing, reading, and layers joined to int8 ones."""

@@ -1,5 +1,4 @@
-"""quadratic: a x^2 + b x + c; div_sqrt_dim: x / sqrt(last length); gradientmultiplier: x, whose
-gradient is multiplied."""
+"""quadratic: a x^2 + b x + c; div_sqrt_dim: x / sqrt(last length); gradientmultiplier."""
 
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty

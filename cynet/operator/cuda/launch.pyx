@@ -1,6 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""DeviceOperator (contract in launch.pxd): an operator on a GPU, made of launches
-(launch_steps.py)."""
+"""DeviceOperator (contract in launch.pxd): an operator on a GPU, by launches (launch_steps.py)."""
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport calloc, free, malloc
@@ -50,8 +49,7 @@ cdef class DeviceOperator(Operator):
             free(self.programs[i].values)
 
     def waits(self, bint backward):
-        """True if the host has to wait for a step of that direction, so that no graph can capture
-        it."""
+        """True if the host has to wait for a step of that direction: no graph can capture it."""
         cdef const Program* program = &self.programs[backward]
         cdef int i
         for i in range(program.n_steps):

@@ -233,8 +233,7 @@ cdef Reserve _layout_of(RNNForm self, char* begin, char* factors) noexcept nogil
 
 cdef int _take_saved(RNNForm self, OpContext* ctx, char* hidden, bint training,
                      Reserve* where) except -1 nogil:
-    """The address of the values that forward saves; `hidden` is NULL if that output is not
-    requested."""
+    """The address of the values that forward saves; `hidden` is NULL without that output."""
     cdef char* own
     if hidden != NULL and self.fits and training:
         where[0] = _layout_of(self, hidden + self.factors, hidden)
@@ -368,8 +367,7 @@ cdef int _fill_zero(RNNForm self, OpContext* ctx, void* to, int64_t size) except
 
 cdef int _compute_stacks(RNNForm self, OpContext* ctx, const TBlob* in_data, bint draw,
                          bint training, Reserve* where, void** ends, char* work) except -1 nogil:
-    """Forward through all stacks. `draw`: draw new dropout factors instead of using those of
-    `where`."""
+    """Forward through all stacks. `draw`: new dropout factors instead of those of `where`."""
     cdef int64_t s
     cdef const void* c = in_data[3].data if self.kinds == 2 else NULL
     cdef const char* x = <const char*>in_data[0].data

@@ -101,7 +101,7 @@ class BoxNmsProperty(
         self._check_columns(width)
         return super().create_operator(ctx, in_shapes, in_types)
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         data, record = inputs[0], aux[-1].asnumpy()
         width = data.shape[-1]
         record = record.reshape(-1, record.shape[-1])
@@ -122,4 +122,4 @@ class BoxNmsProperty(
         # rows that are left free hold -1
         return [(F.broadcast_mul(out + 1, valid) - 1).reshape(data.shape)]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)

@@ -45,8 +45,7 @@ class FlipTopBottomProperty(FlipLeftRightProperty, operator="_image_flip_top_bot
 
 
 class RandomFlipLeftRightProperty(PixelsProperty, operator="_image_random_flip_left_right"):
-    """The image mirrored left to right, or unchanged, each with probability 1/2; in a batch each
-    image independently."""
+    """The image mirrored left to right with probability 1/2, each of a batch for itself."""
 
     sideways = True
     forward = Kernel("random_mirror", writes=("output", "mirrored"), whole=True, draws=True)
@@ -73,20 +72,19 @@ class RandomFlipLeftRightProperty(PixelsProperty, operator="_image_random_flip_l
         kind = in_types[0] or out_types[0]
         return [kind], [kind, "uint8"], []
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         (data,), mirrored = inputs, aux[0]
         chosen = mirrored.reshape((*mirrored.shape, 1, 1, 1)[-data.ndim :])
         chosen = F.broadcast_to(chosen.astype(data.dtype), shape=data.shape)
         return [F.where(chosen, F.reverse(data, axis=data.ndim - 2 - (not self.sideways)), data)]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)
 
 
 class RandomFlipTopBottomProperty(
     RandomFlipLeftRightProperty, operator="_image_random_flip_top_bottom"
 ):
-    """The image mirrored top to bottom, or unchanged, each with probability 1/2; in a batch each
-    image independently."""
+    """The image mirrored top to bottom with probability 1/2, each of a batch for itself."""
 
     sideways = False
     example = """

@@ -49,9 +49,9 @@ class SoftmaxCrossEntropyProperty(KernelProperty, operator="softmax_cross_entrop
     def kernel_params(self, in_shapes):
         return softmax_params(*in_shapes[0], 1)
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         data, label = inputs
         chosen = F.pick(F.log_softmax(data, axis=-1), label, axis=-1, mode="clip")
         return [-F.sum(chosen).reshape((1,))]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)

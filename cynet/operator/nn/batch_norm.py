@@ -27,7 +27,7 @@ class BatchNormHooks(GraphHooks):
     def fixed_inputs(self, prop):
         return {"gamma": 1.0} if prop.fix_gamma else {}
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         if any(t != "float32" for t in in_types) or prop.position(in_shapes[0]) != 1:
             return None
         form, made = ChannelsLastBatchNorm, prop.__dict__.get("_in_order")
@@ -109,8 +109,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
         return [data, channels, channels], [data, channels, channels], [channels, channels]
 
     def infer_type(self, in_types, out_types):
-        """gamma, beta and all statistics have data's dtype; beside narrow floats they
-        are float32."""
+        """gamma, beta and all statistics have data's dtype, or float32 beside narrow ones."""
         data = in_types[0] or out_types[0]
         others = [*in_types[1:], *out_types[1:]]
         known = next((t for t in others if t is not None), None)
@@ -156,7 +155,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
             "last": self.last,
         }
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         data, gamma, beta = inputs
         axis = self.position(data.shape)
         gamma = None if self.fix_gamma else gamma
@@ -167,7 +166,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
         out = F.broadcast_mul(F.broadcast_sub(data, mean), F.rsqrt(variance + self.eps))
         return [scale_shift(F, out, gamma, beta, axis)]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)
 
 
 class ChannelsLastBatchNormHooks(TakesReluHooks, BatchNormHooks):

@@ -10,15 +10,17 @@ from .batch_norm import BatchNormHooks, BatchNormProperty
 class SyncBatchNormHooks(BatchNormHooks):
     """BatchNorm's channels-last form, where its third output is not seen."""
 
-    def channels_last(self, prop, in_shapes, in_types):
-        return None if prop.output_mean_var else super().channels_last(prop, in_shapes, in_types)
+    def channels_last_form(self, prop, in_shapes, in_types):
+        return (
+            None if prop.output_mean_var else super().channels_last_form(prop, in_shapes, in_types)
+        )
 
 
 class BatchNormWithReLUHooks(BatchNormHooks):
     """BatchNorm's channels-last form, with its relu."""
 
-    def channels_last(self, prop, in_shapes, in_types):
-        found = super().channels_last(prop, in_shapes, in_types)
+    def channels_last_form(self, prop, in_shapes, in_types):
+        found = super().channels_last_form(prop, in_shapes, in_types)
         return found and (found[0].changed(relu=True), found[1])
 
 
@@ -44,10 +46,10 @@ class BatchNormWithReLUProperty(BatchNormProperty, operator="_contrib_BatchNormW
     <NDArray 2x2 @cpu(0)>
     """
 
-    def rewritten(self, F, inputs, aux, training):
-        return [F.relu(super().rewritten(F, inputs, aux, training)[0])]
+    def compose_outputs(self, F, inputs, aux, training):
+        return [F.relu(super().compose_outputs(F, inputs, aux, training)[0])]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)
 
 
 class SyncBatchNormProperty(BatchNormProperty, operator="_contrib_SyncBatchNorm"):

@@ -11,7 +11,7 @@ from ..tensor.strided_moves import StridedCopyOperator, StridedPart, contiguous,
 class CropHooks(GraphHooks):
     """Graph hooks of a crop: it has a channels-last form."""
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         return prop.changed(channels_last=True), [0]
 
 

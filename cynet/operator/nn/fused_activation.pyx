@@ -20,8 +20,7 @@ cdef enum:
 
 
 class TakesReluHooks(GraphHooks):
-    """Hooks of a property whose operator applies relu to output 0 where its attribute `relu` is
-    set."""
+    """Hooks of a property whose operator applies relu to output 0 if its `relu` is set."""
 
     def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):
         takes = kind == ACTIVATION and act_type == "relu" and not prop.relu
@@ -78,8 +77,7 @@ class FoldsActivationHooks(LayerHooks):
 
 
 cdef class FoldedActivation:
-    """The activation that `prop`, a FoldsActivation, has folded into an output of `size`
-    elements."""
+    """The activation of `prop` (FoldsActivation), folded into an output of `size` elements."""
 
     def __init__(self, prop, int64_t size, dtype="float32"):
         cdef bytes functor, gradient

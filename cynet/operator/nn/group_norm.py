@@ -63,10 +63,10 @@ class GroupNormProperty(KernelProperty, operator="GroupNorm"):
         n = prod(size) // self.num_groups
         return {"batch": batch, "channels": self.num_groups, "n": n, "eps": self.eps}
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         data, gamma, beta = inputs
         groups = data.reshape((data.shape[0], self.num_groups, -1))
         out = scale_shift(F, normalize_axes(F, groups, (2,), self.eps), gamma, beta, 1)
         return [out.reshape(data.shape)]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)

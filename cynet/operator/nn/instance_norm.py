@@ -20,7 +20,7 @@ from .normalization_composed import normalize_axes, scale_shift
 class InstanceNormHooks(GraphHooks):
     """A channels-last form, with relu folded in."""
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         if any(t != "float32" for t in in_types):
             return None
         return ChannelsLastInstanceNorm(**prop.params()), [0]
@@ -68,12 +68,12 @@ class InstanceNormProperty(KernelProperty, operator="InstanceNorm"):
         batch, channels, *size = in_shapes[0]
         return {"batch": batch, "channels": channels, "n": prod(size), "eps": self.eps}
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         data, gamma, beta = inputs
         axes = tuple(range(2, data.ndim))
         return [scale_shift(F, normalize_axes(F, data, axes, self.eps), gamma, beta, 1)]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)
 
 
 class ChannelsLastInstanceNorm(InstanceNormProperty):

@@ -35,8 +35,7 @@ cdef struct Heads:
 
 
 cdef struct Products:
-    # C (+)= alpha op(A) op(B) for each batch and head, and zeros for elements that no product
-    # writes
+    # C (+)= alpha op(A) op(B) for each batch and head; zeros where no product writes
     int dtype
     bint trans_a, trans_b, add
     int64_t count, m, n, k

@@ -58,7 +58,7 @@ class L2NormalizationProperty(KernelProperty, operator="L2Normalization"):
         }[self.mode]
         return {"outer": outer, "n": n, "inner": inner, "eps": self.eps}
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         (data,) = inputs
         axes = {
             "instance": tuple(range(1, data.ndim)),
@@ -68,4 +68,4 @@ class L2NormalizationProperty(KernelProperty, operator="L2Normalization"):
         total = F.sum(F.square(data), axis=axes, keepdims=True)
         return [F.broadcast_mul(data, F.rsqrt(total + self.eps))]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)

@@ -69,9 +69,9 @@ class LayerNormProperty(KernelProperty, operator="LayerNorm"):
         lines = lines_along(in_shapes[0], self.position(in_shapes[0]))
         return {**lines, "eps": self.eps}
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         data, gamma, beta = inputs
         axis = self.position(data.shape)
         return [scale_shift(F, normalize_axes(F, data, (axis,), self.eps), gamma, beta, axis)]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)

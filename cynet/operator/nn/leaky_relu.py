@@ -19,7 +19,7 @@ IN_PLACE = (("data", "output"),)
 class PReLUHooks(GraphHooks):
     """Graph hooks of prelu: it has a channels-last form."""
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         learned = prop.act_type == "prelu" and len(in_shapes[1]) == 1
         return (prop.changed(channels_last=True), [0]) if learned else None
 
@@ -160,7 +160,7 @@ class LeakyReLUProperty(KernelProperty, operator="LeakyReLU"):
         channels, inner = slopes_of(shape, in_shapes[1])
         return {"channels": channels, "inner": inner}
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         data = inputs[0]
         kind = self.act_type
         if kind == "gelu":
@@ -187,4 +187,4 @@ class LeakyReLUProperty(KernelProperty, operator="LeakyReLU"):
             slope = aux[0] if training else (self.lower_bound + self.upper_bound) / 2
         return [F.where(data > 0, data, data * slope)]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)

@@ -14,7 +14,7 @@ from ..second_order import Rewritten
 class LRNHooks(GraphHooks):
     """Graph hooks of LRN: it has a channels-last form."""
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         return (ChannelsLastLRN(**prop.params()), [0]) if in_types[0] == "float32" else None
 
 
@@ -73,7 +73,7 @@ class LRNProperty(KernelProperty, operator="LRN"):
     def work(self, in_shapes):
         return prod(in_shapes[0]) * (8 + self.nsize)
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         data, half = inputs[0], self.nsize // 2
         squares = F.square(data)
         total, n = squares, data.shape[1]
@@ -84,7 +84,7 @@ class LRNProperty(KernelProperty, operator="LRN"):
             total = total + up + down
         return [data * (total * (self.alpha / self.nsize) + self.knorm) ** (-self.beta)]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)
 
 
 class ChannelsLastLRN(LRNProperty):

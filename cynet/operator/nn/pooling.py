@@ -36,7 +36,7 @@ class PoolingHooks(GraphHooks):
         # other conventions have empty windows, whose maximum is not an element
         return prop.pool_type == "max" and (prop.global_pool or prop.pooling_convention == "valid")
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         if is_last(prop.layout) or in_types[0] != "float32" or prop.pool_type == "lp":
             return None
         return ChannelsLastPooling(**prop.params()), [0]

@@ -17,7 +17,7 @@ MOST = 64  # inputs
 class UpSamplingHooks(GraphHooks):
     """A channels-last form of 'nearest'."""
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         if prop.sample_type != "nearest" or in_types[0] != "float32":
             return None
         return prop.changed(channels_last=True), list(range(len(in_shapes)))

@@ -14,7 +14,7 @@ _READS = ("lhs", "rhs", "lhs_min", "lhs_max", "rhs_min", "rhs_max")
 class TwoInOneOrder(GraphHooks):
     """Element i of output 0 depends on the elements i of inputs 0 and 1 alone."""
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         return prop, [0, 1]
 
 

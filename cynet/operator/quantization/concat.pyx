@@ -31,7 +31,7 @@ from .shapes import OUTPUTS
 class QuantizedConcatHooks(GraphHooks):
     """A channels-last form."""
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         if len(in_shapes[0]) < 3:
             return None
         return prop.changed(channels_last=True), list(range(prop.num_args))

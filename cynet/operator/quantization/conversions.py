@@ -20,7 +20,7 @@ _OUTPUT_TRIPLE = ["output0", "output1", "output2"]
 class AnyOrder(GraphHooks):
     """Element i of output 0 depends on element i of input 0 alone, whatever the memory order."""
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         return prop, [0]
 
 

@@ -50,7 +50,7 @@ class Int8LayerHooks(LayerHooks):
         pack = PackWeight(size, make, *packs_as)
         return pack, prop.changed(packed_shape=in_shapes[1]), size
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         if len(in_shapes[0]) < 3 or not prop.has_windows or is_last(prop.layout):
             return None
         return prop.changed(last=True, graph=_LAST_LAYER_HOOKS), prop.inputs_in_layout()

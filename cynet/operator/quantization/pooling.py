@@ -14,7 +14,7 @@ from .shapes import INPUTS_DOC, OUTPUTS, SameRangeProperty
 class QuantizedPoolingHooks(GraphHooks):
     """Graph hooks of quantized pooling: it has a channels-last form."""
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         if is_last(prop.layout) or in_shapes[0] is None:
             return None
         return prop.changed(last=True), [0]

@@ -89,7 +89,7 @@ class DirichletDensityProperty(
             sample = (*merge_shapes(sample[: len(sample) - 1], out), last)
         return [sample, (*sample[:n], last)], [sample[: len(sample) - 1] or self.no_axes], []
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         sample, alpha = inputs
         shape = (*alpha.shape[:-1], *(1,) * (sample.ndim - alpha.ndim), alpha.shape[-1])
         total = F.gammaln(F.sum(alpha, axis=-1, keepdims=True))
@@ -104,7 +104,7 @@ class DirichletDensityProperty(
         out = out.reshape(self.output_shapes([sample.shape, alpha.shape])[0])
         return [out if self.is_log else F.exp(out)]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)
 
 
 # Laws in terms of operators: the logarithm of the density of x, which is counted where detached.

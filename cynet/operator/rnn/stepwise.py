@@ -24,7 +24,7 @@ def rows_of(F, array):
 
 
 def _clip_cell(p, F, cell):
-    """A clipped cell for the output; the unclipped one is passed on."""
+    """The cell as a step reads it, clipped; the state that is returned stays unclipped."""
     if p.lstm_state_clip_min is None:
         return cell
     if p.lstm_state_clip_nan:

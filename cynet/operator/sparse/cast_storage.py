@@ -37,7 +37,7 @@ class CastStorageProperty(KernelProperty, operator="cast_storage"):
     array([1])
     """
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         return [F.identity(inputs[0])]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)

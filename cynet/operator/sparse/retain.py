@@ -68,14 +68,14 @@ class RetainProperty(KernelProperty, operator="_sparse_retain"):
     def arrays_read_by_index(self, in_shapes, in_types):
         return [Read(("indices", in_types[1], in_shapes[0][0]))]
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         data, indices = inputs
         n = data.shape[0]
         retained = F.sum(F.one_hot(F.reshape(indices, shape=(-1,)), depth=n), axis=0)
         retained = F.reshape(retained, shape=(n, *(1 for _ in data.shape[1:])))
         return [F.where(F.broadcast_like(retained, data), data, F.zeros_like(data))]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)
 
     def failure(self, place, values):
         index, n = (min(int(value), 2**63 - 1) for value in values)

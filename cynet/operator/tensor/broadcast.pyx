@@ -50,7 +50,7 @@ class BroadcastHooks(GraphHooks):
 
     traits = Traits(bfloat16_loops=True)
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         lhs, rhs = in_shapes
         if len(lhs) < 3 or len(lhs) != len(rhs):
             return None

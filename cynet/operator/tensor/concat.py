@@ -33,7 +33,7 @@ class ConcatHooks(GraphHooks):
 
     traits = Traits(bfloat16_loops=True)
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         if len(in_shapes[0]) < 3:
             return None
         return prop.changed(channels_last=True), list(range(len(in_shapes)))

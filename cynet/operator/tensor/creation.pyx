@@ -1,6 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""Operators that make arrays from parameters: _zeros, _ones, _full, _arange, _eye, _linspace and
-kin."""
+"""Operators that make arrays from parameters: _zeros, _ones, _full, _arange, _eye, _linspace."""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memset

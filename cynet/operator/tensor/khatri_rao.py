@@ -72,11 +72,11 @@ class KhatriRaoProperty(KernelProperty, operator="khatri_rao"):
         names = self.list_arguments()
         return Kernel("khatri_rao_grad", ("d_output", *names), tuple(f"d_{n}" for n in names))
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         out = inputs[0]
         for each in inputs[1:]:
             out = F.broadcast_mul(out.expand_dims(1), each.expand_dims(0))
             out = out.reshape((-1, each.shape[1]))
         return [out]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)

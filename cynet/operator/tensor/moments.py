@@ -69,10 +69,10 @@ class MomentsProperty(KernelProperty, operator="moments"):
             "each": prod(n for n, _ in folded),
         }
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         (data,) = inputs
         mean = F.mean(data, axis=self.axes, keepdims=True)
         apart = F.square(F.broadcast_sub(data, mean))
         return [F.mean(x, axis=self.axes, keepdims=self.keepdims) for x in (data, apart)]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)

@@ -15,7 +15,7 @@ from .transpose import MoveProperty
 class PadHooks(GraphHooks):
     """A channels-last form where borders hold a constant."""
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         if prop.mode != "constant" or in_shapes[0] is None:
             return None
         return prop.changed(last=True), [0]

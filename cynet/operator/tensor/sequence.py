@@ -72,8 +72,7 @@ class SequenceProperty(KernelProperty):
 
 
 class SequenceMaskProperty(SequenceProperty, operator="SequenceMask"):
-    """Sequences whose elements beyond their lengths are replaced by `value`; lengths are clipped to
-    the axis."""
+    """Sequences with `value` beyond their lengths, which are clipped to the axis."""
 
     value = Float(0.0, doc="Value of the elements beyond the lengths.")
     axis = Int(0, doc="The axis of time, 0 or 1.")

@@ -158,7 +158,7 @@ class TopKProperty(OrderProperty, operator="topk"):
     def index_type(self):
         return self.dtype
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         if self.ret_typ not in ("value", "both"):
             return None
         data = inputs[0] if self.axis is not None else inputs[0].reshape((-1,))
@@ -168,7 +168,7 @@ class TopKProperty(OrderProperty, operator="topk"):
         value = _sorted_rows(F, data, axis, order.asnumpy())
         return [value] if self.ret_typ == "value" else [value, None]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)
 
 
 class SortProperty(OrderProperty, operator="sort"):
@@ -189,14 +189,14 @@ class SortProperty(OrderProperty, operator="sort"):
     <NDArray 2x3 @cpu(0)>
     """
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         data = inputs[0] if self.axis is not None else inputs[0].reshape((-1,))
         axis = (self.axis if self.axis is not None else 0) % data.ndim
         how = {"axis": axis, "is_ascend": self.is_ascend, "dtype": "int64"}
         order = F.argsort(data.detach(), **how).asnumpy()
         return [_sorted_rows(F, data, axis, order)]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)
 
 
 class ArgsortProperty(OrderProperty, operator="argsort"):

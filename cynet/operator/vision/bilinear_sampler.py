@@ -41,7 +41,7 @@ class BilinearSamplerProperty(KernelProperty, operator="BilinearSampler"):
         grid = unify_planes("grid", grid, (out[0], 2, *out[2:]))
         return [unify_planes("data", data, (*out[:2], 0, 0)), grid], [out], []
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         data, grid = inputs
         points = grid.reshape((grid.shape[0], 2, -1))
         column, row = (
@@ -52,4 +52,4 @@ class BilinearSamplerProperty(KernelProperty, operator="BilinearSampler"):
         out = read_between(F, data, row, column)
         return [out.reshape((*data.shape[:2], *grid.shape[2:]))]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)

@@ -81,7 +81,7 @@ class CorrelationProperty(KernelProperty, operator="Correlation"):
         data = unify_planes("data1", data, (out[0], 0, 0, 0))
         return [data, data], [out], []
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         """The operator rewritten by others: means of the patches' differences for each shift."""
         pad = (0, 0, 0, 0, *[self.pad_size] * 4)
         one, two = (F.Pad(each, mode="constant", pad_width=pad) for each in inputs)
@@ -105,4 +105,8 @@ class CorrelationProperty(KernelProperty, operator="Correlation"):
     @property
     def second_order(self):
         """Products are linear in each of the two."""
-        return Linear({0: (1,), 1: (0,)}) if self.is_multiply else Rewritten(type(self).rewritten)
+        return (
+            Linear({0: (1,), 1: (0,)})
+            if self.is_multiply
+            else Rewritten(type(self).compose_outputs)
+        )

@@ -122,10 +122,10 @@ class OffsetWindows(OperatorProperty):
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return [out_grad[0], *in_data[:4 if self.modulated else 3]]
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         return in_operators(self, F, inputs)
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)

@@ -47,7 +47,7 @@ class ROIPoolingProperty(RegionsProperty, operator="ROIPooling"):
         ins, (out,), _ = super().infer_type(in_types, out_types[:1])
         return ins, [out, "int32"], []
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         data, rois = inputs
         values, regions = data.asnumpy(), rois.asnumpy()
         out = np.zeros((len(regions), values.shape[1], *self.pooled_size), np.int64)
@@ -77,4 +77,4 @@ class ROIPoolingProperty(RegionsProperty, operator="ROIPooling"):
         taken = F.take(data.reshape((-1,)), index, axis=0).reshape(out.shape)
         return [taken * F.array(found, ctx=data.ctx, dtype=data.dtype)]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)

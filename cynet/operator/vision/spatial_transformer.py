@@ -52,9 +52,9 @@ class SpatialTransformerProperty(KernelProperty, operator="SpatialTransformer"):
             [],
         )
 
-    def rewritten(self, F, inputs, aux, training):
+    def compose_outputs(self, F, inputs, aux, training):
         data, loc = inputs
         grid = F.GridGenerator(loc, transform_type="affine", target_shape=self.target_shape)
         return [F.BilinearSampler(data, grid)]
 
-    second_order = Rewritten(rewritten)
+    second_order = Rewritten(compose_outputs)

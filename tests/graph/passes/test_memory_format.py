@@ -451,8 +451,8 @@ def test_a_changed_property_has_a_form_of_its_own():
     """Forms are made once for all shapes, but a changed copy is not what its form was made of."""
     prop = get_operator("Convolution").prop(kernel=(3, 3), num_filter=4)
     asked = [(1, 8, 9, 9), (4, 8, 3, 3), (4,)], ["float32"] * 3
-    form, _ = prop.graph.channels_last(prop, *asked)
-    assert prop.graph.channels_last(prop, *asked)[0] is form and not form.no_bias
+    form, _ = prop.graph.channels_last_form(prop, *asked)
+    assert prop.graph.channels_last_form(prop, *asked)[0] is form and not form.no_bias
     changed = prop.changed(no_bias=True)
-    other, _ = changed.graph.channels_last(changed, asked[0][:2], asked[1][:2])
+    other, _ = changed.graph.channels_last_form(changed, asked[0][:2], asked[1][:2])
     assert other.no_bias and not form.no_bias

@@ -159,8 +159,7 @@ class Normalize(HybridBlock):
 
 
 class RandomFlipLeftRight(HybridBlock):
-    """Mirrors an image (H, W, C) left to right every second time; in a batch each image on its
-    own.
+    """Mirrors an image (H, W, C) left to right every second time; in a batch each image on its own.
 
     Examples
     --------
@@ -176,8 +175,7 @@ class RandomFlipLeftRight(HybridBlock):
 
 
 class RandomFlipTopBottom(HybridBlock):
-    """Mirrors an image (H, W, C) top to bottom every second time; in a batch each image on its
-    own.
+    """Mirrors an image (H, W, C) top to bottom every second time; in a batch each image on its own.
 
     Examples
     --------

@@ -37,7 +37,7 @@ from .memory_order import (
 class ConvolutionHooks(ConvHooks, LayerHooks):
     """A channels-last form; windows as wide as the data."""
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         return channels_last(ChannelsLastConvolution, prop, in_shapes, in_types)
 
     def weight_first(self, prop, in_shapes, in_types):

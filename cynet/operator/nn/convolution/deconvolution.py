@@ -33,7 +33,7 @@ class DeconvolutionHooks(ConvHooks, LayerHooks):
         # an element of data meets all weights after the weight's first axis
         return 2 * prod(in_shapes[0]) * prod(self.weight_shape(prop, in_shapes)[1:])
 
-    def channels_last(self, prop, in_shapes, in_types):
+    def channels_last_form(self, prop, in_shapes, in_types):
         return channels_last(ChannelsLastDeconvolution, prop, in_shapes, in_types)
 
     def weight_first(self, prop, in_shapes, in_types):

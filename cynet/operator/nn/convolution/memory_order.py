@@ -68,7 +68,7 @@ class ChannelsLastHooks(ConvHooks):
 
 
 def channels_last(form, prop, in_shapes, in_types):
-    """`GraphHooks.channels_last` of `prop`, whose class for such data is `form`."""
+    """`GraphHooks.channels_last_form` of `prop`, whose class for such data is `form`."""
     if is_last(prop.layout) or len(set(in_types)) > 1:
         return None
     if not select.takes_channels_last(_cached_desc(prop, in_shapes, in_types)):

@@ -27,8 +27,7 @@ from ....kernels.conv.onednn import Convolution
 
 
 def _arguments(desc):
-    """The sizes for Convolution and WeightGradient; a deconvolution has those of its
-    convolution."""
+    """The sizes for Convolution and WeightGradient; for a deconvolution of its convolution."""
     data, out, kernel = desc.data, desc.out, desc.kernel
     bias = desc.bias and not desc.transposed
     sizes = [data, (desc.filters, desc.channels // desc.groups, *kernel), out]

@@ -300,7 +300,7 @@ def _pack_for_onednn(desc, prop, replaces):
     return PackWeight(size, make, "onednn", first.layouts[1])
 
 
-def _pack_to_scatter(desc, prop, replaces):
+def _pack_for_scatter(desc, prop, replaces):
     sizes = desc.channels, desc.filters, desc.kernel, desc.groups
     return PackWeight(packed_floats(desc), lambda: ScatterPack(desc), "scatter", *sizes)
 
@@ -314,7 +314,7 @@ ALGORITHMS = Algorithms(
         lambda desc: desc.transposed and _is_scattered(desc),
         cost.scatter_cycles,
         lambda desc, prop: OnednnDeconvolution(desc, True),
-        _pack_to_scatter,
+        _pack_for_scatter,
     ),
     # 1x1: one product of all pixels by the weight
     Algorithm("gemm", _is_product, _gemm_cycles, _gemm_operator, _pack_for_gemm),
