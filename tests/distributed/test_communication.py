@@ -336,7 +336,7 @@ def test_who_is_told_of_a_failure(told, tell, content, thread, monkeypatch):
         assert not thread.told
     else:
         assert thread.told == [([0], file.FAILED, {**content, "text": text, "dead": [2]})]
-    thread._fail_requests(CynetError("another"), reason="again", tell=True)
+    thread._fail_requests(CynetError("another"), "again", tell=True)
     assert str(thread.failure) == text and len(reports) == 1
 
 

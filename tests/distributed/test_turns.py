@@ -371,8 +371,8 @@ def test_the_first_failure_stays(thread, job):
     """What comes behind it is its consequence; it is told once."""
     told = []
     thread._messages = SimpleNamespace(tell=lambda *given: told.append(given))
-    thread._fail_requests(ValueError("the first"), reason="the first")
-    thread._fail_requests(ValueError("the second"), reason="the second")
+    thread._fail_requests(ValueError("the first"), "the first")
+    thread._fail_requests(ValueError("the second"), "the second")
     assert str(thread.failure) == "the first" and len(told) == 1
     assert json.loads((job / "0.json").read_text())["text"] == "the first"
     with pytest.raises(ValueError, match="^the first$"):

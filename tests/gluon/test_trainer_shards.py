@@ -25,7 +25,7 @@ NAMES = [
 def split(request, monkeypatch):
     """Each test runs with weights that are too small to be split, and with pieces of them."""
     monkeypatch.setattr(sharing, "_MIN_SPLIT_SIZE", request.param)
-    monkeypatch.setattr(sharing, "_SMALL", 0)
+    monkeypatch.setattr(sharing, "_MAX_SHARED_ENTRIES", 0)
     return request.param == 2
 
 
@@ -147,7 +147,7 @@ def test_a_large_weight_is_split_evenly(monkeypatch):
 @pytest.mark.parametrize("contexts", [(0,), (0, 1)])
 def test_small_weights_are_updated_by_all(contexts, split, monkeypatch, tmp_path):
     """All ranks have their states, and give nothing; weights and files are as always."""
-    monkeypatch.setattr(sharing, "_SMALL", 10)
+    monkeypatch.setattr(sharing, "_MAX_SHARED_ENTRIES", 10)
     small = {f"p{i}_weight" for i, shape in enumerate(SHAPES) if np.prod(shape) <= 10}
 
     def look(trainer, params, world):

@@ -14,7 +14,7 @@ FEATURES, CLASSES, BATCH = 6, 3, 4
 @pytest.fixture(params=[sharing._MIN_SPLIT_SIZE, 2], ids=["whole", "split"], autouse=True)
 def split(request, monkeypatch):
     monkeypatch.setattr(sharing, "_MIN_SPLIT_SIZE", request.param)
-    monkeypatch.setattr(sharing, "_SMALL", 0)
+    monkeypatch.setattr(sharing, "_MAX_SHARED_ENTRIES", 0)
     return request.param == 2
 
 
