@@ -84,3 +84,23 @@ class TwiceProp(mx.operator.CustomOpProp):
 print(mx.nd.Custom(mx.nd.ones(1), op_type="twice").asscalar())
 """
     assert run(code) == ["2.0", "gone"]
+
+
+FIRST = {  # what a program may do with a sparse array before anything else
+    "an operator": "print(mx.nd.sum(x, axis=0).shape[0])",
+    "arithmetic": "print((x * mx.nd.ones((2, 3))).shape[1])",
+    "a number": "print((x * 2).stype)",
+    "a product": "print(mx.nd.dot(x, mx.nd.ones((3, 1))).shape[0])",
+    "a method": "print(x.abs().stype)",
+    "a symbol": "e = (mx.sym.var('x', stype='csr') * 2).bind(mx.cpu(), {'x': x}); "
+    "print(e.forward()[0].shape[1])",
+    "a gradient": "w = mx.nd.ones((3, 1)); w.attach_grad(stype='row_sparse')\n"
+    "with mx.autograd.record(): y = mx.nd.dot(x, w)\ny.backward(); print(w.grad.stype)",
+    "mx.np": "print(mx.np.sum(x.tostype('default').as_np_ndarray()))",
+}
+
+
+@pytest.mark.parametrize("what", FIRST)
+def test_a_sparse_array_in_the_first_call_of_a_process(what):
+    made = "import cynet as mx; x = mx.nd.array([[1, 0, 0], [0, 0, 2]]).tostype('csr')"
+    assert run(f"{made}\n{FIRST[what]}")
