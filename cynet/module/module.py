@@ -402,8 +402,7 @@ class Module(Optimization, BaseModule):
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Forward in training mode, then backward; joined on devices where that is faster."""
         if not self._joins_steps("forward", "backward"):
-            self.forward(data_batch, is_train=True)
-            self.backward()
+            super().forward_backward(data_batch)  # a user's class may come after Module
             return
         self._require_state("forward_backward", "binded", "params_initialized")
         thread_guard = self._thread_guard
@@ -420,8 +419,7 @@ class Module(Optimization, BaseModule):
         own = "forward", "backward", "forward_backward", "update"
         alone = self._kvstore is None and len(self._context) == 1 and self.optimizer_initialized
         if not (alone and type(self._updater) is opt.Updater and self._joins_steps(*own)):
-            self.forward_backward(data_batch)
-            self.update()
+            super().train_step(data_batch)
             return
         self._require_state("train_step", "binded", "params_initialized")
         thread_guard = self._thread_guard

@@ -355,7 +355,7 @@ class HybridBlock(Block):
         return HybridBlock.forward(self, *args, **kwargs)
 
     def _run_own(self, *args, **kwargs):
-        """`_own_forward` of arrays, without a graph."""
+        """`_builtin_forward` of arrays, without a graph."""
         return self._run(_first_array((args, kwargs), NDArray), *args, **kwargs)
 
     def _run(self, first, x, *args, **kwargs):
