@@ -178,7 +178,7 @@ def gpu(device_id: int = 0) -> Context:
     return Context("gpu", device_id)
 
 
-_backend = None  # the module of the backend for GPUs, or the CynetError that importing it raised
+_backend = None  # the module of the backend for GPUs, or the error text of its import
 
 
 def load_gpu_backend():
@@ -193,9 +193,11 @@ def load_gpu_backend():
 
             _backend = backend
         except CynetError as error:
-            _backend = error
-    if isinstance(_backend, CynetError):
-        raise CynetError(str(_backend))
+            _backend = str(
+                error
+            )  # the error would keep alive the frames it passed, and their arrays
+    if isinstance(_backend, str):
+        raise CynetError(_backend)
 
 
 def _gpu_memory():

@@ -86,10 +86,17 @@ def test_indices_have_streams_of_their_own():
 def test_gpus_without_pycuda():
     code = """
 import sys
+import weakref
 import cynet as mx
 assert "pycuda" not in sys.modules
 sys.modules["pycuda"] = None  # its import fails from here on
-assert mx.context.num_gpus() == 0
+
+def count_gpus():
+    array = mx.nd.zeros((2,))  # an error that is stored keeps the frames it was raised through
+    assert mx.context.num_gpus() == 0
+    return weakref.ref(array)
+
+assert count_gpus()() is None
 for use in (lambda: mx.context.gpu_memory_info(3), lambda: mx.nd.zeros((2,), ctx=mx.gpu(3))):
     try:
         use()

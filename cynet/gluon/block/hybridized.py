@@ -13,7 +13,6 @@ from ..tracing import changes, watch
 from .children import fingerprint, has_hooks, has_own_forward
 from .graph import BoundGraph, trace_without_draws
 from .structure import Table, flatten, hashable, refuse_mixture
-from .traced import UntraceableError
 
 _BY_ROWS = (
     "gradients are row_sparse, of which graphs have none; call it once outside of autograd.record()"
@@ -51,7 +50,7 @@ class Hybridized:
         self._watched = None
         # parameters with row-sparse gradients, for which graphs write dense ones
         self._by_rows = ()
-        self._plain = None  # the reason for running operator by operator, or None
+        self._plain_reason = None  # the reason for running operator by operator, or None
         self._passed_by = None  # the reason why a call was not traced, or None
         self._changed_itself = 0  # how often a `forward` changed attributes while it was traced
         self._warned_texts = set()
@@ -62,8 +61,8 @@ class Hybridized:
 
     def why_no_graph(self):
         """The reason why calls were not traced."""
-        if self._plain is not None:
-            return f"it cannot be traced: {describe_error(self._plain)}"
+        if self._plain_reason is not None:
+            return f"it cannot be traced: {self._plain_reason}"
         if self._passed_by is not None:
             return self._passed_by
         return "hybridize it and call it once"
@@ -72,7 +71,7 @@ class Hybridized:
         """(BoundGraph, arrays) for a call, or (`by_operator`, (args, kwargs)) without a graph."""
         if self._changes != changes[0]:
             self._look_at_changes()
-        if self._plain is not None:
+        if self._plain_reason is not None:
             return self.by_operator, (args, kwargs)
         if self._by_rows and self._wants_sparse_gradient():
             self._passed_by = _BY_ROWS
@@ -162,7 +161,7 @@ class Hybridized:
             graph = trace_without_draws(block, arrays, form)
         except Exception as error:
             if isinstance(error, FunctionOfSymbolError) or self._overrides_forward():
-                self._plain = error
+                self._plain_reason = describe_error(error)
                 self._warn_once(
                     f"{block.name} cannot be hybridized and runs operator by operator:"
                     f" {describe_error(error)}"
@@ -185,10 +184,10 @@ class Hybridized:
         """Note that `forward` changed attributes; return whether it keeps doing so and must run."""
         self._changed_itself += 1
         if self._changed_itself > 1:
-            self._plain = UntraceableError("its forward changes attributes at each call")
+            self._plain_reason = "its forward changes attributes at each call"
             self._warn_once(
                 f"{self._block.name} cannot be hybridized and runs operator by operator:"
-                f" {self._plain}"
+                f" {self._plain_reason}"
             )
         return True
 
@@ -220,11 +219,11 @@ class Hybridized:
         self._alone.clear()
         if self._changed_itself > 1:
             return
-        self._plain = None
+        self._plain_reason = None
         if has_hooks(self._block):
-            self._plain = UntraceableError("a Block inside has hooks")
+            self._plain_reason = "a Block inside has hooks"
         elif self._watched is not None and self._fixed is None:
-            self._plain = UntraceableError("every operator is watched")
+            self._plain_reason = "every operator is watched"
 
     def _warn_once(self, text):
         if text not in self._warned_texts:

@@ -3,6 +3,7 @@
 import random
 import threading
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -287,8 +288,12 @@ def test_values_cannot_be_traced():
 def test_a_forward_that_cannot_be_traced_runs_as_it_is(what):
     net = make(lambda: Plain(what))
     net.hybridize()
+    x = nd.ones(1)
+    freed = weakref.ref(x)
     with pytest.warns(UserWarning, match="cannot be hybridized and runs operator by operator"):
-        assert net(nd.ones(1)).asscalar() == 2
+        assert net(x).asscalar() == 2
+    del x
+    assert freed() is None  # an error that is stored keeps the frames it was raised through
     runs = net.runs
     assert net(nd.ones(1)).asscalar() == 2 and net.runs == runs + 1
 
