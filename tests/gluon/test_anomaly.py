@@ -126,10 +126,10 @@ def test_it_is_over_afterwards(net):
         ):
             mx.nd.log(mx.nd.zeros(1))
         net(mx.nd.ones((1, 2)))
-        assert net._cached is None or net._cached._plain is not None
+        assert net._cached is None or net._cached._plain_reason is not None
     assert np.isinf(mx.nd.log(mx.nd.zeros(1)).asscalar())
     net(mx.nd.ones((1, 2)))
-    assert net._cached is None or net._cached._plain is None
+    assert net._cached is None or net._cached._plain_reason is None
     from cynet.monitor import nans
 
     assert not nans._paths
