@@ -2,7 +2,7 @@
 
 from .._ndarray import waitall
 from . import _internal, contrib, image, linalg, op, random
-from .binary import (
+from .legacy.binary import (
     add,
     divide,
     equal,

@@ -9,10 +9,9 @@ from .reductions import *
 from .shapes import *
 from .products import *
 from .selection import *
-from .quantiles import *
+from .statistics import *
 from .order import *
 from .sets import *
-from .histograms import *
 from .nans import *
 from .padding import *
 from .pieces import *

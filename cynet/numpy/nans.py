@@ -5,8 +5,8 @@ import numpy as onp
 from . import reductions, shapes
 from ._call import array_of, finished, refuse_other_than_floats
 from .elementwise import FUNCTIONS
-from .quantiles import quantile_of_rows
 from .selection import where as choose
+from .statistics import quantile_of_rows
 
 
 def _is_float(a):

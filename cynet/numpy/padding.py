@@ -3,7 +3,7 @@
 import numpy as onp
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
-from . import quantiles, reductions, shapes
+from . import reductions, shapes, statistics
 from ._call import array_of
 from .creation import empty, full
 
@@ -12,7 +12,7 @@ _STATISTIC_MODES = {
     "maximum": reductions.max,
     "minimum": reductions.min,
     "mean": reductions.mean,
-    "median": quantiles.median,
+    "median": statistics.median,
 }
 _MODE_PARAMETERS = {  # the parameters of each mode in addition to `pad_width`
     "constant": "constant_values",

@@ -15,8 +15,8 @@ from ...base.guard import guarded
 from ...context import cpu
 from ...operator import get_operator
 from ...operator.sparse.names import OPERATORS
-from ..binary import add, divide, multiply, subtract
 from ..functions import function_of, namespace
+from ..legacy.binary import add, divide, multiply, subtract
 from . import arrays, convert, structure
 from .through_host import is_away
 

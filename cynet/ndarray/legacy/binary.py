@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.errors import ArgumentTypeError, SizeError, shown, wrap_error
-from ..operator.array_methods import BINARY
-from .functions import binary_of_symbols
-from .legacy.slots import LegacySlot
+from ...base.errors import ArgumentTypeError, SizeError, shown, wrap_error
+from ...operator.array_methods import BINARY
+from ..functions import binary_of_symbols
+from .slots import LegacySlot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..typing import BinaryFunction, Operand
+    from ...typing import BinaryFunction, Operand
 
 _NUMBER_TYPES = (int, float, np.generic)
 _MAX_BITS = 1_000_000  # maximum bits of a power of two ints
