@@ -589,12 +589,6 @@ class BaseModule(ReprMixin, Interface):
     def _gather_states(self):
         """Gather sharded optimizer states, since files are about to be written."""
 
-    def _has_own(self, base, *names):
-        """Return whether a module has `base`'s own methods of these names, overridden by nobody."""
-        return all(
-            getattr(getattr(self, name), "__func__", None) is getattr(base, name) for name in names
-        )
-
 
 class _TrainingRun:
     """One call of ``fit``, whose module is bound and initialized.

@@ -17,6 +17,7 @@ from ..name import NameManager
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .bucket_files import load_buckets, save_buckets
 from .module import Module
+from .step_methods import StepMethods
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -657,7 +658,7 @@ compression_params, shard_states
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Both passes in the module of the batch's bucket."""
-        if not self._has_own(BucketingModule, "forward", "backward"):
+        if not _STEP_METHODS.are_used(self, ("forward", "backward")):
             super().forward_backward(data_batch)
             return
         self._require_state("forward_backward", "binded", "params_initialized")
@@ -667,8 +668,7 @@ compression_params, shard_states
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
         """A training step of the module of the batch's bucket."""
-        own = "forward", "backward", "forward_backward", "update"
-        if not self._has_own(BucketingModule, *own):
+        if not _STEP_METHODS.are_used(self, ("forward", "backward", "forward_backward", "update")):
             super().train_step(data_batch)
             return
         self._require_state("train_step", "binded", "params_initialized", "optimizer_initialized")
@@ -727,3 +727,6 @@ compression_params, shard_states
         with self._thread_guard.lock:
             self._thread_guard.check("update_metric")
             self._curr_module.update_metric(eval_metric, labels, pre_sliced)
+
+
+_STEP_METHODS = StepMethods(BucketingModule)

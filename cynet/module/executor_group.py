@@ -398,7 +398,7 @@ class DataParallelExecutorGroup:
     @property
     def joins_steps(self):
         """True if `step` is more than forward, backward and update one after the other."""
-        return all(executor.joins_steps for executor in self.execs)
+        return self.for_training and all(executor.joins_steps for executor in self.execs)
 
     def step(self, update=None):
         """``Executor.step`` of all devices."""

@@ -28,6 +28,7 @@ from .inputs import _check_input_names, _parse_data_desc, check_monitor, name_li
 from .labels import class_limits, label_check, label_inputs
 from .optimization import Optimization
 from .parameter_update import _sum_over_devices, _update_params, _update_params_on_kvstore
+from .step_methods import StepMethods
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -400,9 +401,9 @@ class Module(Optimization, BaseModule):
         self._collect_updates()
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
-        """Forward in training mode, then backward; joined on devices where that is faster."""
-        if not self._joins_steps("forward", "backward"):
-            super().forward_backward(data_batch)  # a user's class may come after Module
+        """Forward in training mode, then backward, in one go if nobody overrides either."""
+        if not _STEP_METHODS.are_used(self, ("forward", "backward")):
+            super().forward_backward(data_batch)
             return
         self._require_state("forward_backward", "binded", "params_initialized")
         thread_guard = self._thread_guard
@@ -410,34 +411,40 @@ class Module(Optimization, BaseModule):
             if thread_guard.last != get_ident():
                 thread_guard.take(self._detach_outputs)
             self._fit_shapes(data_batch)
-            self._exec_group.load(data_batch)
             self._is_summed = False
-            self._exec_group.step()
+            group = self._exec_group
+            if group.joins_steps:
+                group.load(data_batch)
+                group.step()
+            else:
+                group.forward(data_batch, True)
+                group.backward()
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
-        """``forward_backward``, then ``update``; joined on a device where that is faster."""
-        own = "forward", "backward", "forward_backward", "update"
-        alone = self._kvstore is None and len(self._context) == 1 and self.optimizer_initialized
-        if not (alone and type(self._updater) is opt.Updater and self._joins_steps(*own)):
+        """``forward_backward``, then ``update``, in one go if nobody overrides a part."""
+        if not _STEP_METHODS.are_used(self, ("forward", "backward", "forward_backward", "update")):
             super().train_step(data_batch)
             return
-        self._require_state("train_step", "binded", "params_initialized")
+        self._require_state("train_step", "binded", "params_initialized", "optimizer_initialized")
         thread_guard = self._thread_guard
         with thread_guard.lock:
             if thread_guard.last != get_ident():
                 thread_guard.take(self._detach_outputs)
             self._fit_shapes(data_batch)
-            self._exec_group.load(data_batch)
-            update = self._updater.joined(*self._updates)
-            self._exec_group.step(update)
+            self._is_summed = False
+            group, update = self._exec_group, None
+            if group.joins_steps:
+                group.load(data_batch)
+                alone = self._kvstore is None and len(self._context) == 1
+                if alone and type(self._updater) is opt.Updater:
+                    update = self._updater.joined(*self._updates)
+                group.step(update)
+            else:
+                group.forward(data_batch, True)
+                group.backward()
             self._params_dirty = True
-            if update is None:  # an optimizer made of several operators
+            if update is None:
                 self.update()
-
-    def _joins_steps(self, *methods):
-        """Return whether the whole step should run at once: faster, and no method overridden."""
-        trains = self.binded and self.for_training and self._exec_group.joins_steps
-        return trains and self._has_own(Module, *methods)
 
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradients of the last forward.
@@ -815,6 +822,9 @@ class Module(Optimization, BaseModule):
             shape[axis] = shape[axis] * size // self._exec_group.batch_size
             shapes.append(DataDesc(desc.name, shape, desc.dtype, desc.layout))
         return shapes
+
+
+_STEP_METHODS = StepMethods(Module)
 
 
 def _host_arrays(blocks, names):

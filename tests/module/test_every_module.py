@@ -219,25 +219,3 @@ def test_a_loss_in_python():
     assert metric.num_inst == 0
     with pytest.raises(ArgumentError, match="for_training=False"):
         unlabelled.backward()
-
-
-class Counting(mx.mod.BaseModule):
-    """Overrides a step of the base class, for classes that derive from it beside Module."""
-
-    def forward_backward(self, data_batch):
-        self.steps = getattr(self, "steps", 0) + 1
-        super().forward_backward(data_batch)
-
-
-class Mixed(mx.mod.Module, Counting):
-    pass
-
-
-def test_a_class_behind_module_is_called():
-    net = mx.sym.LinearRegressionOutput(mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1))
-    module = Mixed(net, label_names=[n for n in net.list_arguments() if n.endswith("label")])
-    module.fit(
-        mx.io.NDArrayIter(np.ones((8, 2)), np.ones(8), 4, label_name=module.label_names[0]),
-        num_epoch=1,
-    )
-    assert module.steps == 2
