@@ -1,4 +1,4 @@
-"""mx.contrib: the operators of ``mx.nd.contrib`` and ``mx.sym.contrib`` under their first names."""
+"""mx.contrib: experimental modules; operators of ``mx.nd.contrib`` under their older names."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""mx.contrib.autograd: autograd under the names it had before MXNet 1.0; `mx.autograd` is newer."""
+"""mx.contrib.autograd: autograd under its names before MXNet 1.0; `mx.autograd` is newer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def set_is_training(is_train: bool) -> bool:
 
 
 class TrainingStateScope:
-    """A scope in which calls are recorded, or are not.
+    """A scope that turns recording of calls on or off.
 
     Examples
     --------
@@ -59,28 +59,27 @@ class TrainingStateScope:
 
 
 def train_section() -> TrainingStateScope:
-    """A scope that records, with operators as in training."""
+    """Return a scope that records calls in training mode."""
     return TrainingStateScope(True)
 
 
 def test_section() -> TrainingStateScope:
-    """A scope inside `train_section` that does not record, with operators as in prediction."""
+    """Return a scope that does not record, in prediction mode, for use inside `train_section`."""
     return TrainingStateScope(False)
 
 
 def backward(outputs: Sequence[NDArray], out_grads: Any = None, retain_graph: bool = False) -> None:
-    """Gradients of `outputs` into the arrays that `mark_variables` or `attach_grad` named."""
+    """Compute gradients of `outputs` for the arrays marked by `mark_variables` or `attach_grad`."""
     autograd.backward(outputs, out_grads, retain_graph)
 
 
 def compute_gradient(outputs: Sequence[NDArray]) -> None:
-    """`backward` under its first name."""
+    """Compute gradients like `backward`, under MXNet's first name for it."""
     backward(outputs)
 
 
 def grad_and_loss(func: Callable[..., Any], argnum: Any = None) -> Callable[..., Any]:
-    """A function that returns the gradients of `func` with respect to its arguments, and its
-    outputs.
+    """Make a function that returns the gradients of `func` by its arguments, and its outputs.
 
     Parameters
     ----------
@@ -118,7 +117,7 @@ def grad_and_loss(func: Callable[..., Any], argnum: Any = None) -> Callable[...,
 
 
 def grad(func: Callable[..., Any], argnum: Any = None) -> Callable[..., Any]:
-    """A function that gives the gradients of `func`; see `grad_and_loss`."""
+    """Make a function that returns the gradients of `func`; see `grad_and_loss`."""
     inner = grad_and_loss(func, argnum)
 
     @functools.wraps(func)

@@ -28,8 +28,8 @@ def _check_input(where, net, x):
 
 
 def _target_scores(where, net, x, target):
-    """The score of each row's target class, (rows,); `target` is a class, a class for each row, or
-    None for the class with the highest score."""
+    """Return the score of each row's target class, (rows,); `target` is a class, a class for each
+    row, or None for the class with the highest score."""
     out = net(x)
     if not isinstance(out, nd.NDArray) or out.ndim > 2 or out.shape[0] != x.shape[0]:
         raise ShapeError(
@@ -67,7 +67,7 @@ def _input_gradient(where, net, x, target):
 
 @guarded
 def saliency(net: Block, x: ArrayLike, target: Any = None) -> NDArray:
-    """The gradient of a class's output by the input: where a small change changes it most.
+    """Compute the gradient of a class's score by the input: where a small change matters most.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def saliency(net: Block, x: ArrayLike, target: Any = None) -> NDArray:
 def integrated_gradients(
     net: Block, x: ArrayLike, target: Any = None, baseline: Any = 0.0, steps: int = 50
 ) -> NDArray:
-    """How much each number of the input adds to a class's output, beside a baseline; as `x`.
+    """Compute how much each input element adds to a class's score, compared with a baseline.
 
     The mean gradient on the way from the baseline to the input, times the difference of both. The
     sum over a row is the difference of the outputs, but for the error of so many steps.
@@ -141,7 +141,7 @@ def integrated_gradients(
         begin = nd.array(np.broadcast_to(begin, x.shape), ctx=x.context, dtype=x.dtype)
     except ValueError:
         raise ShapeError(f"{where}: baseline has shape {begin.shape}, x {x.shape}") from None
-    if target is None:  # the class of x, for all points of the path
+    if target is None:  # the predicted class of x serves all points of the path
         with autograd.pause(train_mode=False):
             out = net(x)
         if isinstance(out, nd.NDArray) and out.ndim == 2 and out.shape[1] > 1:
@@ -206,11 +206,11 @@ def grad_cam(net: Block, x: ArrayLike, layer: Block, target: Any = None) -> NDAr
         maps.append(out)
         out.register_hook(grads.append)
 
-    active = _unhybridized(net)
+    active = _disable_hybridization(net)
     handle = layer.register_forward_hook(keep_output)
     try:
         x = x.copy()
-        x.attach_grad()  # all of the network is recorded, frozen layers too
+        x.attach_grad()  # record the whole network, frozen layers included
         with autograd.record(train_mode=False):
             scores = _target_scores("grad_cam", net, x, target)
         scores.backward()
@@ -229,21 +229,21 @@ def grad_cam(net: Block, x: ArrayLike, layer: Block, target: Any = None) -> NDAr
     return nd.broadcast_div(found, nd.where(most > 0, most, nd.ones_like(most)))
 
 
-def _unhybridized(net):
-    """Blocks that are hybridized, which run layer by layer from now on."""
+def _disable_hybridization(net):
+    """Make hybridized Blocks run layer by layer; return these Blocks."""
     found: list[Any] = []
 
-    def look(block):
+    def disable(block):
         if getattr(block, "_active", False):
             block._active = False
             found.append(block)
 
-    net.apply(look)
+    net.apply(disable)
     return found
 
 
 class Importance(NamedTuple):
-    """What `permutation_importance` gives: how much of the score each column is worth.
+    """Result of `permutation_importance`: how much of the score depends on each column.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""mx.contrib.io: a Gluon DataLoader as an iterator that Module takes."""
+"""mx.contrib.io: an iterator over a Gluon DataLoader, for Module."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ class DataLoaderIter(DataIter):
 
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
-        """``state_dict()`` of the loader: its position; only if the loader supports it."""
+        """Return the loader's ``state_dict``, its position; only if the loader supports it."""
         of_loader = self._check_resumable().state_dict
         return lambda: {"ended": self._ended, **of_loader()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue at the position of `state_dict`, with the remaining batches of the epoch.
+        """Continue at the position from `state_dict`, with the remaining batches of the epoch.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""mx.contrib.onnx: mx.onnx under its older name."""
+"""mx.contrib.onnx: the older name of mx.onnx."""
 
 from ..onnx import (
     export_model,
@@ -8,7 +8,7 @@ from ..onnx import (
     import_to_gluon,
 )
 
-# MXNet has the functions of its older module under names with an underscore, too
+# MXNet's older module also had these functions under names with an underscore
 get_model_metadata_ = get_model_metadata
 import_model_ = import_model
 import_to_gluon_ = import_to_gluon

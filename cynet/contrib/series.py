@@ -1,4 +1,4 @@
-"""mx.contrib.series: time series as windows of past and future, scaled, and forecasts judged."""
+"""mx.contrib.series: time series as windows, scaling, and backtests of forecasts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FORMAT = "cynet scaler 1"
 
 
 def _series_array(where, series):
-    """A series as an array, (steps,) or (steps, variables)."""
+    """Return a series as an array, (steps,) or (steps, variables)."""
     array = series.asnumpy() if hasattr(series, "asnumpy") else np.asarray(series)
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2):
         raise ShapeError(
@@ -37,7 +37,7 @@ def _series_array(where, series):
 def windows(
     series: ArrayLike, past: int, ahead: int, stride: int = 1
 ) -> tuple[NumpyArray, NumpyArray]:
-    """All windows of a series with the values that follow each: training data of a forecast.
+    """Cut a series into windows and the values after each: training data for a forecast.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def windows(
 
 @guarded
 class Scaler(SettingsRepr):
-    """Scales the variables of series to mean 0 and spread 1, and forecasts back.
+    """Scales variables of a series to mean 0 and deviation 1, and forecasts back.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Scaler(SettingsRepr):
         self._size: Any = None
 
     def fit(self, series: ArrayLike) -> Scaler:
-        """Learn the scale of each variable; returns the scaler itself.
+        """Learn the mean and deviation of each variable; returns the scaler itself.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class Scaler(SettingsRepr):
         return self
 
     def transform(self, series: ArrayLike) -> NumpyArray:
-        """Values in units of the scale, float32.
+        """Scale a series; returns float32.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class Scaler(SettingsRepr):
         return ((self._check_fitted(series) - self._begin) / self._size).astype(np.float32)
 
     def inverse(self, series: ArrayLike) -> NumpyArray:
-        """Values of the scale in the units of the series, float32.
+        """Convert scaled values back to the units of the series; returns float32.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ def backtest(
     origins: Sequence[int],
     ahead: int,
 ) -> tuple[NumpyArray, dict[str, float]]:
-    """Forecast from several origins, each knowing only what was before it, and compare.
+    """Forecast from several origins, each from earlier values only, and measure the errors.
 
     Parameters
     ----------

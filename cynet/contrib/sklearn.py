@@ -1,4 +1,4 @@
-"""mx.contrib.sklearn: networks as estimators of scikit-learn, for its pipelines and searches."""
+"""mx.contrib.sklearn: networks as scikit-learn estimators, for its pipelines and searches."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ if TYPE_CHECKING:
 
 __all__ = ["Classifier", "Regressor"]
 
-_base = optional("sklearn.base", "contrib.sklearn")
-_checks = optional("sklearn.utils.validation", "contrib.sklearn")
-_targets = optional("sklearn.utils.multiclass", "contrib.sklearn")
-_AT_ONCE = 4096  # rows of a prediction
+_sklearn_base = optional("sklearn.base", "contrib.sklearn")
+_sklearn_validation = optional("sklearn.utils.validation", "contrib.sklearn")
+_sklearn_multiclass = optional("sklearn.utils.multiclass", "contrib.sklearn")
+_MAX_ROWS = 4096  # rows of a prediction
 
 
 def _default_network(outputs):
-    """The network that an estimator has by itself."""
+    """Make the network that an estimator uses by default."""
     net = nn.HybridSequential()
     net.add(nn.Dense(64, activation="relu"), nn.Dense(outputs))
     return net
 
 
-def _takes_a_number(make):
-    """Return whether `make` can be called with one argument, and is no Block itself."""
+def _takes_output_count(make):
+    """Return whether `make` can be called with one argument, and is not a Block."""
     if isinstance(make, Block) or not callable(make):
         return False
     try:
         inspect.signature(make).bind(1)
     except TypeError:
         return False
-    except ValueError:  # no signature is known, as of a class in C
+    except ValueError:  # callables in C may have no signature
         return True
     return True
 
 
-class _Estimator(_base.BaseEstimator):
-    """Base of the classifier and the regressor: settings, training, the network's outputs."""
+class _Estimator(_sklearn_base.BaseEstimator):
+    """Base of Classifier and Regressor: settings, training, outputs of the network."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class _Estimator(_base.BaseEstimator):
                 raise ArgumentError(
                     f"{type(self).__name__}: {name} must be a positive int, got {shown(value)}"
                 )
-        rng = _checks.check_random_state(self.random_state)
+        rng = _sklearn_validation.check_random_state(self.random_state)
         before = mx_random.get_state()
         mx_random.seed(int(rng.randint(2**31 - 1)))
         try:
@@ -97,7 +97,7 @@ class _Estimator(_base.BaseEstimator):
 
     def _make_network(self, outputs):
         make = _default_network if self.net is None else self.net
-        if not _takes_a_number(make):
+        if not _takes_output_count(make):
             raise ArgumentTypeError(
                 f"{type(self).__name__}: net is a function that makes a Block for a number of"
                 f" outputs, as lambda outputs: nn.Dense(outputs), got {shown(make)}"
@@ -113,7 +113,7 @@ class _Estimator(_base.BaseEstimator):
         return net
 
     def _train_epoch(self, x, y, rng, loss, trainer):
-        """Train on all rows in a new order; their mean loss."""
+        """Train on all rows in a new order; returns their mean loss."""
         order, sums = rng.permutation(len(x)), []
         for first in range(0, len(x), self.batch_size):
             rows = order[first : first + self.batch_size]
@@ -125,14 +125,14 @@ class _Estimator(_base.BaseEstimator):
         return float(nd.add_n(*sums).asscalar()) / len(x)
 
     def _predict_outputs(self, x):
-        """The network's outputs for rows of data."""
-        _checks.check_is_fitted(self)
-        x = _checks.validate_data(self, x, dtype=np.float32, reset=False, allow_nd=True)
-        parts = [self.net_(nd.array(x[i : i + _AT_ONCE])) for i in range(0, len(x), _AT_ONCE)]
+        """Compute the network's outputs for rows of data."""
+        _sklearn_validation.check_is_fitted(self)
+        x = _sklearn_validation.validate_data(self, x, dtype=np.float32, reset=False, allow_nd=True)
+        parts = [self.net_(nd.array(x[i : i + _MAX_ROWS])) for i in range(0, len(x), _MAX_ROWS)]
         return np.concatenate([each.asnumpy() for each in parts])
 
     def __getstate__(self):
-        """Weights as arrays: a graph that was traced is made again."""
+        """Return the state to pickle: weights as arrays; a traced graph is made again."""
         state = dict(super().__getstate__())
         if "net_" in state:
             found = state.pop("net_")._collect_params_with_prefix()
@@ -150,7 +150,7 @@ class _Estimator(_base.BaseEstimator):
                 each.set_data(nd.array(weights[name]))
 
 
-_SETTINGS = """net : callable, optional
+_PARAMETERS_TEXT = """net : callable, optional
         A function that makes a Block for a number of outputs; by default one hidden layer of 64.
     epochs : int
         How often all rows are trained on.
@@ -172,7 +172,7 @@ _SETTINGS = """net : callable, optional
 """
 
 
-class Classifier(_base.ClassifierMixin, _Estimator):
+class Classifier(_sklearn_base.ClassifierMixin, _Estimator):
     __doc__ = f"""A network that tells classes apart, as an estimator of scikit-learn.
 
     Rows are arrays or DataFrames of numbers, also of several axes (images); labels are of any kind.
@@ -180,7 +180,7 @@ class Classifier(_base.ClassifierMixin, _Estimator):
 
     Parameters
     ----------
-    {_SETTINGS}    classes_ : numpy.ndarray
+    {_PARAMETERS_TEXT}    classes_ : numpy.ndarray
         The labels, in the order of the outputs.
 
     Raises
@@ -217,15 +217,15 @@ class Classifier(_base.ClassifierMixin, _Estimator):
         y : array-like
             The label of each row.
         """
-        X, y = _checks.validate_data(self, X, y, dtype=np.float32, allow_nd=True)
-        _targets.check_classification_targets(y)
+        X, y = _sklearn_validation.validate_data(self, X, y, dtype=np.float32, allow_nd=True)
+        _sklearn_multiclass.check_classification_targets(y)
         self.classes_, numbers = np.unique(y, return_inverse=True)
         self._count = len(self.classes_)
         self._fit_network(X, numbers.astype(np.float32), self._count, SoftmaxCrossEntropyLoss())
         return self
 
     def predict_proba(self, X: Any) -> NumpyArray:
-        """Each row's probability of each class: (rows, classes), in the order of ``classes_``.
+        """Predict class probabilities: (rows, classes), in the order of ``classes_``.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class Classifier(_base.ClassifierMixin, _Estimator):
         return shares / shares.sum(axis=1, keepdims=True)
 
     def predict(self, X: Any) -> NumpyArray:
-        """The most probable label of each row, (rows,), of the labels' kind.
+        """Predict the most probable label of each row: (rows,), in the labels' dtype.
 
         Parameters
         ----------
@@ -248,7 +248,7 @@ class Classifier(_base.ClassifierMixin, _Estimator):
         return self.classes_[best]
 
 
-class Regressor(_base.RegressorMixin, _Estimator):
+class Regressor(_sklearn_base.RegressorMixin, _Estimator):
     __doc__ = f"""A network that predicts numbers, as an estimator of scikit-learn.
 
     Rows are arrays or DataFrames of numbers, also of several axes; targets are one number a row or
@@ -256,7 +256,7 @@ class Regressor(_base.RegressorMixin, _Estimator):
 
     Parameters
     ----------
-    {_SETTINGS}
+    {_PARAMETERS_TEXT}
     Raises
     ------
     CynetError
@@ -288,7 +288,7 @@ class Regressor(_base.RegressorMixin, _Estimator):
         y : array-like
             The target of each row, or several: (rows,) or (rows, targets).
         """
-        X, y = _checks.validate_data(
+        X, y = _sklearn_validation.validate_data(
             self, X, y, dtype=np.float32, allow_nd=True, multi_output=True, y_numeric=True
         )
         y = np.asarray(y, np.float32)
@@ -298,7 +298,7 @@ class Regressor(_base.RegressorMixin, _Estimator):
         return self
 
     def predict(self, X: Any) -> NumpyArray:
-        """The predicted number of each row: (rows,) or (rows, targets), as the targets were.
+        """Predict the targets of each row: (rows,) or (rows, targets), like those of `fit`.
 
         Parameters
         ----------

@@ -26,7 +26,7 @@ _FORMAT = "cynet columns 1"
 
 @guarded
 class Columns(SettingsRepr):
-    """Makes arrays of the columns of a table, always the same, and is saved with the model.
+    """Converts columns of a table to arrays, by an encoding that is learned once and saved.
 
     Numbers are scaled to mean 0 and spread 1; a missing one becomes the mean, and a column that had
     missing ones in `fit` gets another one beside it that marks them. Each value of a categorical
@@ -86,12 +86,12 @@ class Columns(SettingsRepr):
             raise ArgumentError(f"Columns: expected names of columns, each once, got {shown(both)}")
         check_flag("Columns", "indicators", indicators)
         self.indicators, self.most = indicators, to_count("Columns: most", most)
-        self._scales: dict[str, list[Any]] | None = None  # name: mean, spread, whether some missed
+        self._scales: dict[str, list[Any]] | None = None  # name: mean, deviation, has gaps
         # name: values, in the order of their codes from 1
         self._values: dict[str, list[Any]] = {}
 
     def fit(self, table: Any) -> Columns:
-        """Learn means, spreads and categories; returns the object itself.
+        """Learn means, deviations and categories; returns the object itself.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Columns(SettingsRepr):
         """
         scales, values = {}, {}
         for name in self.numeric:
-            column = self._number_column(table, name)
+            column = self._numeric_column(table, name)
             there = column[~np.isnan(column)]
             if not there.size:
                 raise ArgumentError(f"Columns: column {shown(name)} has no number")
@@ -113,7 +113,7 @@ class Columns(SettingsRepr):
             scales[name] = [float(there.mean()), spread or 1.0, there.size < column.size]
         for name in self.categorical:
             counts: dict[Any, int] = {}
-            for each in self._word_column(table, name):
+            for each in self._text_column(table, name):
                 if each is not None:
                     counts[each] = counts.get(each, 0) + 1
             often = sorted(counts, key=lambda each: (-counts[each], str(each)))[: self.most]
@@ -122,7 +122,7 @@ class Columns(SettingsRepr):
         return self
 
     def transform(self, table: Any) -> Any:
-        """The rows of a table as arrays.
+        """Convert the rows of a table to arrays.
 
         Parameters
         ----------
@@ -140,10 +140,10 @@ class Columns(SettingsRepr):
         ArgumentError, ArgumentTypeError, CynetError
             As `fit`; columns have different lengths; nothing was fitted.
         """
-        self._need_fit()
+        self._require_fitted()
         parts = []
         for name, (mean, spread, marked) in self._scales.items():
-            column = self._number_column(table, name)
+            column = self._numeric_column(table, name)
             missing = np.isnan(column)
             parts.append(np.where(missing, 0.0, (column - mean) / spread))
             if marked:
@@ -152,7 +152,7 @@ class Columns(SettingsRepr):
         for name, values in self._values.items():
             code = {each: i for i, each in enumerate(values, 1)}
             codes.append(
-                np.array([code.get(x, 0) for x in self._word_column(table, name)], np.int32)
+                np.array([code.get(x, 0) for x in self._text_column(table, name)], np.int32)
             )
         lengths = {len(each) for each in (*parts, *codes)}
         if len(lengths) > 1:
@@ -169,7 +169,7 @@ class Columns(SettingsRepr):
         return made, np.stack(codes, axis=1) if codes else np.empty((rows, 0), np.int32)
 
     def fit_transform(self, table: Any) -> Any:
-        """`fit`, and `transform` of the same table.
+        """Call `fit` and `transform` on the same table.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class Columns(SettingsRepr):
     @property
     def names(self) -> list[str]:
         """The names of the columns of the array that `transform` returns."""
-        self._need_fit()
+        self._require_fitted()
         found = []
         for name, (_, _, marked) in self._scales.items():
             found += [name, f"{name} is missing"] if marked else [name]
@@ -204,8 +204,8 @@ class Columns(SettingsRepr):
 
     @property
     def sizes(self) -> list[int]:
-        """The number of codes of each categorical column, the code of unknown values included."""
-        self._need_fit()
+        """The number of codes of each categorical column, including the code of unknown values."""
+        self._require_fitted()
         return [1 + len(values) for values in self._values.values()]
 
     def save(self, path: FileName) -> None:
@@ -216,7 +216,7 @@ class Columns(SettingsRepr):
         path : str
             The file.
         """
-        self._need_fit()
+        self._require_fitted()
         found = {
             "form": _FORMAT,
             "indicators": self.indicators,
@@ -248,7 +248,7 @@ class Columns(SettingsRepr):
             columns._scales = {name: [*each] for name, each in scales.items()}
         return columns
 
-    def _need_fit(self):
+    def _require_fitted(self):
         if self._scales is None:
             raise CynetError("Columns: call fit with a table first")
 
@@ -271,7 +271,7 @@ class Columns(SettingsRepr):
             )
         raise ArgumentError(f"Columns: there is no column {shown(name)}, only {shown([*there])}")
 
-    def _number_column(self, table, name):
+    def _numeric_column(self, table, name):
         found = []
         for each in self._column_values(table, name):
             if _is_missing(each):
@@ -285,7 +285,7 @@ class Columns(SettingsRepr):
             found.append(float(each))
         return np.array(found, np.float64)
 
-    def _word_column(self, table, name):
+    def _text_column(self, table, name):
         for each in self._column_values(table, name):
             if _is_missing(each):
                 yield None
@@ -305,7 +305,7 @@ def _column_names(what, given):
 
 
 def _is_missing(value):
-    """None, NaN, and pandas' NA and NaT."""
+    """Return whether a value is None, NaN, or pandas' NA or NaT."""
     return (
         value is None
         or type(value).__name__ in ("NAType", "NaTType")

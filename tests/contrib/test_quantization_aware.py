@@ -9,7 +9,7 @@ import pytest
 import cynet as mx
 from cynet import autograd, gluon
 from cynet.contrib import quantization as tools
-from cynet.contrib.quantization.fake import WEIGHT
+from cynet.contrib.quantization.fake import WEIGHT_OPERATOR
 from cynet.gluon import nn
 from tests.contrib.test_quantization import Block, lost, operators, symbol_of
 from tests.contrib.test_quantized_networks import SHARED, Composed, Two, X, Y, ready, sequence
@@ -60,11 +60,12 @@ def test_weights_are_rounded_as_by_pytorch(name, bits):
     w = mx.nd.array(weight(name))
     w.attach_grad()
     with autograd.record():
-        out = mx.nd.Custom(w, op_type=WEIGHT, bits=bits)[0]
+        out = mx.nd.Custom(w, op_type=WEIGHT_OPERATOR, bits=bits)[0]
     out.backward()
     np.testing.assert_allclose(out.asnumpy(), WANTED[f"{name}/{bits}"], 1e-5, 1e-6)
     assert (w.grad.asnumpy() == 1).all()
-    steps = np.unique(mx.nd.Custom(w, op_type=WEIGHT, bits=bits, tensor_wise=True)[0].asnumpy())
+    out = mx.nd.Custom(w, op_type=WEIGHT_OPERATOR, bits=bits, tensor_wise=True)[0]
+    steps = np.unique(out.asnumpy())
     assert len(steps) <= 2**bits - 1
 
 

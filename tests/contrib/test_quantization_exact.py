@@ -479,9 +479,9 @@ def test_what_a_layer_is_made_of():
         made = norm(made, gamma=mx.sym.var(gamma), eps=eps, fix_gamma=fix)
         nodes = {n.name: n for n in topological_order(made.entries)}
         layer = Layer(nodes["c"])
-        bare = layer.made_of()
+        bare = layer.weight_key()
         layer.norm = layer.end = nodes["norm"]
-        return bare, layer.made_of()
+        return bare, layer.weight_key()
 
     others = [{"eps": 0.1}, {"fix": True}, {"weight": "v"}, {"layout": "NHWC"}, {"gamma": "h"}]
     every = [key(), *(key(**each) for each in others)]

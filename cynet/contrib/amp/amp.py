@@ -1,4 +1,4 @@
-"""The switch of automatic mixed precision, which the packages check; `init`."""
+"""`init`: turn on automatic mixed precision for the process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ... import symbol as sym
 from ...gluon.block.graph import convert_graphs
-from .convert import convert_bucketing_module as convert_bucketing_module  # MXNet has it here
+from .convert import convert_bucketing_module as convert_bucketing_module  # as in MXNet
 from .convert import convert_graph
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def init(
     conditional_fp32_ops: Sequence[tuple[str, str, Sequence[str]]] | None = None,
     fp32_ops: Sequence[str] | None = None,
 ) -> None:
-    """Let hybridized Blocks compute in mixed precision from now on, like `convert_symbol`.
+    """Make hybridized Blocks compute in mixed precision from now on, like `convert_symbol`.
 
     Graphs made before stay as they are, and so do calls that run operator by operator, symbols
     (`convert_symbol`) and Modules. On the CPU float16 is computed in float32 between two
@@ -64,6 +64,6 @@ def init(
             symbol, inputs, target_dtype, target_precision_ops, fp32_ops, conditional_fp32_ops
         )
 
-    convert(sym.identity(sym.var("checked")), ())  # unsuitable options are refused now
+    convert(sym.identity(sym.var("checked")), ())  # invalid options raise an error now
     convert_graphs(convert)
     _amp_initialized = True

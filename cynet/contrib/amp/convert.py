@@ -1,4 +1,4 @@
-"""Graphs in mixed precision: casts put in where operators compute in float16 or in float32."""
+"""Conversion of graphs to mixed precision: casts are inserted before operators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FULL_PRECISION = "float32"
 
 
 class _CastRules:
-    """The precision of each operator. `dtype`: the narrow dtype."""
+    """Rules that decide in which dtype each operator computes. `dtype`: the narrow dtype."""
 
     def __init__(self, dtype, low, full, conditional, excluded):
         self.dtype = dtype
@@ -55,7 +55,7 @@ class _CastRules:
         return {OPERATORS.get(name).name for name in names}
 
     def dtype_of(self, node):
-        """The dtype that the operator of a node computes in; None if it takes any dtype."""
+        """Return the dtype that a node's operator computes in, or None if it accepts any dtype."""
         name = node.op.name
         if name in self.low:
             return FULL_PRECISION if node.name in self.excluded else self.dtype
@@ -106,7 +106,7 @@ class _AmpConverter:
             many = Node(operator, name, {}, params, operator.prop(num_outputs=n), inputs[:n])
             inputs[:n] = [(many, i) for i in range(n)]
             found = FULL_PRECISION if FULL_PRECISION in kinds else None
-        else:  # the dtype of the first input, which the others follow or accompany
+        else:  # the dtype of the first input holds for all inputs
             found = self.kind.get(inputs[0]) if n else None
         new = Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
         for i in range(new.num_outputs):
@@ -144,7 +144,7 @@ def convert_symbol(
     data_names: Sequence[str] | None = None,
     cast_optional_params: bool = False,
 ) -> Symbol:
-    """A symbol whose convolutions and fully connected layers compute in float16 or bfloat16.
+    """Convert a symbol: its convolutions and dense layers compute in float16 or bfloat16.
 
     Variables stay float32: ``amp_cast`` converts what an operator reads, ``amp_multicast`` brings
     the inputs of sums and products together.
@@ -191,7 +191,7 @@ def convert_symbol(
 
 
 def convert_graph(symbol, inputs, target_dtype, low, full, conditional):
-    """`convert_symbol` of a Block's graph, whose `inputs` may be outputs of another Block."""
+    """Convert a Block's graph; its `inputs` may be outputs of another Block."""
     rules = _CastRules(lists.check_dtype(target_dtype), low, full, conditional, None)
     return Symbol(_AmpConverter(rules, frozenset(inputs)).convert(symbol.entries))
 
@@ -207,7 +207,7 @@ def convert_model(
     excluded_sym_names: Sequence[str] | None = None,
     cast_optional_params: bool = False,
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
-    """`convert_symbol`, and the parameters that go with it.
+    """Convert a symbol by `convert_symbol`, and cast its parameters.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def convert_model(
     arguments = dict(arg_params)
     if cast_optional_params:
         low = lists.check_dtype(target_dtype)
-        for name in _read_in(low, new) & arguments.keys():
+        for name in _variables_cast_to(low, new) & arguments.keys():
             arguments[name] = arguments[name].astype(low)
     return new, arguments, dict(aux_params)
 
@@ -260,7 +260,7 @@ def convert_bucketing_module(
     excluded_sym_names: Sequence[str] | None = None,
     cast_optional_params: bool = False,
 ) -> BucketingModule:
-    """An unbound BucketingModule that computes in mixed precision, with the same parameters.
+    """Make an unbound BucketingModule that computes in mixed precision, with the same parameters.
 
     Parameters
     ----------
@@ -311,8 +311,8 @@ def convert_bucketing_module(
     )
 
 
-def _read_in(dtype, symbol):
-    """Names of variables that nothing reads but casts to that dtype."""
+def _variables_cast_to(dtype, symbol):
+    """Return the names of variables whose only readers are casts to `dtype`."""
     readers = {}
     for node in topological_order(symbol.entries):
         for source, _ in node.inputs:
@@ -332,7 +332,7 @@ def convert_hybrid_block(
     ctx: Context | None = None,
     cast_optional_params: bool = False,
 ) -> gluon.SymbolBlock:
-    """A SymbolBlock that computes a hybridized Block in mixed precision, with copies of its
+    """Convert a hybridized Block to a SymbolBlock in mixed precision, with copies of its
     parameters.
 
     Parameters

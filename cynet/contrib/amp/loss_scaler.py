@@ -1,4 +1,4 @@
-"""Losses scaled up, so that gradients of float16 do not vanish; the scale follows overflows."""
+"""Dynamic loss scaling: losses are scaled up so that float16 gradients do not vanish."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["LossScaler", "init_trainer", "scale_loss", "unscale"]
 
 
 class LossScaler:
-    """A scale that is halved at each overflow, and doubled after many steps without overflow.
+    """A loss scale that is halved at each overflow, and doubled after many steps without overflow.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ class LossScaler:
         self._factor, self._window, self._unskipped = scale_factor, scale_window, 0
 
     def has_overflow(self, params: Any) -> bool:
-        """Return whether a gradient is infinite or NaN; waits for them, and moves the scale
-        accordingly.
+        """Return whether a gradient is infinite or NaN, and update the scale; waits for the
+        gradients.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class LossScaler:
             self.loss_scale = min(self.MOST, self.loss_scale * self._factor)
 
 
-_network = with_paragraphs(
+_with_example_network = with_paragraphs(
     network=""">>> mx.contrib.amp.init()
 >>> net = mx.gluon.nn.Dense(1, in_units=2)
 >>> net.initialize(mx.init.Constant(0.1))
@@ -104,9 +104,9 @@ _network = with_paragraphs(
 )
 
 
-@_network
+@_with_example_network
 def init_trainer(optimizer_or_trainer: Trainer) -> None:
-    """Let a Trainer leave out steps whose gradients overflow, and scale losses for it.
+    """Make a Trainer skip steps whose gradients overflow, and give it a loss scale.
 
     Parameters
     ----------
@@ -149,9 +149,9 @@ def _scaler_of(trainer, what):
 
 
 @contextlib.contextmanager
-@_network
+@_with_example_network
 def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
-    """The loss, or list of losses, times the scale; the Trainer divides by it.
+    """Multiply a loss, or a list of losses, by the scale; the Trainer divides the gradients by it.
 
     Parameters
     ----------
@@ -185,9 +185,9 @@ def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
         yield loss * scale
 
 
-@_network
+@_with_example_network
 def unscale(optimizer_or_trainer: Trainer) -> None:
-    """Divide the gradients by the scale now, to clip them before the step, for example.
+    """Divide the gradients by the scale now, for example to clip them before the step.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""mx.contrib.horovod: the calls of ``horovod.mxnet``, for scripts that were written for it.
+"""mx.contrib.horovod: the functions of ``horovod.mxnet``, for scripts written for Horovod.
 
 ``import cynet.contrib.horovod as hvd`` in place of ``import horovod.mxnet as hvd``.
 """
@@ -50,4 +50,4 @@ from .processes import (
 from .sets import ProcessSet, add_process_set, barrier, global_process_set, remove_process_set
 from .sharing import allgather_object, broadcast_object, broadcast_parameters
 from .training import DistributedOptimizer, DistributedTrainer
-from . import common_parameters  # last: it puts text into docstrings
+from . import common_parameters  # imported last: inserts text into docstrings

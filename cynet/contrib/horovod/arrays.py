@@ -1,4 +1,4 @@
-"""Arrays of all processes: sums, means, copies, parts; names of ``horovod.mxnet``."""
+"""Collective operations on arrays of all processes, under the names of ``horovod.mxnet``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ReduceOp(enum.Enum):
-    """The operation by which the arrays of all processes become one.
+    """The operation that reduces the arrays of all processes to one.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class ReduceOp(enum.Enum):
 
 Average, Sum = ReduceOp.Average, ReduceOp.Sum
 Min, Max, Product = ReduceOp.Min, ReduceOp.Max, ReduceOp.Product
-_BY_NUMPY = {Min: np.minimum, Max: np.maximum, Product: np.multiply}
+_NUMPY_FUNCTIONS = {Min: np.minimum, Max: np.maximum, Product: np.multiply}
 
 
 class Compression:
@@ -62,7 +62,7 @@ class Compression:
 
 
 def checked_compression(where, compression):
-    """`compression` if it is one of `Compression`; None means `none`."""
+    """Return `compression` if it is one of `Compression`; None means `none`."""
     if compression not in (None, Compression.none, Compression.fp16):
         raise ArgumentError(
             f"{where}: compression is Compression.none or Compression.fp16, got"
@@ -72,7 +72,7 @@ def checked_compression(where, compression):
 
 
 def sum_up(names, arrays, priority=0, process_set=None, **options):
-    """Make each of the arrays its sum over the processes, in place."""
+    """Replace each array by its sum over the processes, in place."""
     store(process_set).sum_up(names, arrays, priority, **options)
 
 
@@ -97,7 +97,7 @@ def allreduce(
     process_set: ProcessSet | None = None,
     op: ReduceOp | None = None,
 ) -> NDArray:
-    """The mean of an array over all processes, or the sum.
+    """Compute the mean, or the sum, of an array over all processes.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def allreduce_(
     process_set: ProcessSet | None = None,
     op: ReduceOp | None = None,
 ) -> NDArray:
-    """`allreduce` in the array's own memory; returns `tensor`.
+    """Reduce an array in place like `allreduce`; returns `tensor`.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def grouped_allreduce(
     process_set: ProcessSet | None = None,
     op: ReduceOp | None = None,
 ) -> list[NDArray]:
-    """`allreduce` of several arrays at once, into new arrays.
+    """Reduce several arrays at once like `allreduce`, into new arrays.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def grouped_allreduce_(
     process_set: ProcessSet | None = None,
     op: ReduceOp | None = None,
 ) -> list[NDArray]:
-    """`grouped_allreduce` in the arrays' own memory; returns them.
+    """Reduce several arrays at once in place; returns the arrays.
 
     Parameters
     ----------
@@ -228,9 +228,9 @@ def grouped_allreduce_(
     for each in tensors:
         if prescale_factor != 1:
             each *= prescale_factor
-    if op in _BY_NUMPY:
+    if op in _NUMPY_FUNCTIONS:
         for each, what in zip(tensors, names):
-            each[:] = nd.array(_BY_NUMPY[op].reduce(_gather_arrays(each, what, process_set)))
+            each[:] = nd.array(_NUMPY_FUNCTIONS[op].reduce(_gather_arrays(each, what, process_set)))
     else:
         sum_up(names, tensors, priority, process_set)
     size = ranks_of(process_set).size
@@ -250,8 +250,8 @@ def reducescatter(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> NDArray:
-    """Some rows of the result of `allreduce`, others in each process: if they cannot be divided
-    evenly, the first processes get one row more.
+    """Reduce an array like `allreduce`, and return this process's share of its rows: if they cannot
+    be divided evenly, the first processes get one row more.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def reducescatter(
     >>> hvd.reducescatter(mx.nd.array([1, 3])).asnumpy().tolist()
     [1.0, 3.0]
     """
-    _need_axis("reducescatter", tensor)
+    _require_axis("reducescatter", tensor)
     total = allreduce(tensor, None, name, priority, process_set=process_set, op=op)
     some = ranks_of(process_set)
     each, more = divmod(tensor.shape[0], some.size)
@@ -289,7 +289,7 @@ def grouped_reducescatter(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> list[NDArray]:
-    """`reducescatter` of several arrays at once: this process's rows of each.
+    """Apply `reducescatter` to several arrays at once: return this process's rows of each.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def alltoall(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> Any:
-    """Receive the rows of every process that are addressed to this one, in order of process; waits.
+    """Receive the rows that each process sends to this one, in order of the processes; waits.
 
     Each process is sent what all have, so it is for small arrays.
 
@@ -346,7 +346,7 @@ def alltoall(
     >>> rows.asnumpy().tolist(), counts.asnumpy().tolist()
     ([1.0, 3.0], [2])
     """
-    _need_axis("alltoall", tensor)
+    _require_axis("alltoall", tensor)
     some = ranks_of(process_set)
     rows = tensor.shape[0]
     if splits is None:
@@ -370,16 +370,16 @@ def alltoall(
     return out, nd.array([plan[start] for plan in plans], dtype="int32")
 
 
-def _need_axis(where, tensor):
+def _require_axis(where, tensor):
     if not isinstance(tensor, nd.NDArray) or tensor.ndim < 1:
         raise ArgumentError(f"{where} takes an NDArray with an axis, got {shown(tensor)}")
 
 
 def _gather_arrays(tensor, name, process_set):
-    """The arrays of all processes, NumPy's, whose first axes may be of other lengths."""
+    """Gather NumPy arrays from all processes; their first axes may have different lengths."""
     mine, rest = tensor.host_copy(), tensor.shape[1:]
     what = f"{name or 'tensor'} (n, {str(rest)[1:]} {NAMES[tensor.dtype_flag]}"
-    if not np.prod(rest):  # rows have no bytes: their number itself is sent
+    if not np.prod(rest):  # rows have no bytes: the row count itself is sent
         counts = ranks_of(process_set).gather(str(len(mine)).encode(), what)
         return [np.zeros((int(each), *rest), mine.dtype) for each in counts]
     parts = ranks_of(process_set).gather(mine.tobytes(), what)
@@ -393,7 +393,7 @@ def allgather(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> NDArray:
-    """The arrays of all processes one after another along the first axis; waits.
+    """Concatenate the arrays of all processes along the first axis; waits.
 
     Parameters
     ----------
@@ -420,7 +420,7 @@ def allgather(
     array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
-    _need_axis("allgather", tensor)
+    _require_axis("allgather", tensor)
     arrays = _gather_arrays(tensor, name, process_set)
     return nd.array(np.concatenate(arrays), ctx=tensor.context, dtype=tensor.dtype)
 
@@ -432,7 +432,7 @@ def grouped_allgather(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> list[NDArray]:
-    """`allgather` of several arrays, one after another, into new arrays.
+    """Apply `allgather` to several arrays, one after another, into new arrays.
 
     Parameters
     ----------
@@ -459,7 +459,7 @@ def broadcast(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> NDArray:
-    """A new array with the values that `tensor` has in one process.
+    """Return a new array with the values that `tensor` has in one process.
 
     Parameters
     ----------

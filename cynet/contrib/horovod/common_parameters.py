@@ -1,4 +1,4 @@
-"""Parameters that several docstrings of mx.contrib.horovod show.
+"""Descriptions of parameters that docstrings of mx.contrib.horovod have in common.
 
 Parameters
 ----------

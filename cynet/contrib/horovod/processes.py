@@ -1,4 +1,4 @@
-"""The processes of a job, and the features of this build: names of ``horovod.mxnet``."""
+"""Processes of a job, and features of this build, under the names of ``horovod.mxnet``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from ...base.compat import optional
 from ...distributed import world
 from ...profiler import dump, set_config, set_state
-from .sets import add_process_set, forget_sets, is_begun, store
+from .sets import add_process_set, forget_sets, is_store_created, store
 
 
 def init(comm: Any = None, process_sets: Any = None) -> None:
-    """Join the other processes; the first call of a script.
+    """Connect this process to the others; a script calls it first.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def init(comm: Any = None, process_sets: Any = None) -> None:
 
 
 def shutdown() -> None:
-    """Forget the store; a process leaves the others when it ends.
+    """Drop the KVStore; the process disconnects only when it ends.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def shutdown() -> None:
 
 
 def is_initialized() -> bool:
-    """Return whether `init` has been called, and `shutdown` not since.
+    """Return whether `init` has been called, without a later `shutdown`.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def is_initialized() -> bool:
     >>> hvd.is_initialized()
     True
     """
-    return is_begun()
+    return is_store_created()
 
 
 def size() -> int:
@@ -132,7 +132,7 @@ def cross_rank() -> int:
 
 
 def is_homogeneous() -> bool:
-    """Return whether all machines run the same number of processes, as far as this one knows.
+    """Return whether all machines run the same number of processes.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def is_homogeneous() -> bool:
 
 
 def mpi_threads_supported() -> bool:
-    """Return whether other threads may use MPI, too: no, one thread of cynet's owns it.
+    """Return False: only one thread of cynet may call MPI.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def mpi_threads_supported() -> bool:
 
 
 def mpi_built(verbose: bool = False) -> bool:
-    """Return whether processes can talk over MPI: the extra ``mpi`` is installed.
+    """Return whether processes can communicate over MPI: the extra ``mpi`` is installed.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def mpi_built(verbose: bool = False) -> bool:
 
 
 def mpi_enabled() -> bool:
-    """`mpi_built`: MPI is the only transport.
+    """Return the same as `mpi_built`: MPI is the only transport.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def mpi_enabled() -> bool:
     return mpi_built()
 
 
-def _make_unavailable(name, what):
+def _make_absence_query(name, what):
     def built(verbose: bool = False) -> bool:
         return False
 
@@ -209,13 +209,13 @@ def _make_unavailable(name, what):
     return built
 
 
-nccl_built = _make_unavailable("nccl_built", "NCCL")
-gloo_built = _make_unavailable("gloo_built", "Gloo")
-gloo_enabled = _make_unavailable("gloo_enabled", "Gloo")
-ddl_built = _make_unavailable("ddl_built", "DDL")
-ccl_built = _make_unavailable("ccl_built", "oneCCL")
-cuda_built = _make_unavailable("cuda_built", "CUDA-aware MPI")
-rocm_built = _make_unavailable("rocm_built", "ROCm")
+nccl_built = _make_absence_query("nccl_built", "NCCL")
+gloo_built = _make_absence_query("gloo_built", "Gloo")
+gloo_enabled = _make_absence_query("gloo_enabled", "Gloo")
+ddl_built = _make_absence_query("ddl_built", "DDL")
+ccl_built = _make_absence_query("ccl_built", "oneCCL")
+cuda_built = _make_absence_query("cuda_built", "CUDA-aware MPI")
+rocm_built = _make_absence_query("rocm_built", "ROCm")
 
 
 def start_timeline(file_path: str, mark_cycles: bool = False) -> None:

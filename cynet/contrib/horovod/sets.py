@@ -1,4 +1,4 @@
-"""Sets of processes; names of ``horovod.mxnet``."""
+"""Sets of processes, under the names of ``horovod.mxnet``."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ...base.errors import ArgumentError, ArgumentTypeError, StateError, shown
 from ...base.guard import guarded
 from ...distributed import Group, World, group, world
 
-# the store of all processes; the sets that were added, by id
+# the KVStore of all processes; the process sets that were added, by id
 _state = {"store": None, "sets": {}}
 
 
 @guarded
 class ProcessSet:
-    """Some of the processes, for calls in which they alone take part.
+    """A subset of the processes, for collective calls among these alone.
 
     `add_process_set` or `init`, called by all processes, makes it usable.
 
@@ -58,7 +58,7 @@ class ProcessSet:
         return f"ProcessSet(process_set_id={self.process_set_id}, ranks={self.ranks})"
 
     def size(self) -> int:
-        """Return how many processes are in the set.
+        """Return the number of processes in the set.
 
         Examples
         --------
@@ -110,7 +110,7 @@ global_process_set = _all_processes()
 
 @guarded
 def add_process_set(process_set: ProcessSet | Sequence[int]) -> ProcessSet:
-    """Make a process set usable. All processes call this with the same ranks; it waits for all.
+    """Register a process set. All processes call this with the same ranks; it waits for all.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def add_process_set(process_set: ProcessSet | Sequence[int]) -> ProcessSet:
 
 @guarded
 def remove_process_set(process_set: ProcessSet) -> bool:
-    """Forget a process set; all processes call this.
+    """Unregister a process set; all processes call this.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def barrier(process_set: ProcessSet | None = None) -> None:
 
 
 def group_of(process_set: ProcessSet | None) -> Group | None:
-    """The ranks of a set as a Group; None means all ranks."""
+    """Return the Group of a set's ranks, or None for all ranks."""
     if process_set is None:
         return None
     if not isinstance(process_set, ProcessSet):
@@ -201,12 +201,12 @@ def group_of(process_set: ProcessSet | None) -> Group | None:
 
 
 def ranks_of(process_set: ProcessSet | None) -> World:
-    """The ranks of a set."""
+    """Return the World or Group whose ranks form a set."""
     return group_of(process_set) or world()
 
 
 def store(process_set: ProcessSet | None = None) -> kvs.KVStore:
-    """The KVStore of a set, by default of the set of all processes; made at the first call."""
+    """Return the KVStore of a set, or of all processes; it is made at the first call."""
     some = group_of(process_set)
     if some is None:
         if _state["store"] is None:
@@ -217,13 +217,13 @@ def store(process_set: ProcessSet | None = None) -> kvs.KVStore:
     return process_set._store
 
 
-def is_begun() -> bool:
+def is_store_created() -> bool:
     """Return whether the store of all processes was created."""
     return _state["store"] is not None
 
 
 def forget_sets() -> None:
-    """Forget all sets and stores."""
+    """Remove all process sets and KVStores."""
     for each in [*_state["sets"].values()]:
         remove_process_set(each)
     _state["store"] = None

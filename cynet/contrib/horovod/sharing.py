@@ -1,4 +1,4 @@
-"""Broadcast of objects and parameters from one process to all; names of ``horovod.mxnet``."""
+"""Broadcast of objects and parameters to all processes, under the names of ``horovod.mxnet``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def allgather_object(
     obj: Any, name: str | None = None, process_set: ProcessSet | None = None
 ) -> list[Any]:
-    """The objects of all processes, in their order; waits.
+    """Gather an object from each process, in the order of ranks; waits.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def broadcast_object(
 def broadcast_parameters(
     params: Mapping[str, Any] | ParameterDict, root_rank: int = 0, prefix: str | None = None
 ) -> None:
-    """Give parameters the values that they have in one process.
+    """Set parameters to the values that they have in one process.
 
     Parameters
     ----------
@@ -147,12 +147,12 @@ def broadcast_parameters(
 
 
 def broadcast_arrays(arrays, root, process_set=None):
-    """Give arrays, lists by name, the values that they have in one process."""
+    """Set arrays, given as lists by name, to the values that they have in one process."""
     store(process_set).share(arrays, rank_in_set(root, process_set))
 
 
 def rank_in_set(root, process_set=None):
-    """The position in the set of the process whose rank among all processes is `root`."""
+    """Return the rank within the set of the process with global rank `root`."""
     if process_set is not None and process_set.ranks is not None:
         if type(root) is int and root in process_set.ranks:
             return process_set.ranks.index(root)

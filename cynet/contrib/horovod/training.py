@@ -1,4 +1,4 @@
-"""Training over all processes: names of ``horovod.mxnet``."""
+"""Optimizer and Trainer over all processes, under the names of ``horovod.mxnet``."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .sets import ProcessSet, group_of, ranks_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_classes = {}  # class of an optimizer -> the class that sums gradients before
+_subclasses = {}  # optimizer class -> its subclass that averages gradients first
 
 
 class _GradientAverager:
-    """Before an optimizer: gradients become their mean over the processes."""
+    """Mixin for an optimizer class: averages gradients over the processes before the update."""
 
     _predivide = 1.0  # divisor of gradients before they are summed
     _set = None  # set of processes
@@ -50,7 +50,7 @@ def DistributedOptimizer(
     num_groups: int = 0,
     process_set: ProcessSet | None = None,
 ) -> Optimizer:
-    """An optimizer that first takes the mean of gradients over all processes.
+    """Wrap an optimizer so that it averages the gradients over all processes first.
 
     It is for ``Module.fit`` with ``kvstore=None``.
 
@@ -81,11 +81,11 @@ def DistributedOptimizer(
     if not isinstance(optimizer, Optimizer):
         raise ArgumentTypeError(f"DistributedOptimizer takes an Optimizer, got {shown(optimizer)}")
     kind = type(optimizer)
-    if kind not in _classes:
+    if kind not in _subclasses:
         body = {"__module__": __name__, "__doc__": kind.__doc__}
-        _classes[kind] = type(f"Distributed{kind.__name__}", (_GradientAverager, kind), body)
-        register(_classes[kind])  # files of states name the class
-    out = object.__new__(_classes[kind])  # a copy: settings are checked already
+        _subclasses[kind] = type(f"Distributed{kind.__name__}", (_GradientAverager, kind), body)
+        register(_subclasses[kind])  # files of optimizer states name the class
+    out = object.__new__(_subclasses[kind])  # a copy: settings are checked already
     vars(out).update(vars(optimizer))
     size = ranks_of(process_set).size
     out.rescale_grad = optimizer.rescale_grad / size * gradient_predivide_factor
@@ -100,8 +100,8 @@ def _check_factor(where, factor):
 
 
 class DistributedTrainer(Trainer):
-    """A Trainer that takes the mean of gradients over all processes; all begin with the values of
-    rank 0, or of the first of `process_set`.
+    """A Trainer that averages gradients over all processes; all begin with the parameters of rank
+    0, or of the first of `process_set`.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class DistributedTrainer(Trainer):
     >>> trainer = hvd.DistributedTrainer(net.collect_params(), "sgd")
     """
 
-    _has_warned = True  # step() gets the batch size of one rank, as Horovod's convention is
+    _has_warned = True  # step() takes the batch size of one rank, as in Horovod
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class DistributedTrainer(Trainer):
         self._scale *= gradient_predivide_factor / joined.num_workers
 
     def _allreduce_gradients(self, names, grads):
-        """Sum gradients over contexts and processes, in float16 if `compression` asks for it."""
+        """Sum gradients over contexts and processes, in float16 if `compression` says so."""
         for each in grads:
             for grad in each if self._predivide != 1 else ():
                 grad /= self._predivide

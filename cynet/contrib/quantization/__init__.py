@@ -1,4 +1,4 @@
-"""mx.contrib.quantization: networks in integers of 8 bits, for prediction on CPUs."""
+"""mx.contrib.quantization: int8 networks for prediction on CPUs."""
 
 from ...operator.namespaces import guarded_names as _guarded_names
 from .aware import *

@@ -10,10 +10,10 @@ from ... import symbol as sym_module
 from ...base.errors import ArgumentError, ArgumentTypeError, StateError, shown
 from ...symbol import Symbol
 from ...symbol.node import Node
-from .fake import DATA, ENDS, WEIGHT, check_averaging, check_bits
+from .fake import DATA_OPERATOR, OBSERVER_STATES, WEIGHT_OPERATOR, check_averaging, check_bits
 from .graph import Quantizer, apply_calibration
-from .model import DEFAULT_CONTEXT, check_limits, exclusion
-from .net import block_of, excluded_nodes, inputs_of, names_of, traced
+from .model import DEFAULT_CONTEXT, check_limits, exclusion_predicate
+from .net import count_inputs, default_input_names, excluded_nodes, make_block, trace_network
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["convert", "prepare_qat"]
 
 
-class Rounder(Quantizer):
-    """Rewrites a graph as `Quantizer` does, but with floats that are rounded for integers.
+class FakeQuantizer(Quantizer):
+    """Rewrites a graph like `Quantizer`, but rounds floats in place of int8 operators.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Rounder(Quantizer):
     def __init__(self, heads, params, excluded, settings):
         plain = Quantizer(heads, dict(params), excluded, "auto")
         plain.run()
-        self.read = {*plain.keys}  # outputs with a reader in 8 bits
+        self.read = {*plain.keys}  # outputs that an int8 layer reads
         super().__init__(heads, params, excluded, "auto")
         self.settings, self.observers = settings, {}
 
@@ -57,12 +57,12 @@ class Rounder(Quantizer):
     def _fake_quantized_entry(self, entry, name):
         if name not in self.observers:
             fixed = {"__shape__": "(1,)", "__dtype__": "0"}
-            made = tuple(Node(None, f"{name}_{end}", dict(fixed)) for end in ENDS)
+            made = tuple(Node(None, f"{name}_{end}", dict(fixed)) for end in OBSERVER_STATES)
             self.observers[name] = made
         given = [Symbol([each]) for each in (entry, *((node, 0) for node in self.observers[name]))]
         bits, share = self.settings["activation_bits"], self.settings["averaging"]
         made = sym_module.Custom(
-            *given, op_type=DATA, name=f"{name}_rounded", bits=bits, averaging=share
+            *given, op_type=DATA_OPERATOR, name=f"{name}_rounded", bits=bits, averaging=share
         )
         return made.entries[0]
 
@@ -78,7 +78,7 @@ class Rounder(Quantizer):
             "tensor_wise": self.settings["tensor_wise"],
         }
         name = f"{node.name}_weight_rounded"
-        weight = sym_module.Custom(weight, op_type=WEIGHT, name=name, **settings)
+        weight = sym_module.Custom(weight, op_type=WEIGHT_OPERATOR, name=name, **settings)
         inputs = [data, weight.entries[0], *(() if bias is None else bias.entries)]
         params = {**node.params, "no_bias": str(bias is None)}
         prop = node.op.prop(**params)
@@ -97,7 +97,7 @@ class Rounder(Quantizer):
         return entry[0]
 
     def _fold_batch_norm(self, layer, weight, bias):
-        """Weight and bias with the BatchNorm after them, by its running statistics."""
+        """Fold the BatchNorm after a layer into its weight and bias, by the running statistics."""
         prop = layer.norm.prop
         gamma, beta, mean, var = (
             Symbol([self._float_entry(each)]) for each in layer.norm.inputs[1:5]
@@ -118,19 +118,19 @@ class Rounder(Quantizer):
         return made
 
 
-class RoundedBlock(gluon.SymbolBlock):
-    """Result of `prepare_qat`: a network to be trained, and the facts of it that `convert`
-    needs."""
+class FakeQuantizedBlock(gluon.SymbolBlock):
+    """Result of `prepare_qat`: a network to train, with the settings that `convert` needs."""
 
     def __init__(self, outputs, inputs, params, plan):
         super().__init__(outputs, inputs, params)
         vars(self)["_plan"] = plan
 
     def limits(self):
-        """The range of each output that is rounded, as training has seen it."""
+        """Return the observed range of each output that is rounded."""
         params, found = self.collect_params(), {}
         for name in self._plan["observed"]:
-            low, high, seen = (float(params[f"{name}_{end}"]._reduce().asscalar()) for end in ENDS)
+            states = (params[f"{name}_{end}"]._reduce() for end in OBSERVER_STATES)
+            low, high, seen = (float(each.asscalar()) for each in states)
             if not seen:
                 raise StateError(
                     f"convert: the range of {name} was not observed; train the network, or call it"
@@ -150,8 +150,8 @@ def prepare_qat(
     exclude_operators: Sequence[str] | None = None,
     data_shapes: Sequence[Any] | None = None,
     averaging: float = 0.01,
-) -> RoundedBlock:
-    """A network that rounds weights and activations as its int8 layers will, to be trained so.
+) -> FakeQuantizedBlock:
+    """Make a trainable network that rounds weights and activations like int8 layers.
 
     It rounds where `quantize_net` quantizes; gradients go straight through. The BatchNorm after a
     layer is part of its weight and bias: its running statistics stay as they are, its gamma and
@@ -210,9 +210,9 @@ def prepare_qat(
             f"quantize_granularity is {shown(quantize_granularity)}, expected channel-wise or"
             " tensor-wise"
         )
-    n = len(data_shapes) if data_shapes is not None else inputs_of(network, None)
-    names = names_of(n)
-    symbol, params = traced(network, n)
+    n = len(data_shapes) if data_shapes is not None else count_inputs(network, None)
+    names = default_input_names(n)
+    symbol, params = trace_network(network, n)
     excluded = sorted(excluded_nodes(symbol, exclude_layers, exclude_layers_match))
     operators = list(exclude_operators or ())
     settings = {
@@ -221,25 +221,26 @@ def prepare_qat(
         "averaging": averaging,
         "tensor_wise": quantize_granularity == "tensor-wise",
     }
-    rounder = Rounder(symbol.entries, params, exclusion(symbol, excluded, operators), settings)
-    made = Symbol(rounder.run())
+    is_excluded = exclusion_predicate(symbol, excluded, operators)
+    quantizer = FakeQuantizer(symbol.entries, params, is_excluded, settings)
+    made = Symbol(quantizer.run())
     plan = {
         "symbol": symbol,
         "names": names,
         "excluded": excluded,
         "operators": operators,
-        "observed": list(rounder.observers),
+        "observed": list(quantizer.observers),
         **settings,
     }
     own = network.collect_params()
     contexts = next((each.list_ctx() for each in own.values()), None)
-    block = RoundedBlock(made, [sym_module.var(name) for name in names], own, plan)
+    block = FakeQuantizedBlock(made, [sym_module.var(name) for name in names], own, plan)
     for name in params.keys() - own.keys():  # arrays that the network computes with
         constant = block.params[name]
         constant.grad_req, constant.shape = "null", params[name].shape
         constant.initialize(ctx=contexts)
         constant.set_data(params[name])
-    for name, nodes in rounder.observers.items():
+    for name, nodes in quantizer.observers.items():
         for node in nodes:
             if node.name in own:
                 raise ArgumentError(
@@ -252,8 +253,8 @@ def prepare_qat(
     return block
 
 
-def convert(network: RoundedBlock) -> gluon.SymbolBlock:
-    """The int8 network made from a trained network of `prepare_qat`.
+def convert(network: FakeQuantizedBlock) -> gluon.SymbolBlock:
+    """Make an int8 network from a trained network of `prepare_qat`.
 
     Parameters
     ----------
@@ -287,7 +288,7 @@ def convert(network: RoundedBlock) -> gluon.SymbolBlock:
     >>> sorted(tools.convert(rounded).collect_params())
     ['fc_fwd_bias_quantize', 'fc_fwd_scale_quantize', 'fc_fwd_weight_quantize']
     """
-    if not isinstance(network, RoundedBlock):
+    if not isinstance(network, FakeQuantizedBlock):
         raise ArgumentTypeError(f"convert takes what prepare_qat gave, got {shown(network)}")
     plan = network._plan
     if plan["activation_bits"] != 8:
@@ -301,12 +302,12 @@ def convert(network: RoundedBlock) -> gluon.SymbolBlock:
     quantizer = Quantizer(
         symbol.entries,
         values,
-        exclusion(symbol, plan["excluded"], plan["operators"]),
+        exclusion_predicate(symbol, plan["excluded"], plan["operators"]),
         "auto",
         plan["tensor_wise"],
         plan["weight_bits"],
     )
     made = Symbol(apply_calibration(quantizer.run(), limits, "auto"))
-    return block_of(
+    return make_block(
         made, {**values, **quantizer.arrays(DEFAULT_CONTEXT)}, plan["names"], DEFAULT_CONTEXT
     )

@@ -1,4 +1,4 @@
-"""Collectors: which values the layers of a network give, and between which limits to quantize."""
+"""Calibration collectors: they record layer outputs and find the limits to quantize between."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["CalibrationCollector", "LayerHistogramCollector", "LayerOutputMinMaxCollector"]
 __all__ += ["combine_histogram"]
 
-BINS = 8001
+NUM_BINS = 8001
 
 
 class CalibrationCollector:
-    """Base of collectors: `collect` sees the outputs of layers, `post_collect` returns the limits.
+    """Base of collectors: `collect` takes a layer's output, `post_collect` returns the limits.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class CalibrationCollector:
         self.logger = logger
 
     def collect(self, name: str, arr: NDArray) -> None:
-        """Take the values of output `name` into account; the method can be a monitor's callback.
+        """Include the values of output `name`; the method can be a monitor's callback.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class CalibrationCollector:
         raise UndefinedError(f"{type(self).__name__} must define collect(name, arr)")
 
     def post_collect(self) -> dict[str, tuple[float, float]]:
-        """Name of each output seen to the least and the largest value that it is to keep.
+        """Return a dict of output name to (lowest, highest) value to represent.
 
         Raises
         ------
@@ -77,7 +77,7 @@ class CalibrationCollector:
         raise UndefinedError(f"{type(self).__name__} must define post_collect()")
 
     def _wanted_values(self, name, arr):
-        """The values of an array as a NumPy array, or None if they are not wanted."""
+        """Return the values of an output as a NumPy array, or None if it is not to be recorded."""
         if self.include_layer is not None and name not in self.include_layer:
             return None
         if not isinstance(arr, nd.NDArray):
@@ -93,7 +93,7 @@ class CalibrationCollector:
 
 
 class LayerOutputMinMaxCollector(CalibrationCollector):
-    """The least and the largest value of each output: calibration 'naive'.
+    """Records the lowest and the highest value of each output: calibration 'naive'.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class LayerOutputMinMaxCollector(CalibrationCollector):
 
 
 class LayerHistogramCollector(CalibrationCollector):
-    """A histogram of each output, for the limits that lose least entropy: calibration 'entropy'.
+    """Records histograms of outputs to find limits of least entropy loss: calibration 'entropy'.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class LayerHistogramCollector(CalibrationCollector):
 
     def __init__(
         self,
-        num_bins: int = BINS,
+        num_bins: int = NUM_BINS,
         include_layer: Sequence[str] | None = None,
         logger: logging.Logger | None = None,
         quantized_dtype: str = "auto",
@@ -183,7 +183,7 @@ class LayerHistogramCollector(CalibrationCollector):
 
     def _clipping_limits(self, hist, edges, low, high, maximum):
         unsigned = low >= 0 and self.quantized_dtype in ("auto", "uint8")
-        # a histogram of one side has all 255 steps: as many bins as one of both sides has steps
+        # a one-sided (unsigned) histogram uses all 255 steps, a two-sided one half for each sign
         num_bins = min(2 * 255 + 1 if unsigned else 255, len(hist))
         threshold, _ = nd.contrib.calibrate_entropy(
             nd.array(hist), nd.array(edges), num_quantized_bins=num_bins
@@ -195,7 +195,7 @@ class LayerHistogramCollector(CalibrationCollector):
 def combine_histogram(
     old_hist: tuple[Any, ...], arr: Any, new_min: float, new_max: float, new_th: float
 ) -> tuple[Any, ...]:
-    """A histogram around 0 with more values in it, and wider where these need it.
+    """Add values to a histogram around 0, and widen it where they need more range.
 
     Parameters
     ----------

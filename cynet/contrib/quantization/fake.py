@@ -1,5 +1,5 @@
-"""Fake quantization: rounds floats to the values that integers can represent, with straight-through
-gradients; and the observer of the range of activations."""
+"""Fake quantization: rounds floats to values that integers can represent, with straight-through
+gradients, and observes the range of activations."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ...operator.custom.custom import CustomOp, CustomOpProp, register
 
 __all__ = ["FakeQuantize"]
 
-DATA, WEIGHT = "_fake_quantize", "_fake_quantize_weight"  # operators
-ENDS = ("low", "high", "seen")  # the state of an observer: the range, and 1 once a range is known
-_HALF_STEP = 0.5 + 1e-4  # half a step, with a margin for the rounding of divisions
+DATA_OPERATOR, WEIGHT_OPERATOR = "_fake_quantize", "_fake_quantize_weight"  # operators
+OBSERVER_STATES = ("low", "high", "seen")  # `seen` is 1 once a range is known
+_HALF_STEP = 0.5 + 1e-4  # in steps, with a margin for rounding errors of the division
 _DTYPES = ("auto", "int8", "uint8")
 
 
@@ -33,12 +33,12 @@ def check_averaging(averaging):
         raise ArgumentError(f"averaging must be above 0 and at most 1, got {shown(averaging)}")
 
 
-def grid(low, high, bits, dtype):
-    """(step, least, most) of integers for a range, as `quantize_v2` and int8 layers have them.
+def quantization_grid(low, high, bits, dtype):
+    """Return (step, lowest, highest integer) for a range, as in `quantize_v2` and int8 layers.
 
-    >>> grid(-1.0, 2.0, 8, "auto") == (2 / 127.5, -128, 127)
+    >>> quantization_grid(-1.0, 2.0, 8, "auto") == (2 / 127.5, -128, 127)
     True
-    >>> grid(0.0, 31.0, 4, "auto")
+    >>> quantization_grid(0.0, 31.0, 4, "auto")
     (2.0, 0, 15)
     """
     reach = max(abs(low), abs(high)) or 1.0
@@ -52,8 +52,7 @@ def _quantize_dequantize(data, step, least, maximum):
 
 
 class _FakeQuantize(CustomOp):
-    """In training the range is updated first; before any data was seen it is the range of the
-    data."""
+    """Rounds data to a range; in training it updates the range first. The first batch sets it."""
 
     def __init__(self, bits, dtype, averaging):
         self._bits, self._dtype, self._averaging = bits, dtype, averaging
@@ -69,7 +68,7 @@ class _FakeQuantize(CustomOp):
             if is_train:
                 for each, value in zip(aux, (low, high, 1.0)):
                     each[:] = value
-        step, least, maximum = grid(low, high, self._bits, self._dtype)
+        step, least, maximum = quantization_grid(low, high, self._bits, self._dtype)
         self.assign(out_data[0], req[0], _quantize_dequantize(data, step, least, maximum))
         self.assign(out_data[1], req[1], np.array([step, least, maximum], np.float32))
 
@@ -80,8 +79,8 @@ class _FakeQuantize(CustomOp):
         self.assign(in_grad[0], req[0], out_grad[0] * inside)
 
 
-class _Prop(CustomOpProp):
-    """Parameters arrive as texts."""
+class _FakeQuantizeBaseProp(CustomOpProp):
+    """Base of the two operators' properties; parameters arrive as strings."""
 
     def list_outputs(self):
         return ["output", "grid"]
@@ -91,8 +90,8 @@ class _Prop(CustomOpProp):
         return [single], [single, single], [single] * len(self.list_auxiliary_states())
 
 
-@register(DATA)
-class _FakeQuantizeProp(_Prop):
+@register(DATA_OPERATOR)
+class _FakeQuantizeProp(_FakeQuantizeBaseProp):
     def __init__(self, bits="8", dtype="auto", averaging="0.01"):
         super().__init__()
         self._settings = int(bits), dtype, float(averaging)
@@ -101,7 +100,7 @@ class _FakeQuantizeProp(_Prop):
         return ["data"]
 
     def list_auxiliary_states(self):
-        return list(ENDS)
+        return list(OBSERVER_STATES)
 
     def infer_shape(self, in_shape):
         return in_shape, [in_shape[0], [3]], [[1], [1], [1]]
@@ -134,11 +133,11 @@ class _FakeQuantizeWeight(CustomOp):
         self.assign(in_grad[0], req[0], out_grad[0])
 
 
-@register(WEIGHT)
-class _FakeQuantizeWeightProp(_Prop):
+@register(WEIGHT_OPERATOR)
+class _FakeQuantizeWeightProp(_FakeQuantizeBaseProp):
     def __init__(self, bits="8", tensor_wise="False"):
         super().__init__()
-        self._settings = levels_of(int(bits)), tensor_wise == "True"
+        self._settings = max_level(int(bits)), tensor_wise == "True"
 
     def list_arguments(self):
         return ["weight"]
@@ -153,10 +152,10 @@ class _FakeQuantizeWeightProp(_Prop):
         return _FakeQuantizeWeight(*self._settings)
 
 
-def levels_of(bits):
-    """The largest integer of a quantized weight with this many bits.
+def max_level(bits):
+    """Return the largest integer of a quantized weight with `bits` bits.
 
-    >>> levels_of(8), levels_of(4)
+    >>> max_level(8), max_level(4)
     (127, 7)
     """
     return 2 ** (bits - 1) - 1
@@ -211,8 +210,8 @@ class FakeQuantize(gluon.HybridBlock):
         self._settings = {"bits": bits, "dtype": dtype, "averaging": averaging}
         fixed = {"shape": (1,), "init": "zeros", "grad_req": "null", "differentiable": False}
         with self.name_scope():
-            self.low, self.high, self.seen = (self.params.get(name, **fixed) for name in ENDS)
+            self.low, self.high, self.seen = (self.params.get(n, **fixed) for n in OBSERVER_STATES)
 
     def hybrid_forward(self, F: Any, x: Any, low: Any, high: Any, seen: Any) -> Any:
         """The array, rounded."""
-        return F.Custom(x, low, high, seen, op_type=DATA, **self._settings)[0]
+        return F.Custom(x, low, high, seen, op_type=DATA_OPERATOR, **self._settings)[0]

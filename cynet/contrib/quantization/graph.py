@@ -1,4 +1,4 @@
-"""A graph with int8 layers in place of float layers, with the limits found by calibration.
+"""Rewriting of a graph: float layers become int8 layers, with limits from calibration.
 
 Without limits a layer reads what `quantize_v2` makes of floats, by their own range, and
 gives floats. Limits make it give integers to whoever reads such.
@@ -14,18 +14,18 @@ from ...operator.tensor.concat import ConcatProperty
 from ...symbol.node import Node, topological_order
 from .layers import find_layers
 
-KEY = "__calibrated_by__"  # attribute: the output of the float graph that a range is of
+CALIBRATION_ATTRIBUTE = "__calibrated_by__"  # its value: an output of the float graph
 
 
 def make_node(prop: Any, name: str, inputs: Any, attrs: Any = None, **params: Any) -> Node:
-    """A node of the operator of a class, by its parameters."""
+    """Make a node of the operator with property class `prop`."""
     entry = OPERATORS.get(prop.op_name)
     words = {key: str(value) for key, value in params.items()}
     return Node(entry, name, dict(attrs or {}), words, entry.prop(**params), inputs)
 
 
 class Quantizer:
-    """One run of the rewriting.
+    """One rewriting of a float graph into a graph with int8 layers.
 
     `params` gets the quantized weights; `keys` are the outputs of the float graph whose ranges
     calibration is to find; `layers` the names of layers that are int8.
@@ -34,7 +34,7 @@ class Quantizer:
     def __init__(self, heads, params, excluded, dtype="auto", tensor_wise=False, bits=8):
         self.heads, self.dtype, self.tensor_wise, self.bits = heads, dtype, tensor_wise, bits
         self.params, self.made = params, {}
-        self.variables = {}  # variables of the quantized weights, keyed by their sources
+        self.variables = {}  # variables of quantized weights, by `Layer.weight_key`
         self.nodes = topological_order(heads)
         self.found = find_layers(self.nodes, heads, params, excluded)
         self.excluded = excluded
@@ -42,7 +42,7 @@ class Quantizer:
         self.inside = self._inner_node_ids()
 
     def _inner_node_ids(self):
-        """The ids of nodes that are part of a layer and not its end."""
+        """Return the ids of nodes inside a layer that are not its last node."""
         inside = set()
         for layer in self.found.values():
             for node in (layer.node, layer.norm):
@@ -64,7 +64,7 @@ class Quantizer:
         return [self._float_entry(each) for each in self.heads]
 
     def arrays(self, ctx):
-        """The quantized weights by name, on a device."""
+        """Return the quantized weights by name, on a device."""
         return {n: nd.array(v, ctx=ctx, dtype=v.dtype) for n, v in self.made.items()}
 
     @property
@@ -72,7 +72,7 @@ class Quantizer:
         return [layer.node.name for layer in self.found.values()]
 
     def _float_entry(self, old):
-        """The float entry that replaces an old entry."""
+        """Return the float entry that replaces an old entry."""
         key = id(old[0]), old[1]
         if key in self.triples and id(old[0]) not in self.new:
             triple = self.triples[key]
@@ -81,7 +81,7 @@ class Quantizer:
         return self.new[id(old[0])], old[1]
 
     def _quantized_entry(self, old):
-        """The entries (data, min, max) that stand for float entry `old` in 8 bits."""
+        """Return the 8-bit entries (data, min, max) that replace the float entry `old`."""
         key = id(old[0]), old[1]
         if key not in self.triples:
             name = old[0].output_name(old[1])
@@ -90,7 +90,7 @@ class Quantizer:
                 QuantizeV2Property,
                 f"{name}_quantize",
                 [self._float_entry(old)],
-                {KEY: name},
+                {CALIBRATION_ATTRIBUTE: name},
                 out_type=self.dtype,
             )
             self.triples[key] = tuple((node, i) for i in range(3))
@@ -98,10 +98,10 @@ class Quantizer:
 
     def _convert_layer(self, layer):
         node, prop = layer.node, int8_of(layer.node.op.prop)
-        made_of = layer.made_of()
-        if made_of not in self.variables:
-            self.variables[made_of] = self._layer_variables(layer)
-        variables = self.variables[made_of]
+        weight_key = layer.weight_key()
+        if weight_key not in self.variables:
+            self.variables[weight_key] = self._layer_variables(layer)
+        variables = self.variables[weight_key]
         data, low, high = self._quantized_entry(node.inputs[0])
         inputs = [data, *variables, low, high]
         params = prop.int8_form.copied_params(node)
@@ -111,11 +111,11 @@ class Quantizer:
         if layer.residual is not None:
             inputs += self._quantized_entry(layer.residual)
             params["with_residual"] = True
-        attrs = {KEY: layer.end.output_name(0)}
+        attrs = {CALIBRATION_ATTRIBUTE: layer.end.output_name(0)}
         return make_node(prop, f"quantized_{node.name}", inputs, attrs, **params)
 
     def _layer_variables(self, layer):
-        """The variables of a layer's weight, its steps and its bias; `made` gets their values. Of
+        """Make the variables of a layer's weight, steps and bias; store their values in `made`. Of
         layers with one name (a Block called twice) the later ones get a number behind it."""
         values = layer.weights(self.params, self.tensor_wise, self.bits)
         name, found, number = layer.node.name, [], 0
@@ -129,7 +129,7 @@ class Quantizer:
         return found
 
     def _copy_node(self, node):
-        """Copy a node that is no quantized layer; of an 8-bit input it stays 8-bit if it can."""
+        """Copy a node that is not a quantized layer; it keeps 8-bit data where possible."""
         if self._stays_quantized(node):
             prop = int8_of(node.op.prop)
             triples = [self._quantized_entry(each) for each in node.inputs]
@@ -145,7 +145,7 @@ class Quantizer:
         return Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
     def _stays_quantized(self, node):
-        """Return whether a node takes the integers of int8 layers and returns integers."""
+        """Return whether a node maps the integers of int8 layers to integers."""
         found = int8_of(node.op.prop)
         if found is None or found.int8_form.is_layer or self.excluded(node):
             return False
@@ -166,24 +166,24 @@ def _is_layer(prop):
 
 
 def apply_calibration(heads, limits, dtype="auto"):
-    """The outputs of a Quantizer's graph with the limits of a calibration.
+    """Insert the limits of a calibration into a Quantizer's graph; return its outputs.
 
     heads: list of entries
     limits (dict): Output of the float graph to the least and largest value that it is to have.
     dtype (str): ``'int8'``, ``'uint8'`` or ``'auto'``.
     """
     nodes = topological_order(heads)
-    wanted = {}  # id of an int8 layer -> its limits, where its output is read in 8 bits
+    wanted = {}  # id of an int8 layer whose output is read as 8-bit data -> its limits
     for node in nodes:
-        if _is_quantize_node(node) and node.attrs.get(KEY) in limits:
+        if _is_quantize_node(node) and node.attrs.get(CALIBRATION_ATTRIBUTE) in limits:
             source, index = node.inputs[0]
             if source.op is not None and _is_layer(source.op.prop) and index == 0:
-                wanted[id(source)] = _ordered_limits(limits[node.attrs[KEY]])
+                wanted[id(source)] = _ordered_limits(limits[node.attrs[CALIBRATION_ATTRIBUTE]])
     new, triples, floats = {}, {}, {}
 
     def entry(old):
         node, index = old
-        if id(node) in triples:  # a float reader of a layer that returns integers, or 8 bits
+        if id(node) in triples:  # this node reads a layer's integers as floats or as 8-bit data
             if _is_quantize_node(node):
                 return triples[id(node)][index]
             if id(node) not in floats:
@@ -206,8 +206,8 @@ def apply_calibration(heads, limits, dtype="auto"):
             made = _rebuild_node(node, params | {k: str(v) for k, v in more.items()}, entry)
             triples[id(node)] = tuple((made, i) for i in range(3))
             continue
-        if _is_quantize_node(node) and node.attrs.get(KEY) in limits:
-            low, high = _ordered_limits(limits[node.attrs[KEY]])
+        if _is_quantize_node(node) and node.attrs.get(CALIBRATION_ATTRIBUTE) in limits:
+            low, high = _ordered_limits(limits[node.attrs[CALIBRATION_ATTRIBUTE]])
             params |= {"min_calib_range": str(low), "max_calib_range": str(high)}
         new[id(node)] = _rebuild_node(node, params, entry)
     return [entry(each) for each in heads]

@@ -1,5 +1,5 @@
-"""Finds the steps of a graph that form one int8 layer: a convolution or FullyConnected, a following
-BatchNorm, a summand, bounds."""
+"""Finds the nodes that form one int8 layer: a convolution or FullyConnected, then optionally a
+BatchNorm, an addition, and clipping."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...operator.quantization.int8_form import int8_of
 from ...operator.tensor.broadcast import BroadcastProperty
 from ...operator.tensor.unary import UnaryProperty
 from ...operator.tensor.where_clip import ClipProperty
-from .fake import levels_of
+from .fake import max_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,7 +29,7 @@ def is_layer(node: Node) -> bool:
 
 
 class Layer:
-    """A layer of the float graph: the nodes that form it.
+    """A layer of the float graph: the nodes that one int8 layer replaces.
 
     node (Node): The convolution or FullyConnected.
     norm (Node or None): The BatchNorm that is folded into it.
@@ -44,8 +44,8 @@ class Layer:
         self.residual: Entry | None = None
         self.bounds: tuple[float | None, float | None] = None, None
 
-    def made_of(self):
-        """Key of the quantized weight and bias beside parameters; layers of one key share them."""
+    def weight_key(self):
+        """Return the key of the quantized weight and bias; layers with equal keys share them."""
         layout = is_last(getattr(self.node.prop, "layout", None))
         names = [entry[0].name for entry in self.node.inputs[1:]]
         if self.norm is None:
@@ -54,11 +54,11 @@ class Layer:
         return (layout, *names), (self.norm.prop.fix_gamma, self.norm.prop.eps, *folded)
 
     def weights(self, params, tensor_wise, bits=8):
-        """The int8 weight, the step of each filter and the float bias, by the float parameters;
-        with less bits the weight has less steps."""
+        """Return the int8 weight, the step of each filter, and the float bias; with fewer bits the
+        weight has fewer steps."""
         names = [entry[0].name for entry in self.node.inputs]
         weight = params[names[1]].asnumpy().astype(np.float64)
-        if is_last(getattr(self.node.prop, "layout", None)):  # int8 layers have (F, C, *kernel)
+        if is_last(getattr(self.node.prop, "layout", None)):  # int8: (F, C, *kernel)
             weight = np.moveaxis(weight, -1, 1)
         bias = params[names[2]].asnumpy() if len(names) > 2 else np.zeros(len(weight))
         bias = bias.astype(np.float64)
@@ -66,7 +66,7 @@ class Layer:
             found = (params[entry[0].name].asnumpy() for entry in self.norm.inputs[1:5])
             gamma, beta, mean, var = (each.astype(np.float64) for each in found)
             prop = self.norm.prop
-            with np.errstate(all="ignore"):  # NaN is refused below
+            with np.errstate(all="ignore"):  # NaN raises an error below
                 gain = (1.0 if prop.fix_gamma else gamma) / np.sqrt(var + prop.eps)
                 weight = weight * gain.reshape(-1, *(1,) * (weight.ndim - 1))
                 bias = (bias - mean) * gain + beta
@@ -80,13 +80,13 @@ class Layer:
         maximum = np.abs(weight).reshape(len(weight), -1).max(1)
         if tensor_wise:
             maximum[:] = maximum.max()
-        step = np.where(maximum > 0, maximum / levels_of(bits), 1.0)
+        step = np.where(maximum > 0, maximum / max_level(bits), 1.0)
         quantized = np.rint(weight / step.reshape(-1, *(1,) * (weight.ndim - 1)))
         return quantized.astype("int8"), step.astype("float32"), bias.astype("float32")
 
 
-class Uses:
-    """The readers of each entry of a graph."""
+class EntryReaders:
+    """Table of the nodes that read each entry of a graph."""
 
     def __init__(self, nodes: Iterable[Node], heads: Iterable[Entry]) -> None:
         self.readers: dict[tuple[int, int], list[Node | None]] = {}
@@ -97,21 +97,21 @@ class Uses:
             self.readers.setdefault((id(entry[0]), entry[1]), []).append(None)
 
     def only_reader(self, node: Node) -> Node | None:
-        """The only reader of output 0 of `node`, if no other output is read; else None."""
+        """Return the single reader of output 0 of `node` if no other output is read, else None."""
         others = any(self.readers.get((id(node), i)) for i in range(1, node.num_outputs))
         readers = self.readers.get((id(node), 0), [])
         return readers[0] if len(readers) == 1 and not others else None
 
 
 def find_layers(nodes, heads, params, excluded):
-    """The layers to be quantized, in a dict by the id of their ends.
+    """Find the layers to quantize: a dict of the last node's id to the Layer.
 
     nodes (list of Node): In topological order.
     heads: list of entries
     params (dict): Name of a parameter or state to its array.
     excluded (callable): Whether a node is to stay as it is.
     """
-    uses, taken, found = Uses(nodes, heads), set(), {}
+    uses, taken, found = EntryReaders(nodes, heads), set(), {}
     place = {id(node): i for i, node in enumerate(nodes)}
     for node in nodes:
         if node.op is None or not is_layer(node) or excluded(node):
@@ -134,13 +134,13 @@ def _has_weights(node, params):
 
 def extend_layer(
     layer: Layer,
-    uses: Uses,
+    uses: EntryReaders,
     params: dict[str, Any],
     excluded: Callable[[Node], bool],
     taken: set[int],
     place: dict[int, int],
 ) -> Layer:
-    """The layer extended by the following nodes that can be part of it."""
+    """Extend a layer by the following nodes that can be part of it."""
 
     def next_node():
         node = uses.only_reader(layer.end)
@@ -157,7 +157,7 @@ def extend_layer(
     if node is not None and _is_addition(node) and id(node) not in taken:
         one, other = node.inputs
         residual = other if one[0] is layer.end else one
-        # the later one of two layers adds: when it runs, the other one has
+        # of two summed layers the later one adds, since the other result exists then
         later = place[id(residual[0])] < place[id(layer.end)]
         broadcasts = isinstance(node.prop, BroadcastProperty)
         if residual[0] is not layer.end and not broadcasts and later:
@@ -183,7 +183,7 @@ def _can_fold_batch_norm(node, layer, params):
 
 
 def _clip_bounds(node):
-    """The bounds that a node clips its input to, or None if it does more than clip."""
+    """Return the bounds that a node clips its input to, or None if it does more than clip."""
     if isinstance(node.prop, UnaryProperty) and node.prop.functor == "relu":
         return 0.0, None
     if isinstance(node.prop, ClipProperty) and node.prop.a_min <= node.prop.a_max:

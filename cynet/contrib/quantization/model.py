@@ -1,4 +1,4 @@
-"""quantize_model and its parts: symbols and their parameters in integers of 8 bits."""
+"""quantize_model and its steps: symbols and their parameters are quantized to int8."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["calib_graph", "quantize_graph", "quantize_model", "quantize_model_mkldnn"]
 
 DEFAULT_CONTEXT = cpu(0)
-MODES = ("none", "naive", "entropy", "custom")
+CALIBRATION_MODES = ("none", "naive", "entropy", "custom")
 
 
 def check_options(dtype, calib_mode, quantize_mode, granularity):
     """Raise ArgumentError unless each option has one of the allowed values."""
     for name, value, known in (
         ("quantized_dtype", dtype, ("int8", "uint8", "auto")),
-        ("calib_mode", calib_mode, MODES),
+        ("calib_mode", calib_mode, CALIBRATION_MODES),
         ("quantize_mode", quantize_mode, ("full", "smart")),
         ("quantize_granularity", granularity, ("tensor-wise", "channel-wise")),
     ):
@@ -39,8 +39,8 @@ def check_options(dtype, calib_mode, quantize_mode, granularity):
             raise ArgumentError(f"{name} is {shown(value)}, expected one of {', '.join(known)}")
 
 
-def exclusion(sym, names, operators):
-    """The predicate for nodes that are to stay unquantized."""
+def exclusion_predicate(sym, names, operators):
+    """Make a predicate that is true for nodes that stay unquantized."""
     for what, given in (("excluded_sym_names", names), ("excluded_op_names", operators)):
         if given is not None and not isinstance(given, (list, tuple, set)):
             raise ArgumentTypeError(f"{what} must be a list of str, got {shown(given)}")
@@ -51,14 +51,14 @@ def exclusion(sym, names, operators):
             f"excluded_sym_names: expected names of the symbol's nodes, got {shown(name)}"
         )
 
-    def excluded(node):
+    def is_excluded(node):
         return (
             node.name in names
             or node.op.name in operators
             or bool(operators.intersection(node.op.aliases))
         )
 
-    return excluded
+    return is_excluded
 
 
 def quantize_graph(
@@ -75,7 +75,7 @@ def quantize_graph(
     LayerOutputCollector: CalibrationCollector | None = None,
     logger: logging.Logger | None = None,
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray], CalibrationCollector | None]:
-    """A symbol whose convolutions and fully connected layers are int8, and a collector.
+    """Quantize a symbol's convolutions and dense layers to int8; return it and a collector.
 
     The collector is to see what the outputs that it names (`include_layer`) are, of the float
     symbol; `calib_graph` then takes its limits. Parameters are those of `quantize_model`.
@@ -112,7 +112,7 @@ def quantize_graph(
     if not isinstance(sym, Symbol):
         raise ArgumentTypeError(f"quantize_graph takes a Symbol, got {shown(sym)}")
     check_options(quantized_dtype, calib_mode, quantize_mode, quantize_granularity)
-    excluded = exclusion(sym, excluded_sym_names, excluded_op_names)
+    excluded = exclusion_predicate(sym, excluded_sym_names, excluded_op_names)
     tensor_wise = quantize_granularity == "tensor-wise"
     params = {**arg_params, **aux_params}
     quantizer = Quantizer(sym.entries, params, excluded, quantized_dtype, tensor_wise)
@@ -147,7 +147,7 @@ def calib_graph(
     quantized_dtype: str = "int8",
     logger: Any = logging,
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
-    """A quantized symbol with the limits that a collector of `quantize_graph` found.
+    """Insert the limits that a collector of `quantize_graph` found into a quantized symbol.
 
     Parameters
     ----------
@@ -196,14 +196,14 @@ def calib_graph(
 
 
 def check_limits(limits):
-    """Raise ArgumentError unless each output's limits are finite numbers in their order."""
+    """Raise ArgumentError unless each output's limits are finite and in ascending order."""
     for name, (low, high) in limits.items():
         if not -float("inf") < low <= high < float("inf"):
             raise ArgumentError(f"calibration: the values of {name} go from {low} to {high}")
 
 
 def collect_statistics(sym, params, batches, collector, ctx):
-    """Show a collector the float symbol's outputs on batches, dicts of name to NDArray."""
+    """Run the float symbol on batches (dicts of name to NDArray) and collect its outputs."""
     internals = sym.get_internals()
     names = list(collector.include_layer)
     # several outputs may share a name: the outputs of a Block that is called twice
@@ -234,8 +234,8 @@ def collect_statistics(sym, params, batches, collector, ctx):
 
 
 def batches_of(calib_data, data_names, maximum):
-    """Dicts of name to NDArray, from an iterator of batches (DataIter) or an iterable of arrays;
-    stops after the batch that reaches `maximum` examples."""
+    """Yield batches as dicts of name to NDArray, from a DataIter or an iterable of arrays; stop
+    after the batch that reaches `maximum` examples."""
     if hasattr(calib_data, "reset"):
         calib_data.reset()
     seen = 0
@@ -265,7 +265,7 @@ def quantize_model(
     quantize_granularity: str = "tensor-wise",
     logger: logging.Logger | None = None,
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
-    """A trained network in integers of 8 bits, for prediction on CPUs.
+    """Quantize a trained network to int8, for prediction on CPUs.
 
     Convolutions and fully connected layers, with the BatchNorm after them, a term that is added
     and relu, become one int8 layer each; maxima and Flatten between them stay in 8 bits.
@@ -364,7 +364,7 @@ def quantize_model_mkldnn(
     quantize_granularity: str = "tensor-wise",
     logger: logging.Logger | None = None,
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
-    """`quantize_model`, which fuses layers itself.
+    """Quantize like `quantize_model`, which always fuses layers.
 
     Parameters
     ----------

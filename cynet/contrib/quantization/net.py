@@ -1,4 +1,4 @@
-"""quantize_net: Gluon networks with 8-bit integers, and the loss of accuracy of each layer."""
+"""quantize_net: int8 Gluon networks; layers that lose too much accuracy stay float32."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
 __all__ = ["quantize_net", "quantize_net_v2"]
 
 
-def names_of(n):
-    """Default names for `n` inputs: ``data``, or ``data0``, ``data1``, ..."""
+def default_input_names(n):
+    """Return default names for `n` inputs: ``data``, or ``data0``, ``data1``, ..."""
     return ["data"] if n == 1 else [f"data{i}" for i in range(n)]
 
 
-def traced(network, n):
-    """The symbol of a network, and its parameters by name. A Block whose `forward` takes arrays
-    only gives the symbol of its last hybridized call."""
+def trace_network(network, n):
+    """Return the symbol of a network, and its parameters by name. A Block whose `forward` takes
+    arrays only gives the symbol of its last hybridized call."""
     params = {name: each.data() for name, each in network.collect_params().items()}
     try:
-        outputs = network(*(sym_module.var(name) for name in names_of(n)))
+        outputs = network(*(sym_module.var(name) for name in default_input_names(n)))
     except ArgumentTypeError as error:
         graph = network._last_graph()
-        if graph is None or graph.inputs != names_of(n):
+        if graph is None or graph.inputs != default_input_names(n):
             raise ArgumentTypeError(
                 f"{network.name} cannot be quantized, for it has no graph: {error}; where its"
                 f" forward is written in mx.nd, hybridize it and call it once with"
@@ -69,7 +69,7 @@ def _first_batch(calib_data):
 
 
 class _QuantizedNet:
-    """A traced network and how it is to be quantized."""
+    """A traced network with the settings for its quantization."""
 
     def __init__(self, symbol, params, names, mode, dtype, granularity, ctx, logger):
         self.symbol, self.params, self.names, self.ctx = symbol, params, names, ctx
@@ -80,7 +80,7 @@ class _QuantizedNet:
         self.aux = {name: v for name, v in params.items() if name in states}
 
     def calibrate(self, batches, excluded, operators, collector):
-        """Finds the limits of all outputs that a layer which is not excluded reads or gives."""
+        """Find the limits of inputs and outputs of all layers that are not excluded."""
         *_, collector = self._quantized_symbol(excluded, operators, collector)
         if collector is None:
             return
@@ -89,8 +89,8 @@ class _QuantizedNet:
         self.limits = collector.post_collect()
         check_limits(self.limits)
 
-    def quantized(self, excluded, operators, logger=None):
-        """(symbol, parameters, states) with these nodes in float32."""
+    def quantize(self, excluded, operators, logger=None):
+        """Return the quantized (symbol, parameters, states); excluded nodes stay float32."""
         made, args, aux, _ = self._quantized_symbol(excluded, operators, self.limits_of, logger)
         if self.limits:
             made = Symbol(apply_calibration(made.entries, self.limits, self.dtype))
@@ -113,7 +113,7 @@ class _QuantizedNet:
         )
 
     def outputs(self, made, args, aux, batches):
-        """The outputs of a symbol on batches, NumPy arrays of float64."""
+        """Compute the outputs of a symbol on batches, as one float64 NumPy vector."""
         found = []
         for batch in batches:
             known = {name: batch[name] for name in self.names}
@@ -123,13 +123,13 @@ class _QuantizedNet:
 
 
 def _relative_error(found, wanted):
-    """The root mean square of the error, divided by the root mean square of the reference."""
+    """Return the root mean square of the error, relative to that of the reference."""
     size = math.sqrt(np.square(wanted).mean()) or 1.0
     return math.sqrt(np.square(found - wanted).mean()) / size
 
 
-def _layers_in_float(net, batches, excluded, operators, tolerance, logger):
-    """Names of the layers that stay float32 so that outputs lose at most `tolerance`."""
+def _choose_float_layers(net, batches, excluded, operators, tolerance, logger):
+    """Choose the layers that stay float32 so that outputs lose at most `tolerance`."""
     wanted = net.outputs(net.symbol, net.args, net.aux, batches)
     all_of = [
         node.name
@@ -142,7 +142,7 @@ def _layers_in_float(net, batches, excluded, operators, tolerance, logger):
 
     def error_with(float_layers):
         return _relative_error(
-            net.outputs(*net.quantized(excluded | float_layers, operators), batches), wanted
+            net.outputs(*net.quantize(excluded | float_layers, operators), batches), wanted
         )
 
     float_layers: set[str] = set()
@@ -154,7 +154,7 @@ def _layers_in_float(net, batches, excluded, operators, tolerance, logger):
     for name in worst:
         if logger is not None:
             logger.info("layer %s alone loses %.3g", name, alone[name])
-    low, high = 0, len(worst)  # the smallest number of layers to keep in float
+    low, high = 0, len(worst)  # bounds of the number of float layers
     while high - low > 1:
         middle = (low + high) // 2
         if error_with(set(worst[:middle])) <= tolerance:
@@ -182,7 +182,7 @@ def quantize_net_v2(
     logger: logging.Logger | None = None,
     tolerance: float | None = None,
 ) -> gluon.SymbolBlock:
-    """A trained network of Gluon in integers of 8 bits, for prediction on CPUs.
+    """Quantize a trained Gluon network to int8, for prediction on CPUs.
 
     Parameters
     ----------
@@ -240,9 +240,9 @@ def quantize_net_v2(
         raise ArgumentError(f"quantize_net: int8 layers run on a CPU, got {ctx}")
     if calib_data is not None and not _can_be_read_twice(calib_data):
         calib_data = list(calib_data)
-    n = len(data_shapes) if data_shapes is not None else inputs_of(network, calib_data)
-    names = names_of(n)
-    symbol, params = traced(network, n)
+    n = len(data_shapes) if data_shapes is not None else count_inputs(network, calib_data)
+    names = default_input_names(n)
+    symbol, params = trace_network(network, n)
     excluded = excluded_nodes(symbol, exclude_layers, exclude_layers_match)
     how = calib_mode, quantized_dtype, quantize_granularity
     net = _QuantizedNet(symbol, params, names, *how, ctx, logger)
@@ -253,18 +253,18 @@ def quantize_net_v2(
         net.calibrate(batches, excluded, operators, LayerOutputCollector)
     if tolerance is not None:
         first = [dict(zip(names, _first_batch(calib_data)))]
-        in_float, found = _layers_in_float(net, first, excluded, operators, tolerance, logger)
+        in_float, found = _choose_float_layers(net, first, excluded, operators, tolerance, logger)
         excluded |= in_float
         if logger is not None:
             logger.info(
                 "float32: %s; outputs lose %.3g", ", ".join(sorted(in_float)) or "none", found
             )
-    made, args, aux = net.quantized(excluded, operators, logger)
-    return block_of(made, {**args, **aux}, names, ctx)
+    made, args, aux = net.quantize(excluded, operators, logger)
+    return make_block(made, {**args, **aux}, names, ctx)
 
 
 def excluded_nodes(symbol, names, patterns):
-    """The node names that are excluded, by name or by regular expression."""
+    """Return the names of excluded nodes, given by name or by regular expression."""
     nodes = [node.name for node in topological_order(symbol.entries) if node.op is not None]
     excluded = set(names or ())
     for pattern in patterns or ():
@@ -272,8 +272,8 @@ def excluded_nodes(symbol, names, patterns):
     return excluded
 
 
-def block_of(made, values, names, ctx):
-    """A Block that computes a quantized symbol with these parameters."""
+def make_block(made, values, names, ctx):
+    """Make a Block that computes a quantized symbol with the given parameters."""
     block = gluon.SymbolBlock(made, [sym_module.var(name) for name in names])
     for name, each in block.collect_params().items():
         value = values[name]
@@ -285,8 +285,8 @@ def block_of(made, values, names, ctx):
     return block
 
 
-def inputs_of(network, calib_data):
-    """The number of inputs of a network: as in its last traced call, else as its function takes.
+def count_inputs(network, calib_data):
+    """Return a network's input count: that of its last traced call, else of its `forward`.
 
     In lists of the user's own and the data of a DataIter all arrays are inputs, as many as it
     takes; data sets have labels behind those that it needs.
@@ -309,7 +309,7 @@ def _can_be_read_twice(calib_data):
 
 
 def _input_count_range(network):
-    """The least and the largest number of arrays that a network takes."""
+    """Return the smallest and the largest number of arrays that a network takes."""
     if network._in_format is not None:
         count = _count_arrays(network._in_format)
         return count, count
@@ -331,7 +331,7 @@ def _input_count_range(network):
 
 
 def _count_arrays(form):
-    """Return how many arrays a format has (structure.py)."""
+    """Return the number of arrays in a nested input format (structure.py)."""
     if isinstance(form, (list, tuple)):
         return sum(map(_count_arrays, form))
     return form == 0
@@ -352,7 +352,7 @@ def quantize_net(
     logger: logging.Logger | None = None,
     tolerance: float | None = None,
 ) -> gluon.SymbolBlock:
-    """A trained network of Gluon in integers of 8 bits; weights have a step for each filter.
+    """Quantize a trained Gluon network to int8, with one weight step for each filter.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""mx.contrib.svrg_optimization: stochastic gradients of smaller variance."""
+"""mx.contrib.svrg_optimization: stochastic variance reduced gradients (SVRG)."""
 
 from .svrg_module import SVRGModule
 

@@ -1,4 +1,4 @@
-"""SVRGModule: a Module whose gradients have less variance, by full gradients at a snapshot."""
+"""SVRGModule: a Module that reduces gradient variance by full gradients at a weight snapshot."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class SVRGModule(Module):
         return super().clip_gradients(max_norm)
 
     def _correct_gradients(self):
-        """Replace the batch's gradients by corrected gradients, once a batch."""
+        """Replace the batch's gradients by variance-reduced ones, once a batch."""
         self._require_state("update", "binded", "params_initialized", "optimizer_initialized")
         if self._full_grads is None:
             raise StateError("SVRGModule: call update_full_grads before the first update")
@@ -172,7 +172,7 @@ class SVRGModule(Module):
                     grad[:] = grad - other + mean
 
     def update_full_grads(self, train_data: DataIter) -> None:
-        """Keep the weights aside, and compute their mean gradient over all batches.
+        """Store a snapshot of the weights, and compute its mean gradient over all batches.
 
         Parameters
         ----------

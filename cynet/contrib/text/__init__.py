@@ -1,4 +1,4 @@
-"""mx.contrib.text: vocabularies, and vectors of tokens read from files."""
+"""mx.contrib.text: vocabularies, and token vectors read from files."""
 
 from . import embedding, utils, vocab
 

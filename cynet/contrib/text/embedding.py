@@ -1,4 +1,4 @@
-"""mx.contrib.text.embedding: vectors of tokens, read from text files."""
+"""mx.contrib.text.embedding: token vectors read from text files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
     "get_pretrained_file_names",
     "register",
 ]
-_ROOT = os.path.join("~", ".mxnet", "embeddings")
+_DEFAULT_ROOT = os.path.join("~", ".mxnet", "embeddings")
 _REGISTRY: dict[str, type[TokenEmbedding]] = {}
 
 
@@ -84,7 +84,7 @@ class TokenEmbedding(Vocabulary):
         return self._vectors
 
     def get_vecs_by_tokens(self, tokens: Any, lower_case_backup: bool = False) -> NDArray:
-        """The vector of a token, or the matrix of several; unknown ones have the vector 0 has.
+        """Return the vector of a token, or a matrix for several; unknown tokens have vector 0.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class TokenEmbedding(Vocabulary):
         return found[0] if single else found
 
     def update_token_vectors(self, tokens: Any, new_vectors: NDArray) -> None:
-        """Give tokens other vectors.
+        """Replace the vectors of tokens.
 
         Parameters
         ----------
@@ -156,8 +156,8 @@ class TokenEmbedding(Vocabulary):
         self._vectors[nd.array(rows, dtype="int32")] = new_vectors.reshape((len(rows), -1))
 
     # --- reading ----------------------------------------------------------------------------------
-    def _read(self, path, delimiter, encoding, init_unknown_vec):
-        """Tokens and vectors of a file: a token and its vector on each line."""
+    def _read_file(self, path, delimiter, encoding, init_unknown_vec):
+        """Read tokens and vectors from a file: a token and its vector on each line."""
         try:
             with open_for_reading(path) as raw:
                 lines = io.TextIOWrapper(raw, encoding)
@@ -173,7 +173,7 @@ class TokenEmbedding(Vocabulary):
         self._vectors = nd.array(np.stack([unknown, *rows]))
 
     def _read_vectors(self, file, path, delimiter):
-        """(tokens in order, their vectors, the unknown token's vector or None) of an open file."""
+        """Read (tokens in order, their vectors, the unknown token's vector or None)."""
         seen, rows = {}, []
         unknown = None
         for number, line in enumerate(file, 1):
@@ -207,7 +207,7 @@ class TokenEmbedding(Vocabulary):
                 rows.append(vector)
         return seen, rows, unknown
 
-    def _keep_vocabulary(self, vocabulary):
+    def _restrict_to_vocabulary(self, vocabulary):
         """Reduce the embedding to the tokens of a vocabulary, with the vocabulary's indices."""
         if not isinstance(vocabulary, Vocabulary):
             raise ArgumentTypeError(
@@ -228,7 +228,7 @@ class TokenEmbedding(Vocabulary):
 
 
 def register(embedding_cls: type[TokenEmbedding]) -> type[TokenEmbedding]:
-    """Decorator: `create` finds the class, which is returned, by its name in lower case.
+    """Decorator: register a class for `create` under its name in lower case.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def register(embedding_cls: type[TokenEmbedding]) -> type[TokenEmbedding]:
 
 @guarded
 def create(embedding_name: str, **kwargs: Any) -> TokenEmbedding:
-    """An embedding by its name.
+    """Create an embedding by its name.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def create(embedding_name: str, **kwargs: Any) -> TokenEmbedding:
 
 @guarded
 def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
-    """Names of the files of an embedding, or of all.
+    """Return the file names of an embedding, or of all embeddings.
 
     Parameters
     ----------
@@ -319,8 +319,8 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
     return {name: list(made.pretrained_file_name_sha1) for name, made in _REGISTRY.items()}
 
 
-class _FromRoot(TokenEmbedding):
-    """An embedding in a file of a known name, under a folder of embeddings."""
+class _PretrainedEmbedding(TokenEmbedding):
+    """Base of embeddings that are read from a published file in a local folder."""
 
     _home = ""
 
@@ -335,14 +335,14 @@ class _FromRoot(TokenEmbedding):
                 f"{type(self).__name__}: there is no file {path}; take it from {self._home}, "
                 "where it is published, and put it there"
             )
-        self._read(path, " ", "utf8", init_unknown_vec)
+        self._read_file(path, " ", "utf8", init_unknown_vec)
         if vocabulary is not None:
-            self._keep_vocabulary(vocabulary)
+            self._restrict_to_vocabulary(vocabulary)
 
 
 @register
-class GloVe(_FromRoot):
-    """GloVe's vectors, from a file that was downloaded from its page.
+class GloVe(_PretrainedEmbedding):
+    """GloVe vectors, from a file that the user downloaded.
 
     Parameters
     ----------
@@ -398,7 +398,7 @@ class GloVe(_FromRoot):
     def __init__(
         self,
         pretrained_file_name: str = "glove.840B.300d.txt",
-        embedding_root: str = _ROOT,
+        embedding_root: str = _DEFAULT_ROOT,
         init_unknown_vec: Callable[..., NDArray] = nd.zeros,
         vocabulary: Vocabulary | None = None,
         **kwargs: Any,
@@ -407,8 +407,8 @@ class GloVe(_FromRoot):
 
 
 @register
-class FastText(_FromRoot):
-    """fastText's vectors, from a ``.vec`` file that was downloaded from its page.
+class FastText(_PretrainedEmbedding):
+    """fastText vectors, from a ``.vec`` file that the user downloaded.
 
     Parameters
     ----------
@@ -439,7 +439,7 @@ class FastText(_FromRoot):
     def __init__(
         self,
         pretrained_file_name: str = "wiki.simple.vec",
-        embedding_root: str = _ROOT,
+        embedding_root: str = _DEFAULT_ROOT,
         init_unknown_vec: Callable[..., NDArray] = nd.zeros,
         vocabulary: Vocabulary | None = None,
         **kwargs: Any,
@@ -485,14 +485,14 @@ class CustomEmbedding(TokenEmbedding):
         **kwargs: Any,
     ) -> None:
         self._init_vocabulary(kwargs)
-        self._read(pretrained_file_path, elem_delim, encoding, init_unknown_vec)
+        self._read_file(pretrained_file_path, elem_delim, encoding, init_unknown_vec)
         if vocabulary is not None:
-            self._keep_vocabulary(vocabulary)
+            self._restrict_to_vocabulary(vocabulary)
 
 
 @guarded
 class CompositeEmbedding(TokenEmbedding):
-    """Vectors of several embeddings, one after the other, for the tokens of a vocabulary.
+    """Concatenated vectors of several embeddings, for the tokens of a vocabulary.
 
     Parameters
     ----------

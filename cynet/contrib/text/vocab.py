@@ -17,7 +17,7 @@ __all__ = ["Vocabulary"]
 
 @guarded
 class Vocabulary:
-    """Indices of tokens: the unknown token is 0, then come reserved tokens, then counted ones.
+    """Token indices: 0 is the unknown token, then come reserved tokens, then counted ones.
 
     The most frequent token comes first; among equally frequent ones the order is alphabetical.
 

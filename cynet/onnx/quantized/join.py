@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...contrib.quantization.graph import make_node
-from ...contrib.quantization.layers import Layer, Uses, extend_layer, is_layer
+from ...contrib.quantization.layers import EntryReaders, Layer, extend_layer, is_layer
 from ...graph.infer import infer_types
 from ...operator.quantization.int8_form import int8_of
 from ...operator.quantization.ranges import FINE_STEPS, LIMITS
@@ -114,7 +114,7 @@ class _LiftQuantize:
 
     def __init__(self, heads: list[Entry], reader: Reader) -> None:
         self.heads, self.nodes = heads, topological_order(heads)
-        self.uses, self.types = Uses(self.nodes, heads), _entry_dtypes(heads, reader)
+        self.uses, self.types = EntryReaders(self.nodes, heads), _entry_dtypes(heads, reader)
         self.new: dict[int, Entry] = {}
         self.pooled: dict[int, Form] = {}
 
@@ -192,7 +192,7 @@ class _Joined:
     def __init__(self, heads: list[Entry], pooled: dict[int, Form], reader: Reader) -> None:
         self.heads, self.pooled, self.reader = heads, pooled, reader
         self.nodes, self.types = topological_order(heads), _entry_dtypes(heads, reader)
-        self.uses = Uses(self.nodes, heads)
+        self.uses = EntryReaders(self.nodes, heads)
         self.new: dict[int, Node] = {}
         self.raised = self._uint8_node_ids()
         # id of the last node -> layer, its output's Form

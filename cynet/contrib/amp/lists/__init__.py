@@ -1,5 +1,5 @@
-"""mx.contrib.amp.lists: which operators are computed in which dtype; MXNet's names for the lists
-are in `symbol_fp16` and `symbol_bf16`."""
+"""mx.contrib.amp.lists: lists of operators by the dtype they compute in; `symbol_fp16` and
+`symbol_bf16` have MXNet's names."""
 
 from ....operator.namespaces import public_names as _public_names
 from . import symbol_bf16, symbol_fp16

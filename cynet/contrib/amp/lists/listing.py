@@ -12,7 +12,7 @@ __all__ += ["list_lp16_fp32_ops", "list_lp16_ops", "list_lp16_use_fp32_params"]
 __all__ += ["list_widest_type_cast"]
 
 HALF_DTYPES = "float16", "bfloat16"
-_shared = with_paragraphs(
+_with_list_docs = with_paragraphs(
     head="""Parameters
 ----------
 target_dtype : str
@@ -31,9 +31,9 @@ Examples
 
 
 def _declared_precisions():
-    """{operator: its Precision}, by name."""
+    """Return a dict of operator name to Precision, sorted by name."""
     entries = {entry.name: entry.prop.amp for _, entry in OPERATORS.items()}
-    usual = Precision()  # a user's parameter may have that name
+    usual = Precision()  # a custom operator may have a parameter `amp`
     return {name: v if isinstance(v, Precision) else usual for name, v in sorted(entries.items())}
 
 
@@ -43,7 +43,7 @@ def _operators_of_precision(kind, target_dtype):
 
 
 def list_same_dtype_operators(dtype):
-    """Names of the operators whose inputs must have one dtype: the wider one. Operators that
+    """Return the names of operators whose inputs must have one dtype: the wider one. Operators that
     bfloat16 lists under both dtypes accept either."""
     return {
         name
@@ -53,7 +53,7 @@ def list_same_dtype_operators(dtype):
 
 
 def check_dtype(target_dtype):
-    """The name of a dtype that things are converted to; others are refused."""
+    """Return the name of a 16-bit float dtype; refuse other dtypes."""
     try:
         name = name_of(target_dtype)
     except ArgumentTypeError:
@@ -65,9 +65,9 @@ def check_dtype(target_dtype):
     return name
 
 
-@_shared
+@_with_list_docs
 def list_lp16_ops(target_dtype: str = "float16") -> list[str]:
-    """Operators that mixed precision computes in float16 or bfloat16.
+    """List the operators that mixed precision computes in float16 or bfloat16.
 
     {head}
     list of str
@@ -80,9 +80,9 @@ def list_lp16_ops(target_dtype: str = "float16") -> list[str]:
     return _operators_of_precision(LOW, target_dtype)
 
 
-@_shared
+@_with_list_docs
 def list_fp32_ops(target_dtype: str = "float16") -> list[str]:
-    """Operators that mixed precision computes in float32.
+    """List the operators that mixed precision computes in float32.
 
     {head}
     list of str
@@ -95,9 +95,9 @@ def list_fp32_ops(target_dtype: str = "float16") -> list[str]:
     return _operators_of_precision(FLOAT32, target_dtype)
 
 
-@_shared
+@_with_list_docs
 def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, str, list[str]]]:
-    """Operators that mixed precision computes in float32 for some values of a parameter.
+    """List the operators that mixed precision computes in float32 for some parameter values.
 
     {head}
     list of (str, str, list of str)
@@ -115,9 +115,9 @@ def list_conditional_fp32_ops(target_dtype: str = "float16") -> list[tuple[str, 
     ]
 
 
-@_shared
+@_with_list_docs
 def list_widest_type_cast(target_dtype: str = "float16") -> list[str]:
-    """Operators whose inputs are converted to the widest of their dtypes.
+    """List the operators whose inputs are converted to the widest of their dtypes.
 
     {head}
     list of str
@@ -130,9 +130,9 @@ def list_widest_type_cast(target_dtype: str = "float16") -> list[str]:
     return _operators_of_precision(WIDEST, target_dtype)
 
 
-@_shared
+@_with_list_docs
 def list_lp16_fp32_ops(target_dtype: str = "float16") -> list[str]:
-    """Operators computed in the dtype of their inputs, narrow or not.
+    """List the operators that compute in the dtype of their inputs, 16 or 32 bits.
 
     {head}
     list of str
@@ -145,9 +145,9 @@ def list_lp16_fp32_ops(target_dtype: str = "float16") -> list[str]:
     return _operators_of_precision(EITHER, target_dtype)
 
 
-@_shared
+@_with_list_docs
 def list_loss_output_functions(target_dtype: str = "float16") -> list[str]:
-    """Operators that are losses and outputs in one.
+    """List the output operators that also compute a loss.
 
     {head}
     list of str
@@ -161,9 +161,9 @@ def list_loss_output_functions(target_dtype: str = "float16") -> list[str]:
     return [name for name, amp in _declared_precisions().items() if amp.loss]
 
 
-@_shared
+@_with_list_docs
 def list_lp16_use_fp32_params(target_dtype: str = "float16") -> dict[str, list[str]] | None:
-    """Operators that take bfloat16 data and float32 parameters.
+    """List the operators that take bfloat16 data and float32 parameters.
 
     {head}
     dict of str to list of str, or None

@@ -1,5 +1,5 @@
-"""The lists of mixed precision with float16 under MXNet's names: copies, to pass to the functions
-of :mod:`cynet.contrib.amp`."""
+"""Operator lists of mixed precision with float16, under MXNet's names, for the functions of
+:mod:`cynet.contrib.amp`."""
 
 from . import listing
 
