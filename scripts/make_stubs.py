@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Write the type stubs of mx.nd and mx.sym from the registry of operators.
+"""Write the type stubs of mx.nd and mx.sym from the registry of operators, and those of mx.np and
+mx.npx from their functions.
 
-    python scripts/make_stubs.py    # writes cynet/ndarray/*.pyi and cynet/symbol/*.pyi
+    python scripts/make_stubs.py    # writes .pyi in cynet/{ndarray,symbol,numpy,numpy_extension}
 
 Each build runs it, so that git need not keep the files. What no operator defines stands in
 scripts/stubs/ and, for functions written in Python, in their own modules.
@@ -48,7 +49,21 @@ TAIL = {  # keywords that every operator's function takes
 # Modules of a face that show the operators whose names begin so.
 NAMESPACES = {"contrib": "_contrib_", "linalg": "_linalg_", "image": "_image_"}
 RANDOM = "_random_"
+ALIASES = {  # modules that a face imports when they are used first
+    "ndarray": {"np": ("..", "numpy"), "npx": ("..", "numpy_extension")},
+    "symbol": {"np": (".", "numpy"), "npx": (".numpy", "extension")},
+}
 OWN = ("functions", "register")  # modules that make the functions of the stubs
+# Modules of arrays of mx.np, many of whose functions are made by loops.
+OF_NUMPY = {
+    "numpy": "cynet/numpy/__init__.pyi",
+    "numpy.fft": "cynet/numpy/fft.pyi",
+    "numpy.linalg": "cynet/numpy/linalg.pyi",
+    "numpy.random": "cynet/numpy/random.pyi",
+    "numpy_extension": "cynet/numpy_extension/__init__.pyi",
+    "numpy_extension.image": "cynet/numpy_extension/image.pyi",
+    "numpy_extension.random": "cynet/numpy_extension/random.pyi",
+}
 
 
 def type_of(name, field):
@@ -194,6 +209,8 @@ def reexported(folder, file="__init__"):
 def face(folder, tensor):
     """The stubs of mx.nd or mx.sym: path to text."""
     lines, taken = reexported(folder)
+    for name, (source, module) in ALIASES[folder].items():
+        lines += f"from {source} import {module} as _{name}\n{name} = _{name}\n"
     hidden = f"def __getattr__(name: str) -> Callable[..., {tensor}]: ...\n"
     by_hand = defined(f"cynet/{folder}/random.py")
     files = {
@@ -219,6 +236,50 @@ def methods(names, tensor, known):
     )
 
 
+class Text:
+    """A value whose representation is a text."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        return self.text
+
+
+def numpy_parameters(function):
+    """The parameters of a function of mx.np; one that takes MXNet's words for them, too, takes any
+    keyword."""
+    words, parameters = getattr(function, "other_words", None), []
+    for each in inspect.signature(function).parameters.values():
+        optional = each.default is not each.empty or (words is not None and "*" not in str(each))
+        default = Text("...") if optional else each.empty
+        parameters.append(each.replace(annotation=Text("Any"), default=default))
+    if words is not None and parameters[-1].kind is not parameters[-1].VAR_KEYWORD:
+        any_keyword = inspect.Parameter.VAR_KEYWORD
+        parameters.append(inspect.Parameter("kwargs", any_keyword, annotation=Text("Any")))
+    return inspect.Signature(parameters)
+
+
+def numpy_stub(path):
+    """The stub of a module of OF_NUMPY: an import of what has types where it is written, else the
+    parameters of a function."""
+    module = importlib.import_module(f"cynet.{path}")
+    constants = importlib.import_module("cynet.numpy.constants")
+    lines, written = ["from typing import Any\n"], []
+    for name in getattr(module, "__all__", None) or dir(module):
+        value = getattr(module, name)
+        if inspect.ismodule(value):
+            lines.append(f"from . import {name} as {name}\n")
+        elif inspect.isfunction(value) and not inspect.get_annotations(value):
+            doc = inspect.cleandoc(value.__doc__ or "").partition("\n")[0]
+            head = f"def {name}{numpy_parameters(value)} -> Any:"
+            written.append(f'{head}\n    r"""{doc}"""\n' if doc else f"{head} ...\n")
+        else:
+            source = constants.__name__ if hasattr(constants, name) else value.__module__
+            lines.append(f"from {source} import {name} as {name}\n")
+    return f"{HEADER}{''.join(lines)}\n{''.join(written)}"
+
+
 def stubs():
     """Path of each stub to its text."""
     head = {path.stem: path.read_text() for path in (ROOT / "scripts" / "stubs").glob("*.pyi")}
@@ -230,6 +291,7 @@ def stubs():
         **face("symbol", "Symbol"),
         "cynet/ndarray/ndarray.pyi": HEADER + array,
         "cynet/symbol/methods.pyi": HEADER + symbol,
+        **{file: numpy_stub(module) for module, file in OF_NUMPY.items()},
     }
 
 

@@ -37,6 +37,11 @@ mx.lr_scheduler.MultiFactorScheduler(step=10)  # error
 mx.kv.create(1)  # error
 mx.gpu("0")  # error
 mx.optimiser  # error
+mx.np.onesz(2)  # error
+mx.np.exp(y=x)  # error
+mx.np.linalg.normm(x)  # error
+mx.npx.relux(x)  # error
+mx.npx.batch_dott(x, x)  # error
 count: str = x.size  # error
 mx.nd.linalg.gem2(x, x)  # error
 mx.nd.linalg.gemm2(x, x, transpose=True)  # error

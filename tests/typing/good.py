@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import cynet as mx
+from cynet.numpy_extension import relu
 
 
 # --- symbols --------------------------------------------------------------------------------------
@@ -275,6 +276,20 @@ def loops(data: mx.sym.Symbol, state: mx.sym.Symbol) -> mx.sym.Symbol:
     with mx.np_shape(True):
         print(mx.is_np_shape(), mx.img.ImageIter, mx.compile)
     return mx.sym.Group([outs, last, mx.sym.linalg.potrf(data), mx.sym.image.to_tensor(data)])
+
+
+# --- arrays of mx.np ------------------------------------------------------------------------------
+def numpy_arrays(x: mx.np.ndarray) -> mx.sym.Symbol:
+    print(
+        relu(data=x),
+        mx.npx.softmax(x, axis=-1, out=x),
+        mx.np.exp(x, out=x) + mx.np.pi,
+        mx.np.newaxis,
+    )
+    print(mx.np.random.normal(size=(2,)), mx.np.linalg.norm(x), mx.nd.np.stack([x], axis=1))
+    print(mx.npx.image.resize(x, 3), mx.npx.random.bernoulli(0.5), mx.np.ones(2, mx.np.float32))
+    node: mx.sym.Symbol = mx.sym.np.add(mx.sym.npx.relu(mx.sym.var("x")), 1)
+    return node
 
 
 # --- files, images, the profiler ------------------------------------------------------------------

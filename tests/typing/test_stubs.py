@@ -46,7 +46,7 @@ def test_writing_again_changes_nothing():
 
 
 def test_a_stub_out_of_date_is_written(tmp_path):
-    for folder in ("ndarray", "symbol"):
+    for folder in ("ndarray", "numpy", "numpy_extension", "symbol"):
         (tmp_path / "cynet" / folder).mkdir(parents=True)
     command = [sys.executable, "scripts/make_stubs.py", "--into", str(tmp_path)]
     first = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout

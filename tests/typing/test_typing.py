@@ -4,6 +4,7 @@ They find cynet as they find any package: a wheel that is installed, or this che
 editable install has a path file.
 """
 
+import importlib
 import json
 import os
 import re
@@ -16,6 +17,11 @@ import pytest
 
 HERE = Path(__file__).parent
 FILES = ["good.py", "bad.py"]
+
+
+# packages whose functions are made by loops
+MADE = ("ndarray", "numpy", "numpy.fft", "numpy.linalg", "numpy.random", "numpy_extension")
+MADE += ("numpy_extension.image", "numpy_extension.random", "symbol")
 
 
 def run(tmp_path, *command):
@@ -48,12 +54,29 @@ def compare(found, checker):
     assert {name for name, _, _ in found} == {"bad.py"}, found
 
 
+def write_imports(path):
+    """A file that imports every public name of the packages in MADE; those names."""
+    names = []
+    for package in MADE:
+        module = importlib.import_module(f"cynet.{package}")
+        names += [(package, n) for n in getattr(module, "__all__", None) or dir(module)]
+    names = [(package, name) for package, name in names if not name.startswith("_")]
+    lines = [
+        f"from cynet.{package} import {name} as x{i}" for i, (package, name) in enumerate(names)
+    ]
+    path.write_text("\n".join(lines))
+    return names
+
+
 def test_mypy(tmp_path, pytestconfig):
     pytest.importorskip("mypy", reason="mypy is not installed")
     kept = getattr(pytestconfig, "cache", None)  # not under -p no:cacheprovider
     cache = kept.mkdir("mypy") if kept else tmp_path / "cache"
     flags = ["--strict", "--follow-imports=silent", "--no-error-summary", "--no-color-output"]
-    status, text = run(tmp_path, "mypy", *flags, "--cache-dir", str(cache), *FILES)
+    names = write_imports(tmp_path / "imports.py")
+    assert len(names) > 1000
+    files = [*FILES, "imports.py"]
+    status, text = run(tmp_path, "mypy", *flags, "--cache-dir", str(cache), *files)
     assert status == 1, text
     rows = re.findall(r"^(.*?):(\d+): error: (.*)$", text, re.M)
     compare([(Path(name).name, int(line), message) for name, line, message in rows], "mypy")

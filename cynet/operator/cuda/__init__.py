@@ -3,4 +3,4 @@
 from .registry import FORMS, build, register_form, gpu_operator, has_form
 from .launch import DeviceOperator
 
-__all__ = ["FORMS", "DeviceOperator", "build", "form", "gpu_operator", "has_form"]
+__all__ = ["FORMS", "DeviceOperator", "build", "gpu_operator", "has_form", "register_form"]

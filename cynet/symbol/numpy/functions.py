@@ -6,6 +6,7 @@ What MXNet has no name for is a node ``_np_call``, which says function and argum
 import inspect
 from functools import cache
 from types import ModuleType
+from typing import Any
 
 import numpy as onp
 
@@ -37,7 +38,7 @@ _OF_ONE = {**UNARIES, **EXTENSIONS}
 def namespace(path):
     """``__getattr__`` of a module of functions."""
 
-    def find(name):
+    def find(name) -> Any:
         try:
             found = getattr(function_of_path(path), name) if path in ("np", "npx") else None
         except AttributeError:
