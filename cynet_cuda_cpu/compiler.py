@@ -1,4 +1,4 @@
-"""The host compiler: found, called, and its objects kept on disk by what they were made of."""
+"""The host compiler: finding it, calling it, and a disk cache of its objects."""
 
 import atexit
 import functools
@@ -25,7 +25,7 @@ _INCLUDE_FLAGS = tuple(f"-I{folder}" for folder in (INCLUDE, KERNELS, CUDA_SOURC
 # A frame of more than this many bytes does not fit a fibre's stack (cynet_fibre.h).
 _FRAME = 128 << 10
 _COMPUTED_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]+[A-Za-z_]", re.M)
-# Directives that name no file where `included_headers` looks for its name, and what may hide one.
+# Directives that may include a file which `included_headers` does not find.
 # Names that begin with CYNET_ are those of cynet's own headers, all of which then count.
 _OPAQUE_DIRECTIVE = re.compile(
     r"""^[ \t]*\#[ \t]*include\b(?![ \t]*["<][^">\\\n]+[">]|[ \t]+CYNET_)
@@ -88,7 +88,7 @@ def _compiler_identity():
 
 
 def _native_flags():
-    # compiled where it runs, and kept under a key that has the processor in it
+    # an object runs where it was compiled: its cache key has the processor
     return ["-march=native"] if platform.machine() in ("x86_64", "AMD64") else ["-mcpu=native"]
 
 
@@ -128,7 +128,7 @@ def _compiler_flags(checked):
         "-g",
         "-DCYNET_CHECKED=1",
         "-fno-omit-frame-pointer",
-        "-fno-delete-null-pointer-checks",  # a kernel that only reads one would be left out
+        "-fno-delete-null-pointer-checks",  # else a kernel that only reads null is optimised away
         "-fsanitize=kernel-address,bounds",
         "--param=asan-instrumentation-with-call-threshold=0",
         "--param=asan-stack=0",
@@ -137,7 +137,7 @@ def _compiler_flags(checked):
 
 
 def _object_path(text, flags, headers):
-    flags = [each for each in flags if each not in _INCLUDE_FLAGS]  # headers count, not their paths
+    flags = [each for each in flags if each not in _INCLUDE_FLAGS]  # the headers' texts count
     # a computed #include may name any header
     if any(map(_COMPUTED_INCLUDE.search, (text, *headers))):
         own = [*sorted(KERNELS.rglob("*.h")), *sorted(CUDA_SOURCES.rglob("*.cuh"))]
@@ -153,14 +153,14 @@ def _object_path(text, flags, headers):
 
 @functools.cache
 def _passing_folder():
-    """A folder of this process, for objects that are not kept."""
+    """Return this process's temporary folder, for objects that are not cached."""
     folder = tempfile.mkdtemp(prefix="cynet-kernels-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 
 
 def _includes_are_known(texts, options):
-    """True if all that a source includes is among the texts: else its object may be of another."""
+    """Return whether `texts` has all that a source includes: else the cache key misses some."""
     return (
         not any(map(_OPAQUE_DIRECTIVE.search, texts))
         and not any(each.startswith(("-include", "-imacros")) for each in options)
@@ -176,7 +176,7 @@ def _cache_error(folder, error):
 
 
 def compile_object(text, user_text, title, options, checked, headers=()):
-    """Compile `text` to a shared object; a second time it is found on disk.
+    """Compile `text` to a shared object, which is cached on disk.
 
     text (str): What the compiler reads. Lines of the user's are numbered in it by ``#line``, under
         the file name `title`.
@@ -192,7 +192,7 @@ def compile_object(text, user_text, title, options, checked, headers=()):
     flags = [*_compiler_flags(checked), *options]
     target = _object_path(text, flags, headers)
     if not _includes_are_known((text, *headers), options):
-        # each library gets another name: the system reads a loaded name only once
+        # each library has a new name: the system loads a name only once
         target = _passing_folder() / f"{next(_count)}.so"
     elif cache.read_cached(target) is not None:
         return target
@@ -231,12 +231,12 @@ def _call(arguments, folder, user_text, title):
         raise KernelError(explain(said, user_text, title))
 
 
-# bytes of code behind an address without a line in which its line is looked for
+# bytes before an address without a line, which are searched for one that has a line
 _NEAR_LINE_BYTES = 512
 
 
 def line_of(path, offset, title):
-    """The user's line of a code address in a compiled object, and whether it is only near.
+    """The user's line of a code address in a compiled object, and whether it is approximate.
 
     It is where the address has none, but what follows it in its function does: compilers move
     what a loop reads in front of the loop. (None, False) where nothing is known."""

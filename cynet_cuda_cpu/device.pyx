@@ -22,7 +22,7 @@ from .module import EmulatedModule, Failure
 
 cdef extern from *:
     """
-    // what the next launch of this thread is told of its arrays
+    // sizes of the arrays of this thread's next launch
     static thread_local const int64_t* cynet_sizes = 0;
     """
     const int64_t* noted_sizes "cynet_sizes"
@@ -139,8 +139,8 @@ class EmulatedDevice(Device):
         return found
 
     def module(self, source, bfloat16=False):
-        """The EmulatedModule of a source, with all its instances: of bfloat16, which few ask for,
-        or of all others."""
+        """The EmulatedModule of a source, with its instances of bfloat16, compiled apart, or all
+        others."""
         key = source, bfloat16
         if key not in self._modules:
             exports = [i for i in families.kernel_instances(source) if (BFLOAT16 in i) == bfloat16]

@@ -13,7 +13,7 @@ from cynet.cuda.sources import CUDA_SOURCES, KERNELS
 from .compiler import compile_object, line_of
 from .source import Source
 
-# The thread of a failure where it is not known (cynet_threads.h)
+# The thread of a failure if it is unknown (cynet_threads.h)
 _UNKNOWN_THREAD = 2**32 - 1
 
 
@@ -146,7 +146,7 @@ class EmulatedModule:
         self.kernels = {name: EmulatedKernel(self, name, i) for i, name in enumerate(names)}
 
     def get(self, name):
-        """The kernel of that name; KernelError names those there are."""
+        """The kernel of that name; KernelError lists the kernels."""
         if name not in self.kernels:
             hint = ""
             if name.partition("<")[0] in self.source.templates:
@@ -184,7 +184,7 @@ class EmulatedKernel:
         self.threads_limit = module.source.threads_limit(name)
 
     def check_launch(self, grid, block, shared, name=None):
-        """Refuse what no device would launch; returns (grid, block), three ints each.
+        """Refuse a launch that no device accepts; returns (grid, block), three ints each.
 
         `name`: what messages call the kernel, if not by its own name.
         """
@@ -251,7 +251,7 @@ class EmulatedKernel:
             raise self.error(failure)
 
     def error(self, failure, name=None, names=None):
-        """The exception that says what a `Failure` holds.
+        """The exception that describes a `Failure`.
 
         `name`: what it calls the kernel, if not by its own name; `names`: of the arguments.
         """
@@ -280,7 +280,7 @@ def _full_source(text, title, ways):
 
 
 def _open(path, build):
-    """Load an object; one that was damaged on disk is made again."""
+    """Load a shared object; a damaged one is compiled again."""
     try:
         return ctypes.CDLL(str(path))
     except OSError:
@@ -339,12 +339,12 @@ _ACCESS_TEXTS = {
 
 
 def host_options(options):
-    """Options of nvcc as the host compiler takes them.
+    """Translate options of nvcc to options of the host compiler.
 
     Raises
     ------
     ArgumentError
-        For one that means nothing to the host compiler.
+        For an option that the host compiler has not.
     """
     for option in options:
         if not isinstance(option, str):
@@ -352,7 +352,7 @@ def host_options(options):
         if option in ("--use_fast_math", "-use_fast_math"):
             yield "-ffast-math"
         elif option.startswith(("--gpu-architecture", "-arch", "--std", "-std", "-lineinfo", "-G")):
-            continue  # says something about a device, or what is so anyway
+            continue  # is about a device, or is the default
         elif option.startswith(("-D", "-I", "-U", "-O", "-f", "-include")):
             yield option
         else:

@@ -1,4 +1,4 @@
-"""Reading and rewriting CUDA source for the host compiler, line by line as it was.
+"""Reading and rewriting CUDA source for the host compiler; line numbers stay the same.
 
 No parser of C++: comments and strings are blanked, braces counted, and what is needed is found by
 its shape: the kernels, which functions synchronise, the dynamic shared arrays. Every line keeps
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cynet.cuda.sources import blank_comments, blank_match
 
-# Calls that need the threads of a block to be fibres: they wait, or end the launch.
+# Calls that need the threads of a block to be fibres: waiting for threads, or ending the launch.
 SYNCHRONISE = re.compile(
     r"__sync(threads|warp)|__(shfl|ballot|any|all|match|reduce)_|__activemask|__trap|\bassert\b"
 )
@@ -26,7 +26,7 @@ _STATIC_SHARED = re.compile(r"\b(static\s+__shared__|__shared__\s+static)\b")
 
 
 class Function(NamedTuple):
-    """A function definition: where it stands and what it is."""
+    """A function definition: its position and its kind."""
 
     name: str  # name of the kernel with its namespaces
     head: str  # text from the end of the previous declaration to its brace
@@ -36,7 +36,7 @@ class Function(NamedTuple):
 
 
 class Source:
-    """CUDA source taken apart.
+    """A parsed CUDA source.
 
     text (str): CUDA C++.
     folders (sequence of Path): Where headers that it includes may lie; those found are read for

@@ -1,1 +1,1 @@
-"""Everything that knows CUDA: kernels, backend for GPUs (docs/architecture/cuda.md)."""
+"""CUDA support: kernels, and the backend for GPUs (docs/architecture/cuda.md)."""

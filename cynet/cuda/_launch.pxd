@@ -3,8 +3,8 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 cdef enum:
-    FAILURE_BYTES = 512  # bytes of the emulator's Failure, at least
-    THREAD_WORK = 64     # elements of work that a thread of a kernel counts as
+    FAILURE_BYTES = 512  # at least the size of the emulator's Failure
+    THREAD_WORK = 64     # a kernel thread costs as much as this many loop elements
 
 cdef struct Request:  # the emulator's Launch
     void** values

@@ -22,7 +22,7 @@ _lock = threading.RLock()
 
 
 def _driver_module():
-    """pycuda.driver, initialised; CynetError where pycuda or the driver is missing."""
+    """Return pycuda.driver, initialised; CynetError if pycuda or the driver is missing."""
     try:
         module = optional("pycuda.driver", "mx.gpu()")
     except CynetError as error:
@@ -59,7 +59,7 @@ class _OpenDevice:
         self.context = self.device.retain_primary_context()
         self.context.push()
         try:
-            self.streams = [cuda.Stream(1) for _ in range(4)]  # 1: not ordered by the null stream
+            self.streams = [cuda.Stream(1) for _ in range(4)]  # 1: CU_STREAM_NON_BLOCKING
         finally:
             self.context.pop()
         driver.add(device_id, self.context.handle, *(s.handle for s in self.streams))
@@ -69,7 +69,7 @@ _opened = {}
 
 
 def open_device(device_id):
-    """The open GPU of index `device_id`, opened at the first call; CynetError if there is none."""
+    """Return GPU `device_id`, opened at the first call; CynetError if there is none."""
     found = _opened.get(device_id)
     if found is not None:
         return found
@@ -85,7 +85,7 @@ def open_device(device_id):
 
 
 class _current:
-    """``with _current(i):`` pycuda's calls of this thread go to that GPU."""
+    """Context manager: within ``with _current(i):`` this thread's pycuda calls go to GPU i."""
 
     def __init__(self, device_id):
         self.context = open_device(device_id).context
@@ -153,7 +153,7 @@ class PinnedMemory(Backend):
 
 
 def host_memory():
-    """(free, total) bytes of the host."""
+    """Return (free, total) bytes of the host's memory."""
     from ..context import cpu
     from ..storage import memory_info
 
@@ -161,7 +161,7 @@ def host_memory():
 
 
 def _launch_limits(device_):
-    """The largest launch of a GPU, and the shared memory of a kernel that opts in to more."""
+    """Return a GPU's launch Limits, and the shared memory of a kernel that opts in to more."""
     names, get = cuda.device_attribute, device_.get_attribute
     found = Limits(
         get(names.MAX_THREADS_PER_BLOCK),
@@ -177,8 +177,8 @@ class Kernel:
 
     address (int): What LaunchFn takes.
     name: str
-    sizes (tuple of int, or None): Bytes of each argument; None where the driver is too old to tell
-        (before CUDA 12.4).
+    sizes (tuple of int, or None): Bytes of each argument; None if the driver is too old (before
+        CUDA 12.4).
     threads_limit (int): Most threads of a block: what its registers and ``__launch_bounds__``
         allow.
     """
@@ -203,7 +203,7 @@ class Kernel:
 
 
 class UploadedMemory:
-    """Bytes in a GPU's memory for as long as this lives: ``address``, ``nbytes``."""
+    """A buffer in a GPU's memory, freed with this object: ``address``, ``nbytes``."""
 
     def __init__(self, device_id, data):
         from ..context import gpu
@@ -215,7 +215,7 @@ class UploadedMemory:
 
 
 class GPU(device.Device):
-    """A GPU as operators see it (device.py)."""
+    """The Device of a GPU, which operators use (device.py)."""
 
     launch_address = driver.launch_address()
 
@@ -245,7 +245,7 @@ class GPU(device.Device):
         return self._kernels[key]
 
     def module(self, text, title, options, exports, quoted=None):
-        """Compile a source and load it: (Compiled, Image); a second time the same one."""
+        """Compile and load a source; return (Compiled, Image), which are cached."""
         key = text, title, options, exports
         with _lock:
             if key not in self._images:

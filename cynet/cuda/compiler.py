@@ -55,7 +55,7 @@ def _require_nvcc():
 
 @functools.cache
 def _compiler_identity():
-    """The version of nvcc and of our headers: objects depend on them, too."""
+    """Return the version of nvcc and of our headers, on which objects depend."""
     version = subprocess.run(
         [_require_nvcc(), "--version"], capture_output=True, text=True, timeout=60, check=False
     )
@@ -77,7 +77,7 @@ def device_options(options):
 
 
 def add_instances(text, exports):
-    """A source and a table that makes the compiler instantiate each of `exports`."""
+    """Append a table to a source, which makes the compiler instantiate each of `exports`."""
     if not exports:
         return text
     rows = "".join(f'#line 1 "kernel {name}"\n  (void*)&{name},\n' for name in exports)
@@ -85,7 +85,7 @@ def add_instances(text, exports):
 
 
 class Compiled:
-    """An object of nvcc: ``image`` (bytes) and ``symbols``, kernel name to symbol."""
+    """An object that nvcc compiled: ``image`` (bytes) and ``symbols``, kernel name to symbol."""
 
     def __init__(self, image):
         self.image = image
@@ -94,7 +94,7 @@ class Compiled:
 
 @functools.lru_cache(maxsize=256)
 def compile_object(text, user_text, title, options, exports, architecture):
-    """Compile CUDA C++ for a device; a second time it is found on disk.
+    """Compile CUDA C++ for a device, or read the cached object from disk.
 
     text (str): What nvcc reads; lines of the user's are numbered in it by ``#line``, under the name
         `title`.

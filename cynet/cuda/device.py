@@ -31,7 +31,7 @@ class Device:
         raise CynetError(f"{type(self).__name__} defines no kernel")
 
     def upload(self, data):
-        """Device memory that holds these bytes for as long as the returned object lives.
+        """Copy bytes to device memory, which lives as long as the returned object.
 
         Returns object: with ``address``, an int, 64-byte aligned, and ``nbytes``.
         """
@@ -49,7 +49,7 @@ _provider = None
 
 
 def register_devices(provider):
-    """Take ``provider(device_id)``, which gives the Device of ``gpu(device_id)``."""
+    """Register ``provider(device_id)``, which returns the Device of ``gpu(device_id)``."""
     global _provider
     _provider = provider
 

@@ -1,4 +1,4 @@
-"""NVIDIA's driver as native code calls it, and the GPUs that pycuda has opened.
+"""The functions of NVIDIA's driver for native code, and the GPUs that pycuda has opened.
 
 The library is the one that pycuda has loaded: its functions are looked up by name, so that nothing
 here needs a toolkit to build. Every function takes and gives what the driver's manual says.
@@ -10,7 +10,7 @@ from libcpp.atomic cimport atomic
 cdef enum:
     DEVICES = 64  # maximum number of devices, as in storage/pools.pxd
 
-# One member for each name of driver.pyx's _NAMES, in that order.
+# The driver's functions: a member for each name of driver.pyx's _NAMES, in that order.
 cdef struct Driver:
     int (*set_current)(void* context) noexcept nogil
     int (*error_name)(int code, const char** text) noexcept nogil
@@ -51,15 +51,15 @@ cdef struct Machine:
 
 cdef Driver driver
 cdef Machine machines[64]
-cdef atomic[bint] opened[64]  # set once the Machine is whole
+cdef atomic[bint] opened[64]  # set once the Machine is complete
 
-# The calling thread's context is the GPU's from here on; its stream, unless `stream` is NULL. Opens
-# the GPU when it is the first call.
+# Make the GPU's context current in this thread; store its stream in `stream`, unless that is NULL.
+# The first call opens the GPU.
 cdef int enter(int dev_id, void** stream) except -1 nogil
 # Launch a kernel on a stream (LaunchFn of _device.pxd).
 cdef int launch(void* kernel, const unsigned* grid, const unsigned* block, unsigned shared,
                 void* stream, void** params) noexcept nogil
-# Raise a CynetError with the failed call and the driver's name of `code`; 0 passes.
+# Raise a CynetError with the failed call and the driver's name of `code`, unless that is 0.
 cdef int check(int code, int dev_id, const char* what) except -1 nogil
-# An event without timing; NULL with an exception.
+# Create an event without timing; NULL with an exception set.
 cdef void* new_event(int dev_id) except NULL nogil

@@ -64,7 +64,7 @@ def load(library):
 
 
 def parameter_sizes(size_t function):
-    """The bytes of each argument of a kernel, a tuple; None if the driver is too old to know."""
+    """Return the bytes of each argument of a kernel; None if the driver is too old to report it."""
     cdef size_t offset, size
     sizes = []
     if _parameter_info == NULL:
@@ -75,7 +75,7 @@ def parameter_sizes(size_t function):
 
 
 def set_opener(opener):
-    """Have ``opener(device_id)`` called for each GPU that is entered first; it calls `add`."""
+    """Register ``opener(device_id)``, called at the first use of each GPU; it calls `add`."""
     global _opener
     _opener = opener
     watch_forks()
@@ -84,7 +84,7 @@ def set_opener(opener):
 
 def add(int dev_id, size_t context, size_t stream, size_t in_stream, size_t out_stream,
         size_t side_stream):
-    """Take the handles of a GPU's context and streams."""
+    """Register a GPU by the handles of its context and streams."""
     cdef Machine* machine = &machines[dev_id]
     machine.context, machine.stream = <void*>context, <void*>stream
     machine.in_stream, machine.out_stream = <void*>in_stream, <void*>out_stream
@@ -169,7 +169,7 @@ def opened_devices():
 
 
 class KernelMissing(CynetError):
-    """A compiled object has no kernel of that name."""
+    """Raised when a compiled object has no kernel of a name."""
 
 
 cdef class Image:

@@ -45,7 +45,7 @@ TEMPLATES = {
     "sort": [
         ("sort_near sort_far take_order put_order running_sum", ALL),
         (
-            "extreme",  # positions of narrow dtypes are floats
+            "extreme",  # positions are stored as float if T is narrow
             tuple(f"{kind}, {'float' if kind in NARROW_TYPES else kind}" for kind in ALL),
         ),
     ],
@@ -116,7 +116,7 @@ def kernel_instances(source):
 
 def is_exact(source):
     """Return whether a source is compiled without joining products and sums (``-fmad=false``,
-    ``-ffp-contract=off``): its numbers are to be the CPU's.
+    ``-ffp-contract=off``): its results have to equal the CPU's.
 
     >>> is_exact("random"), is_exact("softmax")
     (True, False)
@@ -126,7 +126,7 @@ def is_exact(source):
 
 def nvcc_options(source):
     """The nvcc options of one source, a tuple of str, beyond the common ones."""
-    compared = ("-diag-suppress=186",)  # templates compare unsigned numbers with 0
+    compared = ("-diag-suppress=186",)  # the templates compare unsigned values with 0
     return ("-fmad=false", *compared) if is_exact(source) else compared
 
 

@@ -1,8 +1,8 @@
 """CUDA graphs: a function's work on a GPU's stream, recorded once and replayed.
 
-A function is run as it is at first; then once on the side stream, so that libraries that keep
-something for each stream have it; then recorded on the side stream, where nothing else is put, and
-replayed from there on. What it allocates while it is recorded stays the graph's.
+A function runs directly at first; then once on the side stream, so that libraries create what they
+have for each stream; then it is recorded on the side stream, which nothing else uses, and replayed
+in later runs. Memory allocated during the recording belongs to the graph.
 
 A graph has the addresses of the arrays that it was recorded with. A function that gets other arrays
 in each run (executor/rebind.pyx) has a graph for each set of addresses that comes again: memory is
@@ -21,35 +21,35 @@ from .._typedefs cimport RunContext
 
 cdef cppclass Recording:
     atomic[long] holders
-    int runs           # runs before the recording
+    int runs           # number of runs before the recording
     bint never         # the function cannot be recorded as a CUDA graph
     void* executable   # the graph, after it was recorded
     void* numbers      # GPU memory of the scalars that the graph reads, or NULL
-    vector[char] sent  # values in `numbers` since the last replay
-    RetainedSpace own      # memory of this graph alone
+    vector[char] sent  # the values that `numbers` holds
+    RetainedSpace own      # memory of this graph only
     RetainedSpace* spaces  # buffers that operators requested: `own`, or shared ones
 
 cdef cppclass Addressed:
-    # The recording of a function with arrays at these addresses.
+    # The recording of a function whose arrays are at these addresses.
     vector[void*] at
     Recording recording
     long used  # index of the run that used this recording last
 
 cdef cppclass Recordings:
-    # Recordings of one function, at most MAX_ADDRESSES of graphs.pyx, with one holder. All
+    # Recordings of one function, at most MAX_ADDRESSES (graphs.pyx), with one owner. All
     # recordings of a GPU share their temporary memory, since they run one after the other.
     vector[Addressed*] known
     long runs
 
-# Puts the work of `arg` on run_ctx.stream. If `numbers` is NULL, the numbers are passed as
+# Queues the work of `arg` on run_ctx.stream. If `numbers` is NULL, the numbers are passed as
 # arguments. Else a graph is being recorded, and its launches must read them from `numbers`.
 ctypedef int (*Put)(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil
 
-# A new recording's members; it has one holder.
+# Initialise a new recording, with a reference count of 1.
 cdef void prepare(Recording* recording, bint never) noexcept nogil
-# Put the function's work on the GPU's stream: by calling `put`, or by replaying its graph with
+# Queue the function's work on the GPU's stream: by calling `put`, or by replaying its graph with
 # `numbers`, nbytes on the host, which may be overwritten when this returns. Runs of one Recording
-# must not overlap; the caller sees to it.
+# must not overlap; the caller ensures that.
 cdef int run(Recording* recording, RunContext* run_ctx, Put put, void* arg, const void* numbers,
              size_t nbytes) except -1 nogil
 # The recording for arrays at these addresses; NULL while all slots are in use.
@@ -57,11 +57,11 @@ cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
                              int dev_id) noexcept nogil
 cdef void release_all(Recordings* recordings, int dev_id) noexcept nogil
 cdef void hold(Recording* recording) noexcept nogil
-# Remove one holder. True for the last one: the graph and its memory are freed when the GPU is done
+# Drop one reference. True for the last one: the graph and its memory are freed when the GPU is done
 # with them, and the object that contains the recording may be freed.
 cdef bint release(Recording* recording, int dev_id) noexcept nogil
 
-# The `base` of random numbers for this thread's launches (RandomStream of kernels/random.cu); NULL
-# unless a graph is being recorded.
+# The address of random stream bases for this thread's launches (RandomStream of kernels/random.cu);
+# NULL unless a graph is being recorded.
 cdef void* random_base() noexcept nogil
 cdef void set_random_base(void* base) noexcept nogil

@@ -1,5 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""Recording and replaying (contract in graphs.pxd)."""
+"""Recording and replaying of CUDA graphs (contract in graphs.pxd)."""
 
 from libc.string cimport memcmp, memset
 from libcpp.atomic cimport atomic
@@ -33,19 +33,19 @@ cdef enum How:
 
 cdef enum:
     PLAIN_RUNS = 1
-    MAX_ADDRESSES = 64  # maximum number of addresses of one function
-    STAYS = 256          # runs in which addresses need not come back to be remembered
+    MAX_ADDRESSES = 64  # most recordings of one function
+    STAYS = 256          # runs for which an unused recording is not evicted
     RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: memory may be allocated meanwhile
 
 ctypedef int (*QuietPut)(void* arg, RunContext* run_ctx, void* numbers) noexcept nogil
 ctypedef int (*QuietRecord)(Recording* recording, RunContext* run_ctx, Put put, void* arg,
                             size_t nbytes) noexcept nogil
 
-cdef atomic[bint] _exits  # the process does: pycuda destroys streams, the driver all else
+cdef atomic[bint] _exits  # the process is exiting: pycuda destroys streams, the driver the rest
 cdef atomic[int] _side_stream_taken[64]  # 1: the side stream of the GPU is in use
 # buffers shared by all Recordings of each GPU; only a recording thread adds to it
 cdef RetainedSpace _shared[64]
-cdef long _users[64]          # Recordings of each GPU that have any
+cdef long _users[64]          # count of nonempty Recordings of each GPU
 cdef mutex _users_lock
 cdef bint _switched_on = config.get("CYNET_CUDA_GRAPHS")
 cdef long long _recorded = 0
@@ -81,7 +81,7 @@ cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
         recordings.known.push_back(new Addressed())
     else:
         each = recordings.known[oldest]
-        if each.used + STAYS > recordings.runs:  # else a longer cycle of addresses finds none
+        if each.used + STAYS > recordings.runs:  # else long cycles never hit
             return NULL
         release(&each.recording, dev_id)
     each = recordings.known[oldest]
@@ -103,7 +103,7 @@ cdef void release_all(Recordings* recordings, int dev_id) noexcept nogil:
 
 
 cdef void _count_user(int dev_id, int change) noexcept nogil:
-    """One Recordings more or less on a GPU; behind the last one nobody uses the memory."""
+    """Change the count of a GPU's users of shared memory, which is freed at 0."""
     _users_lock.lock()
     _users[dev_id] += change
     if _users[dev_id] == 0:
@@ -137,7 +137,7 @@ cdef int run(Recording* recording, RunContext* run_ctx, Put put, void* arg, cons
 
 
 cdef int _choose_action(Recording* recording, int dev_id, void** stream) noexcept nogil:
-    """The action for the function this time, and the stream to run it on. kWarm and
+    """Return the Action for this run of the function, and store its stream in `stream`. kWarm and
     kRecord hold the GPU's side stream until they are finished."""
     cdef Machine* machine = &machines[dev_id]
     cdef int how
@@ -167,7 +167,7 @@ cdef int _choose_action(Recording* recording, int dev_id, void** stream) noexcep
 
 
 cdef bint _follow_stream(int dev_id, void* first, void* second) noexcept nogil:
-    """Work put on `second` from now on waits for the work on `first`."""
+    """Make later work on stream `second` wait for the work queued on `first`."""
     cdef void* event = NULL
     cdef bint good
     if driver.event_create(&event, 2) != 0:
@@ -199,7 +199,7 @@ cdef int _record_graph(Recording* recording, RunContext* run_ctx, Put put, void*
 
 
 cdef bint _finish_recording(Recording* recording, int dev_id, bint failed) noexcept nogil:
-    """End of a recording; False if no graph could be made and none ever can."""
+    """End a recording; False if the function cannot become a graph."""
     global _recorded
     cdef Machine* machine = &machines[dev_id]
     cdef void* graph = NULL
@@ -224,7 +224,7 @@ cdef bint _finish_recording(Recording* recording, int dev_id, bint failed) noexc
 
 cdef int _replay_graph(Recording* recording, int dev_id, const void* numbers,
                        size_t nbytes) except -1 nogil:
-    """The copy is put on the stream, behind replays that read the old values."""
+    """Queue a replay behind a copy of `numbers`, which earlier replays thus do not read."""
     global _replayed
     cdef const char* given = <const char*>numbers
     if nbytes and (recording.sent.size() != nbytes
@@ -276,7 +276,7 @@ def _note_exit():
 
 
 def counts():
-    """(graphs recorded, graphs replayed) so far, for tests."""
+    """Return the counts of graphs recorded and of replays, for tests."""
     return _recorded, _replayed
 
 

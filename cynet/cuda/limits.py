@@ -7,7 +7,7 @@ from ..base.kinds import to_index
 
 
 class Limits(NamedTuple):
-    """The largest launch of a device; the defaults hold for all GPUs of today."""
+    """The launch limits of a device; the defaults are those of all current GPUs."""
 
     threads: int = 1024  # maximum number of threads of a block
     block: tuple = (1024, 1024, 64)

@@ -13,7 +13,7 @@ _BLANK = re.compile(
 
 
 def blank_comments(text):
-    """C++ source with spaces in place of its comments and strings."""
+    """Return C++ source with spaces in place of its comments and strings."""
     return _BLANK.sub(blank_match, text)
 
 
@@ -59,7 +59,7 @@ def explain(messages, user_text, title):
 
 
 def _find_unmatched_brace(text):
-    """Line and fault of the first brace that has no partner, or None."""
+    """Return the line and the error of the first unmatched brace, or None."""
     opened, line = [], 1
     for match in re.finditer(r"[{}\n]", blank_comments(text)):
         if match[0] == "\n":

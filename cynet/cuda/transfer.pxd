@@ -1,4 +1,4 @@
-"""Bytes to, from, between and on GPUs, ordered by streams; the thread that waits for a GPU.
+"""Copies to, from, between and within GPUs, ordered by streams; the thread that waits for a GPU.
 
 Promises:
 - `upload` has read the host's memory when it returns, and nobody waited for the GPU, unless all
@@ -19,31 +19,30 @@ cdef struct Strides:  # argument of kernels/strided.cu
     int64_t to[16]
     int64_t frm "from"[16]
 
-# nbytes of the host to the GPU's memory, before all that is put on its stream from now on.
+# Copy nbytes from the host to the GPU, before all work queued on its stream from now on.
 cdef int upload(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
-# upload from pinned memory, which the GPU reads by itself. Returns an event that is reached when
+# `upload` from pinned memory, which the GPU reads directly. Returns an event that is reached when
 # the GPU has read the bytes; the caller owns it.
 cdef void* upload_pinned(int dev_id, void* to, const void* source,
                          size_t nbytes) except NULL nogil
-# nbytes of the GPU to the host, after all that was put on its stream so far; waits for them.
+# Copy nbytes from the GPU to the host, after all work queued on its stream; waits for the copy.
 cdef int download(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
-# Copy bytes from one place of the GPU to another.
+# Copy bytes within one GPU's memory.
 cdef int move(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
 # Copy bytes from one GPU to another, in the order of both streams; the host does not wait.
 cdef int copy_between_devices(int to_id, void* to, int from_id, const void* source,
                               size_t nbytes) except -1 nogil
-# Every element of nbytes is `value`, of `width` bytes: 1, 2 or 4.
+# Fill nbytes with `value`, an element of `width` bytes: 1, 2 or 4.
 cdef int fill(int dev_id, void* to, unsigned value, int width, size_t nbytes) except -1 nogil
 
-# A job for a GPU's thread, done when the stream has come to this point: a copy, on the host, from a
-# buffer that `download` has filled.
+# The callback of a job, called by the GPU's thread when the job is done.
 ctypedef void (*Finish)(void* arg, void* error) noexcept nogil
-# Push a job: when the GPU's stream has come to this point, nbytes at `source` are copied to
+# Queue a job: when the GPU's stream has come to this point, nbytes at `source` are copied to
 # `what`'s target (on the host, with strides and change of dtype). Then `finish(arg, error)` is
 # called on that thread; `error` is a borrowed exception (with the GIL held) or NULL.
 cdef int download_later(int dev_id, const void* source, size_t nbytes, const StridedCopy* what,
                         Finish finish, void* arg) except -1 nogil
-# download_later into pinned memory, where the GPU puts the bytes by itself.
+# `download_later` into pinned memory, which the GPU writes directly.
 cdef int download_pinned(int dev_id, void* to, const void* source, size_t nbytes, Finish finish,
                          void* arg) except -1 nogil
 # The GPU's thread calls `finish(arg, error)` after the event `reached`, which it then destroys.

@@ -32,23 +32,23 @@ cdef extern from "Python.h":
 cdef enum:
     PIECES = 16
     PIECE_BYTES = 1 << 20
-    DIRECT_BYTES = 1 << 16  # a copy of at most so many bytes uses the computing stream
+    DIRECT_BYTES = 1 << 16  # copies of at most this many bytes use the computing stream
     LANDINGS = 2
-    LANDING_BYTES = 1 << 28  # more goes straight to its place, behind all that was put there
+    LANDING_BYTES = 1 << 28  # larger copies use no landing
 
 cdef struct StagingBuffer:
     bint taken
     bint used        # `done` has been recorded
     Handle pinned
     Handle landing   # memory on the GPU
-    void* done       # event: the last use is over
+    void* done       # event: the last copy is done
     void* arrived    # event: the bytes are in `landing`
 
 cdef struct Landing:
     bint taken
     Handle memory    # memory on the GPU
     void* arrived    # event: the bytes are there
-    void* left       # event: the bytes have been moved to their place
+    void* left       # event: the bytes have been copied to their target
 
 cdef struct Job:
     Job* next
@@ -66,7 +66,7 @@ cdef cppclass Station:
     StagingBuffer pieces[16]
     Landing landings[2]
     int turn         # the landing that was used last
-    bint working     # the worker's thread runs
+    bint working     # the worker thread runs
     Job* first
     Job* last
 
@@ -101,7 +101,7 @@ cdef Station* _station_of(int dev_id) noexcept nogil:
 # ---- pieces
 
 cdef StagingBuffer* _take_buffer(int dev_id) except NULL nogil:
-    """A piece that is free and whose last use is over. The GPU's context is current."""
+    """Take a free buffer and wait until its last copy is done. The GPU's context is current."""
     cdef Station* station = _station_of(dev_id)
     cdef StagingBuffer* found = NULL
     cdef int i
@@ -201,7 +201,7 @@ cdef void* upload_pinned(int dev_id, void* to, const void* source,
 
 
 cdef Landing* _take_landing(int dev_id) noexcept nogil:
-    """The landing whose last use is longer ago; threads keep landings only while they enqueue."""
+    """Take the least recently used landing; threads hold one only while they queue a copy."""
     cdef Station* station = _station_of(dev_id)
     cdef Landing* found = NULL
     while found == NULL:
@@ -224,17 +224,17 @@ cdef void _leave_landing(int dev_id, Landing* landing) noexcept nogil:
 
 
 cdef bint _ensure_capacity(int dev_id, Landing* landing, size_t nbytes) except -1 nogil:
-    """False where the GPU has no memory to spare for it."""
+    """Make a landing hold `nbytes`; False if the GPU has too little memory."""
     if landing.arrived == NULL:
         landing.arrived = new_event(dev_id)
     if landing.left == NULL:
         landing.left = new_event(dev_id)
     if landing.memory.ptr != NULL and landing.memory.capacity >= nbytes:
         return True
-    storage_free(&landing.memory)  # the next owner of this memory comes after the event `left`
+    storage_free(&landing.memory)  # its next owner's work runs after the event `left`
     if not _have_memory(dev_id, landing, nbytes):
         return False
-    # Work that was put on the stream before may still use it.
+    # Work queued before may still use the memory.
     check(driver.event_record(landing.left, machines[dev_id].stream), dev_id, b"copying to it")
     return True
 
@@ -275,7 +275,7 @@ cdef int download(int dev_id, void* to, const void* source, size_t nbytes) excep
 
 cdef int _fetch_data(int dev_id, void* to, const void* source, size_t nbytes,
                      void* reached) except -1 nogil:
-    """Copy the data once `reached` is passed; two pieces are in flight at a time."""
+    """Copy data to the host after the event `reached`; two pieces are in flight at a time."""
     cdef Machine* machine = &machines[dev_id]
     cdef StagingBuffer* pieces[2]
     cdef size_t sent = 0, got = 0, n
@@ -295,7 +295,7 @@ cdef int _fetch_data(int dev_id, void* to, const void* source, size_t nbytes,
                 sent += n
                 i ^= 1
             if pieces[i] == NULL:
-                i ^= 1  # the last of an odd number
+                i ^= 1  # the last piece, if their count is odd
             check(driver.event_synchronize(pieces[i].done), dev_id, b"work on it")
             n = min(nbytes - got, <size_t>PIECE_BYTES)
             memcpy(<char*>to + got, pieces[i].pinned.ptr, n)
@@ -405,7 +405,7 @@ cdef void* _record_event(int dev_id, void* stream) except NULL nogil:
 
 
 cdef Job* _make_job(void* reached, Finish finish, void* arg) except NULL nogil:
-    """A job, freed after use. Without memory for one, its event is destroyed once it is reached."""
+    """Allocate a job. If memory is exhausted, wait for its event and destroy that."""
     cdef Job* job = <Job*>malloc(sizeof(Job))
     if job == NULL:
         driver.event_synchronize(reached)
@@ -430,7 +430,7 @@ cdef void _queue_job(int dev_id, Job* job) noexcept nogil:
     station.wake.notify_one()
     station.guard.unlock()
     if start and not start_thread(_run_jobs, <void*><size_t>dev_id):
-        _work_off(dev_id, False)  # no thread could be created: do it on this one
+        _work_off(dev_id, False)  # no thread could be created: run the jobs here
 
 
 cdef int _no_memory() except -1 with gil:
@@ -445,7 +445,7 @@ cdef void _run_jobs(void* arg) noexcept nogil:
 
 
 cdef void _work_off(int dev_id, bint stay) noexcept nogil:
-    """Do the jobs in order; a worker stays for ever, another thread until no jobs are left."""
+    """Run the queued jobs in order: until none is left, or with `stay` for ever."""
     cdef Station* station = _station_of(dev_id)
     cdef Job* job
     while True:
@@ -502,7 +502,7 @@ cdef void _fail_job(Job* job) noexcept with gil:
 # ---- from Python
 
 def copy_in(int dev_id, size_t address, const unsigned char[::1] data):
-    """Copy bytes to a GPU's memory, before all that is put on its stream from now on."""
+    """Copy bytes to a GPU's memory, before all work queued on its stream from now on."""
     if data.shape[0]:
         with nogil:
             upload(dev_id, <void*>address, &data[0], data.shape[0])

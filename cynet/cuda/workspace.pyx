@@ -1,5 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""Resources that operators take from a GPU: temporary memory, small results on the host."""
+"""What a GPU provides to operators: temporary memory, and copies of small results to the host."""
 
 from .._resource cimport get_device_workspace
 from ._device cimport ReadFn, SpaceFn

@@ -4,7 +4,7 @@
 
 namespace cooperative_groups {
 
-// Lines come from where a member is called.
+// `line` is the source line of the call.
 class thread_block {
  public:
   void sync(int line = __builtin_LINE()) const { ::cynet_emulator::barrier(line); }

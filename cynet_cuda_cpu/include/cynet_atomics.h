@@ -1,5 +1,5 @@
-// Atomic functions, for global and shared memory, with the meaning CUDA gives them; each returns
-// what the memory held before.
+// Atomic functions, for global and shared memory, as CUDA defines them; each returns the old value
+// of the memory.
 #ifndef CYNET_ATOMICS_H
 #define CYNET_ATOMICS_H
 
@@ -42,7 +42,7 @@ __attribute__((always_inline)) inline T atomic_change(T* p, Change change) {
   __attribute__((always_inline)) static inline T name(T* p, T v) {                 \
     return cynet_emulator::atomic_change(p, [=](T x) -> T { return expression; }); \
   }
-// Each on the types that CUDA has it for, so that what compiles here compiles there.
+// Each has the types that CUDA has, so that code that compiles here compiles for a GPU.
 #define CYNET_ATOMIC_FOUR(M) M(int) M(unsigned) M(long long) M(unsigned long long)
 #define CYNET_ATOMIC_THREE(M) M(int) M(unsigned) M(unsigned long long)
 #define CYNET_ATOMIC_TWO(M) M(int) M(unsigned)

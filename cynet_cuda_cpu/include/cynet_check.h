@@ -1,8 +1,8 @@
-// The checking mode: every access to memory asks here whether it may.
+// The checking mode: every access to memory is checked here first.
 //
 // The compiler calls these functions before each load and store (the calls of its address
-// sanitizer, answered without its runtime), registers each global variable, shared arrays among
-// them, with a red zone behind it, and says where an index leaves an array of known size. Array
+// sanitizer, without its runtime), registers each global variable, shared arrays among them, with a
+// red zone behind it, and calls a function where an index leaves an array of known size. Array
 // arguments are copies with space around them.
 #ifndef CYNET_CHECK_H
 #define CYNET_CHECK_H
@@ -86,7 +86,7 @@ CYNET_UNCHECKED static void check(uintptr_t at, size_t size, bool write, void* c
         reinterpret_cast<uintptr_t>(caller) - reinterpret_cast<uintptr_t>(__ehdr_start);
     stop();
   }
-  // the nearest array is the one that was missed
+  // the nearest array is reported
   uintptr_t best = ~static_cast<uintptr_t>(0), begin = 0, bytes = 0;
   int argument = -1;
   for (int i = 0; i <= range_count; ++i) {
@@ -120,7 +120,7 @@ CYNET_UNCHECKED static void refuse_index(void* data, void* index) {
   set_checking(false);
   const IndexData* found = static_cast<IndexData*>(data);
   note_failure(block, block->running->thread, kIndex, found->where.line, "%s", found->array->name);
-  // the index comes as a word, sign extended or not as its type says: (bits << 1 | signed) in info
+  // the index is a word, sign extended or not by its type: (bits << 1 | signed) in info
   const int bits = 1 << (found->index->info >> 1);
   int64_t value = reinterpret_cast<intptr_t>(index);
   if (bits < 64 && (found->index->info & 1)) value = value << (64 - bits) >> (64 - bits);

@@ -2,7 +2,7 @@
 //
 // The language's qualifiers become nothing or what C++ has for them, threadIdx and its kin become
 // variables of the running system thread, and cynet_launch runs a grid. docs/architecture/rtc.md
-// tells what is emulated and what is not.
+// lists what is emulated and what is not.
 #ifndef CYNET_EMULATOR_H
 #define CYNET_EMULATOR_H
 

@@ -1,8 +1,8 @@
-// What the processor refuses to do in a kernel ends the launch, not the process: an address that is
-// nobody's, a division of an integer by zero, a stack that is full.
+// A fault of the processor in a kernel ends the launch, not the process: an unmapped address, an
+// integer division by zero, a full stack.
 //
-// The signal comes on the system thread that runs the kernel. Its handler notes the failure and
-// leaves the kernel as any failure does; a signal from elsewhere goes to whoever had it before.
+// The signal comes on the system thread that runs the kernel. Its handler records the failure and
+// leaves the kernel as any failure does; a signal from elsewhere goes to the previous handler.
 #ifndef CYNET_FAULTS_H
 #define CYNET_FAULTS_H
 
@@ -16,12 +16,12 @@ extern "C" char _end[] __attribute__((visibility("hidden")));
 namespace cynet_emulator {
 
 enum { kFaults = 3, kSignalStackBytes = 64 << 10, kNullBytes = 64 << 10 };
-// Kinds of faults: `access` of the failure; `offset` is the address of the third kind.
+// Kinds of faults, stored in `access` of the failure; for kNoMemory `offset` is the address.
 enum { kDivision, kNull, kNoMemory, kNowhere, kStackFull };
 static const int fault_signals[kFaults] = {SIGSEGV, SIGBUS, SIGFPE};
 static struct sigaction actions_before[kFaults];
 
-// The place of the kernel: its instruction and its stack; 0 where the system does not tell.
+// Reads the kernel's instruction and stack addresses; 0 if the system does not report them.
 static void read_context(const void* context, uintptr_t* instruction, uintptr_t* stack) {
   const ucontext_t* found = static_cast<const ucontext_t*>(context);
 #if defined(__linux__) && defined(__x86_64__)
@@ -49,12 +49,12 @@ static void on_fault(int number, siginfo_t* info, void* context) {
       before.sa_handler(number);
     } else {
       sigaction(number, &before, nullptr);
-      if (info->si_code <= 0) raise(number);  // a fault of the CPU happens again by itself
+      if (info->si_code <= 0) raise(number);  // a fault of the CPU recurs on return
     }
     set_checking(was_checking);
     return;
   }
-  // The threads of a loop may be taken several at a time: which one it was is not known.
+  // A vectorised loop runs several threads at a time: the one that failed is unknown.
   const bool known = block->running != nullptr;
   note_failure(block, known ? block->running->thread : 0, kFault, 0, "%s", "");
   Failure* failure = block->failure;
@@ -62,7 +62,7 @@ static void on_fault(int number, siginfo_t* info, void* context) {
   uintptr_t at, stack;
   read_context(context, &at, &stack);
   const uintptr_t begin = reinterpret_cast<uintptr_t>(__ehdr_start);
-  // behind the instruction, as a caller's address is
+  // the address behind the instruction, as of a caller
   if (at >= begin && at < reinterpret_cast<uintptr_t>(_end)) failure->caller = at - begin + 1;
   const uintptr_t place = reinterpret_cast<uintptr_t>(info->si_addr);
   failure->offset = static_cast<int64_t>(place);
@@ -79,7 +79,7 @@ static void take_signals() {
   struct sigaction action;
   memset(&action, 0, sizeof(action));
   action.sa_sigaction = on_fault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;  // no return, so nothing would unblock it
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;  // never returns, so must not block
   for (int i = 0; i < kFaults; ++i) sigaction(fault_signals[i], &action, &actions_before[i]);
 }
 

@@ -1,5 +1,5 @@
-// A fibre: a stack of its own that a system thread enters and leaves. x86-64 switches in a dozen
-// instructions, every other machine by ucontext.
+// A fibre: a stack of its own, onto which a system thread switches and back. x86-64 switches in a
+// dozen instructions, every other machine by ucontext.
 #ifndef CYNET_FIBRE_H
 #define CYNET_FIBRE_H
 

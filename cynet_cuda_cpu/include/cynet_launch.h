@@ -4,7 +4,7 @@
 
 namespace cynet_emulator {
 
-// ----- what a kernel takes
+// ----- arguments of a kernel
 // Codes of a kernel's arguments: a pointer has 'p' and the code of its elements, a value 's' and
 // the code of its type.
 template <typename T>
@@ -47,7 +47,7 @@ struct Describe<T*> {
   static constexpr Parameter value = {'p', Code<std::remove_cv_t<T>>::value, sizeof(void*)};
 };
 
-// Declared in the source with dynamic shared memory: the block's own.
+// The dynamic shared memory of the running block.
 static __thread char* dynamic_shared = nullptr;
 
 template <auto K>
@@ -205,7 +205,7 @@ static bool run_checked(const Entry& entry, const Launch& launch) {
     if (!is_array(i)) continue;
     Span span = {reinterpret_cast<uintptr_t>(*static_cast<void**>(launch.values[i])), 0, nullptr};
     span.end = span.begin + launch.bytes[i];
-    for (int k = 0; k < count;) {  // join all that have a byte in common with it
+    for (int k = 0; k < count;) {  // merge the spans that overlap it
       if (spans[k].begin < span.end && span.begin < spans[k].end) {
         if (spans[k].begin < span.begin) span.begin = spans[k].begin;
         if (spans[k].end > span.end) span.end = spans[k].end;
@@ -239,7 +239,7 @@ static bool run_checked(const Entry& entry, const Launch& launch) {
   for (int k = 0; k < count; ++k) {
     void* real = reinterpret_cast<void*>(spans[k].begin);
     const size_t size = spans[k].end - spans[k].begin;
-    if (good && memcmp(real, spans[k].copy + kSpace, size) != 0)  // others may read an input
+    if (good && memcmp(real, spans[k].copy + kSpace, size) != 0)  // others may read inputs
       memcpy(real, spans[k].copy + kSpace, size);
     free(spans[k].copy);
   }
@@ -256,7 +256,7 @@ static bool run_checked(const Entry& entry, const Launch& launch) {
 }  // namespace cynet_emulator
 
 namespace cynet_emulator {
-// Picks the kernel among functions with one name: it returns nothing.
+// Selects the kernel among overloads of a name: the one that returns void.
 template <typename... A>
 constexpr auto address_of(void (*kernel)(A...)) -> void (*)(A...) {
   return kernel;
@@ -274,7 +274,7 @@ constexpr Entry row(const char* name) {
 #define CYNET_KERNEL(S, name, ...) \
   ::cynet_emulator::row<S, ::cynet_emulator::address_of(&__VA_ARGS__)>(name)
 
-// Behind each declaration of shared arrays, with their sizes.
+// The check that follows each declaration of shared arrays, given their sizes.
 namespace cynet_emulator {
 template <typename... S>
 constexpr size_t total(S... sizes) {
@@ -298,7 +298,7 @@ constexpr size_t total(S... sizes) {
   }
 
 namespace cynet_emulator {
-// 0, or the kind of what `launch.failure` says.
+// Runs a launch; returns 0, or the kind of `launch.failure`.
 static int launch_entry(const Entry& entry, const Launch& launch) {
 #if CYNET_CHECKED
   run_checked(entry, launch);

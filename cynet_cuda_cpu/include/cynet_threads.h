@@ -15,7 +15,7 @@ namespace cynet_emulator {
 enum FailureKind {
   kNone,
   kBarrierDivergence,  // threads of a block wait at different barriers, or some have left
-  kDeadlock,  // threads wait for each other for ever
+  kDeadlock,  // no thread can go on: each waits for others
   kWarpMask,  // a thread calls a warp function with a mask it is not in
   kTrap,  // __trap()
   kAssertion,  // assert
@@ -34,7 +34,7 @@ struct Failure {
   uint64_t caller;  // code address, relative to the object's start
   int64_t offset;  // bytes from the start of what `region` or `text` names; or the index
   int64_t size;  // bytes of the missed memory
-  int32_t access;  // bytes that were read or written; of a fault: what it was
+  int32_t access;  // bytes that were read or written; of a fault: its kind
   int32_t write;  // 1: written
   int32_t argument;  // index of the kernel's argument; -1: `text` names the missed memory
   char text[244];
@@ -56,8 +56,8 @@ struct Thread {
 };
 
 static const unsigned kAll = 0xffffffffu;
-// The thread is in the kernel's own code. The compiler must not move accesses past a change: it
-// does not know that what it calls for each of them reads this.
+// True while the thread runs the kernel's own code. Volatile, since the checks that the compiler
+// inserts at accesses read it.
 static volatile __thread bool checking = false;
 static inline void set_checking(bool now) {
 #if CYNET_CHECKED
@@ -92,7 +92,7 @@ static inline void set_thread(int t) {
   threadIdx.z = t / blockDim.x / blockDim.y;
 }
 
-// Notes what happened to thread t of the block that runs; the launch ends with it.
+// Records the failure of thread t of the running block, which ends the launch.
 __attribute__((format(printf, 5, 6))) static void note_failure(Block* b, int t, int kind, int line,
                                                                const char* format, ...) {
   set_thread(t);
@@ -111,10 +111,10 @@ __attribute__((format(printf, 5, 6))) static void note_failure(Block* b, int t, 
   b->failed = true;
 }
 
-// Where a kernel whose threads run in a loop goes on after a failure.
+// The jump target after a failure, for a kernel whose threads run in a loop.
 static __thread jmp_buf* way_out = nullptr;
 
-// Leaves a fibre, or the loop, whose launch has failed; nobody comes back to it.
+// Leaves a fibre, or the loop, whose launch has failed; it is never resumed.
 __attribute__((noreturn)) static void stop() {
   if (!block->running) longjmp(*way_out, 1);
   set_checking(false);
@@ -128,7 +128,7 @@ __attribute__((noreturn, noinline)) static void fail(int kind, int line, const c
   stop();
 }
 
-// The running thread waits until somebody makes it ready.
+// Suspends the running thread until it is made ready.
 static void wait() {
   Fibre* self = block->running;
   leave(self, &block->home);
@@ -145,7 +145,8 @@ static inline void make_ready(int t) {
 // ----- barriers
 enum { kPlain, kCount, kAndAll, kOrAny };
 
-// Everybody is there: lets them go on. False for divergence, noted, in the checking mode.
+// Makes all threads ready, which have reached the barrier. False for divergence in the checking
+// mode, which it records.
 static bool release_barrier(int self) {
   Block* b = block;
 #if CYNET_CHECKED
@@ -205,7 +206,7 @@ static uint64_t combined(const Thread& a, uint64_t x, uint64_t y) {
   }
 }
 
-// Completes a function of the warp that begins at thread `base` if all in the mask are there.
+// Completes a function of the warp that begins at thread `base` if all in the mask have called it.
 static bool complete_warp(int base, unsigned mask, int kind, int self) {
   Thread* warp = block->threads + base;
   unsigned present = 0;
@@ -273,7 +274,7 @@ static uint64_t warp_function(int line, unsigned mask, int kind, uint64_t value,
   return answer;
 }
 
-// A thread has left the kernel: those of its warp that wait for it need not any more.
+// Thread t has left the kernel: completes warp functions that waited only for it.
 static void leave_warp(int t) {
   const int base = t & ~31;
   for (int l = 0; l < 32 && base + l < block->count; ++l) {
@@ -321,7 +322,7 @@ static void note_deadlock(Block* b) {
                kWarpNames[waits.kind], waits.mask);
 }
 
-// Stacks that a system thread keeps between launches.
+// The stacks that a system thread caches between launches.
 enum { kMaxCachedFibres = 256 };
 struct StackCache {
   Fibre* first = nullptr;

@@ -1,5 +1,5 @@
-// Batch normalization beside cuDNN's calls: the moving statistics, and the gradient with given mean
-// and variance. Sums are in double, one block of 32 to 1024 threads each.
+// Batch normalization, the part without a cuDNN call: the moving statistics, and the gradient with
+// given mean and variance. Sums are in double, one block of 32 to 1024 threads each.
 #include "common.cuh"
 
 // out (+)= 1 / sqrt(variance + eps)

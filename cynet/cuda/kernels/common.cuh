@@ -1,5 +1,5 @@
-// Shared code of the project's kernels: loops over elements, half in and float inside, requests,
-// block sums. nvcc and the emulator compile the same text.
+// Shared code of the project's kernels: loops over elements, float arithmetic for narrow types,
+// write or add requests, block sums. nvcc and the emulator compile the same text.
 #ifndef CYNET_COMMON_CUH
 #define CYNET_COMMON_CUH
 
@@ -18,7 +18,7 @@ typedef long long Index;
        i += static_cast<Index>(gridDim.x) * blockDim.x)
 #define CYNET_EACH(i, n) CYNET_EACH_FROM(i, 0, n)
 
-// i % n, and i becomes i / n: in 32 bits where both fit, which a GPU divides many times faster.
+// Returns i % n and sets i to i / n: in 32 bits where both fit, since a GPU divides those faster.
 __device__ inline Index split(Index* i, Index n) {
   if (((*i | n) >> 32) == 0) {
     const unsigned a = static_cast<unsigned>(*i), b = static_cast<unsigned>(n), q = a / b;
@@ -83,8 +83,8 @@ __device__ inline void put(T* out, Index i, V value, int add) {
   else out[i] = narrow<T>(value);
 }
 
-// Neighbours that a thread reads or writes at once, at most 16 bytes: one element a thread leaves
-// too few bytes on their way to keep the memory of a large GPU busy.
+// Neighbouring elements that a thread reads or writes at once, at most 16 bytes: with one element a
+// thread too few bytes are in flight to keep the memory of a large GPU busy.
 template <typename T>
 struct alignas(sizeof(T) <= 4 ? 4 * sizeof(T) : 16) Pack {
   static constexpr int N = sizeof(T) <= 4 ? 4 : 16 / sizeof(T);
@@ -95,7 +95,7 @@ template <typename T>
 __device__ inline bool is_pack_start(const T* x) {
   return reinterpret_cast<uintptr_t>(x) % sizeof(Pack<T>) == 0;
 }
-// Pack number i of x; with `stride` 0 a pack of copies of x[0].
+// The i-th pack of x; with `stride` 0 a pack of copies of x[0].
 template <typename T>
 __device__ inline Pack<T> load_pack(const T* x, Index i, int stride = 1) {
   if (stride) return reinterpret_cast<const Pack<T>*>(x)[i];
@@ -108,15 +108,15 @@ __device__ inline Pack<T>& pack_of(T* out, Index i) {
   return reinterpret_cast<Pack<T>*>(out)[i];
 }
 
-// In front of a loop that most threads run once: it is not to be unrolled.
+// Keeps the following loop, which most threads run once, from being unrolled.
 #if defined(__CUDACC__)
 #define CYNET_ROLLED _Pragma("unroll 1")
 #else
 #define CYNET_ROLLED
 #endif
 
-// out[i] += value where several threads may name one i. Types without an atomic addition compare
-// and exchange the word they lie in.
+// Atomic out[i] += value: several threads may have the same i. Types without an atomic addition
+// compare and exchange the word they lie in.
 __device__ inline void add_at(float* out, Index i, float value) { atomicAdd(out + i, value); }
 __device__ inline void add_at(double* out, Index i, double value) { atomicAdd(out + i, value); }
 __device__ inline void add_at(int* out, Index i, int value) { atomicAdd(out + i, value); }
@@ -151,7 +151,7 @@ __device__ T fold_block(T value, T neutral, Step step) {
   __shared__ T partial[32];
   const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
   for (int d = 16; d > 0; d /= 2) step(value, __shfl_down_sync(0xffffffffu, value, d));
-  __syncthreads();  // the last use of partial is over
+  __syncthreads();  // all threads have read `partial`
   if (lane == 0) partial[warp] = value;
   __syncthreads();
   if (warp == 0) {
@@ -161,7 +161,7 @@ __device__ T fold_block(T value, T neutral, Step step) {
   return value;
 }
 
-// fold_block with the result in all threads.
+// fold_block, with the result in all threads of the block.
 template <typename T, class Step>
 __device__ T fold_block_for_all(T value, T neutral, Step step) {
   __shared__ T result;

@@ -18,7 +18,7 @@ __global__ void unary(const T* x, T* out, Index n, int add) {
       put(out, i, F::template map<computed<T>>(load(x, i)), add);
 }
 
-// gradient[i] times the slope there
+// gradient[i] * slope
 template <typename T>
 __device__ inline computed<T> sloped(const T* gradient, Index i, computed<T> slope) {
   return cynet::product_of(load(gradient, i), slope);

@@ -13,7 +13,7 @@ __global__ void progression(T* out, Index n, double start, double step, Index re
   }
 }
 
-// out (+)= 1 on diagonal number `which` of a matrix with this many columns, else 0
+// out (+)= 1 on diagonal `which` of a matrix of `columns` columns, 0 elsewhere
 template <typename T>
 __global__ void eye(T* out, Index n, Index columns, Index which, int add) {
   CYNET_EACH(i, n) put(out, i, computed<T>(i % columns - i / columns == which ? 1 : 0), add);

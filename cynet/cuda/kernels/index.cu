@@ -4,7 +4,7 @@
 #include "elementwise/convert.h"
 
 struct Layout {
-  Index n, to_start, start;  // elements; where in dst and in src to begin
+  Index n, to_start, start;  // number of elements; offsets of the first in dst and src
   int ndim;
   Index shape[16], to[16], from[16];  // sizes; strides in elements, which may be 0 or negative
 };
@@ -39,7 +39,7 @@ __global__ void take_grad(const T* src, T* dst, const Layout s) {
   }
 }
 
-enum Bound { kClip, kWrap, kRefuse, kFromEnd };  // the last: from -n on, else refused
+enum Bound { kClip, kWrap, kRefuse, kFromEnd };  // kFromEnd: -n .. -1 from the end
 
 // Brings each index within [low, low + n). If outside indices are to be refused, wrong[0] is set
 // and wrong[1] is the index.
@@ -61,7 +61,7 @@ extern "C" __global__ void bound(Index* index, Index count, Index low, Index n, 
   }
 }
 
-// flat[j] = the position that the column j of index (axes, count) names in an array of `lengths`
+// flat[j] = row-major position, in an array of `lengths`, of column j of `index` (axes, count)
 struct Lengths {
   int ndim;
   Index lengths[8];
@@ -91,7 +91,7 @@ extern "C" __global__ void mark_rows(const Index* index, unsigned char* marks, I
   CYNET_EACH(i, count) { marks[index[i]] = 1; }
 }
 
-// dst (+)= src (n, inner) where a row is marked, 0 elsewhere
+// dst (+)= the marked rows of src (n, inner), 0 in the other rows
 template <typename T>
 __global__ void retain(const T* src, const unsigned char* marks, T* dst, Index n, Index inner,
                        int add) {
@@ -101,7 +101,7 @@ __global__ void retain(const T* src, const unsigned char* marks, T* dst, Index n
   }
 }
 
-// dst[o, index[j], :] += src[o, j, :]; several j may name one row
+// dst[o, index[j], :] += src[o, j, :]; indices may repeat
 template <typename T>
 __global__ void scatter_add(const T* src, const Index* index, T* dst, Index outer, Index n,
                             Index inner, Index m) {
@@ -112,12 +112,12 @@ __global__ void scatter_add(const T* src, const Index* index, T* dst, Index oute
   }
 }
 
-// winner[index[j]] = the largest j among those with the same row
+// winner[row] = the largest j with index[j] == row
 extern "C" __global__ void claim(const Index* index, Index* winner, Index m) {
   CYNET_EACH(j, m) atomicMax(&winner[index[j]], j);
 }
 
-// dst[index[j], :] (+)= src[j, :] where j has won the row (all of them where winner is NULL)
+// dst[index[j], :] (+)= src[j, :] where winner[index[j]] == j (winner NULL: for all j)
 template <typename T>
 __global__ void scatter(const T* src, const Index* index, const Index* winner, T* dst, Index inner,
                         Index m, int add) {
@@ -127,7 +127,7 @@ __global__ void scatter(const T* src, const Index* index, const Index* winner, T
   }
 }
 
-// picked (+)= the element that each line of src (outer, n, inner) has at its index
+// picked (+)= one element of each line of src (outer, n, inner): the one at the line's index
 template <typename T>
 __global__ void pick(const T* src, const Index* index, T* picked, Index outer, Index n, Index inner,
                      int add) {
@@ -143,7 +143,7 @@ __global__ void pick_grad(const T* picked, const Index* index, T* src, Index out
   put(src, (i / inner * n + index[i]) * inner + i % inner, load(picked, i), 1);
 }
 
-// out[k, :] (+)= off everywhere, on at index[k]
+// out[k, :] (+)= `on` at index[k], `off` elsewhere
 template <typename T>
 __global__ void one_hot(const Index* index, T* out, Index count, Index depth, double on, double off,
                         int add) {
@@ -155,7 +155,7 @@ __global__ void one_hot(const Index* index, T* out, Index count, Index depth, do
 struct Borders {
   Index n;
   int ndim, reflect;
-  Index dst[8], src[8], before[8];  // shapes, and the width before each axis
+  Index dst[8], src[8], before[8];  // shapes, and the width of the border before each axis
 };
 
 // The position in src of position i of dst.
@@ -185,12 +185,13 @@ __global__ void borders_grad(const T* dst, T* src, const Borders s) {
   CYNET_EACH(i, s.n) add_at(src, source_index(s, i), dst[i]);
 }
 
-// Rows (time, batch), or (batch, time) where the batch comes first. `length` NULL: all full.
+// The length of sequence b. `length` NULL: all are full. Rows are (time, batch), or (batch, time)
+// with `batch_first`.
 __device__ inline Index length_of(const Index* length, Index b, Index time) {
   return length == nullptr ? time : length[b];
 }
 
-// rows[r] = which row of data the row r of SequenceReverse, or with `last` of SequenceLast, is
+// rows[r] = the row of data that is row r of SequenceReverse, or with `last` of SequenceLast
 extern "C" __global__ void sequence_rows(const Index* length, Index* rows, Index time, Index batch,
                                          int batch_first, int last) {
   CYNET_EACH(i, last ? batch : time * batch) {
@@ -200,7 +201,7 @@ extern "C" __global__ void sequence_rows(const Index* length, Index* rows, Index
   }
 }
 
-// out (+)= x within its sequence, value beyond
+// out (+)= x within its sequence, `value` behind its end
 template <typename T>
 __global__ void sequence_mask(const T* x, const Index* length, T* out, Index time, Index batch,
                               Index inner, int batch_first, double value, int add) {

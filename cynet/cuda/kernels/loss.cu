@@ -16,14 +16,14 @@ __global__ void difference(const T* y, const T* label, const T* dy, T* dx, Index
   }
 }
 
-// counted += the elements above the threshold
+// counted += the number of elements above the threshold
 template <typename T>
 __global__ void count_above(const T* x, Index n, double threshold, unsigned long long* counted) {
   CYNET_EACH(i, n)
   if (load(x, i) > static_cast<computed<T>>(threshold)) atomicAdd(counted, 1ull);
 }
 
-// counted += the elements that are infinite or NaN
+// counted += the number of infinite or NaN elements
 template <typename T>
 __global__ void count_not_finite(const T* x, Index n, unsigned long long* counted) {
   CYNET_EACH(i, n) {
@@ -32,7 +32,7 @@ __global__ void count_not_finite(const T* x, Index n, unsigned long long* counte
   }
 }
 
-// out[0] (+)= 1 if nothing was counted, else 0; with `keep` 1 out is left unchanged
+// out[0] (+)= 1 if `counted` is 0, else 0; with `keep` a 1 is not written
 extern "C" __global__ void none_counted(const unsigned long long* counted, float* out, int keep,
                                         int add) {
   const float none = *counted == 0;
@@ -62,14 +62,14 @@ __global__ void hinge_grad(const T* y, const T* label, T* dx, Index rows, Index 
   }
 }
 
-// The label as a class; one outside counts as the nearest.
+// The label as a class index; one out of range becomes the nearest class.
 template <typename C>
 __device__ inline Index nearest_class(C label, Index classes) {
   if (label >= static_cast<C>(classes)) return classes - 1;
   return label > 0 ? static_cast<Index>(label) : 0;
 }
 
-// out (+)= - the sum of each row's logarithm at its label; one block
+// out (+)= minus the sum over rows of the logarithm at the row's label; one block
 template <typename T>
 __global__ void cross_entropy(const T* logs, const T* label, T* out, Index rows, Index classes,
                               int add) {
@@ -80,7 +80,7 @@ __global__ void cross_entropy(const T* logs, const T* label, T* out, Index rows,
   if (threadIdx.x == 0) put(out, 0, static_cast<computed<T>>(total), add);
 }
 
-// dx (+)= dy (softmax - one at the label)
+// dx (+)= dy * (softmax - 1 at the label, softmax elsewhere)
 template <typename T>
 __global__ void cross_entropy_grad(const T* dy, const T* soft, const T* label, T* dx, Index rows,
                                    Index classes, int add) {

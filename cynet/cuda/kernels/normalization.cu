@@ -50,7 +50,7 @@ __global__ void normalize(const T* x, const computed<T>* mean, const computed<T>
   }
 }
 
-// dx (+)= the gradient through both moments
+// dx (+)= the gradient, which passes through mean and variance
 template <typename T>
 __global__ void normalize_grad(const T* dy, const T* x, const T* gamma, const computed<T>* mean,
                                const computed<T>* std, T* dx, const Line s, int add) {
@@ -75,7 +75,7 @@ __global__ void normalize_grad(const T* dy, const T* x, const T* gamma, const co
   }
 }
 
-// out (+)= the gradient of each scale, or with `shift` of each shift; a block takes one of them
+// out (+)= the gradient of each scale, or with `shift` of each shift; one block for each
 template <typename T>
 __global__ void scale_grad(const T* dy, const T* x, const computed<T>* mean, const computed<T>* std,
                            T* out, const Line s, int shift, int add) {

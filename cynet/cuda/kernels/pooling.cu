@@ -6,8 +6,8 @@ enum PoolType { MAX_POOL, AVG_POOL, SUM_POOL, LP_POOL };
 
 struct Window {
   Index planes;  // batch times channels
-  int type, p;   // PoolType; of LP_POOL: 1, 2 or 3
-  int count_pad;  // averages divide by the window's size as far as the padded plane goes
+  int type, p;   // type: a PoolType; p: the norm of LP_POOL, 1 to 3
+  int count_pad;  // whether padding counts in the divisor of an average
   int size[3], out[3], kernel[3], stride[3], pad[3], pad_after[3];
 };
 
@@ -31,8 +31,8 @@ __device__ inline Span span(const Window& s, const int* at) {
   return r;
 }
 
-// The place of the first largest element of a window, a NaN counting as larger than all; -1 where
-// the window is empty.
+// The index of the first largest element of a window, a NaN counting as larger than all; -1 if the
+// window is empty.
 template <typename T>
 __device__ inline Index index_of_largest(const T* plane, const Window& s, const Span& r) {
   Index best = -1;
@@ -70,7 +70,7 @@ __device__ inline computed<T> total(const T* plane, const Window& s, const Span&
   return sum;
 }
 
-// The plane of output i, and its place (d, h, w) there.
+// The plane of output i, and the output's position (d, h, w) in it.
 __device__ inline Index plane_of(Index i, const Window& s, int* at) {
   for (int k = 2; k >= 0; --k) at[k] = static_cast<int>(split(&i, s.out[k]));
   return i;

@@ -1,4 +1,4 @@
-// Pooling_v1: windows over planes with zeros around them, which are data; a thread for each element
+// Pooling_v1: windows over planes padded with zeros, which count as data; a thread for each element
 // of the result.
 #include "common.cuh"
 
@@ -38,8 +38,8 @@ __global__ void pool_v1(const T* x, T* y, const PaddedWindow s, int add) {
   }
 }
 
-// dx (+)= the gradient, gathered from the windows that an element lies in; of maxima all elements
-// that are equal to one get it.
+// dx (+)= the gradient, gathered from the windows that an element lies in; each element that equals
+// its window's maximum gets it.
 template <typename T>
 __global__ void pool_v1_grad(const T* dy, const T* x, const T* y, T* dx, const PaddedWindow s,
                              int add) {

@@ -7,8 +7,8 @@
 
 typedef unsigned long long Word;
 
-// The stream of a run. In a recorded graph, whose arguments stay, `base` is where each replay finds
-// its seed and the stream that `stream` counts from; elsewhere it is null.
+// The random stream of one run of an operator. In a recorded graph, whose arguments stay, `base` is
+// where each replay finds its seed and the stream that `stream` counts from; elsewhere it is null.
 struct RandomStream {
   Word seed, stream;
   const Word* base;
@@ -51,12 +51,12 @@ __device__ inline float negative_log(float x) { return -cynet::log_float(x); }
 __device__ inline double negative_log(double x) { return -cynet::log_double(x); }
 
 struct Draw {
-  double a, b;  // parameters of all elements, if there are no arrays of them
-  Index each;   // elements for each pair in the arrays
+  double a, b;  // parameters of all elements, unless arrays of them are given
+  Index each;   // elements drawn for each pair of parameters in the arrays
   int distribution;
 };
 
-// out (+)= element i of a draw
+// out[i] (+)= element i of the stream in the distribution of `d`
 template <typename T>
 __global__ void draw(T* out, Index n, const Draw d, const double* a_data, const double* b_data,
                      const RandomStream words, int add) {
@@ -88,7 +88,7 @@ __global__ void draw(T* out, Index n, const Draw d, const double* a_data, const 
   }
 }
 
-// out (+)= integers of [low, low + range)
+// out (+)= random integers of [low, low + range)
 template <typename T>
 __global__ void integers(T* out, Index n, Index low, Index range, const RandomStream words,
                          int add) {
@@ -140,7 +140,7 @@ __global__ void masked(const T* x, const bool* keep, T* y, const Repeats s, doub
   }
 }
 
-// choice[i] = the element, at most i, that element i is swapped with in a permutation
+// choice[i] = the index, at most i, of the element that a shuffle swaps with element i
 extern "C" __global__ void exchanges(Index* choice, Index n, const RandomStream words) {
   const cynet::Philox key = words.key();
   CYNET_EACH(i, n) {
@@ -150,8 +150,8 @@ extern "C" __global__ void exchanges(Index* choice, Index n, const RandomStream 
   }
 }
 
-// order = a permutation of 0 .. n - 1 by these exchanges, from the last on: one thread, since each
-// needs the one before
+// order = 0 .. n - 1 shuffled by these swaps, last first: in one thread, since each swap needs the
+// one before
 extern "C" __global__ void permutation(const Index* choice, Index* order, Index n) {
   if (blockIdx.x + threadIdx.x > 0) return;
   for (Index i = 0; i < n; ++i) order[i] = i;
@@ -162,8 +162,8 @@ extern "C" __global__ void permutation(const Index* choice, Index* order, Index 
   }
 }
 
-// Running sums of rows of k weights, a thread a row, so that they are the CPU's. wrong[0] = 1 and
-// wrong[1] = the row where one is no table of weights.
+// Running sums of rows of k weights, a thread for each row, so that they equal the CPU's. If a row
+// is invalid, wrong[0] = 1 and wrong[1] = its index.
 template <typename T>
 __global__ void weight_sums(const T* weights, double* sums, Index rows, Index k, Index* wrong) {
   CYNET_EACH(r, rows) {
@@ -181,7 +181,7 @@ __global__ void weight_sums(const T* weights, double* sums, Index rows, Index k,
   }
 }
 
-// choices[i] = the entry of its row that uniform number i falls on
+// choices[i] = the entry of its row of weights that random number i selects
 extern "C" __global__ void choose(const double* sums, Index* choices, Index n, Index k, Index each,
                                   const RandomStream words) {
   const cynet::Philox key = words.key();
@@ -196,7 +196,7 @@ extern "C" __global__ void choose(const double* sums, Index* choices, Index n, I
       if (row[middle] > at) last = middle;
       else first = middle + 1;
     }
-    // rounding reached the end: the last entry that has a weight
+    // rounding passed the end: take the last entry with a weight
     if (first == k)
       for (first = k - 1; first > 0 && row[first - 1] == row[k - 1];) --first;
     choices[i] = first;

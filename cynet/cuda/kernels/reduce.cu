@@ -4,7 +4,7 @@
 #include "reduce/reduce.h"
 
 struct Axes {
-  Index preserved_size, reduced_size;  // elements of the output; elements that fold into each
+  Index preserved_size, reduced_size;  // elements of the output; elements reduced to each
   int n_preserved, n_reduced;
   Index preserved[8], preserved_stride[8];  // sizes, and strides in the input
   Index reduced[8], reduced_stride[8];
@@ -45,8 +45,8 @@ __global__ void reduce(const T* x, T* out, typename Reducer<T>::acc* parts, cons
   }
 }
 
-// The reduction with a thread for each output element: neighbours read neighbours where the array's
-// last axis is preserved, and short reductions waste no threads.
+// The reduction with a thread for each output element: neighbouring threads read neighbouring
+// elements where the array's last axis is preserved, and short reductions waste no threads.
 template <template <typename> class Reducer, typename T>
 __global__ void reduce_columns(const T* x, T* out, typename Reducer<T>::acc* parts, const Axes s,
                                double divisor, int add) {

@@ -9,7 +9,7 @@ __device__ inline Index length_of(const Index* lengths, Index line, Index n) {
   return lengths[line] > 0 ? lengths[line] : 0;
 }
 
-// `step(a, b)` folds b into a, over the threads of a line, and all of them get the result.
+// `step(a, b)` folds b into a, over all threads of a line; each of them gets the result.
 template <typename T, class Step>
 __device__ inline T fold_line(T value, T neutral, Step step, Index lanes) {
   return lanes == 1 ? value : fold_block_for_all(value, neutral, step);
@@ -82,7 +82,7 @@ __device__ inline Index class_of(C label) {
   return label > C(-2147483648.0) && label < C(2147483648.0) ? static_cast<Index>(label) : -1;
 }
 
-// counted += the labels that are not to be ignored
+// counted += the number of labels other than `ignored`
 template <typename T>
 __global__ void count_labels(const T* label, Index n, Index ignored, unsigned long long* counted) {
   CYNET_EACH(i, n)

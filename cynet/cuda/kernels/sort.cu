@@ -15,7 +15,7 @@ __device__ inline Index start_of(const Lines& s, Index line) {
   return line / s.inner * s.n * s.inner + line % s.inner;
 }
 
-// Whether position i with value a comes before position j with value b.
+// Returns whether position i with value a comes before position j with value b.
 template <typename C>
 __device__ inline bool comes_before(C a, int i, C b, int j, Index n, int ascending) {
   if (i >= n || j >= n) return i < j;
@@ -30,8 +30,8 @@ __device__ inline computed<T> value_at(const T* x, const Lines& s, Index line, i
   return i < s.n ? load(x, start_of(s, line) + i * s.inner) : computed<T>(0);
 }
 
-// Passes k = first, 2 first, ... last within chunks; the passes of one k from the distance
-// min(k, chunk) / 2 down. The chunk has 2 * blockDim.x positions of one line.
+// Bitonic passes k = first, 2 first, ... last within chunks; each k begins at distance min(k,
+// chunk) / 2, which is halved. The chunk has 2 * blockDim.x positions of one line.
 template <typename T>
 __global__ void sort_near(const T* x, int* order, const Lines s, Index first, Index last,
                           int ascending) {
@@ -64,7 +64,7 @@ __global__ void sort_near(const T* x, int* order, const Lines s, Index first, In
   }
 }
 
-// One pass of k at a distance j that reaches beyond a chunk.
+// One bitonic pass of k at distance j, which exceeds a chunk.
 template <typename T>
 __global__ void sort_far(const T* x, int* order, const Lines s, Index k, Index j, int ascending) {
   CYNET_EACH(i, s.outer * s.inner * s.padded / 2) {
@@ -81,7 +81,7 @@ __global__ void sort_far(const T* x, int* order, const Lines s, Index k, Index j
   }
 }
 
-// Element i of an array (outer, k, inner): its line, and its place in the order of that line.
+// The position in its line of element i of an ordered array (outer, k, inner); stores the line.
 __device__ inline int ordered_position(const int* order, const Lines& s, Index k, Index i,
                                        Index* line) {
   *line = i / (k * s.inner) * s.inner + i % s.inner;
@@ -154,7 +154,7 @@ __global__ void extreme(const T* x, Place* out, Index outer, Index n, Index inne
 }
 
 template <typename T>
-struct Summed {  // floats in double, integers in 64 bits
+struct Summed {  // the type of a running sum: double, or a 64-bit integer
   typedef double type;
 };
 template <>

@@ -1,5 +1,5 @@
 // Assignments of arrays: copies with strides on both sides and a change of dtype, fills, rows by
-// number. Memory of the two sides does not overlap.
+// index. Memory of the two sides does not overlap.
 #include "common.cuh"
 #include "elementwise/convert.h"
 
@@ -30,7 +30,7 @@ __global__ void assign(D* dst, const S* src, const Strides s) {
   }
 }
 
-// dst = value; only the widths of elements differ
+// dst = value; an instance for each width of elements
 template <typename W>
 __global__ void fill(W* dst, W value, const Strides s) {
   CYNET_EACH(i, s.n) {
@@ -40,8 +40,8 @@ __global__ void fill(W* dst, W value, const Strides s) {
   }
 }
 
-// Rows of `width` bytes: row i of `rows` is row number[i] of `array`; or the other way round, with
-// each number once.
+// Copies rows of `width` bytes: row i of `rows` is row number[i] of `array`; place_rows copies
+// back, with each index once.
 extern "C" __global__ void pick_rows(unsigned char* rows, const unsigned char* array,
                                      const long long* number, Index n, Index width) {
   CYNET_EACH(i, n * width) rows[i] = array[number[i / width] * width + i % width];

@@ -8,7 +8,7 @@ using cynet::UpdateParams;
 
 struct KernelArgs {  // same layout as in optimizer/_joined.pyx and operator/cuda/update.py
   UpdateParams values;
-  const UpdateParams* now;  // parameters of a replay of a recorded graph, or null
+  const UpdateParams* now;  // parameters for a replay of a recorded graph, or null
 };
 
 template <typename T>

@@ -1,9 +1,8 @@
-// Choosing: one of two arrays by a condition, values kept within bounds, hard_sigmoid, and their
-// gradients.
+// where, clip, hard_sigmoid, and their gradients.
 #include "common.cuh"
 #include "elementwise/convert.h"
 
-// out (+)= condition ? a : b; one condition for `each` neighbours, NULL is zeros
+// out (+)= condition ? a : b; a condition serves `each` neighbours, NULL is an array of zeros
 template <typename T>
 __global__ void where(const bool* condition, const T* a, const T* b, T* out, Index n, Index each,
                       int add) {
@@ -13,7 +12,7 @@ __global__ void where(const bool* condition, const T* a, const T* b, T* out, Ind
   }
 }
 
-// out (+)= x within [low, high]; NaN stays
+// out (+)= x limited to [low, high]; NaN stays NaN
 template <typename T>
 __global__ void clip(const T* x, T* out, Index n, double low, double high, int add) {
   typedef computed<T> V;
@@ -36,7 +35,7 @@ __global__ void clip_grad(const T* dy, const T* x, T* dx, Index n, double low, d
   }
 }
 
-// out (+)= slope * x + shift within [0, 1]
+// out (+)= slope * x + shift, limited to [0, 1]
 template <typename T>
 __global__ void hard_sigmoid(const T* x, T* out, Index n, double slope, double shift, int add) {
   typedef computed<T> V;

@@ -1,1 +1,1 @@
-"""NVIDIA's libraries: their paths, loading, calls."""
+"""cuBLAS and cuDNN: finding the libraries, loading them, and calling their functions."""

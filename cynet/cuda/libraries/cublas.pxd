@@ -1,4 +1,4 @@
-"""The one guarded door to cuBLAS: products of row-major matrices on a GPU's stream.
+"""All calls of cuBLAS, checked for errors: products of row-major matrices on a GPU's stream.
 
 The library comes from pip (extra `cuda`) or the system and is opened at the first product; nothing
 is linked and no header is needed. Each device and stream has a handle of its own.

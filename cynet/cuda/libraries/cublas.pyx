@@ -35,7 +35,7 @@ ctypedef int (*set_workspace_t)(void*, void*, size_t) noexcept nogil
 ctypedef int (*gemm_t)(void*, int, int, int64_t, int64_t, int64_t, const void*, const void*, int,
                        int64_t, const void*, int, int64_t, const void*, void*, int, int64_t, int,
                        int) noexcept nogil
-# arguments of gemm_t, with a stride behind each ld, and the count before compute
+# the arguments of gemm_t, with a stride behind each ld, and the count before `compute`
 ctypedef int (*gemm_strided_t)(void*, int, int, int64_t, int64_t, int64_t, const void*, const void*,
                                int, int64_t, long long, const void*, int, int64_t, long long,
                                const void*, void*, int, int64_t, long long, int64_t, int,
@@ -59,11 +59,11 @@ cdef float _float_scale[2]
 cdef double _double_scale[2]
 _float_scale[0], _float_scale[1] = 0, 1
 _double_scale[0], _double_scale[1] = 0, 1
-_opened = None  # the ctypes library, kept open
+_opened = None  # the ctypes library, or None before it is opened
 
 
 def open_door():
-    """Open the library unless it is open; the CynetError names a missing one."""
+    """Open the library unless it is open; CynetError if it is missing."""
     global _opened, _float_compute
     if _opened is None:
         library = open_library("cuBLAS", NAMES, PACKAGES)
@@ -83,11 +83,11 @@ cdef int _check_status(int status, str call) except -1:
 
 cdef void* _make_handle(const RunContext* run) except NULL with gil:
     cdef void* handle = NULL
-    cdef Handle space  # kept as long as the handle, for good
+    cdef Handle space  # the handle's workspace, never freed
     open_door()
     _check_status(_blas.create(&handle), f"cublasCreate_v2 on gpu({run.dev_id})")
     _check_status(_blas.set_stream(handle, run.stream), f"cublasSetStream_v2 on gpu({run.dev_id})")
-    if run.stream != NULL:  # a graph can capture a handle with its own memory
+    if run.stream != NULL:  # a graph can capture a handle that has its own workspace
         alloc(WORKSPACE, kGPU, run.dev_id, &space)
         _check_status(_blas.set_workspace(handle, space.ptr, WORKSPACE),
                       f"cublasSetWorkspace_v2 on gpu({run.dev_id})")
@@ -111,7 +111,7 @@ cdef int multiply(const RunContext* run, const Product* p, const void* a, const 
     cdef int64_t lda, ldb, ldc
     if p.m == 0 or p.n == 0 or p.count == 0:
         return 0
-    if p.k == 0:  # nothing is read, but cuBLAS wants addresses
+    if p.k == 0:  # nothing is read, but cuBLAS rejects NULL
         a = b = c
     if handle == NULL:
         handle = _make_handle(run)

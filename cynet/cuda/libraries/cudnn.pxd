@@ -1,4 +1,4 @@
-"""The one guarded door to cuDNN 9: its functions, handles by stream, and descriptors.
+"""Access to cuDNN 9, checked for errors: its functions, handles by stream, and descriptors.
 
 The library comes from pip (extra `cuda`) or the system and is opened when the first descriptor is
 made; nothing is linked and no header is needed. What is computed with it: cudnn_layers.pxd,
@@ -36,7 +36,7 @@ ctypedef int (*algorithms_t)(void*, void*, void*, void*, void*, int, int*,
 # handle, alpha, desc, data, desc, data, convolution, algorithm, space, bytes, beta, desc, data
 ctypedef int (*convolve_t)(void*, const void*, void*, const void*, void*, const void*, void*, int,
                            void*, size_t, const void*, void*, void*) noexcept nogil
-# handle, alpha, desc, data, beta, desc, data
+# arguments: handle, alpha, desc, data, beta, desc, data
 ctypedef int (*map_t)(void*, const void*, void*, const void*, const void*, void*,
                       void*) noexcept nogil
 ctypedef int (*pooling_nd_t)(void*, int, int, int, const int*, const int*,
@@ -45,7 +45,7 @@ ctypedef int (*pool_t)(void*, void*, const void*, void*, const void*, const void
                        void*) noexcept nogil
 ctypedef int (*pool_grad_t)(void*, void*, const void*, void*, const void*, void*, const void*,
                             void*, const void*, const void*, void*, void*) noexcept nogil
-# handle, algorithm, mode, alpha, desc, data, beta, desc, data
+# arguments: handle, algorithm, mode, alpha, desc, data, beta, desc, data
 ctypedef int (*softmax_t)(void*, int, int, const void*, void*, const void*, const void*, void*,
                           void*) noexcept nogil
 ctypedef int (*softmax_grad_t)(void*, int, int, const void*, void*, const void*, void*, const void*,
@@ -60,14 +60,14 @@ ctypedef int (*norm_grad_t)(void*, int, const void*, const void*, const void*, c
                             const void*, void*, const void*, void*, void*, void*, const void*,
                             void*, void*, double, const void*, const void*) noexcept nogil
 
-# handle, rnn, mode of forward, data, workspace, reserve
+# arguments: handle, rnn, mode of forward, data, workspace, reserve
 ctypedef int (*rnn_space_t)(void*, void*, int, void*, size_t*, size_t*) noexcept nogil
 ctypedef int (*rnn_set_t)(void*, int, int, int, int, int, int, int, int, int, int, int, int, void*,
                           int) noexcept nogil
 ctypedef int (*rnn_clip_t)(void*, int, int, double, double) noexcept nogil
 ctypedef int (*rnn_data_t)(void*, int, int, int, int, int, const int*, void*) noexcept nogil
 ctypedef int (*weight_size_t)(void*, void*, size_t*) noexcept nogil
-# handle, rnn, pseudo layer, bytes, weights, matrix; descriptor and address of matrix and bias
+# arguments: handle, rnn, pseudo layer, bytes, weights, matrix; descriptor, address of matrix, bias
 ctypedef int (*weight_place_t)(void*, void*, int, size_t, const void*, int, void*, void**, void*,
                                void**) noexcept nogil
 # handle, rnn, mode, lengths; x, y; states, cells: descriptor, first, last; weights, workspace,
@@ -103,8 +103,8 @@ cdef struct Library:
     set_int_t convolution_math
     output_dims_t convolution_output
     destroy_t convolution_destroy
-    algorithms_t guess[3]  # forward, backward data, backward filter: by heuristics
-    algorithms_t time[3]   # the same, by timing all in memory that cuDNN allocates
+    algorithms_t guess[3]  # of forward, data and filter gradient: by heuristics
+    algorithms_t time[3]   # the same three: by timing (cuDNN allocates)
     convolve_t convolve[3]
     map_t add
     create_t pooling_create
@@ -131,11 +131,11 @@ cdef struct Library:
     rnn_to_data_t rnn_to_data
     rnn_to_weight_t rnn_to_weight
 
-# The functions, once open_door() has returned.
+# The table of cuDNN's functions, which open_door() fills.
 cdef Library* library() noexcept nogil
 # The handle of run's device and stream, created at its first use.
 cdef void* handle_of(const RunContext* run) except NULL nogil
-# Raise CynetError unless status is 0; the message has the call, its purpose and cuDNN's own words.
+# Raise CynetError unless status is 0; the message has the call, its purpose and cuDNN's reason.
 cdef int check(int status, str call, str what=*) except -1
 # 0 or 1 as alpha or beta of a call on tensors of `dtype`.
 cdef const void* scale(int dtype, bint one) noexcept nogil

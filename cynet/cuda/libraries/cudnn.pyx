@@ -48,11 +48,11 @@ cdef float _float_scale[2]
 cdef double _double_scale[2]
 _float_scale[0], _float_scale[1] = 0, 1
 _double_scale[0], _double_scale[1] = 0, 1
-_opened = None  # the ctypes library, kept open
+_opened = None  # the ctypes library, or None before it is opened
 
 
 def open_door():
-    """Open the library unless it is open; the CynetError names a missing one."""
+    """Open the library unless it is open; CynetError if it is missing."""
     global _opened
     if _opened is None:
         opened = open_library("cuDNN", NAMES, PACKAGES)
@@ -110,7 +110,7 @@ def check_dimensions(shape):
 
 def data_type(dtype):
     """The cudnnDataType_t of a floating dtype."""
-    return 9 if dtype == "bfloat16" else dtype_flag(dtype)  # other dtypes have the same numbers
+    return 9 if dtype == "bfloat16" else dtype_flag(dtype)  # other dtypes have the same codes
 
 
 def at_least_2d(values, fill):
@@ -125,7 +125,7 @@ def image(shape):
 
 
 cdef class Tensor:
-    """A tensor of `shape`, which gets axes of 1 behind up to four, or to `least`.
+    """The descriptor of a tensor of `shape`, with axes of 1 appended up to four, or to `least`.
 
     dtype: str
     shape: tuple of int
@@ -152,7 +152,7 @@ cdef class Tensor:
 
 
 cdef class Filter:
-    """Weights of `shape` (F, C / groups, *kernel), `kernel` with two or three axes.
+    """The descriptor of weights (F, C / groups, *kernel), `kernel` with two or three axes.
 
     dtype: str
     shape: tuple of int

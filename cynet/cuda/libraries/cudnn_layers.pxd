@@ -1,7 +1,7 @@
 """cuDNN's layers over fixed shapes; their work is queued on run.stream.
 
-Made once with descriptors of their own; a convolution's algorithm is chosen when it first runs, and
-kept. `add` adds to the result instead of overwriting it.
+Each has descriptors of its own; a convolution's algorithm is chosen when it first runs. `add` adds
+to the result instead of overwriting it.
 """
 
 from libc.stddef cimport size_t
@@ -30,7 +30,7 @@ cdef class Convolution:
     cdef bint tune
     cdef size_t limit
     cdef str what
-    # Choose the algorithm unless it was chosen; then space[direction] is the workspace of `run`.
+    # Choose the algorithm unless one is chosen; space[direction] is then the workspace of `run`.
     cdef int prepare(self, const RunContext* run, int direction) except -1 nogil
     cdef int run(self, const RunContext* run, int direction, const void* a, const void* b,
                  void* out, bint add, void* space) except -1 nogil

@@ -11,13 +11,13 @@ cdef class Layer:
     cdef int dtype
     # y may be x.
     cdef int forward(self, const RunContext* run, const void* x, void* y, bint add) except -1 nogil
-    # dx may be dy; y is the output of forward.
+    # Compute the gradient dx, which may be dy; y is the output of forward.
     cdef int backward(self, const RunContext* run, const void* y, const void* dy, void* dx,
                       bint add) except -1 nogil
 
 
 cdef class Pooling(Layer):
-    # Pooling by averages and sums. forward's y is not x; backward reads no y.
+    # Average and sum pooling. forward's y must not be x; backward reads no y.
     cdef Tensor x
     cdef Tensor y
     cdef void* desc

@@ -39,9 +39,9 @@ cdef class Recurrent:
     cdef readonly size_t weights, reserve
     cdef readonly size_t[2] work  # bytes of workspace for prediction and for training
     cdef readonly bint direct
-    # Ask cuDNN for sizes and offsets. `parameters` is the vector.
+    # Query sizes and offsets from cuDNN. `parameters` is the vector.
     cdef int prepare(self, const RunContext* run, const void* parameters) except -1 nogil
-    # Lengths of the sequences from here on.
+    # Set the lengths of the sequences for the following calls.
     cdef int set_lengths(self, const int* lengths) except -1 nogil
     cdef int gather(self, const RunContext* run, const void* parameters,
                     void* space) except -1 nogil
@@ -51,11 +51,11 @@ cdef class Recurrent:
     cdef int forward(self, const RunContext* run, bint training, const void* x, void* y,
                      States first, States last, const void* weights, void* work,
                      void* reserve) except -1 nogil
-    # Changes `reserve`; dx, first_grad.h and .c are overwritten, the latter two unless NULL.
+    # Data gradient: overwrites dx and, unless NULL, first_grad.h and .c; changes `reserve`.
     cdef int to_data(self, const RunContext* run, const void* y, const void* dy, void* dx,
                      States first, States last_grad, States first_grad, const void* weights,
                      void* work, void* reserve) except -1 nogil
-    # Adds to `gradient`; after to_data, with the same work and reserve.
+    # Weight gradient, added to `gradient`; call it after to_data, with the same work and reserve.
     cdef int to_weights(self, const RunContext* run, const void* x, States first, const void* y,
                         void* gradient, void* work, void* reserve) except -1 nogil
     # Copy (or add) source to `to`; both have the layout of `desc`, a cudnnTensorDescriptor_t.

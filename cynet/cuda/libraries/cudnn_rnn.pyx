@@ -37,7 +37,7 @@ cdef double _zero = 0  # the value of outputs behind a sequence's end, in any dt
 
 
 cdef class Recurrent:
-    """Layers without dropout between them.
+    """A stack of recurrent layers without dropout between them.
 
     dtype (str): 'float32', 'float64', or 'float16' or 'bfloat16' (both computed in float32).
     mode (str): 'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.

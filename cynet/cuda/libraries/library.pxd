@@ -8,7 +8,7 @@ from ..._typedefs cimport RunContext
 cdef extern from *:
     """
     #include <atomic>
-    // Handles by device and stream. add() is called under the GIL; find() by anybody.
+    // Handles by device and stream. add() needs the GIL; find() needs no lock.
     struct CynetHandles {
         static const int MOST = 256;
         struct Slot { int device; void* stream; void* handle; } slots[MOST];
@@ -38,5 +38,5 @@ cdef extern from *:
 # Fill `slots` with the addresses of the functions `names` of the library that `open_library`
 # returned.
 cdef int load(void** slots, object library, tuple names, str what) except -1
-# Remember a handle that was made for run's device and stream.
+# Store a handle that was created for run's device and stream.
 cdef int keep(Handles* handles, const RunContext* run, void* handle, str what) except -1

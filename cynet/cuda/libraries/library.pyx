@@ -1,5 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""Paths of NVIDIA's libraries, and the package for a missing one (contract in library.pxd)."""
+"""Search for NVIDIA's libraries, in folders and pip's packages (contract in library.pxd)."""
 
 import ctypes
 from importlib import metadata
@@ -10,7 +10,7 @@ from ...base.errors import CynetError
 
 
 def open_library(what, names, packages):
-    """The library `what` as a ``ctypes.CDLL``: the first of its possible files that opens.
+    """Open library `what` as a ``ctypes.CDLL``: the first of its candidate files that loads.
 
     Looked for in the folder CYNET_CUDA_LIBRARIES if that is set, in the pip packages, and where
     the system's loader looks.

@@ -13,7 +13,7 @@ _SYMBOLS = 2  # SHT_SYMTAB
 
 
 def kernel_symbols(image):
-    """The kernels of a 64-bit little-endian ELF image.
+    """Return the symbols of the kernels in a 64-bit little-endian ELF image.
 
     Returns dict: name as in the source (``axpy``, ``scale<float>``, without the types of arguments,
     no space but between words and after commas) to the symbol that the driver looks up. Raises
@@ -32,7 +32,7 @@ def kernel_symbols(image):
         for at in range(section[4], section[4] + section[5], section[9]):
             name, info, _, place = struct.unpack_from("<IBBH", image, at)
             if info & 15 != _FUNCTION or info >> 4 == 0 or place == 0:
-                continue  # no function, local, or undefined
+                continue  # not a function, or local, or undefined
             start = names[4] + name
             symbol = image[start : image.index(b"\0", start)].decode()
             out[source_name(symbol)] = symbol
@@ -40,7 +40,7 @@ def kernel_symbols(image):
 
 
 def source_name(symbol):
-    """A mangled symbol as the source has it, without its arguments' and result's types.
+    """Return the name in the source of a mangled symbol, without argument and result types.
 
     >>> source_name("_Z5scaleIfEvPT_i"), source_name("axpy")
     ('scale<float>', 'axpy')
@@ -63,7 +63,7 @@ def source_name(symbol):
 
 
 def strip_spaces(name):
-    """An instance's name with the spaces that `source_name` leaves.
+    """Return an instance's name without spaces, except those that `source_name` writes.
 
     >>> strip_spaces("f<int ,cynet :: half,true>")
     'f<int, cynet::half, true>'

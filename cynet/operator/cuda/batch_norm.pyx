@@ -22,8 +22,7 @@ from .kernel_args import BYTES, C_TYPES
 
 
 cdef class BatchNormForm(DeviceOperator):
-    """data and out (outer, C, inner); gamma, beta, mean, 1 / sqrt(var + eps) and the moving
-    statistics (C,).
+    """BatchNorm of data (outer, C, inner); gamma, beta, means and inverse deviations (C,).
 
     Its launches are those of given statistics, the moving average and gamma's gradient of zero.
     """
@@ -66,8 +65,8 @@ cdef size_t _aligned(size_t nbytes) noexcept nogil:
 
 cdef int _forward(BatchNormForm self, OpContext* ctx, const TBlob* in_data, const int* req,
                   TBlob* out_data) except -1 nogil:
-    """With the batch's statistics. cuDNN overwrites those two and always writes out: for other
-    requests the results go to temporary memory first."""
+    """Forward with the batch's statistics. cuDNN overwrites mean, inverse deviation and out: for
+    other requests the results go to temporary memory first."""
     cdef void* targets[3]
     cdef size_t need[3]
     cdef int i
@@ -96,8 +95,8 @@ cdef int _forward(BatchNormForm self, OpContext* ctx, const TBlob* in_data, cons
 
 cdef int _backward(BatchNormForm self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                    const TBlob* out_data, const int* req, TBlob* in_grad) except -1 nogil:
-    """Through the batch's statistics. cuDNN writes all three gradients, the last two alike, and
-    does not say that the first may lie where out_grad does."""
+    """Backward through the batch's statistics. cuDNN writes all three gradients, the last two
+    alike, and does not document that the first may share memory with out_grad."""
     cdef bint gamma = req[1] != kNullOp and not self.fixed, beta = req[2] != kNullOp
     cdef bint add = req[0] == kAddTo, same_kind = (req[1] == kAddTo) == (req[2] == kAddTo)
     cdef bint direct = gamma and beta and same_kind
@@ -132,7 +131,7 @@ cdef int _backward(BatchNormForm self, OpContext* ctx, const TBlob* out_grad, co
 
 @register_form(BatchNormProperty)
 def batch_norm(prop, in_shapes, in_types, device):
-    """Channels anywhere: the axes before and behind are one axis each."""
+    """Build the form for channels on any axis: the axes on either side become one axis."""
     shape, axis = in_shapes[0], prop.position(in_shapes[0])
     data, kind = C_TYPES[in_types[0]], C_TYPES[in_types[1]]
     outer, channels, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1:])

@@ -27,12 +27,12 @@ _UNLIMITED = 1 << 62
 _TUNE = ("off", "limited_workspace", "fastest")
 
 cdef enum:
-    FITTED = 0     # temporary memory that has data as the layer takes it
-    WORKSPACE = 1  # temporary memory of the layer's workspace
+    FITTED = 0     # index of temporary memory: the copy of data with zeros
+    WORKSPACE = 1  # index of temporary memory: the layer's workspace
 
 
 cdef class ConvolutionForm(Operator):
-    """A convolution, or with `transposed` one whose data are its output and the reverse.
+    """A convolution, or with `transposed` a deconvolution: data and output are exchanged.
 
     `fit` copies the data of a transposed one into memory with zeros behind them, and its gradient
     back, where the layer takes more of them than there are.
@@ -91,7 +91,7 @@ cdef void* _fitted_data(ConvolutionForm self, OpContext* ctx) except NULL nogil:
 
 cdef const void* _data(ConvolutionForm self, OpContext* ctx,
                        const TBlob* in_data) except? NULL nogil:
-    """The data, or where they lie with zeros behind them."""
+    """Return the address of data, or of a copy with zeros appended to the spatial axes."""
     if self.fit is None:
         return in_data[0].data
     self.fit.run(0, ctx, in_data, NULL, NULL, NULL, NULL, NULL)
@@ -130,7 +130,7 @@ def _bias(prop, dtype, out, device):
 @register_form(ConvolutionProperty, checks=False)
 @in_layout
 def convolution(prop, in_shapes, in_types, device):
-    """cuDNN's convolution over NCHW memory."""
+    """Build the form of Convolution: cuDNN's convolution over NCHW memory."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
     (out,) = prop.output_shapes(in_shapes)
     open_door()
@@ -142,7 +142,7 @@ def convolution(prop, in_shapes, in_types, device):
 @register_form(DeconvolutionProperty, checks=False)
 @in_layout
 def deconvolution(prop, in_shapes, in_types, device):
-    """The data gradient of cuDNN's convolution."""
+    """Build the form of Deconvolution: the data gradient of cuDNN's convolution."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
     data = in_shapes[0]
     (out,) = prop.output_shapes(in_shapes)

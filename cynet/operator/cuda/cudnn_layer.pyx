@@ -8,7 +8,7 @@ from .launch cimport DeviceOperator
 
 
 cdef class LayerForm(DeviceOperator):
-    """The first output is the layer's, the first input's gradient too.
+    """An operator whose first output, and first input's gradient, are a cuDNN layer's.
 
     device: Device
     layer: Layer

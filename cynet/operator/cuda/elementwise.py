@@ -36,7 +36,7 @@ def unary(prop, shapes, types, forward, backward):
 
 
 def _gradient_functors(prop):
-    """(lhs functor, rhs functor, whether they read the inputs)."""
+    """Return the gradient functors of lhs and rhs, and whether they read the inputs."""
     found = prop.gradients
     return found.lhs, found.rhs, found.reads
 
@@ -58,9 +58,9 @@ def binary(prop, shapes, types, forward, backward):
 
 
 def _number_launch(steps, device, loop, dtype, arrays, target):
-    """Adds the launch of a Loop over `arrays` (by name) and a number to `steps`."""
+    """Add to `steps` the launch of a Loop over `arrays` (by name) and a number."""
     n = arrays["n"]
-    loop = fold_out_of_range_scalar(loop, dtype)  # like the CPU's loops
+    loop = fold_out_of_range_scalar(loop, dtype)  # as the CPU's loops do
     wide = computed_in(loop, dtype)
     instance, kind = compute_instance(loop.family, loop.functor, wide)
     reads = {
@@ -79,7 +79,7 @@ def _number_launch(steps, device, loop, dtype, arrays, target):
 
 
 def _launch_elementwise(n, name, *operands):
-    """A launch of elementwise.cu for each of n elements."""
+    """A launch of kernel `name` of elementwise.cu over n elements."""
     return launch_each(n, "elementwise", name, *operands, TARGET, n, ADD)
 
 

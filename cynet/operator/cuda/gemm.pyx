@@ -22,7 +22,7 @@ from .registry import register_form
 cdef int _product(OpContext* ctx, int dtype, int req, bint trans_a, bint trans_b, int64_t m,
                   int64_t n, int64_t k, int64_t count, const void* a, const void* b,
                   void* c) except -1 nogil:
-    """``c[i] (+)= op(a[i]) op(b[i])`` for `count` products, as `req` says."""
+    """``c[i] (+)= op(a[i]) op(b[i])`` for `count` products, written or added as `req` requires."""
     cdef Product p
     if req == kNullOp:
         return 0
@@ -110,7 +110,7 @@ cdef class FullyConnectedForm(Operator):
 
 @register_form(DotProperty, BatchDotProperty, checks=False)
 def product(prop, in_shapes, in_types, device):
-    """One product or a stack of them."""
+    """Build the form of dot and batch_dot: one product or a stack of products."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
     open_door()
     return ProductForm(prop, in_types[0], *prop.sizes(*in_shapes))
@@ -118,7 +118,7 @@ def product(prop, in_shapes, in_types, device):
 
 @register_form(FullyConnectedProperty, checks=False)
 def fully_connected(prop, in_shapes, in_types, device):
-    """Three products, and two small ones for the bias."""
+    """Build the form of FullyConnected: three products, and two small ones for the bias."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
     open_door()
     return FullyConnectedForm(prop, in_types[0], prop.rows(in_shapes[0]), in_shapes[1][1],

@@ -22,7 +22,7 @@ from .kernel_args import C_TYPES, INT, LONG, c_int64_array
 from .launch_program import converted, fill_range, launch_form, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Check, launch_each
 
-CHOICE = "where_clip"  # the source of the kernels of choices
+CHOICE = "where_clip"  # the source of where, clip and hard_sigmoid
 
 
 def indices(steps, array, dtype, count, n, mode, refusal, low=0, at=0, **options):
@@ -37,8 +37,8 @@ def indices(steps, array, dtype, count, n, mode, refusal, low=0, at=0, **options
 
 
 def normalize_indices(steps, index, count, n, mode, refusal, low=0, **options):
-    """Bring int64 indices within [low, low + n); with `mode` "end" negative ones count from there,
-    and others are refused."""
+    """Bring int64 indices within [low, low + n); with `mode` "end" negative ones count from the
+    end, and other outside ones are refused."""
     wrong = NULL
     if mode in ("raise", "end"):
         wrong = steps.space(16)
@@ -126,7 +126,7 @@ def one_hot(prop, shapes, types, forward, backward):
 
 
 class Lengths(ctypes.Structure):
-    """The axes that index tuples name (index.cu)."""
+    """The lengths of the axes that index tuples address (index.cu)."""
 
     _fields_ = [("ndim", INT), ("lengths", LONG * 8)]
 

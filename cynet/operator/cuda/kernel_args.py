@@ -1,4 +1,4 @@
-"""Shapes as kernels take them: the C structures of ``cuda/kernels``, and C names of dtypes."""
+"""Arguments of kernels: the C structures of ``cuda/kernels``, and C names of dtypes."""
 
 import ctypes
 from math import prod
@@ -34,14 +34,14 @@ BYTES = {
 
 
 class IndexSpace(ctypes.Structure):
-    """An index space and the strides of the operands a, b and g in it (broadcast.cu)."""
+    """An index space, and strides of the operands a, b and g over it (broadcast.cu)."""
 
     _fields_ = [("n", LONG), ("ndim", INT)]
     _fields_ += [(name, LONG * 8) for name in ("shape", "a", "b", "g")]
 
 
 class Axes(ctypes.Structure):
-    """Kept and reduced axes of an array (reduce.cu)."""
+    """Preserved and reduced axes of an array (reduce.cu)."""
 
     _fields_ = [
         ("preserved_size", LONG),
@@ -71,7 +71,7 @@ def strides_of(shape):
 
 
 def collapse(shape, *strides):
-    """The same iteration over fewer axes: those of length 1 are dropped, and neighbors are joined
+    """Collapse an iteration to fewer axes: axes of length 1 are dropped, and neighbors are joined
     if every operand steps from one into the other. Returns (shape, list of strides).
 
     >>> collapse((2, 1, 3, 4), (12, 12, 4, 1), (4, 0, 0, 1))
@@ -113,7 +113,7 @@ def broadcast_strides(shape, out):
 
 
 def space_of(shape, a, b, g=None):
-    """The IndexSpace of an output of `shape`; strides of a, b and, in gradients, g (like it)."""
+    """The IndexSpace of an output of `shape`, with strides of a, b and g (None: row-major)."""
     n = prod(shape)
     shape, (a, b, g) = collapse(shape, a, b, strides_of(shape) if g is None else g)
     return IndexSpace(
@@ -122,7 +122,7 @@ def space_of(shape, a, b, g=None):
 
 
 def axes(shape, reduced):
-    """The order in which `reduce` walks an array of `shape`."""
+    """The Axes of a reduction of an array of `shape` over the axes `reduced`."""
     own, lists = strides_of(shape), []
     for chosen in ([i for i in range(len(shape)) if i not in reduced], list(reduced)):
         lengths, (steps,) = collapse([shape[i] for i in chosen], [own[i] for i in chosen])
@@ -131,7 +131,7 @@ def axes(shape, reduced):
 
 
 def walk_of(outer, reduced):
-    """The Axes of kept and reduced dimensions: (lengths, strides) each."""
+    """The Axes of preserved and reduced dimensions, each given as (lengths, strides)."""
     sizes = [prod(lengths) for lengths, _ in (outer, reduced)]
     return Axes(*sizes, len(outer[0]), len(reduced[0]), *map(c_int64_array, (*outer, *reduced)))
 
@@ -154,7 +154,7 @@ def dtype_of(kind):
 
 
 def round_to_dtype(values, dtype):
-    """Numbers rounded to `dtype`: a NumPy array of it; for bfloat16 of float32.
+    """Return numbers rounded to `dtype`, a NumPy array of that dtype; of float32 for bfloat16.
 
     >>> round_to_dtype([1.01, 3], "bfloat16")
     array([1.0078125, 3.       ], dtype=float32)

@@ -1,7 +1,7 @@
-"""A GPU program: a fixed list of launches, read by native code alone.
+"""A GPU program: a fixed list of launches, which native code runs.
 
 Each step takes its arguments from the tensors of the call, from temporary space, from the run's
-random stream or from the operator itself, and says which requests it belongs to.
+random stream or from the operator itself, and has the requests for which it runs.
 """
 
 from libc.stdint cimport int64_t, uint64_t
@@ -11,9 +11,9 @@ from ...cuda._device cimport LaunchFn, ReadFn, SizesFn, SpaceFn
 from .._base cimport Operator, OpContext
 
 cdef enum:
-    MAX_ARGUMENTS = 24  # maximum of arguments of one launch
-    MAX_SPACES = 16     # maximum of spaces of one direction of an operator
-    BLOCK = 256         # threads of a block that takes elements
+    MAX_ARGUMENTS = 24  # maximum number of arguments of one launch
+    MAX_SPACES = 16     # maximum number of temporary spaces of one direction of an operator
+    BLOCK = 256         # threads of a block in launches over elements
     MAX_BLOCKS = 65536
 
 cdef enum ArgumentKind:
@@ -30,7 +30,7 @@ cdef enum ArgumentKind:
     kSize = 10      # int64: elements of output `index`
     kBytes = 11     # int64: bytes of output `index`
 
-cdef enum When:  # bits; a step runs where all that are set hold
+cdef enum When:  # flags; a step runs if each flag that is set holds
     kIfWrite = 1
     kIfAdd = 2
     kIfTraining = 4
@@ -50,7 +50,7 @@ cdef struct RandomStream:  # argument of kernels/random.cu
 
 cdef struct Step:
     void* kernel   # NULL: a check of the two int64 at `arguments[0]`
-    int number     # index among the operator's kernels or messages
+    int number     # index into the operator's kernels or messages
     unsigned grid[3]
     unsigned block[3]
     unsigned shared

@@ -20,7 +20,7 @@ _WHEN = {"write": kIfWrite, "add": kIfAdd, "training": kIfTraining, "predicting"
 
 
 cdef class DeviceOperator(Operator):
-    """Runs steps on a device, one after another on its stream.
+    """An operator that runs a list of steps on a device's stream.
 
     device (Device): What compiles and launches the kernels (``cuda/device.py``).
     forward, backward (sequence of Launch or Check): The steps (``launch_steps.py``), in order.
@@ -69,7 +69,7 @@ cdef class DeviceOperator(Operator):
     cdef int run(self, int direction, OpContext* ctx, const TBlob* in_data, const TBlob* out_data,
                  const TBlob* out_grad, const TBlob* in_grad, const TBlob* aux_states,
                  const int* req) except -1 nogil:
-        """The steps of one direction that the requests need."""
+        """Run the steps of one direction that the requests need."""
         cdef const Program* program = &self.programs[direction]
         cdef const TBlob* arrays[5]
         cdef void* spaces[MAX_SPACES]
@@ -144,7 +144,7 @@ cdef class DeviceOperator(Operator):
 
 
 cdef unsigned blocks_for(int64_t n) noexcept nogil:
-    """Blocks of a launch over n elements: launch_steps.py's `blocks`."""
+    """The number of blocks of a launch over n elements, as in `launch_each` of launch_steps.py."""
     cdef int64_t blocks = (n + BLOCK - 1) // BLOCK
     return <unsigned>min(max(blocks, <int64_t>1), <int64_t>MAX_BLOCKS)
 

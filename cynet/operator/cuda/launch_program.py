@@ -1,4 +1,4 @@
-"""Steps of a form, collected: temporary spaces, arithmetic in a dtype that is not the arrays'."""
+"""Collecting a form's steps: temporary memory, and arithmetic in another dtype than the arrays'."""
 
 from math import prod
 
@@ -22,7 +22,7 @@ def has_instance(source, name, _sets={}):  # noqa: B006 - a cache
 
 
 def compute_instance(template, functor, dtype, source="elementwise"):
-    """(instance, C type it computes in): the array's own, double for integers without one."""
+    """Return (instance, its C type): the array's type, or double if integers have no instance."""
     for kind in (C_TYPES[dtype], "double"):
         name = f"{template}<cynet::functor::{functor}, {kind}>"
         if has_instance(source, name):
@@ -41,16 +41,16 @@ class Steps:
         return self
 
     def space(self, nbytes):
-        """Temporary memory of that size."""
+        """Reserve temporary memory of `nbytes`."""
         self.spaces.append(nbytes)
         return SPACE[len(self.spaces) - 1]
 
     def workspace(self, n, kind):
-        """Temporary memory for n elements of a C type."""
+        """Reserve temporary memory for n elements of a C type."""
         return self.space(n * BYTES[kind])
 
     def read(self, array, dtype, n, kind, **options):
-        """`array`, n elements of `dtype`, as elements of the C type `kind`: itself, or cast."""
+        """Return n elements of `dtype` in the C type `kind`: `array` itself, or a cast copy."""
         own = C_TYPES[dtype]
         if own == kind:
             return array
@@ -59,7 +59,7 @@ class Steps:
         return copy
 
     def write(self, array, dtype, n, kind, launch, adds_cast=False):
-        """`launch` computes the values of `array` in the C type `kind`, and names them TARGET. If
+        """Add `launch`, which computes the values of `array`, its TARGET, in the C type `kind`. If
         `kind` is not the array's own type, the result is cast, as in the CPU's loops: if the
         request is to add, the sum, or with `adds_cast` the summand."""
         own, launch.to = C_TYPES[dtype], (array.index, 1)
@@ -78,7 +78,7 @@ class Steps:
 
 _MAX_CACHED_NUMBERS = 4096  # numbers on a device that are cached for the next operator
 _ENOUGH_THREADS = 1 << 16  # threads that keep a device busy
-_MIN_PART_ELEMENTS = 1 << 13  # elements of a reduction that are worth a part of their own
+_MIN_PART_ELEMENTS = 1 << 13  # fewest elements of a part of a reduction
 
 
 def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
@@ -158,7 +158,7 @@ def identity(n, dtype, source, target, add=ADD, **options):
 
 
 def converted(n, own, kind, source, target, add=ADD, **options):
-    """A launch of ``target (+)= source``, of the C types `kind` and `own`."""
+    """A launch of ``target (+)= source``, a cast from the C type `own` to `kind`."""
     return launch_each(n, "cast", f"cast<{own}, {kind}>", source, target, n, add, **options)
 
 
@@ -169,13 +169,13 @@ def fill_range(n, kind, target, start, step=0.0, repeat=1, add=ADD, **options):
 
 
 def zeros(shape, dtype, array):
-    """A launch that writes zeros where the request is not to add."""
+    """A launch that writes zeros, unless the request is to add."""
     n = prod(shape) * BYTES[C_TYPES[dtype]]
     return launch_each(n, "fill", "zero_bytes", array, n, to=(array.index, 1), when=("write",))
 
 
 def constant(device, number, dtype, kind):
-    """Device memory with one number, brought into the array's dtype and then into the C type."""
+    """Device memory with one number, rounded to the array's dtype and stored as the C type."""
     value = np.int64(number.exact) if isinstance(number, LargeInt) else np.float64(number)
     if dtype not in FLOATING and value.dtype.kind == "f":  # convert.h converts the same way
         with np.errstate(invalid="ignore"):

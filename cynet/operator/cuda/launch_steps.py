@@ -16,18 +16,18 @@ from ...base.errors import KernelError
 BLOCK, MAX_BLOCKS = 256, 65536  # the same values as in launch.pxd
 PACKED = {"elementwise": 4}  # elements a thread of that source takes at once (common.cuh's Pack)
 _POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)
-_ARGUMENT_BYTES = {"add": 4, "random": 24}  # bytes, where it is not a pointer or a long long
+_ARGUMENT_BYTES = {"add": 4, "random": 24}  # sizes other than a pointer's
 
 
 class Array(NamedTuple):
-    """An argument that is known when the operator runs."""
+    """An argument that is known only when the operator runs."""
 
     kind: str
     index: int = 0
     offset: int = 0  # bytes
 
     def at(self, nbytes):
-        """The array from byte `nbytes` on."""
+        """The same array from byte `nbytes` on."""
         return self._replace(offset=self.offset + nbytes)
 
 
@@ -70,8 +70,8 @@ def value_bytes(given):
 
 
 class Check(NamedTuple):
-    """A step that waits for the device: two int64 in temporary memory, whether a value is wrong and
-    which one; `message` describes it, with ``{}`` for the value."""
+    """A step that waits for the device and reads two int64: whether a value is wrong, and the
+    value; `message` describes the error, with ``{}`` for the value."""
 
     at: Array
     message: str
@@ -90,9 +90,8 @@ class Check(NamedTuple):
 class Launch:
     """One launch of a kernel.
 
-    source, instance (str): Which kernel: of ``cuda/kernels/SOURCE.cu``, as `families.instances`
-        lists it.
-    arguments (sequence): What it takes (above).
+    source, instance (str): The kernel: of ``cuda/kernels/SOURCE.cu``, one of `families.instances`.
+    arguments (sequence): The kernel's arguments (above).
     grid, block: tuple of 3 ints
     shared (int): Bytes of dynamic shared memory.
     to ((int, int), optional): The first array, and how many, whose requests the launch serves: it
@@ -141,7 +140,7 @@ class Launch:
         ]
 
     def check(self, kernel, maximum):
-        """KernelError unless the kernel takes such arguments."""
+        """Raise KernelError unless the kernel takes arguments of these sizes."""
         where = f"{self.source}.cu, {self.instance}"
         found = [_argument_size(a) for a in self.arguments]
         if len(found) > maximum:
@@ -163,8 +162,8 @@ def _argument_size(argument):
 
 
 def launch_each(n, source, instance, *arguments, **options):
-    """A launch with `n` elements shared among its threads, several each if there are many; SIZE:
-    the size of OUT[0]."""
+    """A launch whose threads share `n` elements (SIZE: those of OUT[0]), several each if there are
+    many."""
     sized = n is SIZE
     taken = BLOCK * PACKED.get(source, 1)
     blocks = 1 if sized else max(1, min(-(-n // taken), MAX_BLOCKS))

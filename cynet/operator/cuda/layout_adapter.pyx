@@ -14,7 +14,7 @@ from ..nn.spatial_window import channels_first, is_last
 from .strided_moves import copy_form
 
 cdef enum:
-    SPACE = 2  # temporary memory that convolutions (FITTED, WORKSPACE) and pooling do not use
+    SPACE = 2  # index of temporary memory, unlike those of convolutions (FITTED, WORKSPACE)
 
 
 cdef class LayoutAdapterForm(LayoutAdapter):
@@ -31,7 +31,7 @@ cdef class LayoutAdapterForm(LayoutAdapter):
 
 
 def in_layout(builder):
-    """The builder of a form for every layout, from one for arrays (N, C, *size).
+    """Turn a builder of forms for arrays (N, C, *size) into one for every layout.
 
     It is for operators of data, perhaps a weight of as many axes and a bias.
     """
@@ -52,5 +52,5 @@ def in_layout(builder):
 
 
 def copied(device, shape, dtype):
-    """The copy of an array of `shape` with its channels first, an Operator on the device."""
+    """The Operator that copies an array of `shape` to channels-first order on the device."""
     return copy_form(device, reorder_operator(shape, dtype), [shape], [reorder_pieces(shape)[1]])

@@ -39,9 +39,8 @@ from .registry import register_form
 
 
 def launch_by_line(instance, sizes, arrays, *others, **options):
-    """A launch for the lines along the middle of `sizes` (outer, n, inner): threads beside each
-    other take lines beside each other, or share one where its elements lie beside each other or
-    lines are few."""
+    """A launch for the lines along the middle of `sizes` (outer, n, inner): neighbouring threads
+    take neighbouring lines, or share a line if its elements are contiguous or lines are few."""
     outer, n, inner = sizes
     count = outer * inner
     lanes = 1 if inner > 1 and count >= 2048 else threads_of(n)
@@ -115,14 +114,14 @@ class Target(ctypes.Structure):
 
 
 def classes_of(steps, prop, shapes, types, n):
-    """The labels, input 1, in data's dtype, which has to name all `n` classes."""
+    """The labels, input 1, in data's dtype, which has to represent all `n` class indices."""
     if types[1] != types[0]:
         check_index_dtype(prop, [Written(("label as data's dtype", types[0], n))])
     return steps.read(IN[1], types[1], prod(shapes[1]), C_TYPES[types[0]], to=(0, 1))
 
 
 def counter(steps, **options):
-    """A count in temporary memory, at 0."""
+    """Reserve a counter in temporary memory, set to 0."""
     count = steps.space(8)
     steps += launch_each(8, "fill", "zero_bytes", count, 8, to=(0, 1), **options)
     return count
@@ -171,7 +170,7 @@ def softmax_output(prop, shapes, types, device):
 
 
 def _difference_launch(n, kind, label, dy, scale, absolute):
-    """A launch of the gradient of a loss of output minus label, with `dy` times that."""
+    """A launch of the gradient of a loss of output - label, times `dy` unless that is NULL."""
     arrays = OUT[0], label, dy, IN_GRAD[0]
     return launch_each(n, "loss", f"difference<{kind}>", *arrays, n, scale, absolute, ADD)
 

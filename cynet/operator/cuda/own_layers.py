@@ -42,7 +42,7 @@ from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, RANDOM, launch_each, 
 from .random import draw_launch, kUniform
 from .registry import build, register_form
 
-NORM = "normalization"  # the source of their kernels
+NORM = "normalization"  # the source of the normalization kernels
 COMPUTED = {kind: "double" if kind == "double" else "float" for kind in REAL}  # as in common.cuh
 _ENOUGH_ROWS = 1 << 17  # threads that keep a device busy while each walks over rows
 
@@ -63,7 +63,7 @@ def _line_moments(steps, dtype, walk, eps, **options):
 
 
 def _normalize_lines(steps, prop, types, walk):
-    """The outputs of `prop`, then mean and standard deviation: returns their dtypes."""
+    """Add the launches of all outputs of `prop`; returns the dtypes of mean and deviation."""
     kind, count = C_TYPES[types[0]], walk.outer * walk.inner
     moment_types = prop.infer_type(types, [None] * len(prop.list_outputs()))[1][1:]
     found = _line_moments(steps, types[0], walk, prop.eps, to=(0, 1 + len(moment_types)))
@@ -78,7 +78,7 @@ def _normalize_lines(steps, prop, types, walk):
 
 
 def _normalized_back(steps, kind, walk, mean, std):
-    """Gradients of gamma and beta, then of data, as that may overwrite out_grad."""
+    """Add the gradients of gamma and beta, then of data, which may overwrite out_grad."""
     count = walk.outer * walk.inner
     if walk.channels == 0 and walk.inner == 1:
         _scales_of_rows(steps, kind, count, walk.n, mean, std)
@@ -93,8 +93,8 @@ def _normalized_back(steps, kind, walk, mean, std):
 
 
 def _scales_of_rows(steps, kind, rows, n, mean, std):
-    """Gradients of gamma and beta along rows, both in one pass: threads take neighboring elements,
-    in enough parts to keep a device busy."""
+    """Add the gradients of gamma and beta along rows, both in one pass: threads take neighboring
+    elements, in enough parts to keep a device busy."""
     parts = max(1, min(_ENOUGH_ROWS // max(n, 1), rows // 16, 256))
     sums = steps.workspace(n * parts, "double"), steps.workspace(n * parts, "double")
     arrays = OUT_GRAD[0], IN[0], mean, std, *sums
@@ -131,7 +131,7 @@ def group_norm(prop, shapes, types, device):
 
 
 def _each_normalized(prop, batch, channels, size, types, device):
-    """Normalization of (batch, channels, size) along the last axis."""
+    """Build the form that normalizes (batch, channels, size) along the last axis."""
     walk = Line(batch * channels, size, 1, channels)
     forward, backward = Steps(), Steps()
     _normalize_lines(forward, prop, types, walk)
@@ -142,8 +142,8 @@ def _each_normalized(prop, batch, channels, size, types, device):
 
 @launch_form(Lines, Elements)
 def declared_kernels(prop, shapes, types, forward, backward):
-    """The kernels of a declaration: tensors, number of lines or elements, the other parameters, and
-    whether to add to the output."""
+    """Launch the kernels that a property declares with tensors, number of lines or elements, other
+    parameters, and whether to add to the output."""
     params, kind = prop.kernel_params(shapes), C_TYPES[types[0]]
     if isinstance(prop.gpu, Lines):
         walk = Line(*(params.pop(name) for name in ("outer", "n", "inner")), 0)

@@ -34,8 +34,8 @@ class Window(ctypes.Structure):
 
 
 def library_pooling(prop, dtype, data, axes):
-    """cuDNN's layer for such a pooling over `axes` (`prop.geometry` of each); None if it has none
-    or only a slower one."""
+    """cuDNN's layer for a pooling over `axes` (`prop.geometry` of each); None if cuDNN has none or
+    a slower one."""
     sizes, kernel, stride, pad, pad_after = zip(*axes)
     out = (*data[:2], *sizes)
     usual = tuple((n + 2 * p - k) // s + 1 for n, p, k, s in zip(data[2:], pad, kernel, stride))
@@ -54,7 +54,7 @@ def library_pooling(prop, dtype, data, axes):
 @register_form(PoolingProperty)
 @in_layout
 def pooling(prop, in_shapes, in_types, device):
-    """cuDNN's averages and sums, or kernels."""
+    """Build the form of Pooling: cuDNN's averages and sums, or our own kernels."""
     data, dtype, kind = in_shapes[0], in_types[0], C_TYPES[in_types[0]]
     axes = [prop.geometry(axis, size) for axis, size in enumerate(data[2:])]
     layer = library_pooling(prop, dtype, data, axes)

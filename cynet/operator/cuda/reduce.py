@@ -44,7 +44,7 @@ def reduce(prop, shapes, types, forward, backward):
         x = backward.read(IN[0], dtype, n, kind)
         y = backward.read(OUT[0], dtype, walk.preserved_size, kind)
         spread = space_of(shape, strides_of(shape), small, small)
-    else:  # both directions use one number
+    else:  # the gradient uses the mean's divisor
         x = y = constant(forward.device, 1 / divisor, dtype, kind)
         spread = space_of(shape, *[(0,) * len(shape)] * 2, small)
     launch = launch_each(n, "broadcast", name, g, x, y, TARGET, spread, ADD)
@@ -90,7 +90,7 @@ class Lines(ctypes.Structure):
 
 
 def sort_steps(kind, x, order, lines_of, ascending, **options):
-    """The launches that put the positions of each line into `order`, int32 (line, padded)."""
+    """The launches that write each line's sorted positions to `order`, int32 (line, padded)."""
     count, padded = lines_of.outer * lines_of.inner, lines_of.padded
     chunk, arrays = min(padded, _SORTED_PER_BLOCK), (x, order, lines_of)
 

@@ -30,18 +30,18 @@ from .launch_steps import IN, IN_GRAD, NBYTES, OUT, RANDOM, SIZE, launch_each
 from .kernel_args import BYTES, C_TYPES
 
 cdef enum:
-    WORK = MAX_SPACES         # temporary memory of the calls
-    STANDIN = MAX_SPACES + 1  # index of the buffer for a hidden output that is absent or small
+    WORK = MAX_SPACES         # index of temporary memory: that of `_work`
+    STANDIN = MAX_SPACES + 1  # index of temporary memory: the missing hidden output
 
 cdef struct Reserve:  # saved by forward for backward
-    char* factors   # dropout's, an array between two stacks
+    char* factors   # of dropout: an array for each pair of adjacent stacks
     char* reserves  # cuDNN's
     char* outputs   # outputs of the stacks
     char* inputs    # inputs of all layers but the first, after dropout
 
 
 cdef class RNNForm(Operator):
-    """Stacks of layers: one for all, or, with dropout, one for each layer.
+    """RNN on a GPU: one stack of all layers, or, with dropout, a stack for each layer.
 
     The hidden output has the factors, and behind them reserves, outputs and inputs, unless that is
     more than it takes: then backward computes forward once more. cuDNN changes its reserve in
@@ -166,7 +166,7 @@ cdef class RNNForm(Operator):
 # ----- memory
 
 cdef int _prepare_run(RNNForm self, OpContext* ctx, const TBlob* in_data) except -1 nogil:
-    """Sizes and offsets from cuDNN, and the lengths of this run."""
+    """Query cuDNN's sizes and offsets, and set the lengths of this run."""
     if not self.prepared:
         with gil:
             _query_sizes(self, ctx, in_data)
@@ -274,7 +274,7 @@ cdef TBlob _blob(void* data, int64_t size) noexcept nogil:
 
 
 cdef char* _work(RNNForm self, OpContext* ctx) except NULL nogil:
-    """Temporary memory: the calls' own, weights, their gradient, states, two of gradients."""
+    """Temporary memory: cuDNN's workspace, weights, their gradient, states, two input gradients."""
     return <char*>self.space(
         ctx.run_ctx.dev_id, WORK, self.work + 2 * self.weights + _state_bytes(self, 0)
         + _state_bytes(self, 1) + 2 * max(self.x_bytes, self.y_bytes), ctx.run_ctx.stream)
@@ -285,7 +285,7 @@ cdef inline int64_t _state_bytes(RNNForm self, int kind) noexcept nogil:
 
 
 cdef void* _stand_in(RNNForm self, char* work, int kind) noexcept nogil:
-    """The address of states that are to be added."""
+    """The address of a buffer for states that are then added to an output."""
     return work + self.work + 2 * self.weights + (_state_bytes(self, 0) if kind else 0)
 
 
@@ -330,7 +330,7 @@ cdef int _add_states(RNNForm self, OpContext* ctx, char* work, const int* req, T
 
 cdef int _keep_empty(RNNForm self, OpContext* ctx, int kind, const void* source,
                      void* to) except -1 nogil:
-    """Keep the states of sequences of length 0, for which cuDNN gives zeros."""
+    """Restore the states of sequences of length 0, for which cuDNN writes zeros."""
     cdef int64_t i, at
     cdef int n
     if source == NULL or to == NULL:
@@ -345,7 +345,7 @@ cdef int _keep_empty(RNNForm self, OpContext* ctx, int kind, const void* source,
 
 cdef int _apply_dropout(RNNForm self, OpContext* ctx, int64_t number, int direction, void* x,
                         char* factors, void* y) except -1 nogil:
-    """y = x times the factors; drawn before in direction 0."""
+    """y = x times the dropout factors, which direction 0 draws first."""
     cdef TBlob ins[2]
     cdef TBlob outs[2]
     cdef int req[2]
@@ -444,7 +444,7 @@ def _dropout_operator(number, prop, n, dtype, device):
 
 @register_form(RNNProperty, checks=False)
 def rnn(prop, in_shapes, in_types, device):
-    """One stack of all layers; with dropout a stack of each."""
+    """Build the form of RNN: one stack of all layers; with dropout a stack of each."""
     n = 4 if prop.mode == "lstm" else 3
     require_floats(prop, prop.list_arguments()[:n], in_types[:n], CPU_FLOATS)
     if prop.projection_size is not None and prop.projection_size >= prop.state_size:

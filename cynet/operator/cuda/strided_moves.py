@@ -48,7 +48,7 @@ def copy_form(device, op, shapes, out_shapes):
             forward += fill_form(device, fill, dtype, OUT[i], contiguous(shape))
     for piece in pieces:
         out = OUT[piece.to]
-        if fill:  # kAddTo: the constant is subtracted where a piece is added
+        if fill:  # kAddTo: the constant is subtracted again where a piece is added
             forward += fill_form(device, -fill, dtype, out, piece.target, when=("add",))
         forward += copy(kind, IN[piece.index], out, piece.source, piece.target)
     taken = {piece.index for piece in pieces}

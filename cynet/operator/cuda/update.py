@@ -21,7 +21,7 @@ def update(prop, shapes, types, forward, backward):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     numbers = (*prop.numbers(), 0.0, 0.0, 0.0, 0.0, 0.0)[:5]
     params = Numbers(prop.lr, prop.wd, prop.rescale_grad, prop.clip, *numbers)
-    count = len(prop.states) - prop.master  # the master is the last state
+    count = len(prop.states) - prop.master  # the float32 master weight is the last state
     states = [AUX[i] if i < count else NULL for i in range(3)]
     exact = AUX[count] if prop.master else NULL
     computed = "double" if kind == "double" else "float"

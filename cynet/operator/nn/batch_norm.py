@@ -22,7 +22,7 @@ _FLOAT32_INPUTS = "", "gamma", "beta", "moving_mean", "moving_var"
 
 
 class BatchNormHooks(GraphHooks):
-    """A channels-last form, with following operators folded in."""
+    """Graph hooks of BatchNorm: it has a channels-last form, which folds in following operators."""
 
     def fixed_inputs(self, prop):
         return {"gamma": 1.0} if prop.fix_gamma else {}
@@ -65,9 +65,9 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
     }
 
     graph = BatchNormHooks(moves_states=False, float32_beside_half=("gamma", "beta"))
-    # added by the fuse pass to the channels-last form; whether it is that form
+    # relu and residual: folded in by the fuse pass; last: whether it is the channels-last form
     relu = residual = last = False
-    shows_variance = False  # the third output is visible, and the variance
+    shows_variance = False  # the visible third output has the variance
     forward = Kernel(
         "batch_norm",
         ("data", "gamma", "beta", "moving_mean", "moving_var", "residual?"),
@@ -170,7 +170,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
 
 
 class ChannelsLastBatchNormHooks(TakesReluHooks, BatchNormHooks):
-    """relu, or a sum and relu."""
+    """Graph hooks of the channels-last form: it folds in relu, or a sum and relu."""
 
     def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):
         if kind != RESIDUAL:

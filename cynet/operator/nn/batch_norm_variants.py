@@ -8,7 +8,7 @@ from .batch_norm import BatchNormHooks, BatchNormProperty
 
 
 class SyncBatchNormHooks(BatchNormHooks):
-    """BatchNorm's channels-last form, where its third output is not seen."""
+    """BatchNorm's channels-last form, unless the third output is used."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
         return (

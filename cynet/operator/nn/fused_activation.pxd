@@ -14,8 +14,8 @@ cdef inline size_t aligned_floats(int64_t n) noexcept nogil:
 cdef class FoldedActivation:
     cdef Kernel function, mask
     cdef int64_t size
-    cdef readonly size_t nbytes  # bytes of `space` below; 0: the gradient needs no work
-    cdef readonly bint relu   # own kernels apply relu themselves
+    cdef readonly size_t nbytes  # bytes of `space` below; 0: `grad` stays as it is
+    cdef readonly bint relu   # relu, which our kernels apply themselves
     cdef readonly bint apart  # another activation, which `apply` applies afterwards
     # out = act(out)
     cdef void apply(self, void* out) noexcept nogil

@@ -47,7 +47,7 @@ class FoldsActivation:
 
 
 class FoldsActivationHooks(LayerHooks):
-    """Hooks of such a property; subclasses say which activations and which masks."""
+    """Hooks of a FoldsActivation; subclasses define which activations and masks it supports."""
 
     def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):
         if kind == ACTIVATION:

@@ -37,7 +37,7 @@ class _WindowsProperty(KernelProperty):
         )
 
     def window_counts(self, size):
-        """Places of windows along each axis, 0 where a length is not known."""
+        """The number of windows along each axis, 0 if a length is unknown."""
         found = []
         for n, k, stride, dilate, pad in zip(size, self.kernel, *self.windows):
             span = (k - 1) * dilate + 1

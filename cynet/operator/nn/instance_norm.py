@@ -18,7 +18,7 @@ from .normalization_composed import normalize_axes, scale_shift
 
 
 class InstanceNormHooks(GraphHooks):
-    """A channels-last form, with relu folded in."""
+    """Graph hooks of InstanceNorm: it has a channels-last form, which folds in relu."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
         if any(t != "float32" for t in in_types):

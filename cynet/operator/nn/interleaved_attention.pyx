@@ -215,7 +215,7 @@ cdef class AttentionOperator(Operator):
         self.parts = max(prop.parts())
 
     cdef Heads _heads_of(self, const void* data, int64_t parts, int64_t part) noexcept nogil:
-        """The heads in projections with this many parts."""
+        """The matrices of the heads in part `part` of projections with `parts` parts."""
         cdef Heads found
         found.data = <char*>data
         found.first, found.step = part * self.dim, parts * self.dim
@@ -223,7 +223,7 @@ cdef class AttentionOperator(Operator):
         return found
 
     cdef Heads _attention_heads(self, const void* data) noexcept nogil:
-        """The heads in attention."""
+        """The matrices of the heads in the attention."""
         cdef Heads found
         found.data, found.first = <char*>data, 0
         found.step, found.row = self.queries * self.keys, self.keys
@@ -244,7 +244,7 @@ cdef class AttentionOperator(Operator):
         parallel_ranges(threads, self.count, multiply, &s)
 
     cdef void _clear_parts(self, Heads c, int64_t rows, int64_t parts, int req) noexcept nogil:
-        """Zeros into this many parts of projections."""
+        """Write zeros to `parts` parts of projections."""
         cdef int64_t width = 4 if self.single else 8
         cdef int64_t row, head
         if req == kNullOp or req == kAddTo:

@@ -4,7 +4,7 @@ from .._base cimport Operator, OpContext
 
 cdef class LayoutAdapter(Operator):
     cdef readonly Operator inner
-    # Each one copies the caller's array into `inner`'s layout, its backward copies back; None:
+    # Operators that copy the caller's array into `inner`'s layout, and in backward back; None:
     # `inner` takes the array itself.
     cdef Operator data, weight, out
     # Temporary memory for nbytes, 64-byte aligned, that `inner` does not use.

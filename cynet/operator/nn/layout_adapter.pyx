@@ -22,12 +22,12 @@ def reorder_pieces(shape):
 
 
 def reorder_operator(shape, dtype):
-    """The Operator that does so on a CPU."""
+    """The Operator that makes these moves on a CPU."""
     return StridedCopyOperator(dtype, reorder_pieces(shape)[0])
 
 
 cdef class LayoutAdapter(Operator):
-    """`inner`, an operator of at most three inputs and one output.
+    """Runs `inner`, of at most three inputs and one output, on arrays of another layout.
 
     inner (Operator): It reads no shapes of tensors. On a CPU it leaves the last resource alone.
     data, weight, out (Operator or None): How inputs 0 and 1 and the output are copied.
@@ -98,7 +98,7 @@ cdef size_t _inputs(LayoutAdapter self, OpContext* ctx, const TBlob* blobs) noex
 
 cdef char* _take_inputs(LayoutAdapter self, OpContext* ctx, const TBlob* in_data, TBlob* given,
                         char* at) except NULL nogil:
-    """`given` become the inputs as `inner` takes them; returns the end of the memory in use."""
+    """Set `given` to the inputs in `inner`'s layout; returns the end of the memory in use."""
     memcpy(given, in_data, ctx.n_in * sizeof(TBlob))
     at = _copy_in(self.data, ctx, in_data, given, at)
     return _copy_in(self.weight, ctx, in_data + 1, given + 1, at) if ctx.n_in > 1 else at

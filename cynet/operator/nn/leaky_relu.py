@@ -25,8 +25,7 @@ class PReLUHooks(GraphHooks):
 
 
 def check_slopes(data, gamma):
-    """Refuse slopes of several axes that are not data's first ones, or whose axes of data's lengths
-    are not side by side."""
+    """Raise ShapeError unless gamma's axes have length 1 or are adjacent axes of data."""
     fits = len(gamma) <= len(data) and all(not n or g in (0, 1, n) for g, n in zip(gamma, data))
     own = [i for i, g in enumerate(gamma) if g > 1]
     inner = range(own[0], own[-1]) if own else ()
@@ -68,7 +67,7 @@ class LeakyReLUProperty(KernelProperty, operator="LeakyReLU"):
     lower_bound = Float(0.125, doc="Bound of the slopes that rrelu draws.")
     upper_bound = Float(0.334, doc="Bound of the slopes that rrelu draws.")
 
-    channels_last = False  # a form the layout pass makes, of prelu
+    channels_last = False  # True in the form of prelu that the layout pass makes
     graph = PReLUHooks(float32_beside_half=(), draws_in_training_alone=True)
 
     inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,), (C,), (N, C) ..."}

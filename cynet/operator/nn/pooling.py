@@ -30,7 +30,7 @@ _TYPES = ("max", "avg", "sum", "lp")
 
 
 class PoolingHooks(GraphHooks):
-    """A channels-last form; maxima of windows."""
+    """Graph hooks of Pooling: it has a channels-last form, and may take maxima of windows."""
 
     def takes_maxima(self, prop):
         # other conventions have empty windows, whose maximum is not an element
@@ -202,7 +202,7 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
 
     @property
     def second_order(self):
-        """Means and sums are linear."""
+        """The rule for gradients of gradients: means and sums are linear."""
         if self.pool_type in ("avg", "sum"):
             return Linear()
         from .pooling_rewritten import pooling  # imported late: few take gradients of gradients

@@ -1,5 +1,4 @@
-"""Pooling of maxima and lp norms in terms of other operators: of windows, whose elements are
-taken."""
+"""Max and lp pooling in terms of other operators, which gather the windows' elements."""
 
 import numpy as np
 
@@ -29,7 +28,7 @@ def pooling(p, F, x, aux, training):
     size = data.shape[2:]
     windows = _window_positions(p, size)
     rows = data.reshape((data.shape[0] * data.shape[1], -1))
-    if p.pool_type == "max":  # the largest element of each window, which one is by the values
+    if p.pool_type == "max":  # the largest element of each window, found by value
         values = rows.asnumpy()
         edge = np.full((len(values), 1), -np.inf, values.dtype)
         best = np.concatenate([values, edge], 1)[:, windows].argmax(-1)

@@ -99,7 +99,7 @@ class PoolingV1Property(KernelProperty, operator="Pooling_v1"):
 
     @property
     def second_order(self):
-        """Means and sums are linear."""
+        """The rule for gradients of gradients: means and sums are linear."""
         if self.pool_type in ("avg", "sum"):
             return Linear()
         from .pooling_rewritten import pooling_v1  # imported late: few take gradients of gradients

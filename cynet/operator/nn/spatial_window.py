@@ -14,7 +14,7 @@ def is_last(layout: str | None) -> bool:
 
 
 def channels_first(shape: tuple[int, ...], layout: str | None) -> tuple[int, ...]:
-    """The shape of an array of that layout as (N, C, *size); of a weight likewise.
+    """The shape of an array (or a weight) of that layout, reordered to (N, C, *size).
 
     >>> channels_first((8, 32, 24, 3), "NHWC")
     (8, 3, 32, 24)
@@ -23,7 +23,7 @@ def channels_first(shape: tuple[int, ...], layout: str | None) -> tuple[int, ...
 
 
 def shape_in_layout(shape, layout):
-    """The inverse: the shape, in that layout, of an array (N, C, *size).
+    """The inverse of `channels_first`: the shape, in that layout, of an array (N, C, *size).
 
     >>> shape_in_layout((8, 3, 32, 24), "NHWC")
     (8, 32, 24, 3)
@@ -86,5 +86,5 @@ def window_span(kernel, axis, size, pad):
 
 
 def pad3(values, fill):
-    """`values` with `fill` before them up to three: every window is computed as a 3-d one."""
+    """Return three values: `fill` before `values`, since every window is computed as a 3-d one."""
     return (fill,) * (3 - len(values)) + tuple(values)

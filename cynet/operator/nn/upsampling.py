@@ -15,7 +15,7 @@ MOST = 64  # inputs
 
 
 class UpSamplingHooks(GraphHooks):
-    """A channels-last form of 'nearest'."""
+    """Graph hooks of UpSampling: 'nearest' has a channels-last form."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
         if prop.sample_type != "nearest" or in_types[0] != "float32":
@@ -41,7 +41,7 @@ class UpSamplingProperty(KernelProperty, operator="UpSampling"):
     num_args = Int(1, doc="Number of inputs.", low=1, high=MOST)
     workspace = Int(512, doc="Part of MXNet's signature; not used.", low=0)
 
-    channels_last = False  # a form the layout pass makes, of 'nearest'
+    channels_last = False  # True in the form of 'nearest' that the layout pass makes
     graph = UpSamplingHooks(float32_beside_half=())
 
     inputs_doc = {"data": "Input (N, C, H, W).", "weight": "Filters of 'bilinear'."}
@@ -149,5 +149,5 @@ class UpSamplingProperty(KernelProperty, operator="UpSampling"):
 
     @property
     def second_order(self):
-        """The second-order rule: for 'bilinear' as for a deconvolution."""
+        """The rule for gradients of gradients: for 'bilinear' that of a deconvolution."""
         return Linear({0: (1,), 1: (0,)}) if self.sample_type == "bilinear" else Linear()

@@ -11,7 +11,7 @@ from ..sparse.elementwise import SUM_OF_ALL
 
 
 class AddNHooks(GraphHooks):
-    """A loop for each input after the second."""
+    """Graph hooks of add_n: one loop adds two inputs, then one loop adds each further input."""
 
     traits = Traits(bfloat16_loops=True)
 

@@ -25,7 +25,7 @@ class AssignProperty(OperatorProperty):
     backward_reads = ("out_grad",)
 
     def ranges(self, shape):
-        """(first indices, steps, counts)."""
+        """Return (first indices, steps, counts) of the part."""
         return slice_ranges(shape, self.begin, self.end, self.step, self.op_name)
 
     def forward_inplace_option(self, in_data, out_data):
@@ -81,8 +81,8 @@ cdef class AssignOperator(Operator):
     """A whole array and a part of it."""
 
     cdef StridedSpace whole
-    cdef StridedSpace part      # between array and rhs
-    cdef StridedSpace constant  # between array and one number
+    cdef StridedSpace part      # strides of the part and of rhs
+    cdef StridedSpace constant  # strides of the part and of one number
     cdef Py_ssize_t offset
     cdef int dtype
     cdef bint fills

@@ -28,7 +28,7 @@ def data_axis(axis, shape):
 
 
 def axes_of(axes, ndim, exclude=False):
-    """The sorted axes in `axes` (None or empty: all); with `exclude` the others.
+    """The sorted axes in `axes` (None or empty: all); with `exclude` all axes but these.
 
     >>> axes_of((0,), 3, exclude=True)
     (1, 2)

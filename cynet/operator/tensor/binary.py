@@ -30,7 +30,7 @@ class BinaryHooks(GraphHooks):
 
 
 class BinaryProperty(OperatorProperty):
-    """Base of their classes: two inputs and an output of one shape and type."""
+    """Base class of binary operators: two inputs and an output of one shape and type."""
 
     inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand, of the same shape."}
     function = functor = gradients = None  # names of the function and of its functors
@@ -52,7 +52,7 @@ class BinaryProperty(OperatorProperty):
         return [(in_data[0], out_data[0]), (in_data[1], out_data[0])]
 
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
-        # the gradient of lhs is written first: that of rhs still needs out_grad
+        # the gradient of lhs is written first, and that of rhs still needs out_grad
         return [(out_grad[0], in_grad[1])]
 
     def create_operator(self, ctx, in_shapes, in_types):

@@ -31,7 +31,7 @@ class BinaryScalarHooks(GraphHooks):
 
 
 class BinaryScalarProperty(OperatorProperty):
-    """Base of their classes: one array, one number."""
+    """Base class of operators on one array and one number."""
 
     inputs_doc = {"data": "The array operand, any shape."}
     scalar = Number(1.0, doc="The number operand.")

@@ -40,13 +40,13 @@ def broadcast_shapes(lhs, rhs):
                 raise ShapeError(
                     f"shapes {tuple(lhs)} and {tuple(rhs)} do not broadcast: {a} against {b}")
             out.append(b if a == 1 else a)
-        else:  # an unknown length beside 1 stays unknown; beside others the other side decides
+        else:  # an unknown length broadcast with 1 stays unknown
             out.append(0 if a == 1 or b == 1 else a or b)
     return tuple(out)
 
 
 class BroadcastHooks(GraphHooks):
-    """One loop; a channels-last form."""
+    """Graph hooks: the operator is one loop, and has a channels-last form."""
 
     traits = Traits(bfloat16_loops=True)
 
@@ -67,12 +67,12 @@ class BroadcastHooks(GraphHooks):
 
 
 class BroadcastProperty(OperatorProperty):
-    """Base of their classes: two inputs, one output of their broadcast shape."""
+    """Base class of broadcasting operators: two inputs, one output of their broadcast shape."""
 
     inputs_doc = {"lhs": "The left operand.", "rhs": "The right operand."}
     graph = BroadcastHooks()
     function = functor = gradients = None  # names of the function and of its functors
-    channels_last = False  # a form the layout pass makes
+    channels_last = False  # True in the form that the layout pass makes
 
     @staticmethod
     def of_row(row, form):
@@ -101,7 +101,7 @@ class BroadcastProperty(OperatorProperty):
 
 
 cdef class BroadcastOperator(ElementwiseOperator):
-    """The loops of one row for one dtype."""
+    """A broadcasting operator for one dtype: its loops of forward and backward."""
 
     cdef Kernel write, add
     cdef Kernel grads[2][2]

@@ -92,7 +92,7 @@ class AmpMulticastProperty(KernelProperty, operator="amp_multicast"):
         at = 0 if self.cast_narrow else len(floating) - 1
         common = floating[at] if floating else None
         if not self.cast_narrow and {"bfloat16", "float16"} <= {*floating}:
-            common = "float32"  # neither holds all numbers of the other
+            common = "float32"  # neither dtype holds all values of the other
         return in_types, [common if t in FLOATING else t for t in in_types], []
 
     @property

@@ -15,7 +15,7 @@ from .transpose import MoveProperty
 
 
 class JoinProperty(OperatorProperty):
-    """Base of operators with any number of inputs."""
+    """Base class of operators that join any number of inputs."""
 
     key_var_num_args = "num_args"
     num_args = Int(doc="Number of inputs; filled in from the call.", low=1, high=MAX_ARRAYS)
@@ -60,7 +60,7 @@ class ConcatProperty(JoinProperty, operator="Concat", aliases=("concat", "_rnn_p
 
     graph = ConcatHooks(takes_empty=True)
     dim = Int(1, doc="The axis along which they are joined.")
-    channels_last = False  # a form the layout pass makes: where the pieces lie in memory
+    channels_last = False  # True in the form that the layout pass makes
     second_order = Linear()
     sparse = CONCAT
     amp = Precision(WIDEST, EITHER)
@@ -86,7 +86,7 @@ class ConcatProperty(JoinProperty, operator="Concat", aliases=("concat", "_rnn_p
         for s in known:
             if len(s) != ndim:
                 raise ShapeError(f"Concat: inputs {in_shapes} have different numbers of axes")
-        # lengths along the axis are each input's own, everything else is common
+        # inputs may differ in length along the axis alone
         others = merge_shapes(*((*s[:axis], 0, *s[axis + 1 :]) for s in known))
         lengths = [0 if s is None else s[axis] for s in in_shapes]
         total = out_shapes[0][axis] if out_shapes[0] is not None else 0

@@ -53,7 +53,7 @@ class ProductProperty(OperatorProperty):
         doc="Storage type of the output; accepted for files, without effect.",
     )
 
-    graph = ProductHooks(of_nothing=0.0, float32_beside_half=())  # the sum over an axis of length 0
+    graph = ProductHooks(of_nothing=0.0, float32_beside_half=())  # sums over no elements are 0
     backward_reads = ("out_grad", "in_data")
 
     def forward_resource(self, in_shapes):
@@ -153,7 +153,7 @@ class BatchDotProperty(ProductProperty, operator="batch_dot"):
         return ([leading + lhs[-2:], leading + rhs[-2:]], [merge_shapes((*leading, m, n), out)], [])
 
     def _from_output(self, lhs, rhs, out):
-        """The operands' shapes, as far as the output's and the other one's determine them."""
+        """The operands' shapes, as far as they follow from the output's and each other's."""
         if len(out) < 3:
             raise ShapeError(f"batch_dot gives an array of at least 3 axes, not {out}")
         *leading, m, n = out

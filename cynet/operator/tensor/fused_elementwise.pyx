@@ -31,7 +31,7 @@ cdef enum:
 ARRAYS = MAX_ARRAYS
 
 cdef enum:
-    COSTLY = 6  # the time of a functor that is not in CHEAP_FUNCTORS, in additions
+    COSTLY = 6  # time of a functor outside CHEAP_FUNCTORS, in units of an addition
 _KINDS = {
     ("floats_of_bytes", "uint8"): FROM_UINT8, ("floats_of_bytes", "int8"): FROM_INT8,
     ("bytes_of_floats", "uint8"): TO_UINT8, ("bytes_of_floats", "int8"): TO_INT8,
@@ -67,7 +67,7 @@ class ChainLine(NamedTuple):
 
 
 class ChainProperty(OperatorProperty):
-    """Several elementwise operators in one.
+    """Several elementwise operators, fused into one.
 
     Attributes
     ----------
@@ -156,8 +156,8 @@ cdef class ChainOperator(Operator):
                     native.by_rows = prop.rows > 1
             self.loops.push_back(native)
             self.chain.work += 1 if of_bytes >= 0 or loop.functor in CHEAP_FUNCTORS else COSTLY
-        # a second thread has to pay as it would for the loops one by one: they were not fused to
-        # spend its waking on less
+        # a second thread starts at the same work as for the separate loops, since starting it costs
+        # the same
         self.chain.work = max(self.chain.work // COSTLY, 1)
         self.chain.rows, self.chain.columns = prop.rows, prop.columns
         self.chain.element = <int>dtype_size(dtype)

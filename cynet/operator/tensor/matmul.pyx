@@ -32,8 +32,8 @@ def product_choices(prop, dtype, m, n, k):
 
 
 def gradient_sizes(a, b, m, n, k):
-    """(m, n, k, whether the left operand is transposed, the right one) of the products that the two
-    gradients are; `a` and `b`: whether the operands of forward are."""
+    """(m, n, k, whether the left and whether the right operand is transposed) of the products of
+    the two gradients; `a` and `b`: whether the operands of forward are transposed."""
     lhs = (k, m, n, b, True) if a else (m, k, n, False, not b)
     rhs = (n, k, m, True, a) if b else (k, n, m, not a, False)
     return lhs, rhs
@@ -110,7 +110,7 @@ cdef int _multiply(ProductOperator self, OpContext* ctx, int which, int req, bin
     s.beta = 1.0 if req == kAddTo else 0.0
     s.a, s.b, s.c = <const char*>a, <const char*>b, <char*>c
     s.space = NULL
-    # one product is cut up inside the kernel; of many, each thread takes its share
+    # the kernel splits one product among threads; of many products each thread computes a share
     if self.batch > 1:
         threads = threads_for(self.batch * m * n * k // (8 if own else 1))
     s.parts = min(<int64_t>threads, self.batch)

@@ -1,5 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""The layout pass's own operator: brings an array into channels-last order, or back.
+"""The operator that the layout pass inserts: it reorders an array to channels-last order, or back.
 
 (N, C, *size) in row-major memory becomes the same array in memory order (N, *size, C); `to_last`
 False is the way back, and each is the gradient of the other.
@@ -21,7 +21,7 @@ from ..property import OperatorProperty
 from ..second_order import Linear
 
 
-PERMUTED = ("float32", "int8", "uint8", "int32")  # dtypes that arrays in that order may have
+PERMUTED = ("float32", "int8", "uint8", "int32")  # dtypes of channels-last arrays
 
 
 class ChannelsLastProperty(OperatorProperty, operator="_channels_last"):

@@ -13,7 +13,7 @@ from .strided_moves import contiguous
 
 
 class MomentsProperty(KernelProperty, operator="moments"):
-    """Mean and variance over `axes`: two outputs, each as of `mean`."""
+    """Mean and variance over `axes`: two outputs, each of the shape that ``mean`` gives."""
 
     inputs_doc = {"data": "The input, any shape."}
     forward = Kernel("moments", ("data",), ("output0", "output1"))

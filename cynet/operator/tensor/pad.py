@@ -13,7 +13,7 @@ from .transpose import MoveProperty
 
 
 class PadHooks(GraphHooks):
-    """A channels-last form where borders hold a constant."""
+    """Graph hooks of Pad: with constant borders it has a channels-last form."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
         if prop.mode != "constant" or in_shapes[0] is None:
@@ -49,7 +49,7 @@ class PadProperty(ShapesFromInput, MoveProperty, KernelProperty, operator="Pad",
     """
 
     def widths(self, ndim):
-        """(before, after) of each axis."""
+        """Return the widths (before, after) of the borders of each axis."""
         w = self.pad_width
         if len(w) != 2 * ndim or any(w[:4]):
             raise ArgumentError(
@@ -84,7 +84,7 @@ class PadProperty(ShapesFromInput, MoveProperty, KernelProperty, operator="Pad",
         return KernelProperty.create_operator(self, ctx, in_shapes, in_types)
 
     def kernel_params(self, in_shapes):
-        """Parameters of kernels for borders made from the array's own elements."""
+        """Parameters of the kernels whose borders repeat elements of the array."""
         shape = in_shapes[0]
         widths = self.widths(len(shape))
         return {

@@ -14,7 +14,7 @@ MOST = 100  # MAX_POLYGAMMA of kernels/common/special_math.h
 
 
 class PolygammaHooks(GraphHooks):
-    """One loop of the array and the order, and its gradient."""
+    """Graph hooks: the operator is one loop over the array, and so is its gradient."""
 
     def forward_loops(self, prop, in_data, out_data):
         return [Loop("binary", "polygamma", (in_data[0], float(prop.n)), out_data[0])]

@@ -37,12 +37,12 @@ class _IndexProperty(KernelProperty):
 
 
 class RavelProperty(_IndexProperty, operator="_ravel_multi_index", aliases=("ravel_multi_index",)):
-    """Row-major places from places along axes: (ndim, ...) gives (...).
+    """Row-major indices from indices along axes: (ndim, ...) gives (...).
 
     ``output[j] = data[0][j] * shape[1] + data[1][j]`` for two axes, and so on.
     """
 
-    inputs_doc = {"data": "Places along each axis of `shape` in its first axis."}
+    inputs_doc = {"data": "Indices along each axis of `shape`, in its first axis."}
     forward = Kernel("ravel_index")
     example = """
     >>> mx.nd.ravel_multi_index(mx.nd.array([[0, 1], [2, 0]]), shape=(2, 3))
@@ -55,7 +55,7 @@ class RavelProperty(_IndexProperty, operator="_ravel_multi_index", aliases=("rav
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
-        if data is None and out not in (None, (1,)):  # (1,) is also of data with one axis
+        if data is None and out not in (None, (1,)):  # data of one axis gives (1,), too
             data = (0, *out)
         if data is None:
             return [None], [out], []
@@ -69,7 +69,7 @@ class RavelProperty(_IndexProperty, operator="_ravel_multi_index", aliases=("rav
 
 
 class UnravelProperty(_IndexProperty, operator="_unravel_index", aliases=("unravel_index",)):
-    """Places along axes from row-major places: (...) gives (ndim, ...).
+    """Indices along axes from row-major indices: (...) gives (ndim, ...).
 
     What is beyond `shape` is left to the first axis.
     """

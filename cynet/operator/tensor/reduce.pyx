@@ -29,7 +29,7 @@ from .axes import axes_of
 
 
 class ReduceHooks(GraphHooks):
-    """One pass over the input."""
+    """Graph hooks of reductions: each is one pass over the input."""
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
         return not prop.mean  # bfloat16 would round the factor of a mean's gradient
@@ -39,7 +39,7 @@ class ReduceHooks(GraphHooks):
 
 
 class ReduceProperty(ShapesFromInput, OperatorProperty):
-    """Base of their classes."""
+    """Base class of the reductions."""
 
     inputs_doc = {"data": "The input, any shape."}
     axis = Shape(None, doc="Axis or axes to reduce; None or () reduces all.")
@@ -56,7 +56,7 @@ class ReduceProperty(ShapesFromInput, OperatorProperty):
         return {"graph": ReduceHooks(of_nothing=row.of_nothing)}
 
     def reduced(self, ndim):
-        """The axes that go, sorted."""
+        """The axes to reduce over, sorted."""
         return axes_of(self.axis, ndim, self.exclude)
 
     def shapes_from(self, shape):
@@ -104,7 +104,7 @@ cdef class ReduceOperator(Operator):
         self.grad_write = find_binary_grad(gradient, flag, False)
         self.grad_add = find_binary_grad(gradient, flag, True)
         self.reads = prop.reads
-        # a mean of bool is true where any element is, as its dtype holds no fraction
+        # a mean of bool is true if any element is: bool holds no fraction
         self.divisor = self.space.reduced_size if prop.mean and dtype != "bool" else 1.0
         # an integer has no reciprocal: the gradient is divided
         self.divides = prop.mean and dtype in ("uint8", "int8", "int32", "int64")
@@ -112,7 +112,7 @@ cdef class ReduceOperator(Operator):
             self.grad_write = find_binary(b"div", flag, False)
             self.grad_add = find_binary(b"div", flag, True)
         weight = 1.0 / self.divisor
-        if self.divides:  # nothing is left of any element divided by a number beyond the dtype
+        if self.divides:  # a divisor beyond the dtype's range makes every quotient 0
             weight = self.divisor if fits_dtype(self.divisor, dtype) else 0.0
         run_cast(kFloat64, flag, &weight, self.weight, 1)
 
@@ -133,7 +133,7 @@ cdef class ReduceOperator(Operator):
         cdef int i
         if req[0] == kNullOp:
             return 0
-        if not self.reads:  # both directions use one number
+        if not self.reads:  # the kernel reads `weight` alone
             data = output = self.weight
             for i in range(space.ndim):
                 space.stride[2][i] = space.stride[3][i] = 0
@@ -148,7 +148,7 @@ cdef class ReduceOperator(Operator):
 
 
 def _norm_gradients(p, F, g, x, y):
-    def of_squares(F, spread, g, x, y):  # 0 where the norm is
+    def of_squares(F, spread, g, x, y):  # 0 where the norm is 0
         none = y == 0
         scale = g / F.where(none, F.ones_like(y), y)
         return spread(F.where(none, F.zeros_like(scale), scale)) * x

@@ -186,7 +186,7 @@ class ReshapeProperty(SameBytesProperty, operator="Reshape", aliases=("reshape",
 
     def new_shape(self, shape):
         if self.shape:
-            if self.reverse:  # reversed: the two values of a -4 come before it
+            if self.reverse:  # in reverse the two values of a -4 come before it
                 return resolve(shape[::-1], self.shape[::-1])[::-1]
             return resolve(shape, self.shape)
         if self.target_shape:
@@ -243,7 +243,7 @@ class SqueezeProperty(SameBytesProperty, operator="squeeze"):
 
 
 class LikeProperty(CopyProperty):
-    """Base: the second input counts by its shape alone."""
+    """Base: only the shape of the second input matters."""
 
     infer_type = type_of_first
 

@@ -15,7 +15,7 @@ from ..second_order import Linear
 
 
 class SequenceProperty(KernelProperty):
-    """Base of the three."""
+    """Base class of the sequence operators."""
 
     inputs_doc = {
         "data": "Sequences, (time, batch, ...) or with axis=1 (batch, time, ...).",

@@ -14,7 +14,7 @@ cdef struct StridedMove:
     int64_t target_offset
     StridedSpace forward
     StridedSpace backward  # `forward` with source and target exchanged
-    StridedSpace unfill    # the target alone: takes the constant of the gaps back
+    StridedSpace unfill    # the target alone: to subtract the constant `fill` again
     bint folds             # the input repeats: its gradient is a sum over the repeated axes
     ReduceSpace fold
 
@@ -28,5 +28,5 @@ cdef class StridedCopyOperator(Operator):
     # inputs with elements outside of all pieces: their gradient there is zero
     cdef readonly tuple uncovered
     cdef bint misses[64]
-    # arguments of the operator for the GPU form: (dtype, pieces, fill)
+    # the operator's arguments (dtype, pieces, fill), from which its GPU form is built
     cdef readonly tuple described

@@ -61,7 +61,7 @@ def sliced(view, begin, step, shape):
 
 
 cdef class StridedCopyOperator(Operator):
-    """Moves pieces of inputs into outputs.
+    """Copies strided pieces of inputs into outputs.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ cdef class StridedCopyOperator(Operator):
         cdef char* x
         cdef int i
         for i in range(ctx.n_in):
-            # an input that no piece takes up (a shape to be like) gets zeros too
+            # an input without a piece (only its shape is read) has a gradient of zeros
             if req[i] != kNullOp and req[i] != kAddTo and (
                     i >= 64 or self.misses[i] or not _takes_output(self, i)):
                 memset(in_grad[i].data, 0, in_grad[i].size * dtype_size(in_grad[i].dtype))
@@ -198,6 +198,6 @@ cdef void _fill(StridedCopyOperator self, const TBlob* out, int req) noexcept no
     space.shape[0] = out.size
     space.dst_stride[0] = 1
     space.src_stride[0] = 0
-    # where a piece is added the constant is subtracted again, so that the gaps alone get it
+    # where a piece is added the constant is subtracted, so that only the gaps get it
     run_strided(&space, self.dtype, STRIDED_ADD if req == kAddTo else STRIDED_WRITE, out.data,
                 self.fill)

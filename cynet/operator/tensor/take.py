@@ -20,13 +20,13 @@ from ..sparse.rows import TAKE
 from .axes import axis_of, split_at
 
 MODES = ("clip", "wrap", "raise")  # the modes in kernels/movement/index.cc
-CLIP_AND_TELL = 3  # clip and warn, if the mode was not given explicitly
+CLIP_AND_TELL = 3  # clip and warn: the mode was not given explicitly
 
 
 class IndexedHooks(GraphHooks):
     """Graph hooks of operators that read only the rows that an index names."""
 
-    WAITED_FOR = 1 << 20  # indices that take about a millisecond in one thread
+    WAITED_FOR = 1 << 20  # count of indices that one thread checks in about 1 ms
 
     def is_memory_bound(self, prop, in_shapes):
         return prod(in_shapes[1]) <= self.WAITED_FOR
@@ -54,7 +54,7 @@ class IndexedProperty(KernelProperty):
 
     def failure(self, place, values):
         index, n = (min(int(value), 2**63 - 1) for value in values[:2])
-        if not -(2**63) < index < 2**63 - 1:  # result of casting such a float
+        if not -(2**63) < index < 2**63 - 1:  # such a float was cast
             index = "NaN (or one of more than 64 bits)"
         where = f"operator {self.op_name}: index {index} is out of bounds for"
         if len(values) > 2:
@@ -62,7 +62,7 @@ class IndexedProperty(KernelProperty):
         return ArgumentError(f"{where} an axis of length {n}; there are 0 to {n - 1}")
 
     def parts(self, data, axis):
-        """`data`'s shape split at the axis that is indexed, which has elements to name."""
+        """`data`'s shape split at the indexed axis; ShapeError if that axis is empty."""
         if data[axis] == 0:
             raise ShapeError(
                 f"{self.op_name}: axis {axis} of {data} is empty, so that no index is within it"
@@ -322,7 +322,8 @@ class ScatterNDProperty(IndexedProperty, operator="scatter_nd"):
 
 
 class ScatterAddNDProperty(ScatterNDProperty, operator="_backward_gather_nd"):
-    """Zeros with values added at index tuples, again at repeated ones; negative ones count back."""
+    """Zeros with values added at index tuples, which may repeat; negative ones count from the
+    end."""
 
     forward = Kernel("gather_nd_grad", ("data", "indices"))
     example = """

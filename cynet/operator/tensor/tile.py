@@ -14,8 +14,7 @@ from .transpose import MoveProperty
 
 
 def repeating(dtype, lengths):
-    """The StridedCopyOperator of an input whose axes and repetitions are `lengths`: (n, is
-    repetition).
+    """The StridedCopyOperator that repeats an input; `lengths`: (n, whether it is a repetition).
 
     The input has the lengths that are no repetition, in order; the output has all of them.
     """
@@ -137,7 +136,7 @@ def _fit(shape, wanted, where):
 
 
 def _fit_like(shape, wanted):
-    """As `_fit`, where 0 in `wanted` is a length not known yet: of such axes only n > 1 is sure."""
+    """`_fit` for a `wanted` with unknown lengths (0): such an axis is known only if n > 1."""
     out = _fit(shape, wanted, "broadcast_like")
     return tuple(n if w or n > 1 else 0 for n, w in zip(out, wanted))
 

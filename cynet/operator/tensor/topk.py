@@ -57,11 +57,11 @@ class OrderProperty(KernelProperty):
         return ("value",)
 
     def count(self, length):
-        """Return how many elements of `length` are taken."""
+        """Return how many elements of a line of `length` the output has."""
         return length
 
     def flat(self, shape):
-        """The shape that is ordered, and its axis."""
+        """Return the shape to order (flattened if there is no axis), and its axis."""
         if self.axis is not None:
             return shape, axis_of(self.axis, len(shape))
         size = 1
@@ -100,7 +100,7 @@ class OrderProperty(KernelProperty):
         return [Written(("indices", self.index_type(), shape[axis]))]
 
     def ascending(self):
-        """Return whether the smallest come first."""
+        """Return whether the smallest elements come first."""
         return self.is_ascend
 
     def kernel_params(self, in_shapes):

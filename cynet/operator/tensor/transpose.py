@@ -100,7 +100,7 @@ class ReversedProperty(MoveProperty):
     """Base: the input with the order along some axes reversed."""
 
     def reversed_axes(self, ndim):
-        """The axes in the order of the transposition."""
+        """Return the axes whose order is reversed."""
         raise UndefinedError(f"{type(self).__name__} defines no reversed_axes")
 
     def infer_shape(self, in_shapes, out_shapes):
@@ -142,7 +142,7 @@ class BlocksProperty(MoveProperty):
     block_size = Int(doc="Side of the blocks.", low=1)
 
     def check(self, shape, ok, what):
-        """Raise ShapeError unless the 4-D `shape` has the divisible dimensions."""
+        """Raise ShapeError unless `shape` is 4-D and `ok`; `what` describes the required shape."""
         if len(shape) != 4 or not ok:
             raise ShapeError(
                 f"{self.op_name} with block_size {self.block_size} takes a 4-D array whose {what}, "

@@ -28,7 +28,7 @@ class UnaryHooks(GraphHooks):
 
 
 class UnaryProperty(OperatorProperty):
-    """Base of the rows' classes: one input, one output of the same shape and type."""
+    """Base class of unary operators: one input, one output of the same shape and type."""
 
     inputs_doc = {"data": "The input, any shape."}
     graph = UnaryHooks()

@@ -35,7 +35,7 @@ from .memory_order import (
 
 
 class ConvolutionHooks(ConvHooks, LayerHooks):
-    """A channels-last form; windows as wide as the data."""
+    """Graph hooks of Convolution: a channels-last form, and windows as wide as the data."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
         return channels_last(ChannelsLastConvolution, prop, in_shapes, in_types)

@@ -14,13 +14,13 @@ from ...algorithms import NEVER
 
 MAX_TAPS = 49  # largest window for the loops over taps
 MAX_WINOGRAD = 8  # rows of the largest window of Winograd's loops
-# pixels of an image that may be summed by taps; of data with a packed weight to scatter
+# most pixels of an image to be summed by taps, and of data to be scattered by a packed weight
 FEW_PIXELS = 64
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Cycles of the parts of a convolution at one capability level."""
+    """Cycles of the parts of a convolution at one level of the CPU's vector instructions."""
 
     lanes: int  # floats in a vector
     direct: float  # a direct sum: a tap and channel by a vector of filters
@@ -31,8 +31,8 @@ class Costs:
     product: float  # cycles of a product of a tile, for a channel and a vector of filters
     input: float  # cycles of a tile's input transform, for a vector of channels
     output: float  # cycles of a tile's output transform, for a vector of filters
-    odd_input: float  # more where the vectors of channels are not full
-    odd_output: float  # more where the vectors of filters are not full
+    odd_input: float  # added cycles if vectors of channels are not full
+    odd_output: float  # added cycles if vectors of filters are not full
     packing: float  # cycles to transform a weight in forward
     making: float  # cycles to transform a weight, the mean of forward and both gradients
     reading: float  # cycles to read a transformed weight
@@ -54,7 +54,7 @@ NARROW = Costs(
     making=105,
     reading=20,
 )
-NEON = replace(NARROW, lanes=4)  # not measured: no such machine was there
+NEON = replace(NARROW, lanes=4)  # not measured: no machine was available
 WIDE = Costs(
     lanes=16,
     direct=0.83,
@@ -77,7 +77,7 @@ BY_ROW = replace(
 
 
 def costs_at(level):
-    """The Costs at a capability level, except for Winograd's products by rows."""
+    """The Costs at a level of vector instructions, except for Winograd's products by rows."""
     return {"avx512": WIDE, "amx": WIDE, "neon": NEON}.get(level, NARROW)
 
 

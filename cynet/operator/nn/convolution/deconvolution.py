@@ -30,7 +30,7 @@ class DeconvolutionHooks(ConvHooks, LayerHooks):
     """Graph hooks of a deconvolution: it has a channels-last form."""
 
     def flops(self, prop, in_shapes, out_shapes):
-        # an element of data meets all weights after the weight's first axis
+        # an element of data is multiplied by all weights after the weight's first axis
         return 2 * prod(in_shapes[0]) * prod(self.weight_shape(prop, in_shapes)[1:])
 
     def channels_last_form(self, prop, in_shapes, in_types):

@@ -37,7 +37,7 @@ cdef class UnrolledConvolution(Operator):
         self.has_bias, self.transposed = desc.bias, desc.transposed
 
     def largest(self):
-        """The largest size of the matrix products, which BLAS must be able to count."""
+        """The largest size of the matrix products, which must fit BLAS's integers."""
         return max(self.shape.in_space, self.shape.out_space, self.shape.unrolled,
                    self.shape.filters)
 

@@ -10,7 +10,7 @@ from . import select
 # oneDNN creates its primitives, and reorders the weight, in every call: below this many outputs of
 # a filter, or multiplications in all, copies of data to row-major order are faster.
 FEW_PIXELS, FEW_PRODUCTS = 128, 1 << 24
-MAX_DESCRIBED = 16  # descriptions that a property caches
+MAX_DESCRIBED = 16  # most descriptions that a property caches
 
 
 def _cached_desc(prop, in_shapes, in_types):
@@ -26,8 +26,8 @@ def _cached_desc(prop, in_shapes, in_types):
 
 
 class ChannelsLast:
-    """A property for channels-last data, by order or by layout; its weight is (F, C, *kernel)
-    in row-major order. `weight_shape` is the shape of a weight that the pack pass has packed."""
+    """Mixin for channels-last data, by order or by layout; its weight is (F, C, *kernel) in
+    row-major order. `weight_shape` is the shape of a weight that the pack pass has packed."""
 
     weight_layout = None
     weight_shape = None
@@ -77,7 +77,7 @@ def channels_last(form, prop, in_shapes, in_types):
 
 
 def _converted_property(form, prop):
-    """`prop` as a property of class `form`, made once: for every shape it is the same."""
+    """`prop` as a property of class `form`, cached, since it is the same for every shape."""
     made = prop.__dict__.get("_in_order")
     if type(made) is not form:
         made = prop.__dict__["_in_order"] = form(**prop.params())
@@ -107,7 +107,7 @@ def in_layout(prop, in_shapes, in_types):
 
 
 def _is_too_small(desc):
-    """Return whether oneDNN's convolution of channels-last data does not pay without a plan."""
+    """Return whether oneDNN's channels-last convolution does not pay outside a compiled graph."""
     choice = select.ALGORITHMS.choose(desc)
     if choice.name != "onednn" or choice.forced:
         return False

@@ -27,7 +27,7 @@ from ....kernels.conv.onednn import Convolution
 
 
 def _arguments(desc):
-    """The sizes for Convolution and WeightGradient; for a deconvolution of its convolution."""
+    """The size arguments of Convolution and WeightGradient (of a deconvolution's convolution)."""
     data, out, kernel = desc.data, desc.out, desc.kernel
     bias = desc.bias and not desc.transposed
     sizes = [data, (desc.filters, desc.channels // desc.groups, *kernel), out]
@@ -96,7 +96,7 @@ cdef class OnednnConvolution(Operator):
             self.data_grad = self.primitives.backward_data()
         if not self.by_channel:
             self.weight_grad = weight_gradient(self.desc)
-        self.has_prepared = True  # last: after a failure the next run tries again
+        self.has_prepared = True  # set last: after a failure the next run tries again
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:

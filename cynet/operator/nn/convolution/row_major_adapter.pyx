@@ -119,8 +119,9 @@ def reordered(form, data, out):
 
 
 cdef struct Work:
-    # The work of forward. Each thread has `each` images of its own; of the remaining images, fewer
-    # than threads, it has `rows` rows of out. It takes `images` at a time, or `strip` rows.
+    # The arguments of forward, shared by threads. Each thread has `each` images of its own;
+    # of the remaining images, fewer than threads, it has `rows` rows of out. It takes `images` at a
+    # time, or `strip` rows.
     WinogradShape shape
     int64_t height, width  # height and width of out
     const float* x
@@ -183,7 +184,7 @@ cdef class ReorderedWinograd(Reordered):
 
 
 cdef void _run_shares(void* arg, int64_t begin, int64_t end) noexcept nogil:
-    """The images and rows of threads begin .. end."""
+    """Compute the images and rows of threads begin .. end."""
     cdef Work* work = <Work*>arg
     cdef int64_t thread, image, last, row
     cdef char* space
@@ -215,7 +216,7 @@ cdef void _run_images(const Work* work, int64_t image, int64_t images,
 
 
 cdef WinogradShape _shape_of_rows(const Work* work, int64_t rows) noexcept nogil:
-    # The rows that `rows` of out see, with the pad's.
+    # The rows of data, padding included, that `rows` rows of out read.
     cdef WinogradShape part = work.shape
     part.batch, part.height, part.pad_h = 1, (rows - 1) * part.stride + part.kernel, 0
     return part
@@ -223,7 +224,7 @@ cdef WinogradShape _shape_of_rows(const Work* work, int64_t rows) noexcept nogil
 
 cdef void _run_rows(const Work* work, int64_t image, int64_t row, int64_t end,
                     char* space) noexcept nogil:
-    """Rows row .. end of an image's out."""
+    """Compute rows row .. end of an image's out."""
     while row < end:
         _run_strip(work, image, row, min(work.strip, end - row), space)
         row += work.strip

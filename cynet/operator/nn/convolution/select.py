@@ -117,7 +117,7 @@ class PackWeight(OperatorProperty):
 
 
 class _BareConvolution(FoldsActivation):
-    """Without bias and activation: the convolution inside a deconvolution."""
+    """The convolution inside a deconvolution, without bias and activation."""
 
     no_bias = True
 
@@ -151,7 +151,7 @@ def _is_read_whole(desc):
     for n, out, kernel, stride, dilate, pad in zip(desc.data[2:], desc.out[2:], *desc.window):
         for tap in range(kernel):
             at = tap * dilate - pad  # position of the tap in the first window
-            first = max(0, -(at // stride))  # the first window that has it within the data, or past
+            first = max(0, -(at // stride))  # the first window whose tap is in or past the data
             if first >= out or at + first * stride >= n:
                 return False
     return True
@@ -232,7 +232,7 @@ def _gemm_operator(desc, prop):
 
 
 def _own_constructor(kind):
-    """The constructor of operators of `kind`, an OwnConvolution."""
+    """Return a constructor of operators of `kind`, a subclass of OwnConvolution."""
 
     def make(desc, prop):
         if not desc.transposed:

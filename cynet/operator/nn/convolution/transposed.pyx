@@ -47,7 +47,7 @@ cdef class ScatterPack(Operator):
 
 
 cdef class ChannelsLastDeconv(Operator):
-    """Requests and the bias; subclasses compute the three products."""
+    """Base class, which handles requests and the bias; subclasses compute the three products."""
 
     cdef bint has_bias
     cdef int64_t rows, filters, out_size, data_size, weight_size
@@ -86,7 +86,7 @@ cdef class ChannelsLastDeconv(Operator):
 
 
 cdef class OwnDeconvolution(ChannelsLastDeconv):
-    """By kernels of our own."""
+    """Deconvolution by kernels of our own."""
 
     cdef readonly OwnConvolution convolution
 
@@ -121,8 +121,8 @@ cdef class OwnDeconvolution(ChannelsLastDeconv):
 
 
 cdef class OnednnDeconvolution(ChannelsLastDeconv):
-    """By oneDNN; with `scatters` out is made by the windows of data's pixels, from a packed weight
-    if ``desc.packed``, which is for predictions."""
+    """Deconvolution by oneDNN; with `scatters` out is the sum of the windows of data's pixels, from
+    a packed weight if ``desc.packed``, which is for predictions."""
 
     cdef object desc, primitives
     cdef ReorderedPrimitive out, data_grad

@@ -32,7 +32,7 @@ def winograd_packed_size(desc):
 
 
 cdef class WinogradPack(Operator):
-    """Weights to packed weights."""
+    """Transforms weights for Winograd's products."""
 
     cdef WinogradShape shape
 

@@ -14,7 +14,7 @@ from ..._base cimport Operator, OpContext
 
 
 cdef class BlasFullyConnected(Operator):
-    """Two shapes, three products."""
+    """FullyConnected by BLAS: forward and the gradients of data and weight."""
 
     cdef int64_t rows, units, hidden
     cdef bint has_bias

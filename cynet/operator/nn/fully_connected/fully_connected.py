@@ -17,7 +17,7 @@ from . import select
 
 
 class FullyConnectedHooks(FoldsActivationHooks):
-    """Products of our own mask the gradient."""
+    """Graph hooks of FullyConnected: products of our own mask the gradient of data."""
 
     def applies(self, prop, act_type, in_shapes, in_types):
         desc = select.describe(prop, in_shapes, in_types)

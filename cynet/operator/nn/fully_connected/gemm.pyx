@@ -142,7 +142,7 @@ cdef class ProductFullyConnected(Operator):
         return 0
 
     cdef int _threads(self) noexcept nogil:
-        """Looked up at each call: the number may be set at any time."""
+        """The number of threads, read at each call since it may change."""
         return threads_for(self.rows * self.units * self.hidden // 8)
 
     cdef int _run(self, OpContext* ctx, const Product* p, ProductKernel algorithm, int threads,

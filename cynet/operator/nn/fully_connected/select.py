@@ -50,7 +50,7 @@ def describe(prop, in_shapes, in_types):
 
 
 def _own_constructor(algorithm):
-    """An algorithm of products, for the layer."""
+    """Turn an Algorithm of products into one of the layer."""
     return Algorithm(
         algorithm.name,
         lambda desc: desc.library and algorithm.supports(desc.product),
