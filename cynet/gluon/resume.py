@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import optimizer as opt
 from ..base.errors import FormatError
 from ..base.guard import guarded
-from ..io.training_file import as_array, read_training, restore_random, write_training
+from ..io.training_file import bytes_array, read_training, restore_random_states, write_training
 from .block.files import check_names
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def save_training(
     arrays = {}
     if trainer is not None:
         trainer._prepare()
-        arrays[_TRAINER_KEY] = as_array(b"".join(trainer._state_chunks()))
+        arrays[_TRAINER_KEY] = bytes_array(b"".join(trainer._state_chunks()))
     for key, each in net._collect_params_with_prefix().items():
         arrays[_PARAM_PREFIX + key] = each._reduce()
     if average is not None:
@@ -144,5 +144,5 @@ def load_training(
         trainer._take_over(loaded, path)
     if loader is not None and meta["loader"] is not None:
         loader.load_state_dict(meta["loader"])
-    restore_random(meta)
+    restore_random_states(meta)
     return meta["extra"]

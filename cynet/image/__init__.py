@@ -1,4 +1,4 @@
-"""mx.image: images from files, resized, cropped and augmented, and iterators over them."""
+"""mx.image: reading, resizing, cropping and augmenting images, and iterators over images."""
 
 from ..operator.namespaces import guarded_names as _guarded_names
 from .augmenter import *
@@ -11,6 +11,6 @@ from .geometry import *
 from .detection_iter import *
 from .image_iter import *
 from .rotate import *
-from . import common_parameters  # last: it puts text into docstrings
+from . import common_parameters  # imported last: inserts text into docstrings
 
 __all__ = _guarded_names(globals())

@@ -1,4 +1,4 @@
-"""Augmenters of sizes, and the list for classification; they draw from Python's ``random``."""
+"""Augmenters that resize, crop or flip, and the list for classification."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ += ["RandomCropAug", "RandomSizedCropAug", "ResizeAug"]
 
 
 class ResizeAug(Augmenter):
-    """The shorter side `size`: see :func:`resize_short`.
+    """Resize an image so that its shorter side is `size`: see :func:`resize_short`.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class ResizeAug(Augmenter):
 
 
 class ForceResizeAug(Augmenter):
-    """Resize an image to (width, height), whatever the ratio of its sides.
+    """Resize an image to (width, height), ignoring its aspect ratio.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class ForceResizeAug(Augmenter):
 
 
 class RandomCropAug(Augmenter):
-    """A crop anywhere: see :func:`random_crop`.
+    """Crop at a random position: see :func:`random_crop`.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class RandomCropAug(Augmenter):
 
 
 class RandomSizedCropAug(Augmenter):
-    """A crop of random area and ratio of sides: see :func:`random_size_crop`.
+    """Crop with a random area and aspect ratio: see :func:`random_size_crop`.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class RandomSizedCropAug(Augmenter):
 
 
 class CenterCropAug(Augmenter):
-    """The crop in the middle: see :func:`center_crop`.
+    """Crop at the center: see :func:`center_crop`.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class HorizontalFlipAug(Augmenter):
 
 
 def checked_shape(data_shape):
-    """(channels, height, width) of an iterator's images."""
+    """Check `data_shape` of an iterator; return it as (channels, height, width)."""
     if not isinstance(data_shape, (tuple, list)):
         raise ArgumentTypeError(f"data_shape is (channels, height, width), got {shown(data_shape)}")
     shape = tuple(int(size) for size in data_shape)

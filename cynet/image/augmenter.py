@@ -1,4 +1,4 @@
-"""Augmenter: a function of an image; several of them, in their order or in a random one."""
+"""Augmenter, the base class of image augmenters, and sequences of augmenters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from ..base.errors import UndefinedError
 from ..base.guard import Guarded
 from ..ndarray import NDArray
-from .geometry import make_image, pixels
+from .geometry import make_image, pixel_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,14 +20,14 @@ __all__ = ["Augmenter", "RandomOrderAug", "SequentialAug"]
 
 
 def to_json_value(value):
-    """A parameter as JSON has it."""
+    """Convert a parameter to a value that JSON can hold."""
     if isinstance(value, NDArray):
         value = value.asnumpy()
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def cast_to_dtype_of(array, source):
-    """Numbers in the dtype of the image that they were computed from."""
+    """Cast computed pixels to the dtype of the image that they come from."""
     if source.dtype.kind == "f":
         return array.astype(source.dtype, copy=False)
     limits = np.iinfo(source.dtype)
@@ -35,7 +35,7 @@ def cast_to_dtype_of(array, source):
 
 
 class Augmenter(Guarded):
-    """A function of an image (H, W, C); a subclass defines ``__call__``.
+    """A function of an image (H, W, C); a subclass implements ``__call__``.
 
     Those of this package define ``apply``, which takes and gives a NumPy array, instead.
 
@@ -60,7 +60,7 @@ class Augmenter(Guarded):
         self._kwargs = {name: to_json_value(value) for name, value in kwargs.items()}
 
     def dumps(self) -> Any:
-        """Write name and parameters as JSON.
+        """Return name and parameters as JSON.
 
         Returns
         -------
@@ -74,7 +74,7 @@ class Augmenter(Guarded):
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, src: NDArray) -> NDArray:
-        return make_image(self.apply(pixels(src)))
+        return make_image(self.apply(pixel_array(src)))
 
     def apply(self, array: Any) -> Any:
         """Change the pixels of an image.
@@ -98,14 +98,14 @@ class Augmenter(Guarded):
 
 
 def apply_augmenter(augmenter, array):
-    """The pixels that an augmenter makes of pixels, also one of the user's for NDArrays."""
+    """Apply an augmenter to a NumPy image, even if it is a user's class that takes NDArrays."""
     if isinstance(augmenter, Augmenter) and type(augmenter).__call__ is Augmenter.__call__:
         return augmenter.apply(array)
-    return pixels(augmenter(make_image(array)))
+    return pixel_array(augmenter(make_image(array)))
 
 
 class SequentialAug(Augmenter):
-    """Augmenters one after the other.
+    """Applies augmenters one after the other.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class SequentialAug(Augmenter):
         self.ts = ts
 
     def dumps(self) -> Any:
-        """The name, and the state of each augmenter."""
+        """Return the name and the state of each augmenter."""
         return [type(self).__name__.lower(), [each.dumps() for each in self.ts]]
 
     def apply(self, array: Any) -> Any:
@@ -134,7 +134,7 @@ class SequentialAug(Augmenter):
 
 
 class RandomOrderAug(SequentialAug):
-    """Augmenters in an order that is drawn anew for each image.
+    """Applies augmenters in a new random order for each image.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class RandomOrderAug(SequentialAug):
     def apply(self, array: Any) -> Any:
         order = list(self.ts)
         random.shuffle(order)
-        self.ts = order  # the next order is drawn from this one, as in MXNet
+        self.ts = order  # as in MXNet, the next shuffle starts from this order
         for each in order:
             array = apply_augmenter(each, array)
         return array

@@ -1,15 +1,15 @@
-"""The augmentation of an image and its boxes in ImageDetRecordIter."""
+"""Augmentation of an image and its boxes in ImageDetRecordIter."""
 
 import math
 
 import numpy as np
 
 from ..base.errors import ArgumentError, shown
-from .boxes import box_areas, intersection_areas, mirrored, move_boxes, select_with_area
-from .record_augment import check_inter_method, resize_by_method, with_border, with_turned_colors
+from .boxes import box_areas, intersection_areas, mirror_boxes, move_boxes, select_with_area
+from .record_augment import add_border, check_inter_method, resize_by_method, shift_hls
 
-# options of crops that have a value for each kind of crop: smallest, largest
-_RANGES = {
+# range of a crop -> the options with its lower and upper bound, one value for each kind of crop
+_CROP_RANGES = {
     "scale": ("min_crop_scales", "max_crop_scales"),
     "ratio": ("min_crop_aspect_ratios", "max_crop_aspect_ratios"),
     "overlap": ("min_crop_overlaps", "max_crop_overlaps"),
@@ -19,16 +19,16 @@ _RANGES = {
 
 
 class _CropKind:
-    """One kind of crop: ranges of its side and ratio of sides, and its condition for objects."""
+    """One kind of crop: ranges of its size and aspect ratio, and of its overlap with objects."""
 
     def __init__(self, ranges, trials):
         self.ranges, self.trials = ranges, trials
 
-    def drawn(self, height, width, rng):
-        """(x, y, width, height) in pixels of a random crop, or None if it has no pixels."""
+    def draw_box(self, height, width, rng):
+        """Draw a random crop (x, y, width, height) in pixels; None if it has no pixels."""
         scale = rng.uniform(*self.ranges["scale"])
         low, high = self.ranges["ratio"]
-        if scale > 0:  # the ratios with which the crop fits into the image
+        if scale > 0:  # only aspect ratios with which the crop fits
             low = max(low, scale**2 * width / height)
             high = max(low, min(high, width / height / scale**2))
         ratio, side = rng.uniform(low, high), scale * math.sqrt(width * height)
@@ -40,13 +40,13 @@ class _CropKind:
             return None
         return int(rng.integers(width - w + 1)), int(rng.integers(height - h + 1)), w, h
 
-    def fits(self, boxes, place):
-        """Return whether the crop `place` contains an object as the ranges require."""
+    def contains_object(self, boxes, place):
+        """Return whether the crop `place` overlaps an object as the ranges require."""
         x, y, w, h = place
         common = intersection_areas(boxes[:, 1:5], (x, y, x + w, y + h))
         of = box_areas(boxes[:, 1:5])
         good = np.ones(len(boxes), bool)
-        with np.errstate(divide="ignore", invalid="ignore"):  # boxes without area fit nothing
+        with np.errstate(divide="ignore", invalid="ignore"):  # a box may have no area
             for name, value in (
                 ("overlap", common / (of + w * h - common)),
                 ("sample", common / (w * h)),
@@ -60,7 +60,7 @@ class _CropKind:
 
 
 class BoxAugmenter:
-    """Options of ``DETECTING`` applied to pixels (H, W, C) of uint8 and boxes (N, 5 or more).
+    """Augments uint8 pixels (H, W, C) and boxes (N, 5 or more) by ``BOX_AUGMENT_OPTIONS``.
 
     All that is random is drawn from the generator of the call.
     """
@@ -79,7 +79,7 @@ class BoxAugmenter:
         count = self.o["num_crop_sampler"]
         if count < 1:
             raise ArgumentError(f"num_crop_sampler is 1 or more, got {count}")
-        names = [*sum(_RANGES.values(), ()), "max_crop_trials"]
+        names = [*sum(_CROP_RANGES.values(), ()), "max_crop_trials"]
         values = {name: self.o[name] for name in names}
         for name, given in values.items():
             if len(given) not in (1, count):
@@ -87,7 +87,7 @@ class BoxAugmenter:
                     f"{name} has 1 or num_crop_sampler={count} values, got {shown(given)}"
                 )
             values[name] = given if len(given) == count else given * count
-        for low, high in _RANGES.values():
+        for low, high in _CROP_RANGES.values():
             for a, b in zip(values[low], values[high]):
                 if not 0 <= a <= b < math.inf:
                     raise ArgumentError(f"expected {low} <= {high}, got {low}={a} and {high}={b}")
@@ -96,14 +96,15 @@ class BoxAugmenter:
                 raise ArgumentError(f"max_crop_scales are above 0 and at most 1, got {high}")
         return [
             _CropKind(
-                {key: (values[low][i], values[high][i]) for key, (low, high) in _RANGES.items()},
+                {k: (values[low][i], values[high][i]) for k, (low, high) in _CROP_RANGES.items()},
                 values["max_crop_trials"][i],
             )
             for i in range(count)
         ]
 
     def __call__(self, image, boxes, rng):
-        """(pixels, boxes); the pixels have the size of `data_shape`, or less (``resize_mode``)."""
+        """Return (pixels, boxes); pixels have the size of `data_shape`, or less
+        (``resize_mode``)."""
         o = self.o
         if o["resize"] > 0:
             height, width = image.shape[:2]
@@ -113,29 +114,29 @@ class BoxAugmenter:
             image = resize_by_method(image, new_w, new_h, o["inter_method"], rng)
         if self.channels == 3:
             image = self._jitter_colors(image, rng)
-        if self._is_drawn("rand_mirror_prob", rng):
-            image, boxes = image[:, ::-1], mirrored(boxes)
-        if o["max_pad_scale"] > 1 and self._is_drawn("rand_pad_prob", rng):
+        if self._draw_chance("rand_mirror_prob", rng):
+            image, boxes = image[:, ::-1], mirror_boxes(boxes)
+        if o["max_pad_scale"] > 1 and self._draw_chance("rand_pad_prob", rng):
             image, boxes = self._pad_image(image, boxes, rng)
-        if self.crops and self._is_drawn("rand_crop_prob", rng):
+        if self.crops and self._draw_chance("rand_crop_prob", rng):
             image, boxes = self._crop_image(image, boxes, rng)
         return resize_by_method(
-            image, *self._last_size(*image.shape[:2]), o["inter_method"], rng
+            image, *self._final_size(*image.shape[:2]), o["inter_method"], rng
         ), boxes
 
-    def _is_drawn(self, name, rng):
+    def _draw_chance(self, name, rng):
         return self.o[name] > 0 and rng.random() < self.o[name]
 
     def _jitter_colors(self, image, rng):
         o, shift = self.o, [0, 0, 0]
-        for i, name in enumerate(("hue", "illumination", "saturation")):  # OpenCV's order of HLS
+        for i, name in enumerate(("hue", "illumination", "saturation")):  # HLS as in OpenCV
             maximum = o[f"max_random_{name}"]
-            if maximum > 0 and self._is_drawn(f"random_{name}_prob", rng):
+            if maximum > 0 and self._draw_chance(f"random_{name}_prob", rng):
                 shift[i] = int(rng.integers(-maximum, maximum + 1))
         if any(shift):
-            image = with_turned_colors(image, shift)
+            image = shift_hls(image, shift)
         maximum = o["max_random_contrast"]
-        if maximum > 0 and self._is_drawn("random_contrast_prob", rng):
+        if maximum > 0 and self._draw_chance("random_contrast_prob", rng):
             factor = np.float32(1 + rng.uniform(-maximum, maximum))
             image = (image * factor).clip(0, 255).astype(np.uint8)
         return image
@@ -146,7 +147,7 @@ class BoxAugmenter:
         new_h, new_w = int(height * scale), int(width * scale)
         y, x = (int(rng.integers(n + 1)) for n in (new_h - height, new_w - width))
         sides = (y, new_h - height - y, x, new_w - width - x)
-        image = with_border(image, sides, self.o["fill_value"])
+        image = add_border(image, sides, self.o["fill_value"])
         return image, move_boxes(boxes, -x / width, -y / height, new_w / width, new_h / height)
 
     def _crop_image(self, image, boxes, rng):
@@ -154,12 +155,12 @@ class BoxAugmenter:
         for number in rng.permutation(len(self.crops)):
             kind = self.crops[number]
             for _ in range(kind.trials):
-                found = kind.drawn(height, width, rng)
+                found = kind.draw_box(height, width, rng)
                 if found is None:
                     continue
                 x, y, w, h = found
                 place = (x / width, y / height, w / width, h / height)
-                if len(boxes) and not kind.fits(boxes, place):
+                if len(boxes) and not kind.contains_object(boxes, place):
                     continue
                 left = self._clip_boxes(boxes, place)
                 if len(left) or not len(boxes):
@@ -167,7 +168,7 @@ class BoxAugmenter:
         return image, boxes
 
     def _clip_boxes(self, boxes, place):
-        """The boxes that stay in a crop, cut at its border."""
+        """Return the boxes that stay in a crop, cut at its border."""
         out = move_boxes(boxes, *place)
         inside = out.copy()
         inside[:, 1:5] = out[:, 1:5].clip(0, 1)
@@ -179,8 +180,8 @@ class BoxAugmenter:
             stays = part >= self.o["emit_overlap_thresh"] * box_areas(out[:, 1:5])
         return select_with_area(inside[stays])
 
-    def _last_size(self, height, width):
-        """(width, height) of an image under ``resize_mode``."""
+    def _final_size(self, height, width):
+        """Return the final (width, height) of an image under ``resize_mode``."""
         mode = self.o["resize_mode"]
         if mode == "force":
             return self.width, self.height

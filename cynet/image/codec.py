@@ -1,4 +1,4 @@
-"""Compressed images to NumPy arrays and back, by OpenCV."""
+"""Decoding and encoding of images by OpenCV, as NumPy arrays."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from .image_header import check_header
 _PIXEL_DTYPES = (np.uint8, np.uint16)
 
 
-def content_of(buffer):
-    """The bytes of a compressed image, which came as bytes or as an array of uint8."""
+def image_bytes(buffer):
+    """Return the bytes of a compressed image, given as bytes or as a uint8 array."""
     if hasattr(buffer, "asnumpy"):
         buffer = buffer.asnumpy()
     if isinstance(buffer, np.ndarray):
@@ -24,8 +24,8 @@ def content_of(buffer):
     return bytes(buffer)
 
 
-def decoded(buffer, flag, name=None):
-    """The pixels of a compressed image as OpenCV orders them: blue, green, red.
+def decode_bgr(buffer, flag, name=None):
+    """Decode a compressed image; channels are in OpenCV's order: blue, green, red.
 
     buffer: bytes or numpy.ndarray of uint8
     flag (int): OpenCV's: 1 colors, 0 grey, -1 as the file has it.
@@ -33,7 +33,7 @@ def decoded(buffer, flag, name=None):
 
     Raises FormatError when it is no image, or one that is too large for its bytes.
     """
-    content, module = content_of(buffer), cv()
+    content, module = image_bytes(buffer), cv()
     if content:
         check_header(content)
         try:
@@ -46,8 +46,8 @@ def decoded(buffer, flag, name=None):
     raise FormatError(f"{name or 'an image'} has {what} that OpenCV knows: {shown(content[:16])}")
 
 
-def decoded_rgb(buffer, flag=1, to_rgb=True, name=None):
-    """The pixels of an image in the order red, green, blue: (H, W, 3), or (H, W, 1) for `flag` 0.
+def decode_rgb(buffer, flag=1, to_rgb=True, name=None):
+    """Decode an image with channels red, green, blue: (H, W, 3), or (H, W, 1) for `flag` 0.
 
     EXIF data turn the image, except for `flag` -1. OpenCV and MXNet have the same defaults.
     """
@@ -55,7 +55,7 @@ def decoded_rgb(buffer, flag=1, to_rgb=True, name=None):
         raise ArgumentError(f"flag is 1 for colors or 0 for grey, got {shown(flag)}")
     module, turned = cv(), to_rgb and flag == 1
     in_one_step = getattr(module, "IMREAD_COLOR_RGB", None) if turned else None  # since OpenCV 4.11
-    image = decoded(buffer, flag if in_one_step is None else in_one_step, name)
+    image = decode_bgr(buffer, flag if in_one_step is None else in_one_step, name)
     if turned and in_one_step is None:
         image = module.cvtColor(image, module.COLOR_BGR2RGB)
     if image.dtype != np.uint8:
@@ -63,8 +63,8 @@ def decoded_rgb(buffer, flag=1, to_rgb=True, name=None):
     return image[:, :, None] if image.ndim == 2 else image
 
 
-def encoded(image, extension, quality):
-    """An image as bytes of JPEG or PNG.
+def encode_image(image, extension, quality):
+    """Encode an image as JPEG or PNG bytes.
 
     image (array of uint8 or uint16): (H, W), (H, W, 1) or (H, W, 3) in the order blue, green, red.
         JPEG has the upper 8 bits.
@@ -80,7 +80,7 @@ def encoded(image, extension, quality):
             f"an image is an array (H, W) or (H, W, C) of uint8 or uint16, got {image.shape}"
             f" {image.dtype}"
         )
-    if kind == ".png":  # PNG's compression ends at 9; scripts pass JPEG's quality
+    if kind == ".png":  # PNG levels end at 9, but scripts pass a JPEG quality
         option, quality = module.IMWRITE_PNG_COMPRESSION, min(int(quality), 9)
     else:
         option, quality = module.IMWRITE_JPEG_QUALITY, int(quality)

@@ -1,4 +1,4 @@
-"""Augmenters of colors; they draw from Python's ``random`` as MXNet's do."""
+"""Color augmenters; like MXNet's they draw from Python's ``random``."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ += ["ContrastJitterAug", "HueJitterAug", "LightingAug", "RandomGrayAug"]
 __all__ += ["SaturationJitterAug"]
 
 _GRAY_WEIGHTS = np.array([[[0.299, 0.587, 0.114]]], np.float32)
-_IMAGENET_MEAN = [123.68, 116.28, 103.53]  # mean of ImageNet's pixels, MXNet's values
+_IMAGENET_MEAN = [123.68, 116.28, 103.53]  # of ImageNet, MXNet's values
 _IMAGENET_STD = [58.395, 57.12, 57.375]
 _EIGENVALUES = [55.46, 4.794, 1.148]
 _EIGENVECTORS = [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
 
 
 class BrightnessJitterAug(Augmenter):
-    """Pixels times a number from 1 - `brightness` to 1 + `brightness`.
+    """Multiplies pixels by a random factor from 1 - `brightness` to 1 + `brightness`.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class BrightnessJitterAug(Augmenter):
 
 
 class ContrastJitterAug(Augmenter):
-    """Pixels moved to or from the image's mean gray, by a part of up to `contrast`.
+    """Changes the contrast around the image's mean gray by a random share up to `contrast`.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class ContrastJitterAug(Augmenter):
 
 
 class SaturationJitterAug(Augmenter):
-    """Pixels moved to or from their gray, by a part of up to `saturation`.
+    """Changes the saturation, the distance to gray, by a random share up to `saturation`.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class SaturationJitterAug(Augmenter):
 
 
 class HueJitterAug(Augmenter):
-    """Colors turned by up to `hue` of half a circle.
+    """Shifts the hue by a random angle of up to `hue` half turns.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class HueJitterAug(Augmenter):
 
 
 class ColorJitterAug(RandomOrderAug):
-    """Brightness, contrast and saturation in random order; changes with range 0 are left out.
+    """Jitters brightness, contrast and saturation in random order; a range of 0 is left out.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class ColorJitterAug(RandomOrderAug):
 
 
 class LightingAug(Augmenter):
-    """Noise along the principal components of colors; it is drawn from ``numpy.random``.
+    """Adds noise along the principal components of colors, from ``numpy.random``.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class LightingAug(Augmenter):
 
 
 class ColorNormalizeAug(Augmenter):
-    """``(image - mean) / std``; either may be None.
+    """Computes ``(image - mean) / std``; either may be None.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class ColorNormalizeAug(Augmenter):
 
 
 class RandomGrayAug(Augmenter):
-    """Makes images gray with probability `p`; all channels stay.
+    """Makes images gray with probability `p`; they keep three channels.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ class CastAug(Augmenter):
 
 
 def _channel_values(what, given, default):
-    """Mean or deviation of three channels; True means ImageNet's."""
+    """Check the mean or deviation of three channels; True means ImageNet's."""
     if given is None or given is False:
         return None
     array = np.array(default if given is True else to_json_value(given), np.float64)
@@ -294,7 +294,7 @@ def _channel_values(what, given, default):
 
 
 def color_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std):
-    """The augmenters of colors, for images and for detection."""
+    """Make the list of color augmenters, for classification and detection."""
     ts: list[Augmenter] = []
     if brightness or contrast or saturation:
         ts.append(ColorJitterAug(brightness, contrast, saturation))

@@ -1,4 +1,4 @@
-"""Parameters that several docstrings of mx.image show.
+"""Descriptions of parameters that docstrings of mx.image have in common.
 
 Parameters
 ----------

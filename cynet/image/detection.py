@@ -1,4 +1,4 @@
-"""Augmenters of images with boxes: label rows are (class, xmin, ymin, xmax, ymax, ...) in 0..1."""
+"""Augmenters of images with boxes; label rows are (class, xmin, ymin, xmax, ymax, ...)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..base.guard import Guarded
 from ..base.opencv import cv
 from .augment import ForceResizeAug, ResizeAug, checked_shape
 from .augmenter import Augmenter, apply_augmenter, to_json_value
-from .boxes import box_areas, intersection_areas, mirrored, move_boxes, to_float_boxes
+from .boxes import box_areas, intersection_areas, mirror_boxes, move_boxes, to_float_boxes
 from .color_augment import CastAug, color_augmenters
-from .geometry import crop, make_image, pixels
+from .geometry import crop, make_image, pixel_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["CreateDetAugmenter", "CreateMultiRandCropAugmenter", "DetAugmenter", "DetBorrowAug"]
 __all__ += ["DetHorizontalFlipAug", "DetRandomCropAug", "DetRandomPadAug", "DetRandomSelectAug"]
 
-_MIN_PIXELS = 2  # pixels of a crop, of an object in it, and of a border on each axis
+_MIN_PIXELS = 2  # of a crop, an object in it, and a border, on each axis
 
 
 class DetAugmenter(Guarded):
-    """A function of an image (H, W, C) and its boxes; a subclass defines ``__call__``.
+    """A function of an image (H, W, C) and its boxes; a subclass implements ``__call__``.
 
     A label's rows are (class, xmin, ymin, xmax, ymax, ...), with places from 0 to 1. The augmenters
     of this module define ``apply``, which takes and gives a NumPy array as the image.
@@ -59,7 +59,7 @@ class DetAugmenter(Guarded):
         self._kwargs = {name: to_json_value(value) for name, value in kwargs.items()}
 
     def dumps(self) -> Any:
-        """Write name and parameters as JSON.
+        """Return name and parameters as JSON.
 
         Returns
         -------
@@ -73,7 +73,7 @@ class DetAugmenter(Guarded):
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, src: NDArray, label: NumpyArray) -> tuple[NDArray, NumpyArray]:
-        array, label = self.apply(pixels(src), label)
+        array, label = self.apply(pixel_array(src), label)
         return make_image(array), label
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
@@ -102,16 +102,16 @@ class DetAugmenter(Guarded):
         raise UndefinedError(f"{type(self).__name__} defines neither __call__ nor apply")
 
 
-def applied_with_boxes(augmenter, array, label):
-    """The pixels that a detection augmenter makes, also one of the user's for NDArrays."""
+def apply_with_boxes(augmenter, array, label):
+    """Apply a detection augmenter to a NumPy image, even if it is a user's class for NDArrays."""
     if isinstance(augmenter, DetAugmenter) and type(augmenter).__call__ is DetAugmenter.__call__:
         return augmenter.apply(array, label)
     out, label = augmenter(make_image(array), label)
-    return pixels(out), label
+    return pixel_array(out), label
 
 
 class DetBorrowAug(DetAugmenter):
-    """An augmenter that leaves every box where it is.
+    """Applies an image augmenter that does not move boxes.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class DetBorrowAug(DetAugmenter):
         self.augmenter = augmenter
 
     def dumps(self) -> Any:
-        """The name and the augmenter's state."""
+        """Return the name and the augmenter's state."""
         return [type(self).__name__.lower(), self.augmenter.dumps()]
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
@@ -147,7 +147,7 @@ class DetBorrowAug(DetAugmenter):
 
 
 class DetRandomSelectAug(DetAugmenter):
-    """One of several augmenters, or none.
+    """Applies one of several augmenters, chosen at random, or none.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class DetRandomSelectAug(DetAugmenter):
         self.skip_prob = skip_prob if self.aug_list else 1
 
     def dumps(self) -> Any:
-        """The name, and the state of each augmenter."""
+        """Return the name and the state of each augmenter."""
         return [type(self).__name__.lower(), [each.dumps() for each in self.aug_list]]
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
@@ -187,8 +187,8 @@ class DetRandomSelectAug(DetAugmenter):
             return array, label
         order = list(self.aug_list)
         random.shuffle(order)
-        self.aug_list = order  # the next order is drawn from this one, as in MXNet
-        return applied_with_boxes(order[0], array, label)
+        self.aug_list = order  # as in MXNet, the next shuffle starts from this order
+        return apply_with_boxes(order[0], array, label)
 
 
 class DetHorizontalFlipAug(DetAugmenter):
@@ -214,11 +214,11 @@ class DetHorizontalFlipAug(DetAugmenter):
         label = to_float_boxes(label)
         if random.random() >= self.p:
             return array, label
-        return array[:, ::-1], mirrored(label)
+        return array[:, ::-1], mirror_boxes(label)
 
 
-def _check_ranges(aspect_ratio_range, area_range):
-    """Return whether anything can be drawn from both."""
+def _can_draw_from(aspect_ratio_range, area_range):
+    """Return whether both ranges contain a value that can be drawn."""
     return area_range[1] > 0 and area_range[0] <= area_range[1] and aspect_ratio_range[0] > 0
 
 
@@ -231,7 +231,7 @@ def _check_pair(what, given):
 
 
 class DetRandomCropAug(DetAugmenter):
-    """A crop that covers enough of the objects in it; others lose their boxes.
+    """Crops so that enough of the objects stays visible; boxes of other objects are dropped.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class DetRandomCropAug(DetAugmenter):
         self.aspect_ratio_range, self.area_range = aspect_ratio_range, area_range
         self.min_eject_coverage = min_eject_coverage
         self.max_attempts = max_attempts
-        self.enabled = _check_ranges(aspect_ratio_range, area_range)
+        self.enabled = _can_draw_from(aspect_ratio_range, area_range)
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
         label = to_float_boxes(label)
@@ -286,7 +286,7 @@ class DetRandomCropAug(DetAugmenter):
         return crop(array, *box), label
 
     def _draw_region(self, label, height, width):
-        """((x, y, width, height), boxes) of a crop, or None."""
+        """Draw a crop: ((x, y, width, height), boxes), or None if no attempt fits."""
         least, maximum = (part * height * width for part in self.area_range)
         for _ in range(self.max_attempts):
             ratio = random.uniform(*self.aspect_ratio_range)
@@ -327,7 +327,7 @@ class DetRandomCropAug(DetAugmenter):
         return parts.size > 0 and parts.min() > self.min_object_covered
 
     def _boxes_in_crop(self, label, box, height, width):
-        """The boxes in a crop, for objects that are visible enough; None if there are none."""
+        """Return the boxes of objects that are visible enough in a crop; None if there are none."""
         x, y, w, h = box[0] / width, box[1] / height, box[2] / width, box[3] / height
         out = move_boxes(label, x, y, w, h)
         out[:, 1:5] = out[:, 1:5].clip(0, 1)
@@ -339,7 +339,7 @@ class DetRandomCropAug(DetAugmenter):
 
 
 class DetRandomPadAug(DetAugmenter):
-    """A border of one color around the image, which makes objects smaller.
+    """Puts a one-colored border around the image, which makes objects smaller.
 
     Parameters
     ----------
@@ -379,7 +379,7 @@ class DetRandomPadAug(DetAugmenter):
         self.pad_val = pad_val
         self.aspect_ratio_range, self.area_range = aspect_ratio_range, area_range
         self.max_attempts = max_attempts
-        self.enabled = _check_ranges(aspect_ratio_range, area_range) and area_range[1] > 1.0
+        self.enabled = _can_draw_from(aspect_ratio_range, area_range) and area_range[1] > 1.0
 
     def apply(self, array: Any, label: NumpyArray) -> tuple[Any, NumpyArray]:
         label = to_float_boxes(label)
@@ -400,7 +400,7 @@ class DetRandomPadAug(DetAugmenter):
         return out.reshape(h, w, channels), boxes
 
     def _draw_region(self, height, width):
-        """(x, y, width, height): the result's size, and the image's position in it; or None."""
+        """Draw (x, y, width, height): the image's offset in the result, and its size; or None."""
         least, maximum = (part * height * width for part in self.area_range)
         for _ in range(self.max_attempts):
             ratio = random.uniform(*self.aspect_ratio_range)
@@ -427,7 +427,7 @@ def CreateMultiRandCropAugmenter(
     max_attempts: Any = 50,
     skip_prob: float = 0,
 ) -> DetRandomSelectAug:
-    """Make one of several :class:`DetRandomCropAug`, or none, for each image.
+    """Make an augmenter that chooses one of several :class:`DetRandomCropAug` for each image.
 
     Each parameter is one value for all of them, or a list with one for each.
 

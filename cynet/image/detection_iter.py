@@ -12,10 +12,10 @@ from ..base.errors import ArgumentError, CynetError, FormatError, ShapeError, sh
 from ..base.opencv import cv
 from ..io import DataDesc
 from .augment import checked_shape
-from .boxes import LEAST_WIDTH, select_with_area, split_label
-from .codec import decoded_rgb
-from .detection import CreateDetAugmenter, applied_with_boxes
-from .geometry import pixels
+from .boxes import MIN_COLUMNS, select_with_area, split_label
+from .codec import decode_rgb
+from .detection import CreateDetAugmenter, apply_with_boxes
+from .geometry import pixel_array
 from .image_iter import HOOKS, ImageIter
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ __all__ = ["ImageDetIter"]
 
 
 class ImageDetIter(ImageIter):
-    """Batches of images with boxes.
+    """Iterates over batches of images with boxes.
 
     A batch's label is (N, most boxes, numbers of a box), filled up with rows of -1.
 
@@ -127,7 +127,7 @@ class ImageDetIter(ImageIter):
         )
         self.label_shape = self._estimate_label_shape()
         self._describe_data()
-        if shuffle:  # MXNet looks for the label's shape between two more shuffles
+        if shuffle:  # MXNet shuffles before and after finding the label shape
             self.reset()
             self.reset()
 
@@ -140,8 +140,8 @@ class ImageDetIter(ImageIter):
         self.provide_label = [DataDesc(label, (self.batch_size, *self.label_shape))]
 
     def _estimate_label_shape(self):
-        """(most boxes of a sample, length of a box) among all samples."""
-        maximum, width = 0, LEAST_WIDTH
+        """Return (largest number of boxes, length of a box) among all samples."""
+        maximum, width = 0, MIN_COLUMNS
         for number in self.seq:
             try:
                 boxes = self._parse_label(self._source.label(number))
@@ -153,7 +153,7 @@ class ImageDetIter(ImageIter):
         return maximum, width
 
     def _parse_label(self, label):
-        """Boxes (N, length of a box) of a record's label; boxes without area are dropped."""
+        """Return the boxes (N, length of a box) of a record's label; drop boxes without area."""
         boxes = select_with_area(split_label(label)[1])
         if not len(boxes):
             raise FormatError("no box of a label has an area")
@@ -163,16 +163,16 @@ class ImageDetIter(ImageIter):
         return self._parse_label(label)
 
     def _store_sample(self, data, labels, place, label, content):
-        if np.ndim(label) < 2:  # a subclass's next_sample returns the label of the record
+        if np.ndim(label) < 2:  # a subclass's next_sample may return the record's flat label
             label = self._parse_label(label)
-        if self._has_own(*HOOKS):
+        if self._overrides_any(*HOOKS):
             image = self.imdecode(content)
             self.check_valid_image([image])
             image, boxes = self.augmentation_transform(image, label)
             boxes = boxes.asnumpy() if isinstance(boxes, nd.NDArray) else np.asarray(boxes)
-            array = pixels(self.postprocess_data(image)).transpose(1, 2, 0)
+            array = pixel_array(self.postprocess_data(image)).transpose(1, 2, 0)
         else:
-            array, boxes = self._augment_sample(decoded_rgb(content), label)
+            array, boxes = self._augment_sample(decode_rgb(content), label)
         self._check_valid_label(boxes)
         maximum, width = self.label_shape
         labels[place] = -1
@@ -182,14 +182,14 @@ class ImageDetIter(ImageIter):
         self._store_image(data, place, array)
 
     def _check_valid_label(self, label):
-        if label.ndim != 2 or label.shape[1] < LEAST_WIDTH:
+        if label.ndim != 2 or label.shape[1] < MIN_COLUMNS:
             raise FormatError(
-                f"boxes of shape {label.shape}: expected are rows of {LEAST_WIDTH} numbers or more"
+                f"boxes of shape {label.shape}: expected are rows of {MIN_COLUMNS} numbers or more"
             )
 
     def _augment_sample(self, array, boxes):
         for each in self.auglist:
-            array, boxes = applied_with_boxes(each, array, boxes)
+            array, boxes = apply_with_boxes(each, array, boxes)
         return array, boxes
 
     def augmentation_transform(self, data: Any, label: NumpyArray) -> Any:
@@ -211,7 +211,7 @@ class ImageDetIter(ImageIter):
         return data, label
 
     def check_label_shape(self, label_shape: Sequence[int]) -> None:
-        """Refuse a label shape that boxes do not fit in.
+        """Refuse a label shape that cannot hold boxes.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class ImageDetIter(ImageIter):
     def reshape(
         self, data_shape: Sequence[int] | None = None, label_shape: Sequence[int] | None = None
     ) -> None:
-        """Give batches of other shapes; the last augmenters must give images of `data_shape`.
+        """Change the shapes of batches; the last augmenter must produce images of `data_shape`.
 
         Parameters
         ----------
@@ -269,8 +269,8 @@ class ImageDetIter(ImageIter):
         self._describe_data()
 
     def sync_label_shape(self, it: ImageDetIter, verbose: bool = False) -> ImageDetIter:
-        """Give two iterators, of training and validation say, labels of the same shape, the larger
-        of their two shapes.
+        """Set the label shapes of two iterators, such as training and validation, to the larger of
+        both.
 
         Parameters
         ----------
@@ -311,7 +311,7 @@ class ImageDetIter(ImageIter):
         window_name: str = "draw_next",
         id2labels: dict[int, str] | None = None,
     ) -> Iterator[NumpyArray]:
-        """Images as they come, with their boxes drawn on them, until the end of the epoch.
+        """Yield the next images with their boxes drawn on them, until the end of the epoch.
 
         Parameters
         ----------
@@ -345,7 +345,7 @@ class ImageDetIter(ImageIter):
                 label, content = self.next_sample()
             except StopIteration:
                 return
-            array, boxes = self._augment_sample(decoded_rgb(content), label)
+            array, boxes = self._augment_sample(decode_rgb(content), label)
             array = array.astype(np.float32)
             if std is not None:
                 array = array * np.asarray(std, np.float32)

@@ -1,4 +1,4 @@
-"""draw_boxes: found boxes and their names, in a copy of an image."""
+"""draw_boxes: draw detected boxes and their names into a copy of an image."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.kinds import to_count
 from ..base.opencv import LARGEST_SIDE, cv
-from .geometry import pixels
+from .geometry import pixel_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ def draw_boxes(
     colors: Sequence[Sequence[int]] | None = None,
     width: int = 2,
 ) -> NDArray:
-    """A uint8 copy of an image with boxes drawn into it, and words above them.
+    """Draw boxes, with labels above them, into a uint8 copy of an image.
 
     Lines lie inside of their boxes; what is outside of the image is left out. Later boxes cover
     earlier ones.
@@ -81,13 +81,13 @@ def draw_boxes(
     --------
     --------
     """
-    out = pixels(image)
+    out = pixel_array(image)
     if out.dtype != np.uint8 or out.shape[2] != 3:
         raise ArgumentError(
             f"draw_boxes: an image has 3 channels of uint8, got {out.shape} of {out.dtype.name}"
         )
     out = np.ascontiguousarray(out).copy()
-    rows = _rows(boxes)
+    rows = _box_rows(boxes)
     width = to_count("draw_boxes: width", width)
     for name, given in (("labels", labels), ("colors", colors)):
         if given is not None and len(given) != len(rows):
@@ -104,7 +104,7 @@ def draw_boxes(
     return nd.array(out, dtype="uint8")
 
 
-def _rows(boxes):
+def _box_rows(boxes):
     try:
         rows = np.asarray(boxes.asnumpy() if hasattr(boxes, "asnumpy") else boxes, np.float64)
     except (TypeError, ValueError):
@@ -150,11 +150,11 @@ def _draw_frame(out, corners, word, color, width):
     ):
         out[max(y0, 0) : max(y1, 0), max(x0, 0) : max(x1, 0)] = color
     if word:
-        _write(out, word, left, top, color)
+        _write_label(out, word, left, top, color)
 
 
-def _write(out, word, left, top, color):
-    """The word on a ground of the color, above a box, or within it at the image's upper edge."""
+def _write_label(out, word, left, top, color):
+    """Write a label on a colored background above a box, or inside it at the image's upper edge."""
     library = cv()
     font, scale = library.FONT_HERSHEY_SIMPLEX, 0.4
     (length, height), below = library.getTextSize(word, font, scale, 1)

@@ -1,4 +1,4 @@
-"""Decoding, resizing, cropping and bordering of images that are NDArrays (H, W, C)."""
+"""Decoding, resizing, cropping and padding of images, NDArrays (H, W, C)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.files import file_name, read_file
 from ..base.opencv import INTERPOLATIONS, cv, resize_image, short_size
 from ..ndarray import NDArray
-from .codec import content_of, decoded_rgb
+from .codec import decode_rgb, image_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +27,9 @@ __all__ += ["imresize", "random_crop", "random_size_crop", "resize_short", "scal
 _MAX_ATTEMPTS = 10  # maximum attempts to find a crop of a random size
 
 
-# --- between NDArrays and pixels ------------------------------------------------------------------
-def pixels(image):
-    """An image's pixels as a NumPy array (H, W, C)."""
+# --- conversion between NDArrays and NumPy -------------------------------------------------------
+def pixel_array(image):
+    """Return an image's pixels as a NumPy array (H, W, C)."""
     if isinstance(image, NDArray):
         image = image.asnumpy()
     if not isinstance(image, np.ndarray):
@@ -40,7 +40,7 @@ def pixels(image):
 
 
 def make_image(array, out=None):
-    """An NDArray of pixels, or `out` filled with them."""
+    """Make an NDArray of pixels, or copy them to `out`."""
     if out is None:
         return nd.array(array, dtype=array.dtype)
     if out.shape != array.shape:
@@ -50,7 +50,7 @@ def make_image(array, out=None):
 
 
 def choose_interpolation(interp, sizes=None):
-    """OpenCV's code of an interpolation; `sizes` are height and width before and after."""
+    """Return OpenCV's interpolation code; `sizes` are height and width before and after."""
     if interp == 9:
         if not sizes:
             return 2
@@ -67,12 +67,12 @@ def choose_interpolation(interp, sizes=None):
     return interp
 
 
-# MXNet's name of the function, which packages import
+# MXNet's name, which other packages import
 _get_interp_method = choose_interpolation
 
 
 def checked_numbers(what, given):
-    """A tuple of floats, from numbers, one number, or the text of either."""
+    """Convert numbers, one number, or a string of either to a tuple of floats."""
     try:
         if isinstance(given, str):
             given = ast.literal_eval(given)
@@ -82,9 +82,9 @@ def checked_numbers(what, given):
         raise ArgumentTypeError(f"{what} are numbers, got {shown(given)}") from None
 
 
-# --- on pixels ------------------------------------------------------------------------------------
+# --- on pixels -----------------------------------------------------------------------------------
 def crop(array, x0, y0, width, height, size=None, interp=2):
-    """A part of an image, in another size."""
+    """Crop an image, and resize the crop if `size` is given."""
     if x0 < 0 or y0 < 0 or width < 1 or height < 1:
         raise ArgumentError(f"a crop of {width} x {height} at ({x0}, {y0}) is none")
     out = array[y0 : y0 + height, x0 : x0 + width]
@@ -98,22 +98,22 @@ def crop(array, x0, y0, width, height, size=None, interp=2):
 
 
 def center_box(array, size):
-    """(x, y, width, height) of the crop in the middle."""
+    """Return (x, y, width, height) of the center crop."""
     height, width = array.shape[:2]
     new_w, new_h = scale_down((width, height), size)
     return (width - new_w) // 2, (height - new_h) // 2, new_w, new_h
 
 
 def random_box(array, size):
-    """(x, y, width, height) of a crop anywhere."""
+    """Return (x, y, width, height) of a crop at a random position."""
     height, width = array.shape[:2]
     new_w, new_h = scale_down((width, height), size)
     return random.randint(0, width - new_w), random.randint(0, height - new_h), new_w, new_h
 
 
 def random_sized_box(array, size, area, ratio, draws=random):
-    """(x, y, width, height) of a crop whose area and ratio of sides are in these ranges; a crop in
-    the middle if 10 draws do not fit. `draws` has ``uniform`` and ``randint``."""
+    """Return (x, y, width, height) of a crop with a random area and aspect ratio; a center crop if
+    10 draws do not fit. `draws` has ``uniform`` and ``randint``."""
     height, width = array.shape[:2]
     low, high = (area, 1.0) if isinstance(area, Number) else area
     logs = float(np.log(ratio[0])), float(np.log(ratio[1]))
@@ -127,11 +127,11 @@ def random_sized_box(array, size, area, ratio, draws=random):
     return center_box(array, size)
 
 
-# --- public ---------------------------------------------------------------------------------------
+# --- public --------------------------------------------------------------------------------------
 def imdecode(
     buf: bytes | NumpyArray, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None
 ) -> NDArray:
-    """An image from the bytes of a JPEG, PNG or other file: (H, W, 3) or (H, W, 1), uint8.
+    """Decode an image from bytes of a JPEG, PNG or other file: (H, W, 3) or (H, W, 1), uint8.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def imdecode(
     >>> mx.image.imdecode(mx.recordio.unpack(packed)[1]).shape
     (8, 10, 3)
     """
-    return make_image(decoded_rgb(content_of(buf), flag, to_rgb), out)
+    return make_image(decode_rgb(image_bytes(buf), flag, to_rgb), out)
 
 
 def imread(
@@ -190,11 +190,11 @@ def imread(
     ((8, 10, 3), array([200], dtype=uint8))
     """
     name = file_name(filename)
-    return make_image(decoded_rgb(read_file(name), flag, to_rgb, shown(name)), out)
+    return make_image(decode_rgb(read_file(name), flag, to_rgb, shown(name)), out)
 
 
 def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None = None) -> NDArray:
-    """An image in another size.
+    """Resize an image.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None 
     [[10 10 20 20]]
     <NDArray 1x4 @cpu(0)>
     """
-    array = pixels(src)
+    array = pixel_array(src)
     return make_image(
         resize_image(array, w, h, choose_interpolation(interp, (*array.shape[:2], h, w))), out
     )
@@ -230,7 +230,7 @@ def copyMakeBorder(
     values: Sequence[float] = (),
     out: NDArray | None = None,
 ) -> NDArray:
-    """An image with a border around it.
+    """Put a border around an image.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def copyMakeBorder(
     """
     if type not in range(5):
         raise ArgumentError(f"type is 0 to 4, got {shown(type)}")
-    array, sides = pixels(src), (top, bot, left, right)
+    array, sides = pixel_array(src), (top, bot, left, right)
     if min(sides) < 0:
         raise ArgumentError(f"a border has 0 pixels or more, got {sides}")
     values = checked_numbers("copyMakeBorder: values", values)
@@ -271,7 +271,7 @@ def copyMakeBorder(
 
 
 def scale_down(src_size: Sequence[int], size: Sequence[int]) -> tuple[int, int]:
-    """Give (width, height) of a crop that fits into an image, with the ratio of its sides.
+    """Scale (width, height) of a crop down to fit into an image, keeping its aspect ratio.
 
     Parameters
     ----------
@@ -294,8 +294,7 @@ def scale_down(src_size: Sequence[int], size: Sequence[int]) -> tuple[int, int]:
 
 
 def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
-    """An image whose shorter side is `size`, with the ratio of its sides; `interp` as of
-    :func:`imresize`.
+    """Resize an image so that its shorter side is `size`, keeping the aspect ratio.
 
     Parameters
     ----------
@@ -307,7 +306,7 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     >>> mx.image.resize_short(mx.nd.zeros((8, 10, 3), dtype="uint8"), 4).shape
     (4, 5, 3)
     """
-    array = pixels(src)
+    array = pixel_array(src)
     height, width = short_size(*array.shape[:2], size)
     return make_image(
         resize_image(
@@ -325,7 +324,7 @@ def fixed_crop(
     size: Sequence[int] | None = None,
     interp: int = 2,
 ) -> NDArray:
-    """Take a part of an image, in another size if one is given.
+    """Crop an image at a fixed position, and resize the crop if `size` is given.
 
     Parameters
     ----------
@@ -348,14 +347,13 @@ def fixed_crop(
     [[ 9. 10. 11.]]
     <NDArray 1x3 @cpu(0)>
     """
-    return make_image(crop(pixels(src), x0, y0, w, h, size, interp))
+    return make_image(crop(pixel_array(src), x0, y0, w, h, size, interp))
 
 
 def random_crop(
     src: NDArray, size: Sequence[int], interp: int = 2
 ) -> tuple[NDArray, tuple[int, int, int, int]]:
-    """A crop of size (width, height) anywhere; of a smaller image the largest one of that ratio,
-    enlarged.
+    """Crop an image to (width, height) at a random position; a smaller image is enlarged.
 
     Returns
     -------
@@ -368,7 +366,7 @@ def random_crop(
     >>> mx.image.random_crop(image, (4, 6))[0].shape
     (6, 4, 3)
     """
-    array = pixels(src)
+    array = pixel_array(src)
     box = random_box(array, size)
     return make_image(crop(array, *box, size, interp)), box
 
@@ -376,7 +374,7 @@ def random_crop(
 def center_crop(
     src: NDArray, size: Sequence[int], interp: int = 2
 ) -> tuple[NDArray, tuple[int, int, int, int]]:
-    """Crop an image to a size in the middle; else as :func:`random_crop`.
+    """Crop an image to (width, height) at the center; see :func:`random_crop`.
 
     Returns
     -------
@@ -390,7 +388,7 @@ def center_crop(
     >>> cropped.shape, place
     ((6, 4, 3), (3, 1, 4, 6))
     """
-    array = pixels(src)
+    array = pixel_array(src)
     box = center_box(array, size)
     return make_image(crop(array, *box, size, interp)), box
 
@@ -404,7 +402,7 @@ def random_size_crop(
     *,
     min_area: float | None = None,
 ) -> tuple[NDArray, tuple[int, int, int, int]]:
-    """Crop an image to a random area and ratio of sides, and resize it.
+    """Crop an image to a random area and aspect ratio, and resize it.
 
     The crop in the middle is taken if ten draws do not fit into the image.
 
@@ -425,7 +423,7 @@ def random_size_crop(
     >>> cropped.shape, x + w <= 100, y + h <= 80
     ((6, 4, 3), True, True)
     """
-    array = pixels(src)
+    array = pixel_array(src)
     box = random_sized_box(array, size, area if min_area is None else min_area, ratio)
     return make_image(crop(array, *box, size, interp)), box
 

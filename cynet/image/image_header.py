@@ -1,17 +1,17 @@
-"""The header of a compressed image, checked before memory is taken for its pixels."""
+"""Check of a compressed image's header, before memory is allocated for its pixels."""
 
 import struct
 
 from ..base.errors import FormatError
 
-# An image is refused if its pixels exceed both the first limit and the second per byte of file.
-_MAX_FREE_PIXELS = 1 << 23
-_MAX_PIXELS_PER_BYTE = 1100  # the best ratio of deflate
-_PNG = b"\x89PNG\r\n\x1a\n"
+# An image is refused if its pixel count exceeds both this limit and the limit per byte of file.
+_MAX_UNCHECKED_PIXELS = 1 << 23
+_MAX_PIXELS_PER_BYTE = 1100  # the best compression ratio of deflate
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def _jpeg_size(content):
-    """(width, height) of a JPEG file, or None."""
+    """Return (width, height) of a JPEG file, or None."""
     at = 2
     while at + 9 <= len(content):
         if content[at] != 0xFF:
@@ -30,10 +30,10 @@ def _jpeg_size(content):
 
 
 def _declared_size(content):
-    """(width, height) from a file's header; None if it has none or is of another kind."""
+    """Return (width, height) from a file's header; None for a missing header or other formats."""
     if content[:2] == b"\xff\xd8":
         return _jpeg_size(content)
-    if content[:8] == _PNG and len(content) >= 24:
+    if content[:8] == _PNG_SIGNATURE and len(content) >= 24:
         return struct.unpack_from(">II", content, 16)
     if content[:2] == b"BM" and len(content) >= 26:
         width, height = struct.unpack_from("<ii", content, 18)
@@ -44,7 +44,7 @@ def _declared_size(content):
 
 
 def check_header(content):
-    """Refuse an image that unpacks to far more bytes than the file has.
+    """Refuse an image that decodes to far more bytes than the file has.
 
     Raises
     ------
@@ -52,15 +52,15 @@ def check_header(content):
     """
     size = _declared_size(content)
     if size is not None and size[0] * size[1] > max(
-        _MAX_FREE_PIXELS, _MAX_PIXELS_PER_BYTE * len(content)
+        _MAX_UNCHECKED_PIXELS, _MAX_PIXELS_PER_BYTE * len(content)
     ):
         raise FormatError(
             f"an image of {len(content)} bytes says that it has {size[0]} x {size[1]} pixels: more"
-            f" than {_MAX_FREE_PIXELS} and more than {_MAX_PIXELS_PER_BYTE} a byte"
+            f" than {_MAX_UNCHECKED_PIXELS} and more than {_MAX_PIXELS_PER_BYTE} a byte"
         )
-    at = len(_PNG)
+    at = len(_PNG_SIGNATURE)
     # OpenCV allocates memory for the declared size
-    while content[:8] == _PNG and at + 8 <= len(content):
+    while content[:8] == _PNG_SIGNATURE and at + 8 <= len(content):
         length = int.from_bytes(content[at : at + 4], "big")
         if length > len(content):
             raise FormatError(

@@ -26,14 +26,14 @@ from ..base.files import read_file
 from ..base.overrides import overridden_methods
 from ..io import DataBatch, DataDesc, DataIter
 from ..io.positions import check_keys, read_position, read_rows
-from ..io.rows_iter import part_of
+from ..io.rows_iter import resolve_part
 from ..ndarray import NDArray
 from ..recordio import MXIndexedRecordIO, MXRecordIO
 from .augment import CreateAugmenter, checked_shape
 from .augmenter import apply_augmenter
-from .codec import decoded_rgb
-from .geometry import imdecode, pixels
-from .source import FileSource, RecordSource, list_entries, part_range, read_list
+from .codec import decode_rgb
+from .geometry import imdecode, pixel_array
+from .source import FileSource, RecordSource, list_entries, part_range, read_list_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ HOOKS = ("imdecode", "check_valid_image", "augmentation_transform", "postprocess
 
 
 class ImageIter(DataIter):
-    """Batches of images, decoded and augmented one by one.
+    """Iterates over batches of images, which are decoded and augmented one by one.
 
     Faster, and with fewer augmenters: :class:`cynet.io.ImageRecordIter`.
 
@@ -154,7 +154,7 @@ class ImageIter(DataIter):
         **kwargs: Any,
     ) -> None:
         super().__init__(batch_size)
-        num_parts, part_index = part_of(num_parts, part_index, type(self).__name__)
+        num_parts, part_index = resolve_part(num_parts, part_index, type(self).__name__)
         if dtype not in _LABEL_DTYPES:
             raise ArgumentError(f"dtype is one of {', '.join(_LABEL_DTYPES)}, got {shown(dtype)}")
         if last_batch_handle not in _MODES:
@@ -170,7 +170,7 @@ class ImageIter(DataIter):
         self.label_width = label_width
         self.skip_damaged, self.skipped = skip_damaged, 0
         self.shuffle, self.last_batch_handle = shuffle, last_batch_handle
-        # scripts pass empty texts for missing values
+        # scripts pass empty strings for missing values
         path_imgrec, path_imgidx, path_imglist = (
             None if isinstance(each, str) and not each else each
             for each in (path_imgrec, path_imgidx, path_imglist)
@@ -195,12 +195,12 @@ class ImageIter(DataIter):
         self.provide_data = [DataDesc(data_name, (batch_size, *self.data_shape))]
         self.provide_label = [DataDesc(label_name, labels, np.dtype(dtype).type)]
         self._of_user = overridden_methods(type(self), (*HOOKS, "read_image"))
-        self._left: list[int] = []  # samples left of the last epoch, with roll_over
+        self._left: list[int] = []  # samples left from the last epoch (roll_over)
         self.reset()
 
     def _open_source(self, path_imgrec, path_imgidx, path_imglist, imglist, path_root):
         if path_imglist is not None:
-            self._listed = read_list(path_imglist)
+            self._listed = read_list_file(path_imglist)
         if path_imgrec is not None:
             labels = self._listed and {number: each[0] for number, each in self._listed.items()}
             return RecordSource(
@@ -212,25 +212,25 @@ class ImageIter(DataIter):
             self._listed = {str(i): each for i, each in enumerate(list_entries(imglist), 1)}
         return FileSource(list(self._listed.values()), path_root)
 
-    # MXNet's attributes; scripts and subclasses may replace them
+    # attributes of MXNet, which scripts and subclasses may replace
     @cached_property
     def imgrec(self) -> MXRecordIO | None:
-        """A new reader of the records, at their beginning; None without `path_imgrec`."""
+        """Return a new reader at the first record; None without `path_imgrec`."""
         if not isinstance(self._source, RecordSource):
             return None
-        name = self._source.only_file()
+        name = self._source.single_file()
         if self._index is None:
             return MXRecordIO(name, "r")
         return MXIndexedRecordIO(os.fspath(self._index), name, "r")
 
     @cached_property
     def imgidx(self) -> list[int] | None:
-        """The keys of the index; None without one."""
+        """The keys of the index, or None without an index."""
         return self._source.keys if isinstance(self._source, RecordSource) else None
 
     @cached_property
     def imglist(self) -> dict[Any, tuple[NDArray, str]] | None:
-        """Id to (label, path) of a list file, or of a list (ids ``"1"``, ``"2"``, ...); or None."""
+        """Dict of id to (label, path), from a list file or a list (ids ``"1"``, ...), or None."""
         if self._listed is None:
             return None
         return {number: (nd.array(label), path) for number, (label, path) in self._listed.items()}
@@ -249,12 +249,12 @@ class ImageIter(DataIter):
         self.cur = -len(self._left)
 
     def hard_reset(self) -> None:
-        """Begin an epoch, without the samples that ``roll_over`` has left of the last one."""
+        """Begin an epoch, and drop samples that ``roll_over`` left from the last epoch."""
         self._left = []
         self.reset()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the iterator's position, which `load_state_dict` takes.
+        """Return the iterator's position, for `load_state_dict`.
 
         Augmenters draw from Python's ``random`` and from ``numpy.random``, whose states are theirs.
 
@@ -271,7 +271,7 @@ class ImageIter(DataIter):
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was called, with the same images.
+        """Continue at the position from `state_dict`, with the same images.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class ImageIter(DataIter):
         self.seq, self._left, self.cur = seq.tolist(), left.tolist(), cur
 
     def _next_index(self):
-        """The next sample's index, or None at the end."""
+        """Return the next sample's index, or None at the end."""
         if self.cur >= len(self.seq):
             return None
         number = self._left[self.cur] if self.cur < 0 else self.seq[self.cur]
@@ -302,7 +302,7 @@ class ImageIter(DataIter):
         return number
 
     def next_sample(self) -> tuple[Any, bytes]:
-        """Give label and compressed image of the next sample.
+        """Return label and compressed image of the next sample.
 
         Returns
         -------
@@ -320,7 +320,7 @@ class ImageIter(DataIter):
         if number is None:
             raise StopIteration
         try:
-            if isinstance(self._source, FileSource) and self._has_own("read_image"):
+            if isinstance(self._source, FileSource) and self._overrides_any("read_image"):
                 label = self._source.label(number)
                 content = self.read_image(self._source.entries[number][1])
             else:
@@ -344,7 +344,7 @@ class ImageIter(DataIter):
         data = np.empty((self.batch_size, *self.data_shape), np.float32)
         labels = np.empty(self.provide_label[0].shape, np.float32)
         taken: list[int] = []
-        self._fill(data, labels, taken)
+        self._fill_batch(data, labels, taken)
         count = len(taken)
         if count < self.batch_size:
             if self.last_batch_handle == "roll_over":
@@ -353,7 +353,7 @@ class ImageIter(DataIter):
                 raise StopIteration
             while len(taken) < self.batch_size:
                 self.cur, before = 0, len(taken)
-                self._fill(data, labels, taken)
+                self._fill_batch(data, labels, taken)
                 if len(taken) == before:
                     raise FormatError("no image can be read any more")
             self.cur = len(self.seq)
@@ -365,7 +365,7 @@ class ImageIter(DataIter):
             pad=self.batch_size - count,
         )
 
-    def _fill(self, data, labels, taken):
+    def _fill_batch(self, data, labels, taken):
         """Fill the remainder of a batch with the epoch's next samples."""
         while len(taken) < self.batch_size:
             try:
@@ -389,21 +389,21 @@ class ImageIter(DataIter):
                 continue
             taken.append(self._last)
 
-    def _has_own(self, *names):
-        """Return whether a user has defined one of these methods, for the class or this object."""
+    def _overrides_any(self, *names):
+        """Return whether a subclass, or this object, overrides one of the methods `names`."""
         return not (self._of_user.isdisjoint(names) and vars(self).keys().isdisjoint(names))
 
     def _store_sample(self, data, labels, place, label, content):
         labels[place] = label
-        if not self._has_own(*HOOKS):
-            array = decoded_rgb(content)
+        if not self._overrides_any(*HOOKS):
+            array = decode_rgb(content)
             for each in self.auglist:
                 array = apply_augmenter(each, array)
         else:
             image = self.imdecode(content)
             self.check_valid_image([image])
             image = self.postprocess_data(self.augmentation_transform(image))
-            array = pixels(image).transpose(1, 2, 0)
+            array = pixel_array(image).transpose(1, 2, 0)
         self._store_image(data, place, array)
 
     def _store_image(self, data, place, array):
@@ -415,7 +415,7 @@ class ImageIter(DataIter):
             )
         data[place] = array
 
-    # --- what subclasses may change ---------------------------------------------------------------
+    # --- methods that subclasses may override ----------------------------------------------------
     def check_data_shape(self, data_shape: Sequence[int]) -> None:
         """Refuse a `data_shape` that is not (3, height, width).
 

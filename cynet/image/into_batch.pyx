@@ -1,4 +1,4 @@
-"""Pixels of one image into a batch's memory: mirrored, with the channels first, normalized."""
+"""Copies of an image into a batch's memory: mirrored, with channels first, normalized."""
 
 from libc.stdint cimport int8_t, int64_t, uint8_t
 
@@ -17,9 +17,9 @@ cdef extern from "image/into_batch.h" namespace "cynet" nogil:
                     uint8_t* out) noexcept
 
 
-cdef int check(const uint8_t[:, :, :] image, int64_t channels, int64_t height,
-               int64_t width) except -1:
-    """The pixels of a row are contiguous, in either direction, and of the expected number."""
+cdef int check_image(const uint8_t[:, :, :] image, int64_t channels, int64_t height,
+                     int64_t width) except -1:
+    """Check an image's shape, and that the pixels of a row are contiguous in either direction."""
     cdef int64_t step = image.strides[1]
     if image.shape[0] != height or image.shape[1] != width or image.shape[2] != channels:
         raise ShapeError(
@@ -36,16 +36,15 @@ cdef int check(const uint8_t[:, :, :] image, int64_t channels, int64_t height,
 
 cdef inline const uint8_t* leftmost_byte(const uint8_t[:, :, :] image,
                                          bint* mirrored) noexcept nogil:
-    """The first byte of a row; `mirrored` is turned where the pixels lie from right to left."""
+    """Return the first byte of a row; flip `mirrored` if the pixels run from right to left."""
     if image.shape[1] > 1 and image.strides[1] < 0:
         mirrored[0] = not mirrored[0]
         return &image[0, image.shape[1] - 1, 0]
     return &image[0, 0, 0]
 
 
-def writable(array):
-    """A NumPy array over the memory of an NDArray (N, C, H, W), to write in: before anybody else
-    has that array."""
+def writable_view(array):
+    """Return a writable NumPy view of an NDArray (N, C, H, W) that nothing else uses yet."""
     cdef float[:, :, :, ::1] floats
     cdef uint8_t[:, :, :, ::1] bytes_
     cdef int8_t[:, :, :, ::1] signed
@@ -63,7 +62,7 @@ def writable(array):
 
 def put_normalized(const uint8_t[:, :, :] image, bint mirrored, const float[::1] mean,
                    const float[::1] factor, float[:, :, ::1] out):
-    """``out = (image - mean) * factor`` without the GIL.
+    """Compute ``out = (image - mean) * factor`` without the GIL.
 
     image (array of uint8): (H, W, C) with 1, 3 or 4 channels; its rows may lie apart, and from
         right to left.
@@ -73,7 +72,7 @@ def put_normalized(const uint8_t[:, :, :] image, bint mirrored, const float[::1]
     """
     cdef bint turned = mirrored
     cdef const uint8_t* first
-    check(image, out.shape[0], out.shape[1], out.shape[2])
+    check_image(image, out.shape[0], out.shape[1], out.shape[2])
     if mean.shape[0] != out.shape[0] or factor.shape[0] != out.shape[0]:
         raise ShapeError(f"mean and factor have one number for each of {out.shape[0]} channels")
     if out.shape[1] == 0 or out.shape[2] == 0:
@@ -85,11 +84,12 @@ def put_normalized(const uint8_t[:, :, :] image, bint mirrored, const float[::1]
                         &out[0, 0, 0])
 
 
-def put_plain(const uint8_t[:, :, :] image, bint mirrored, uint8_t maximum, uint8_t[:, :, ::1] out):
-    """``out = minimum(image, maximum)`` without the GIL; parameters as of `put_normalized`."""
+def put_clipped(const uint8_t[:, :, :] image, bint mirrored, uint8_t maximum,
+                uint8_t[:, :, ::1] out):
+    """Compute ``out = minimum(image, maximum)`` without the GIL; parameters of `put_normalized`."""
     cdef bint turned = mirrored
     cdef const uint8_t* first
-    check(image, out.shape[0], out.shape[1], out.shape[2])
+    check_image(image, out.shape[0], out.shape[1], out.shape[2])
     if out.shape[1] == 0 or out.shape[2] == 0:
         return
     first = leftmost_byte(image, &turned)

@@ -1,4 +1,4 @@
-"""The mean image of records, made when an iterator names a file that is not there yet."""
+"""The mean image of records, computed when an iterator names a file that does not exist."""
 
 import logging
 import os
@@ -6,14 +6,13 @@ import os
 import numpy as np
 
 from .. import ndarray as nd
-from .record_options import NORMALIZING
+from .record_options import NORMALIZE_OPTIONS
 
-_NAME = "mean_img"  # name of the array in the file, as in MXNet
+_ARRAY_NAME = "mean_img"  # as in MXNet's files
 
 
-def make_mean(kind, options):
-    """Write the mean of all images of a record iterator to the file that its ``mean_img`` names,
-    unless it is there.
+def write_mean_image(kind, options):
+    """Write the mean image of a record iterator to its file ``mean_img``, unless the file exists.
 
     It is that of the pixels as they are before they are mirrored, scaled and normalized. With a
     scale or a mirror image MXNet's is of what comes behind those, which they then change again.
@@ -25,7 +24,7 @@ def make_mean(kind, options):
     if not path or os.path.exists(path):
         return
     logging.getLogger("cynet").info("%s is not there: the mean of all images is made", path)
-    plain = {key: value for key, value in options.items() if key not in NORMALIZING}
+    plain = {key: value for key, value in options.items() if key not in NORMALIZE_OPTIONS}
     plain.update(shuffle=False, round_batch=False, verbose=False, dtype=None)
     plain = {key: value for key, value in plain.items() if value is not None}
     total, count = 0.0, 0
@@ -34,4 +33,4 @@ def make_mean(kind, options):
         found = batch.data[0].asnumpy()[: batches.batch_size - batch.pad]
         total, count = total + found.sum(0, dtype=np.float64), count + len(found)
     batches.close()
-    nd.save(path, {_NAME: nd.array((total / count).astype(np.float32))})
+    nd.save(path, {_ARRAY_NAME: nd.array((total / count).astype(np.float32))})

@@ -1,4 +1,4 @@
-"""Batches made ahead by threads, given in order."""
+"""Pipeline: threads that prepare batches ahead of their use, in order."""
 
 import os
 from collections import deque
@@ -10,7 +10,7 @@ from ..base.interrupts import ThreadPool
 
 
 class Pipeline:
-    """Calls ``fill(task, part)`` for the parts of each task in threads, and gives tasks in order.
+    """Calls ``fill(task, part)`` for all parts of each task in threads; returns tasks in order.
 
     At most `ahead` tasks are begun and not yet given. The first error of a task, in the order of
     its parts, is raised where the task would be given; the next call goes on after it.
@@ -38,16 +38,16 @@ class Pipeline:
             futures = [self._threads.submit(self._fill, task, i) for i in range(self._parts)]
             self._begun.append((task, futures))
 
-    def usable(self):
-        """Return whether its threads are there: begun in this process, and not ended by Ctrl-C."""
+    def is_usable(self):
+        """Return whether the threads exist: started in this process, and not ended by Ctrl-C."""
         return self._process == os.getpid() and not self._threads.interrupted
 
     def next(self):
-        """The next task, filled; None at the end."""
+        """Return the next filled task, or None at the end."""
         if not self._begun:
             return None
         task, futures = self._begun[0]
-        wait(futures)  # all of them: no thread may write to a task that was returned
+        wait(futures)  # all parts: no thread may write to a returned task
         self._begun.popleft()
         self._refill_queue()
         for each in futures:
@@ -60,7 +60,7 @@ class Pipeline:
         return task
 
     def close(self):
-        """Stop: running tasks finish, no new ones start."""
+        """Stop: running tasks finish, no new tasks start."""
         self._stop(wait=True)
 
     def _stop(self, wait):
@@ -73,6 +73,6 @@ class Pipeline:
 
     def __del__(self):
         # The garbage collector may call this anywhere, even in a thread that is starting: waiting
-        # there for a thread to end would wait for a lock that is already held.
+        # there for another thread could deadlock.
         with suppress(Exception):  # errors at the interpreter's end are ignored
             self._stop(wait=False)

@@ -1,4 +1,4 @@
-"""The augmentation of an image in ImageRecordIter, in MXNet's order."""
+"""Augmentation of an image in ImageRecordIter, in MXNet's order."""
 
 import math
 
@@ -8,13 +8,13 @@ from ..base.errors import ArgumentError, FormatError, shown
 from ..base.opencv import INTERPOLATIONS, cv, resize_image
 from ..ndarray import load
 from .color_augment import _EIGENVALUES, _EIGENVECTORS, _GRAY_WEIGHTS
-from .into_batch import put_normalized, put_plain
-from .record_options import AUGMENTING
+from .into_batch import put_clipped, put_normalized
+from .record_options import AUGMENT_OPTIONS
 
 _MAX_ATTEMPTS = 10  # maximum attempts to find a crop of a random area
-_HUE_RANGE = 180  # range of hues in OpenCV's uint8 images
-# options of crops and scales other than `random_resized_crop`
-_NOT_WITH_AREA = (
+_HUE_RANGE = 180  # number of hues in OpenCV's uint8 images
+# options that `random_resized_crop` excludes
+_OTHER_CROP_OPTIONS = (
     *("rand_crop", "min_crop_size", "max_crop_size"),
     *("min_random_scale", "max_random_scale"),
 )
@@ -26,7 +26,7 @@ def check_inter_method(number):
 
 
 def resize_by_method(image, width, height, kind, rng):
-    """An image in another size by an `inter_method`."""
+    """Resize an image by an `inter_method`."""
     if kind == 9:
         bigger = (height > image.shape[0]) + (width > image.shape[1])
         smaller = (height < image.shape[0]) + (width < image.shape[1])
@@ -36,16 +36,16 @@ def resize_by_method(image, width, height, kind, rng):
     return resize_image(image, width, height, kind)
 
 
-def with_border(image, sides, fill):
-    """An image with this many pixels added above, below, left and right."""
+def add_border(image, sides, fill):
+    """Add `sides` pixels above, below, left and right of an image."""
     out = cv().copyMakeBorder(
         np.ascontiguousarray(image), *sides, cv().BORDER_CONSTANT, None, [float(fill)] * 4
     )
     return out.reshape(*out.shape[:2], image.shape[2])
 
 
-def with_turned_colors(image, shift):
-    """An image of three colors with numbers added to its hue, lightness and saturation."""
+def shift_hls(image, shift):
+    """Add `shift` to the hue, lightness and saturation of an image."""
     turned = cv().cvtColor(np.ascontiguousarray(image), cv().COLOR_RGB2HLS)
     table = np.arange(256)[:, None] + np.array(shift)
     table[:, 0] %= _HUE_RANGE
@@ -54,7 +54,7 @@ def with_turned_colors(image, shift):
 
 
 class RecordAugmenter:
-    """Options of ``AUGMENTING`` applied to pixels (H, W, C) of uint8.
+    """Augments uint8 pixels (H, W, C) by ``AUGMENT_OPTIONS``.
 
     All that is random is drawn from the generator of the call.
     """
@@ -72,8 +72,8 @@ class RecordAugmenter:
         ):
             raise ArgumentError("random_resized_crop: the largest is less than the smallest")
         if options["random_resized_crop"]:
-            for name in _NOT_WITH_AREA:
-                if options[name] != AUGMENTING[name].default:
+            for name in _OTHER_CROP_OPTIONS:
+                if options[name] != AUGMENT_OPTIONS[name].default:
                     raise ArgumentError(
                         f"random_resized_crop and {name}={shown(options[name])} exclude each other"
                     )
@@ -106,7 +106,7 @@ class RecordAugmenter:
         if self.has_affine:
             image = self._affine_augment(image, rng)
         if o["pad"] > 0:
-            image = with_border(image, [o["pad"]] * 4, o["fill_value"])
+            image = add_border(image, [o["pad"]] * 4, o["fill_value"])
         image = self._crop_image(image, rng)
         if self.channels == 3:
             image = self._jitter_colors(image, rng)
@@ -116,7 +116,7 @@ class RecordAugmenter:
         return resize_by_method(image, width, height, self.o["inter_method"], rng)
 
     def _affine_augment(self, image, rng):
-        """Rotation, shear, scale and ratio of sides in one affine map around the middle."""
+        """Rotate, shear, scale and stretch an image by one affine map around its center."""
         o = self.o
         height, width = image.shape[:2]
         shear = rng.uniform(-o["max_shear_ratio"], o["max_shear_ratio"])
@@ -133,7 +133,7 @@ class RecordAugmenter:
                 ratio = 1 + rng.uniform(-o["max_aspect_ratio"], o["max_aspect_ratio"])
         along_y = 2 * scale / (1 + ratio)
         along_x = ratio * along_y
-        wanted = np.float32(scale) * np.float32([width, height])  # int() of float64 may be one more
+        wanted = np.float32(scale) * np.float32([width, height])  # float64 may give one more
         sides = wanted.clip(o["min_img_size"], o["max_img_size"])
         new_w, new_h = (max(int(side), 1) for side in sides)
         matrix = np.array(
@@ -157,7 +157,7 @@ class RecordAugmenter:
 
     def _crop_image(self, image, rng):
         o = self.o
-        box = self._sized_box(image, rng) if o["random_resized_crop"] else None
+        box = self._random_area_box(image, rng) if o["random_resized_crop"] else None
         if box is not None:
             x, y, w, h = box
         elif o["max_crop_size"] != -1 or o["min_crop_size"] != -1:
@@ -176,8 +176,8 @@ class RecordAugmenter:
         return self._resize_image(image[y : y + h, x : x + w], self.width, self.height, rng)
 
     def _enlarge_to_cover(self, image, rng):
-        """An image enlarged until it covers the crop: by its height, then by its width, each time
-        with the ratio of sides that it has then."""
+        """Enlarge an image until it covers the crop: by its height, then by its width, each time
+        with its aspect ratio at that time."""
         height, width = image.shape[:2]
         if height < self.height:
             width, height = max(width * self.height // height, 1), self.height
@@ -193,9 +193,9 @@ class RecordAugmenter:
             return int(rng.integers(free_x + 1)), int(rng.integers(free_y + 1))
         return free_x // 2, free_y // 2
 
-    def _sized_box(self, image, rng):
-        """(x, y, width, height) of a crop with a random area and ratio of sides; None if no draw
-        fits, and the crop is then the ordinary one."""
+    def _random_area_box(self, image, rng):
+        """Draw a crop (x, y, width, height) of random area and aspect ratio; None if no draw fits:
+        the ordinary crop is used then."""
         o = self.o
         height, width = image.shape[:2]
         if o["min_aspect_ratio"] is not None:
@@ -216,16 +216,16 @@ class RecordAugmenter:
         o = self.o
         jitters = [key for key in ("brightness", "contrast", "saturation") if o[key] > 0]
         if jitters:
-            # each one is affine in the three colors, and so are they all: one pass over the pixels
+            # each jitter is an affine color map, and so is their product: one pass over the pixels
             image = np.ascontiguousarray(image)
             means = np.array(cv().mean(image)[:3])
             whole = np.eye(3, 4)
             for i in rng.permutation(len(jitters)):
                 whole = self._jitter_channel(jitters[i], whole, means, rng)
             image = cv().transform(image, whole)
-        ranges = [o["random_h"], o["random_l"], o["random_s"]]  # channels of HLS in OpenCV's order
+        ranges = [o["random_h"], o["random_l"], o["random_s"]]  # HLS: OpenCV's order
         if any(ranges):
-            image = with_turned_colors(image, [rng.integers(-r, r + 1) for r in ranges])
+            image = shift_hls(image, [rng.integers(-r, r + 1) for r in ranges])
         if o["pca_noise"] > 0:
             alpha = rng.normal(0, o["pca_noise"], 3)
             shift = np.array(_EIGENVECTORS) * alpha @ np.array(_EIGENVALUES)
@@ -233,7 +233,7 @@ class RecordAugmenter:
         return image
 
     def _jitter_channel(self, which, whole, means, rng):
-        """The affine color map `whole` (3, 4), then a jitter; `means`: one for each color."""
+        """Append a jitter to the affine color map `whole` (3, 4); `means`: mean of each color."""
         alpha = 1 + rng.uniform(-self.o[which], self.o[which])
         out = whole * alpha
         if which == "contrast":
@@ -244,7 +244,7 @@ class RecordAugmenter:
 
 
 class Normalizer:
-    """Writes pixels into a batch: mirrored, as (C, H, W), with options of ``NORMALIZING``.
+    """Writes pixels into a batch: mirrored, as (C, H, W), normalized by ``NORMALIZE_OPTIONS``.
 
     Of bytes only the mean is taken away, and only of int8, as MXNet does; the rest would leave
     nothing of them.
@@ -267,12 +267,12 @@ class Normalizer:
                     f"{shown(options['mean_img'])} has the shape {found.shape}, data_shape is"
                     f" {tuple(data_shape)}"
                 )
-            self.mean = found.astype(np.float32)  # instead of the channels', as in MXNet
+            self.mean = found.astype(np.float32)  # replaces the channels' means, as in MXNet
         self.zero, self.one = (np.full(channels, each, np.float32) for each in (0, 1))
         self.by_pixel = self.mean.shape[1] > 1
 
     def _mean_of(self, mirrored):
-        """The mean for a mirrored image: the mean image is mirrored with it."""
+        """Return the mean, as a mirrored mean image for a mirrored image."""
         return self.mean[..., ::-1] if mirrored else self.mean
 
     def __call__(self, image, out, rng):
@@ -289,7 +289,7 @@ class Normalizer:
             return
         if out.dtype != np.float32:
             maximum = 127 if out.dtype == np.int8 else 255
-            put_plain(image, mirrored, maximum, out.view(np.uint8))
+            put_clipped(image, mirrored, maximum, out.view(np.uint8))
             return
         factor, more = self.factor, None
         if o["max_random_contrast"] > 0 or o["max_random_illumination"] > 0:

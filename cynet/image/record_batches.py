@@ -1,4 +1,4 @@
-"""The order of records in batches, and the work of threads that fill batches."""
+"""RecordBatches: the order of records in batches, and the filling of batches by threads."""
 
 import logging
 import threading
@@ -9,32 +9,32 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError, CynetError, FormatError, shown, with_message
 from ..base.opencv import cv
 from ..engine.trace import Span
-from .codec import decoded_rgb
-from .into_batch import writable
+from .codec import decode_rgb
+from .into_batch import writable_view
 from .record_augment import Normalizer, RecordAugmenter
-from .record_options import NORMALIZING
-from .source import RecordSource, read_list
+from .record_options import NORMALIZE_OPTIONS
+from .source import RecordSource, read_list_file
 
 _DECODE_SPAN = Span("decode image", "data")
 
 
 class Batch:
-    """A batch that threads fill."""
+    """Arrays of a batch, which threads fill."""
 
     def __init__(self, numbers, pad, epoch, at, data_shape, label_width, dtype):
         count = len(numbers)
         self.numbers, self.pad, self.epoch, self.at = numbers, pad, epoch, at
-        # memory of the pool, left by an earlier batch: new pages cost as much as normalizing
+        # reuses pooled memory of an earlier batch: new pages cost as much as normalizing
         self.array = nd.empty((count, *data_shape), dtype=dtype)
-        self.data = writable(self.array)
+        self.data = writable_view(self.array)
         self.labels = np.empty((count, label_width), np.float32)
         self.index = np.empty(count, np.uint64)
 
 
 class RecordBatches:
-    """Batches of a file of records; threads may fill them at once.
+    """Makes and fills batches of a record file; several threads may fill batches at once.
 
-    options (dict): Of ``READING``, ``AUGMENTING`` and, perhaps, ``NORMALIZING``.
+    options (dict): Of ``READ_OPTIONS``, ``AUGMENT_OPTIONS`` and, perhaps, ``NORMALIZE_OPTIONS``.
     shape (tuple of int): (channels, height, width).
     dtype: numpy dtype
     """
@@ -47,7 +47,7 @@ class RecordBatches:
         self.parts = min(max(o["preprocess_threads"], 1), o["batch_size"])
         labels = None
         if o["path_imglist"]:
-            labels = {number: each[0] for number, each in read_list(o["path_imglist"]).items()}
+            labels = {number: each[0] for number, each in read_list_file(o["path_imglist"]).items()}
         self._source = RecordSource(
             o["path_imgrec"],
             o["path_imgidx"] or None,
@@ -58,9 +58,9 @@ class RecordBatches:
         if o["verbose"]:
             logging.getLogger("cynet").info("%s: %d images", o["path_imgrec"], len(self._numbers))
         self._augment = self._make_augmenter(o, shape)
-        normalizing = {key: option.default for key, option in NORMALIZING.items()} | o
+        normalizing = {key: option.default for key, option in NORMALIZE_OPTIONS.items()} | o
         self._normalize = Normalizer(self._normalization_options(normalizing), shape)
-        self.label_width = self._width_of_labels(o)
+        self.label_width = self._label_row_length(o)
 
     def _make_augmenter(self, options, shape):
         return RecordAugmenter(options, shape)
@@ -68,7 +68,7 @@ class RecordBatches:
     def _normalization_options(self, options):
         return options
 
-    def _width_of_labels(self, options):
+    def _label_row_length(self, options):
         return options["label_width"]
 
     def __len__(self):
@@ -97,7 +97,7 @@ class RecordBatches:
         return self._numbers[np.random.default_rng([seed, epoch]).permutation(len(self._numbers))]
 
     def batches(self, epoch, start):
-        """Empty batches of an epoch from a position on."""
+        """Yield empty batches of an epoch from batch `start` on."""
         order, size = self._record_order(epoch), self._o["batch_size"]
         for at in range(start, len(order), size):
             numbers = order[at : at + size]
@@ -112,7 +112,7 @@ class RecordBatches:
         for place in range(part, len(batch.numbers), self.parts):
             try:
                 with _DECODE_SPAN:
-                    self._fill_one(batch, place, int(batch.numbers[place]))
+                    self._fill_sample(batch, place, int(batch.numbers[place]))
                 good = place
             except FormatError as error:
                 if not self._o["skip_damaged"]:
@@ -120,13 +120,13 @@ class RecordBatches:
                 self._skip_record(error)
                 self._replace_damaged(batch, place, good)
 
-    def _fill_one(self, batch, place, number):
+    def _fill_sample(self, batch, place, number):
         seed = self._o["seed_aug"] if self._o["seed_aug"] is not None else self._o["seed"]
         rng = np.random.default_rng([abs(seed), batch.epoch, batch.at + place])
         try:
-            id_, label, content = self._source.numbered(number)
+            id_, label, content = self._source.sample_with_id(number)
             channels = self._shape[0]
-            image = decoded_rgb(content, {1: 0, 3: 1, 4: -1}[channels])
+            image = decode_rgb(content, {1: 0, 3: 1, 4: -1}[channels])
             if image.shape[2] != channels:
                 raise FormatError(f"an image of {image.shape[2]} channels, not {channels}")
             if channels == 4:
@@ -140,7 +140,7 @@ class RecordBatches:
         batch.index[place] = id_
 
     def _store_sample(self, batch, place, image, label, rng):
-        """Put an image and its label into a batch."""
+        """Write an image and its label into a batch."""
         if label.size != self.label_width:
             raise FormatError(
                 f"its label has {label.size} numbers, label_width is {self.label_width}"
@@ -149,7 +149,7 @@ class RecordBatches:
         batch.labels[place] = label
 
     def _replace_damaged(self, batch, place, good):
-        """Put another image where a damaged one was: the one before, or the next that is right."""
+        """Replace a damaged image by the last good one before it, or else by the next good one."""
         if good is not None:
             for each in (batch.data, batch.labels, batch.index):
                 each[place] = each[good]
@@ -157,7 +157,7 @@ class RecordBatches:
         first = int(batch.numbers[place])
         for number in [*range(first + 1, len(self._source)), *range(first)]:
             try:
-                self._fill_one(batch, place, number)
+                self._fill_sample(batch, place, number)
                 return
             except FormatError:
                 continue

@@ -1,55 +1,55 @@
-"""ImageDetRecordIter: batches of images and their boxes from records, made ahead by threads."""
+"""ImageDetRecordIter: batches of images with boxes, prepared by threads ahead of their use."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..base.errors import ArgumentError, CynetError, FormatError, with_message
+from . import record_options as tables
 from .box_augment import BoxAugmenter
 from .boxes import select_with_area, split_label
 from .record_batches import RecordBatches
 from .record_iter import ImageRecordIter, signature
-from .record_options import DETECTING, NORMALIZING, NORMALIZING_BOXES, NOT_OF_BOXES, READING_BOXES
 
-_HEADER_NUMBERS = 4  # channels, height and width of the image, and how many numbers its label has
+_HEADER_LENGTH = 4  # channels, height and width of the image, length of its label
 
 
 class BoxBatches(RecordBatches):
-    """Batches of images with boxes. A row of labels is: channels, height and width of the image in
-    the batch, the number of values that follow, head and boxes, padding."""
+    """Makes and fills batches of images with boxes. A row of labels is: channels, height and width
+    of the image in the batch, the number of values that follow, head and boxes, padding."""
 
     def _make_augmenter(self, options, shape):
         return BoxAugmenter(options, shape)
 
     def _normalization_options(self, options):
-        # names of NORMALIZING that mean something else here
-        others = {name: NORMALIZING[name].default for name in NOT_OF_BOXES}
+        # options with another meaning for images with boxes
+        others = {name: tables.NORMALIZE_OPTIONS[name].default for name in tables.NON_BOX_OPTIONS}
         if any(options[f"mean_{c}"] for c in "rgba"):
-            others["mean_img"] = ""  # here the channels' means go before it, as in MXNet
+            others["mean_img"] = ""  # as in MXNet, channel means win here
         return options | others | {f"std_{c}": options[f"std_{c}"] or 1.0 for c in "rgba"}
 
-    def _width_of_labels(self, options):
-        """The length of a row of labels, its header included."""
+    def _label_row_length(self, options):
+        """Return the length of a label row, including its header."""
         width, capacity = options["label_width"], options["label_pad_width"]
         if width <= 0 and capacity <= 0:
             width = max(map(self._label_width, self._numbers.tolist()))
         if 0 < capacity < width:
             raise ArgumentError(f"label_pad_width={capacity} is less than label_width={width}")
-        return _HEADER_NUMBERS + max(width, capacity)
+        return _HEADER_LENGTH + max(width, capacity)
 
     def _label_width(self, number):
         try:
             return self._source.label_size(number)
         except CynetError as error:
             if self._o["skip_damaged"]:
-                return 0  # the image is counted when it is drawn
+                return 0  # counted when the image is decoded
             name = self._source.name(number)
             raise (
                 error if name in str(error) else with_message(error, f"{name}: {error}")
             ) from error
 
     def _store_sample(self, batch, place, image, label, rng):
-        capacity = batch.labels.shape[1] - _HEADER_NUMBERS
+        capacity = batch.labels.shape[1] - _HEADER_LENGTH
         if len(label) > capacity or 0 < self._o["label_width"] != len(label):
             says = f"label_width is {self._o['label_width']}, label_pad_width {capacity}"
             raise FormatError(f"its label has {len(label)} numbers; {says}")
@@ -62,13 +62,13 @@ class BoxBatches(RecordBatches):
             image = np.pad(image, ((0, height - new_h), (0, width - new_w), (0, 0)))
         self._normalize(image, out, rng)
         numbers = np.concatenate([head, boxes.ravel()])
-        row[:_HEADER_NUMBERS] = channels, new_h, new_w, len(numbers)
-        row[_HEADER_NUMBERS : _HEADER_NUMBERS + len(numbers)] = numbers
-        row[_HEADER_NUMBERS + len(numbers) :] = self._o["label_pad_value"]
+        row[:_HEADER_LENGTH] = channels, new_h, new_w, len(numbers)
+        row[_HEADER_LENGTH : _HEADER_LENGTH + len(numbers)] = numbers
+        row[_HEADER_LENGTH + len(numbers) :] = self._o["label_pad_value"]
 
 
 class ImageDetRecordIter(ImageRecordIter):
-    """Batches of images with boxes from a file of records, as :class:`ImageRecordIter` makes them.
+    """Iterates over batches of images with boxes from a record file, like :class:`ImageRecordIter`.
 
     A record's label is flat: how many numbers its head has (2 or more), how many a box has (5 or
     more), the rest of the head, and the boxes: class, xmin, ymin, xmax, ymax from 0 to 1, and what
@@ -97,7 +97,7 @@ class ImageDetRecordIter(ImageRecordIter):
         When a record, its label or its image is damaged; in the order of batches, with its name.
     """
 
-    _tables = (READING_BOXES, DETECTING, NORMALIZING_BOXES)
+    _tables = (tables.BOX_READ_OPTIONS, tables.BOX_AUGMENT_OPTIONS, tables.BOX_NORMALIZE_OPTIONS)
     _dtypes = ("float32",)
     _batches = BoxBatches
 

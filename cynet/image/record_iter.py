@@ -1,4 +1,4 @@
-"""ImageRecordIter and its kin: batches of images from records, made ahead by threads."""
+"""ImageRecordIter and variants: batches of images, prepared by threads ahead of their use."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..io import DataDesc, MXDataIter
 from ..io.positions import check_count, check_keys, read_position
-from .mean_image import make_mean
+from .mean_image import write_mean_image
 from .pipeline import Pipeline
 from .record_batches import Batch, RecordBatches
-from .record_options import AUGMENTING, NORMALIZING, READING, read_options
+from .record_options import AUGMENT_OPTIONS, NORMALIZE_OPTIONS, READ_OPTIONS, read_options
 
 if TYPE_CHECKING:
     from ..typing import NDArray, NumpyArray
 
 
 class ImageRecordIter(MXDataIter):
-    """Batches of images from a file of records: read, decoded, augmented and put into batches by
-    threads, ahead of their use.
+    """Iterates over batches of images from a record file; threads read, decode and augment the
+    images ahead of their use.
 
     One seed gives the same batches for any number of threads. The parameters are MXNet's; ``help``
     of ``cynet.image.record_options`` and docs/guide/feeding_data.md say what each one does.
@@ -50,7 +50,7 @@ class ImageRecordIter(MXDataIter):
 
     _dtype = "float32"
     _dtypes: tuple[str, ...] = ("float32", "uint8", "int8")
-    _tables = (READING, AUGMENTING, NORMALIZING)
+    _tables = (READ_OPTIONS, AUGMENT_OPTIONS, NORMALIZE_OPTIONS)
     _batches = RecordBatches
 
     def __init__(self, **kwargs: Any) -> None:
@@ -71,7 +71,7 @@ class ImageRecordIter(MXDataIter):
         if dtype.name not in self._dtypes:
             known = ", ".join(self._dtypes)
             raise ArgumentError(f"dtype is one of {known}, got {shown(o['dtype'])}")
-        make_mean(type(self), o)
+        write_mean_image(type(self), o)
         self._work = self._batches(o, shape, dtype)
         self._length = len(self._work)
         count, width = o["batch_size"], self._work.label_width
@@ -88,7 +88,7 @@ class ImageRecordIter(MXDataIter):
         threads = max(self._o["preprocess_threads"], 1)
         tasks = self._work.batches(self._next_epoch, self._start)
         ahead = max(self._o["prefetch_buffer"], 1)
-        self._began = False  # False even if Ctrl-C comes while the threads start
+        self._began = False  # stays False if Ctrl-C interrupts the start
         self._pipeline = Pipeline(tasks, self._work.parts, self._work.fill, threads, ahead)
 
     def _stop(self):
@@ -98,7 +98,7 @@ class ImageRecordIter(MXDataIter):
 
     @property
     def num_data(self) -> int:
-        """The number of images of an epoch."""
+        """The number of images in an epoch."""
         return self._length
 
     @property
@@ -107,7 +107,7 @@ class ImageRecordIter(MXDataIter):
         return self._work.skipped
 
     def reset(self) -> None:
-        """Begin the next epoch; before the first batch it does nothing."""
+        """Begin the next epoch; a call before the first batch does nothing."""
         if not self._began and self._pipeline is not None:
             return
         if self._began:
@@ -118,7 +118,7 @@ class ImageRecordIter(MXDataIter):
         self._begin_epoch()
 
     def _load_batch(self) -> Batch | None:
-        if self._pipeline is None or not self._pipeline.usable():
+        if self._pipeline is None or not self._pipeline.is_usable():
             self.load_state_dict(self.state_dict())
         batch = self._pipeline.next()
         self._began = True
@@ -147,7 +147,7 @@ class ImageRecordIter(MXDataIter):
         self._stop()
 
     def state_dict(self) -> dict[str, int]:
-        """Return where the iterator is: an epoch, the position of its next batch, and whether
+        """Return the iterator's position: the epoch, the index of its next batch, and whether
         ``reset`` begins another epoch."""
         began = int(self._began)
         epoch, at = self._next_epoch, self._start
@@ -156,7 +156,7 @@ class ImageRecordIter(MXDataIter):
         return {"epoch": epoch, "position": at, "began": began, "records": self._length}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go on where `state_dict` says.
+        """Continue at the position from `state_dict`.
 
         Raises
         ------
@@ -176,7 +176,7 @@ class ImageRecordIter(MXDataIter):
 
 
 def signature(tables):
-    """The parameters as ``help`` shows them."""
+    """Return the signature that ``help`` shows, from option tables."""
     required, others = [], []
     for name, option in (item for each in tables for item in each.items()):
         needed = name in ("path_imgrec", "data_shape", "batch_size")
@@ -187,15 +187,15 @@ def signature(tables):
 
 
 class ImageRecordUInt8Iter(ImageRecordIter):
-    """:class:`ImageRecordIter` whose batches are uint8, neither mirrored nor normalized."""
+    """An :class:`ImageRecordIter` whose batches are uint8, neither mirrored nor normalized."""
 
     _dtype = "uint8"
     _dtypes = ("uint8",)
-    _tables = (READING, AUGMENTING)
+    _tables = (READ_OPTIONS, AUGMENT_OPTIONS)
 
 
 class ImageRecordInt8Iter(ImageRecordUInt8Iter):
-    """:class:`ImageRecordUInt8Iter` whose batches are int8: 128 to 255 become 127, as in MXNet."""
+    """An :class:`ImageRecordUInt8Iter` with int8 batches: 128 to 255 become 127, as in MXNet."""
 
     _dtype = "int8"
     _dtypes = ("int8",)

@@ -1,4 +1,4 @@
-"""The parameters of ImageRecordIter and its kin: MXNet 1.9.1's names, defaults and ranges."""
+"""Parameters of ImageRecordIter and variants: MXNet 1.9.1's names, defaults and ranges."""
 
 import ast
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, listed, shown
 from ..base.files import file_name
-from ..io.rows_iter import parse_flag, part_of
+from ..io.rows_iter import parse_flag, resolve_part
 
 
 class Option(NamedTuple):
@@ -19,7 +19,7 @@ class Option(NamedTuple):
 
 
 def _parse_integer(value):
-    """A whole number, or the text of one; fractions are refused."""
+    """Convert an integer or its string; refuse fractions."""
     number = int(value)
     if not isinstance(value, (str, bytes)) and number != value:
         raise ArgumentError(value)
@@ -33,7 +33,7 @@ def _parse_text(value):
 
 
 def _parse_path(value):
-    """The name of a file; None and an empty name mean no file."""
+    """Convert a file name; None and an empty name mean no file."""
     return "" if value is None or value == "" else file_name(value)
 
 
@@ -42,7 +42,7 @@ def _dtype_name(value):
 
 
 def _tuple_parser(kind):
-    """A tuple of `kind`, from one, several, or the text of them: ``"(3, 224, 224)"``."""
+    """Make a parser of tuples of `kind`: of one value, several, or a string ``"(3, 224, 224)"``."""
 
     def read_values(given):
         if isinstance(given, str):
@@ -66,7 +66,7 @@ def _word_parser(*words):
     return read_word
 
 
-READING = {
+READ_OPTIONS = {
     "path_imgrec": Option("", _parse_path, "file of records; several with ; between, or a folder"),
     "path_imgidx": Option(
         "", _parse_path, "its index; without one the file is looked through first"
@@ -101,7 +101,7 @@ READING = {
     "label_name": Option("softmax_label", _parse_text, "name of the labels"),
     "skip_damaged": Option(False, parse_flag, "leave out and count images that cannot be read"),
 }
-AUGMENTING = {
+AUGMENT_OPTIONS = {
     "aug_seq": Option("aug_default", _parse_text, "the one list of augmenters that there is"),
     "resize": Option(-1, _parse_integer, "length of the shorter side at first"),
     "rand_crop": Option(False, parse_flag, "a crop anywhere; else in the middle"),
@@ -130,7 +130,7 @@ AUGMENTING = {
     "inter_method": Option(1, _parse_integer, "0 to 4, 9 or 10, as of mx.image.imresize"),
     "pad": Option(0, _parse_integer, "a border of so many pixels"),
 }
-NORMALIZING = {
+NORMALIZE_OPTIONS = {
     "mirror": Option(False, parse_flag, "every image mirrored"),
     "rand_mirror": Option(False, parse_flag, "every second one mirrored"),
     "mean_img": Option("", _parse_path, "file of an array to take away; made if it is not there"),
@@ -146,47 +146,47 @@ NORMALIZING = {
     "max_random_contrast": Option(0.0, float, "range of a factor around 1"),
     "max_random_illumination": Option(0.0, float, "range of what is added"),
 }
-READING_BOXES = READING | {
+BOX_READ_OPTIONS = READ_OPTIONS | {
     "label_width": Option(-1, _parse_integer, "numbers of every label; -1: as each one has them"),
-    "label_pad_width": Option(0, _parse_integer, "room for a label; 0 or -1: for the longest one"),
+    "label_pad_width": Option(0, _parse_integer, "length of a label; 0 or -1: that of the longest"),
     "label_pad_value": Option(-1.0, float, "what fills up a label"),
 }
-NOT_OF_BOXES = ("mirror", "rand_mirror", "max_random_contrast", "max_random_illumination")
-NORMALIZING_BOXES = {
-    name: option for name, option in NORMALIZING.items() if name not in NOT_OF_BOXES
+NON_BOX_OPTIONS = ("mirror", "rand_mirror", "max_random_contrast", "max_random_illumination")
+BOX_NORMALIZE_OPTIONS = {
+    name: option for name, option in NORMALIZE_OPTIONS.items() if name not in NON_BOX_OPTIONS
 } | {f"std_{c}": Option(0.0, float, "divides this channel; 0: it does not") for c in "rgba"}
-_SEVERAL = "; one for each kind of crop, or one for all"
-DETECTING = {
+_PER_CROP = "; one for each kind of crop, or one for all"
+BOX_AUGMENT_OPTIONS = {
     "aug_seq": Option("det_aug_default", _parse_text, "the one list of augmenters that there is"),
     "resize": Option(-1, _parse_integer, "length of the shorter side at first"),
     "rand_crop_prob": Option(0.0, float, "probability of a crop"),
     "num_crop_sampler": Option(1, _parse_integer, "kinds of crops"),
-    "min_crop_scales": Option((0.0,), _tuple_parser(float), "least side, of 1" + _SEVERAL),
-    "max_crop_scales": Option((1.0,), _tuple_parser(float), "largest side, of 1" + _SEVERAL),
+    "min_crop_scales": Option((0.0,), _tuple_parser(float), "least side, of 1" + _PER_CROP),
+    "max_crop_scales": Option((1.0,), _tuple_parser(float), "largest side, of 1" + _PER_CROP),
     "min_crop_aspect_ratios": Option(
-        (1.0,), _tuple_parser(float), "least width / height" + _SEVERAL
+        (1.0,), _tuple_parser(float), "least width / height" + _PER_CROP
     ),
     "max_crop_aspect_ratios": Option(
-        (1.0,), _tuple_parser(float), "largest width / height" + _SEVERAL
+        (1.0,), _tuple_parser(float), "largest width / height" + _PER_CROP
     ),
     "min_crop_overlaps": Option(
-        (0.0,), _tuple_parser(float), "least part of crop and object" + _SEVERAL
+        (0.0,), _tuple_parser(float), "least part of crop and object" + _PER_CROP
     ),
-    "max_crop_overlaps": Option((1.0,), _tuple_parser(float), "largest part of both" + _SEVERAL),
+    "max_crop_overlaps": Option((1.0,), _tuple_parser(float), "largest part of both" + _PER_CROP),
     "min_crop_sample_coverages": Option(
-        (0.0,), _tuple_parser(float), "least part of crop" + _SEVERAL
+        (0.0,), _tuple_parser(float), "least part of crop" + _PER_CROP
     ),
     "max_crop_sample_coverages": Option(
-        (1.0,), _tuple_parser(float), "largest part of crop" + _SEVERAL
+        (1.0,), _tuple_parser(float), "largest part of crop" + _PER_CROP
     ),
     "min_crop_object_coverages": Option(
-        (0.0,), _tuple_parser(float), "least part of object" + _SEVERAL
+        (0.0,), _tuple_parser(float), "least part of object" + _PER_CROP
     ),
     "max_crop_object_coverages": Option(
-        (1.0,), _tuple_parser(float), "largest part of it" + _SEVERAL
+        (1.0,), _tuple_parser(float), "largest part of it" + _PER_CROP
     ),
     "max_crop_trials": Option(
-        (25,), _tuple_parser(_parse_integer), "after so many another kind" + _SEVERAL
+        (25,), _tuple_parser(_parse_integer), "after so many another kind" + _PER_CROP
     ),
     "crop_emit_mode": Option(
         "center", _word_parser("center", "overlap"), "'center' or 'overlap': what must be in a crop"
@@ -214,7 +214,7 @@ DETECTING = {
 
 
 def read_options(name, table, given):
-    """Values of all options of a table, from the given options.
+    """Return the values of all options of a table, given some of them.
 
     Raises ArgumentTypeError when there is no such option, or one that is required is missing.
     Raises ArgumentError when a value is of no use; the message names the option.
@@ -223,7 +223,7 @@ def read_options(name, table, given):
     if unknown:
         raise ArgumentTypeError(f"{name} has no parameters {listed(unknown)}")
     if "num_parts" in given:
-        parts = part_of(given["num_parts"], given.get("part_index", 0), name)
+        parts = resolve_part(given["num_parts"], given.get("part_index", 0), name)
         given = {**given, "num_parts": parts[0], "part_index": parts[1]}
     values = {}
     for key, option in table.items():

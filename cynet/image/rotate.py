@@ -1,4 +1,4 @@
-"""Images turned by an angle."""
+"""Rotation of images."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["imrotate", "random_rotate"]
 
 
 def _zoom_factor(height, width, angles, zoom_in):
-    """Return the factor of the distance of samples that puts corners of the result onto the image
-    (in), or corners of the image into the result (out)."""
+    """Return the zoom factor that fits corners of the result onto the image (in), or corners of the
+    image into the result (out)."""
     cos, sin = np.abs(np.cos(angles)), np.abs(np.sin(angles))
     spans = (width * cos + height * sin) / width, (width * sin + height * cos) / height
     largest = np.maximum(*spans)
@@ -26,7 +26,7 @@ def _zoom_factor(height, width, angles, zoom_in):
 
 
 def _sample_bilinear(batch, x, y):
-    """Pixels at positions (N, H, W), interpolated; outside of the image they are 0."""
+    """Interpolate pixels at positions (N, H, W); outside of the image they are 0."""
     count, _, height, width = batch.shape
     left, top = np.floor(x).astype(int), np.floor(y).astype(int)
     out = np.zeros_like(batch)
@@ -43,7 +43,7 @@ def _sample_bilinear(batch, x, y):
 def imrotate(
     src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False
 ) -> NDArray:
-    """Rotate images around their middle; pixels from outside are 0.
+    """Rotate images around their center; pixels from outside are 0.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def imrotate(
 
 
 def check_angle_limits(limits):
-    """The smallest and largest angle, or an error that shows the expected form."""
+    """Return (smallest, largest) angle, or raise an error that shows the expected form."""
     try:
         low, high = limits
         return float(low), float(high)
@@ -110,7 +110,7 @@ def check_angle_limits(limits):
 def random_rotate(
     src: NDArray, angle_limits: Any, zoom_in: bool = False, zoom_out: bool = False
 ) -> NDArray:
-    """Turn images by angles between two limits, drawn from ``numpy.random``.
+    """Rotate images by random angles between two limits, from ``numpy.random``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sources of images: files of records, list files, lists; each sample by its index."""
+"""Sources of images: record files, list files, lists; samples are read by index."""
 
 import os
 
@@ -12,8 +12,8 @@ from ..recordio.packing import HEADER_SIZE, read_header, unpack
 
 
 def record_files(path):
-    """The record files of a path: one file, several separated by ``;``, or all of a folder sorted
-    by name.
+    """Return the record files of a path: one file, several separated by ``;``, or all files of a
+    folder sorted by name.
 
     Raises FormatError when a folder has none.
     """
@@ -33,7 +33,7 @@ def record_files(path):
 
 
 class RecordSource:
-    """Images in files of records.
+    """Images in record files.
 
     path (str or path): See :func:`record_files`.
     index (str or path, optional): The index of a single file; without one the headers are looked
@@ -57,20 +57,20 @@ class RecordSource:
                 f"one index, {shown(index)}, for {len(self._files)} files of records"
             )
         self._offsets = np.concatenate(found)
-        self._ends = np.cumsum([len(each) for each in found])  # end of each file's samples
+        self._ends = np.cumsum([len(each) for each in found])  # end index of each file's samples
         self.labels = labels
 
     def __len__(self):
         return len(self._offsets)
 
-    def only_file(self):
-        """The name of the file of records; several files are refused."""
+    def single_file(self):
+        """Return the name of the record file; refuse several files."""
         if len(self._files) > 1:
             raise StateError(f"{shown(self.path)} are {len(self._files)} files of records, not one")
         return self._files[0].name
 
     def _sample_position(self, number):
-        """(file, offset) of a sample."""
+        """Return (file, offset) of a sample."""
         file = self._files[int(np.searchsorted(self._ends, number, side="right"))]
         return file, int(self._offsets[number])
 
@@ -79,11 +79,11 @@ class RecordSource:
         return f"{shown(file.name)}, record at offset {offset}"
 
     def sample(self, number):
-        """(label, bytes of the image)."""
-        return self.numbered(number)[1:]
+        """Return (label, bytes of the image)."""
+        return self.sample_with_id(number)[1:]
 
-    def numbered(self, number):
-        """(id in the record's header, label, bytes of the image)."""
+    def sample_with_id(self, number):
+        """Return (id in the record's header, label, bytes of the image)."""
         file, offset = self._sample_position(number)
         header, content = unpack(file.read_at(offset)[0])
         return header.id, self._sample_label(header, number), content
@@ -102,7 +102,7 @@ class RecordSource:
         return self.sample(number)[0]
 
     def label_size(self, number):
-        """Return how many numbers a label has, from its record's header."""
+        """Return the length of a label, from its record's header."""
         file, offset = self._sample_position(number)
         beginning = file.beginning(offset, HEADER_SIZE)
         header = read_header(*beginning)
@@ -112,7 +112,7 @@ class RecordSource:
 
 
 class FileSource:
-    """Images in files.
+    """Images in separate files.
 
     entries: list of (label, path)
     root: str or path, optional
@@ -120,7 +120,7 @@ class FileSource:
 
     def __init__(self, entries, root=None):
         self.entries = entries
-        # an empty root means the names unchanged, as os.path.join takes it
+        # an empty root leaves names unchanged, as in os.path.join
         self.root = "" if root is None or root == "" else file_name(root, "path_root: a folder")
 
     def __len__(self):
@@ -133,16 +133,16 @@ class FileSource:
         return shown(self.path(number))
 
     def sample(self, number):
-        """(label, bytes of the image)."""
+        """Return (label, bytes of the image)."""
         return self.entries[number][0], read_file(self.path(number))
 
     def label(self, number):
         return self.entries[number][0]
 
 
-def read_list(path):
-    """Dict of a list file: id of an image to (label, path), from lines of id, labels and path with
-    tabs between.
+def read_list_file(path):
+    """Read a list file into a dict of image id to (label, path); its lines are id, labels and path,
+    separated by tabs.
 
     Raises FormatError for any other line; the message names file and line.
     """
@@ -166,7 +166,7 @@ def read_list(path):
 
 
 def list_entries(imglist):
-    """Entries (label, path) of a list [label or labels, path] in memory."""
+    """Return entries (label, path) of a list of [label or labels, path] in memory."""
     entries = []
     for each in imglist:
         if len(each) < 2 or not isinstance(each[-1], (str, os.PathLike)):
@@ -177,7 +177,7 @@ def list_entries(imglist):
 
 
 def part_range(count, part_index, num_parts):
-    """The sample range of one of several equal parts; a remainder is dropped."""
+    """Return the sample range of one of several equal parts; drop a remainder."""
     if num_parts < 1 or not 0 <= part_index < num_parts:
         raise ArgumentError(f"part_index is from 0 to num_parts - 1, got {part_index}, {num_parts}")
     each = count // num_parts

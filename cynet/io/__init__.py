@@ -11,7 +11,7 @@ from .mx_data_iter import MXDataIter
 from .mix_iter import MixIter
 from .mnist import MNISTIter, read_idx
 from .wrappers import PrefetchingIter, ResizeIter
-from . import common_parameters  # last: it puts text into docstrings
+from . import common_parameters  # imported last: inserts text into docstrings
 
 if TYPE_CHECKING:  # modules are imported at first use: see libinfo.py
     from ..image.record_boxes import ImageDetRecordIter as ImageDetRecordIter

@@ -25,11 +25,11 @@ from .positions import check_keys, read_position, read_rows
 if TYPE_CHECKING:
     from ..typing import IterData
 
-_LAST_BATCH = ("pad", "discard", "roll_over")
+_LAST_BATCH_MODES = ("pad", "discard", "roll_over")
 
 
 class NDArrayIter(DataIter):
-    """Batches of arrays in memory.
+    """Iterates over batches of arrays in memory.
 
     A batch of consecutive rows is a view and copies nothing; with `shuffle` the rows of a batch are
     gathered when the batch is asked for.
@@ -91,10 +91,10 @@ class NDArrayIter(DataIter):
             )
         if batch_size < 1:
             raise ArgumentError(f"NDArrayIter: batch_size must be at least 1, got {batch_size}")
-        if last_batch_handle not in _LAST_BATCH:
+        if last_batch_handle not in _LAST_BATCH_MODES:
             raise ArgumentError(
                 f"NDArrayIter: last_batch_handle must be one of"
-                f" {', '.join(_LAST_BATCH)}, got {shown(last_batch_handle)}"
+                f" {', '.join(_LAST_BATCH_MODES)}, got {shown(last_batch_handle)}"
             )
         self.data = _init_data(data, False, data_name)
         self.label = _init_data(label, True, label_name)
@@ -121,12 +121,12 @@ class NDArrayIter(DataIter):
         self.idx = np.arange(self.num_data)
         self._order = self.idx  # order of the rows
         self.cursor = -batch_size
-        self._rolled = self._order[:0]  # rows left over from the epoch before, for roll_over
+        self._rolled = self._order[:0]  # rows left from the last epoch (roll_over)
         self._shuffle_rows()
 
     @property
     def provide_data(self) -> list[DataDesc]:
-        """The `DataDesc` of each data array, with the batch size as first axis, in a list.
+        """Return a list with the `DataDesc` of each data array; the first axis is the batch.
 
         Examples
         --------
@@ -142,7 +142,7 @@ class NDArrayIter(DataIter):
 
     @property
     def provide_label(self) -> list[DataDesc]:
-        """The `DataDesc` of each label array, in a list; empty if there are none.
+        """Return a list with the `DataDesc` of each label array; empty without labels.
 
         Examples
         --------
@@ -156,13 +156,13 @@ class NDArrayIter(DataIter):
 
     def _shuffle_rows(self):
         if self.shuffle:
-            self.idx = self.idx.copy()  # `state_dict` gave away the other array
+            self.idx = self.idx.copy()  # `state_dict` returned the old array
             np.random.shuffle(self.idx)
-            # MXNet permutes the permuted rows again: one numpy.random.seed gives the same batches
+            # as in MXNet, permute the permuted rows: the same seed gives the same batches
             self._order = self._order[self.idx]
 
     def hard_reset(self) -> None:
-        """Start over and forget rows that were to roll over.
+        """Start over, and drop rows that were to roll over.
 
         Examples
         --------
@@ -193,7 +193,7 @@ class NDArrayIter(DataIter):
         self._shuffle_rows()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the iterator's position, which `load_state_dict` takes.
+        """Return the iterator's position, for `load_state_dict`.
 
         Returns
         -------
@@ -215,7 +215,7 @@ class NDArrayIter(DataIter):
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was called, with the same data.
+        """Continue at the position from `state_dict`, with the same data.
 
         Raises
         ------
@@ -237,7 +237,7 @@ class NDArrayIter(DataIter):
         idx, order = (read_rows(state, name, who, count, every) for name in ("idx", "order"))
         rolled = read_rows(state, "rolled", who, count)
         cursor = read_position(state, "cursor", who, 1 - 2 * size, count + size - 1)
-        # the beginning of its next or last batch
+        # the first row of the next or last batch
         begun = cursor + size if cursor < -size else cursor
         if -size < begun < 0 and len(rolled) != -begun:
             raise FormatError(
@@ -264,7 +264,7 @@ class NDArrayIter(DataIter):
         return self._batch_rows(self.label)
 
     def getpad(self) -> int:
-        """Return how many rows at the end only fill the batch up, without rows rolled over."""
+        """Return the number of padding rows at the end of the batch, without rows rolled over."""
         if self.last_batch_handle != "pad":
             return 0
         return max(self.cursor + self.batch_size - self.num_data, 0)
@@ -283,21 +283,21 @@ class NDArrayIter(DataIter):
 
 
 def _gather_rows(values, rows):
-    """A new NDArray of some rows; NumPy reads them from the array's own memory."""
+    """Copy rows into a new NDArray; NumPy reads them from the array's own memory."""
     if values.stype == "csr":
         return picked_rows(values.canonical(), rows)
-    if name_of(values.dtype) == "bfloat16":  # NumPy views have no bfloat16
+    if name_of(values.dtype) == "bfloat16":  # NumPy lacks bfloat16
         return array(values.host_copy()[rows], dtype=values.dtype)
     return array(np.asarray(memoryview(values))[rows], dtype=values.dtype)
 
 
 def _init_data(data, allow_empty, default_name):
-    """A sorted list of pairs (name, NDArray) from the user's data or labels."""
+    """Convert the user's data or labels to a sorted list of pairs (name, NDArray)."""
     if data is None or (isinstance(data, (list, tuple, dict)) and not data):
         if not allow_empty:
             raise ArgumentError(f"NDArrayIter: {default_name} must hold one or more arrays")
         return []
-    # column names of datasets or pyarrow tables
+    # a data set or pyarrow table has column names
     if isinstance(names := getattr(data, "column_names", None), list):
         data = {name: data[name] for name in names}
     if isinstance(data, dict):

@@ -61,7 +61,7 @@ class DataDesc(NamedTuple("DataDesc", [("name", str), ("shape", tuple[int, ...])
 
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:
-        """Give the position of ``N`` in a layout: 0 for None, -1 if it has no batch axis.
+        """Return the index of ``N`` in a layout: 0 for None, -1 if it has no batch axis.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class DataIter(Guarded, ReprMixin):
         """
 
     def next(self) -> DataBatch:
-        """Give the next batch.
+        """Return the next batch.
 
         Raises
         ------
@@ -255,7 +255,7 @@ class DataIter(Guarded, ReprMixin):
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
 
     def iter_next(self) -> bool:
-        """Move to the next batch, whose parts `getdata`, `getlabel`, `getpad` and `getindex` give.
+        """Move to the next batch, for `getdata`, `getlabel`, `getpad` and `getindex`.
 
         Returns
         -------
@@ -273,7 +273,7 @@ class DataIter(Guarded, ReprMixin):
         return False
 
     def getdata(self) -> Any:
-        """Give the data arrays of the current batch.
+        """Return the data arrays of the current batch.
 
         Returns
         -------
@@ -289,7 +289,7 @@ class DataIter(Guarded, ReprMixin):
         return None
 
     def getlabel(self) -> Any:
-        """Give the label arrays of the current batch.
+        """Return the label arrays of the current batch.
 
         Returns
         -------
@@ -305,7 +305,7 @@ class DataIter(Guarded, ReprMixin):
         return None
 
     def getindex(self) -> Any:
-        r"""Give the indices of the examples in the current batch.
+        r"""Return the indices of the examples in the current batch.
 
         Returns
         -------

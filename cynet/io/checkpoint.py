@@ -40,7 +40,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 class Checkpoint(NamedTuple):
-    """The result of `find_checkpoint`: the epoch, the paths, and when it was saved, in ns."""
+    """Result of `find_checkpoint`: the epoch, the paths, and the time of saving in ns."""
 
     epoch: int
     params: str
@@ -89,18 +89,18 @@ def save_checkpoint(
     if updater is None:
         save_params(path, arg_params, aux_params)
     else:
-        _save_pair(path, states, arg_params, aux_params, updater)
+        _save_params_and_states(path, states, arg_params, aux_params, updater)
         logging.info('Saved optimizer state to "%s"', states)
     logging.info('Saved checkpoint to "%s"', path)
 
 
 def checked_prefix(prefix):
-    """The beginning of file names as a str."""
+    """Convert a prefix of file names to str."""
     return file_name(prefix, "the beginning of a checkpoint's file names")
 
 
 def _checkpoint_paths(prefix, epoch):
-    """The names of an epoch's parameters and optimizer states."""
+    """Return the paths of an epoch's parameters and optimizer states."""
     prefix = checked_prefix(prefix)
     try:
         number = operator.index(epoch)
@@ -112,7 +112,7 @@ def _checkpoint_paths(prefix, epoch):
 
 
 def check_prefix(prefix: FileName) -> None:
-    """Refuse a prefix whose folder does not exist or is not writable, before hours of training."""
+    """Raise before training if the prefix's folder does not exist or is not writable."""
     prefix = checked_prefix(prefix)
     folder = os.path.dirname(os.path.abspath(prefix))
     if not os.path.isdir(folder):
@@ -136,7 +136,7 @@ def save_params(path: FileName, arg_params: NamedArrays, aux_params: NamedArrays
 
 
 def _params_chunks(arg_params, aux_params):
-    """The bytes of a ``.params`` file, in pieces."""
+    """Return the bytes of a ``.params`` file, in chunks."""
     named = {}
     for kind, given in (("arg", arg_params), ("aux", aux_params)):
         if not isinstance(given, dict):
@@ -144,13 +144,13 @@ def _params_chunks(arg_params, aux_params):
                 f"{kind}_params must be a dict of names to NDArrays, got {type(given).__name__}"
             )
         for name, array in given.items():
-            is_array = isinstance(array, nd.NDArray)  # other objects are refused by their names
+            is_array = isinstance(array, nd.NDArray)  # save names the object that it refuses
             named[f"{kind}:{name}"] = array.as_in_context(cpu()) if is_array else array
     return chunks_of(named)
 
 
-def _save_pair(params, states, arg_params, aux_params, updater):
-    """Write parameters and states; whenever the process ends, one of the two pairs is complete."""
+def _save_params_and_states(params, states, arg_params, aux_params, updater):
+    """Write parameters and states: if the process dies, the old or the new pair is complete."""
     digest = _new_digest()
     with replacing(params) as file:
         for chunk in _params_chunks(arg_params, aux_params):
@@ -165,20 +165,20 @@ def _save_pair(params, states, arg_params, aux_params, updater):
 
 
 def _keep_old_states(params, states):
-    """Rename the states that belong to the present parameters to ``.old``, too; returns the path,
-    or None if there are none."""
+    """Link the states that belong to the present parameters to ``.old`` as well; return that path,
+    or None without such states."""
     old = f"{states}.old"
     if not (os.path.isfile(states) and os.path.isfile(params)):
         return None
     if os.path.exists(old):
-        # a process was killed here: between the two files, or after them
-        if _is_pair(params, old) and not _is_pair(params, states):
+        # an earlier process was killed between writing the two files, or after
+        if _states_match_params(params, old) and not _states_match_params(params, states):
             return old
         with naming("write", old):
             os.unlink(old)
     try:
         os.link(states, old)
-    except OSError:  # a file system without links
+    except OSError:  # the file system has no links
         write_atomically(old, read_file(states))
     return old
 
@@ -195,8 +195,8 @@ def _digest_of(path):
     return digest.hexdigest()
 
 
-def _is_pair(params, states):
-    """Return whether the states say that they were written with the parameters."""
+def _states_match_params(params, states):
+    """Return whether the states contain the digest of the parameters."""
     try:
         pair = read_pair(states)
         if pair is None or pair[0] != _digest_of(params):
@@ -208,17 +208,17 @@ def _is_pair(params, states):
 
 
 def states_of(prefix: FileName, epoch: int) -> str:
-    """The path of the optimizer states that belong to the parameters of an epoch.
+    """Return the path of the optimizer states that belong to the parameters of an epoch.
 
     Raises FormatError when there are none: the process that saved them was stopped in between, or
     one of the files was replaced. The message names the newest whole pair. Raises FileError.
     """
     params, states = _checkpoint_paths(prefix, epoch)
     pair = read_pair(states)
-    # states that save_optimizer_states wrote name no parameters
+    # states of save_optimizer_states contain no digest
     if pair is None or pair[0] == _digest_of(params):
         return states
-    if os.path.exists(f"{states}.old") and _is_pair(params, f"{states}.old"):
+    if os.path.exists(f"{states}.old") and _states_match_params(params, f"{states}.old"):
         return f"{states}.old"
     newest = find_checkpoint(prefix)
     hint = f"; the newest whole pair is epoch {newest.epoch}" if newest else ""
@@ -229,7 +229,7 @@ def states_of(prefix: FileName, epoch: int) -> str:
 
 
 def _saved_epochs(prefix):
-    """The epochs with a file of parameters, as the file names spell them, in order."""
+    """Return the epochs with a parameter file, sorted, spelled as in the file names."""
     folder, name = os.path.split(prefix)
     if not os.path.isdir(folder or "."):
         return []
@@ -239,7 +239,7 @@ def _saved_epochs(prefix):
 
 
 def find_checkpoint(prefix: FileName, states: bool = True) -> Checkpoint | None:
-    """The newest complete checkpoint, or None.
+    """Find the newest complete checkpoint, or None.
 
     Parameters
     ----------
@@ -279,11 +279,11 @@ def find_checkpoint(prefix: FileName, states: bool = True) -> Checkpoint | None:
                     if pair is not None:
                         found.append(Checkpoint(epoch, params, path, pair[1]))
     found.sort(key=lambda each: (each.saved, each.epoch), reverse=True)
-    return next((each for each in found if not states or _is_pair(*each[1:3])), None)
+    return next((each for each in found if not states or _states_match_params(*each[1:3])), None)
 
 
 def read_params(path: FileName) -> tuple[NamedArrays, NamedArrays]:
-    """The pair (arg_params, aux_params) in a ``.params`` file written by :func:`save_params`."""
+    """Read (arg_params, aux_params) from a ``.params`` file written by :func:`save_params`."""
     loaded = nd.load(path)
     if not isinstance(loaded, dict):
         if not loaded:
@@ -301,7 +301,7 @@ def read_params(path: FileName) -> tuple[NamedArrays, NamedArrays]:
 
 
 def load_params(prefix: FileName, epoch: int) -> tuple[NamedArrays, NamedArrays]:
-    """The pair (arg_params, aux_params) of ``prefix-0001.params`` (for epoch 1).
+    """Load (arg_params, aux_params) from ``prefix-0001.params`` (for epoch 1).
 
     Parameters
     ----------

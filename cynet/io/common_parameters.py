@@ -1,4 +1,4 @@
-"""Parameters that several docstrings of mx.io show.
+"""Descriptions of parameters that docstrings of mx.io have in common.
 
 Parameters
 ----------

@@ -17,25 +17,25 @@ from ..base.errors import ArgumentError, CynetError, FormatError, ShapeError, sh
 from ..base.files import file_name
 from ..base.kinds import to_index
 from .rows_iter import RowsIter, checked_batch_size, checked_flag, checked_shape
-from .unpack import expected_packer, read_unpacked
+from .unpack import expected_compression, read_unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..typing import DTypeLike, FileName, ShapeLike
 
-_LONGEST_NUMBER = 400  # characters: the longest float64 written out, with space around it
-_LONGEST_COMMENT = 1024
-_LONGEST_LINE = 1 << 24  # limit of characters, if some of its columns are read
+_MAX_NUMBER_CHARACTERS = 400  # the longest float64 with spaces around it
+_MAX_COMMENT_CHARACTERS = 1024
+_MAX_LINE_CHARACTERS = 1 << 24  # where only some columns are read
 _MISSING_TEXTS = ("", "NA", "N/A", "na", "null", "NULL")
-_BLOCK_CHARACTERS = 1 << 20  # characters that are read at once
-# Limits for a compressed file: bytes, and a multiple of its size.
-_MAX_FREE = 64 << 20
-_MAX_TIMES = 200
+_BLOCK_CHARACTERS = 1 << 20  # read at once
+# An unpacked file may exceed one of two limits: bytes, and a multiple of the compressed size.
+_MAX_UNCHECKED_BYTES = 64 << 20
+_MAX_RATIO = 200
 
 
 class CSVIter(RowsIter):
-    r"""Batches from CSV files, one example a line.
+    r"""Iterates over batches from CSV files, one example per line.
 
     Parameters
     ----------
@@ -105,13 +105,13 @@ class CSVIter(RowsIter):
         if skipped < 0:
             raise ArgumentError(f"CSVIter: skip_header is 0 or more, got {skipped}")
         missing = None if missing is None else float(missing)
-        data_columns = _column_numbers("usecols", usecols, data_shape)
-        label_columns = _column_numbers("label_usecols", label_usecols, label_shape)
-        data = _read(data_csv, data_shape, dtype, skipped, missing, data_columns)
+        data_columns = _column_indices("usecols", usecols, data_shape)
+        label_columns = _column_indices("label_usecols", label_usecols, label_shape)
+        data = _read_table(data_csv, data_shape, dtype, skipped, missing, data_columns)
         if label_csv in (None, "NULL"):
             label = np.zeros((len(data), *label_shape), dtype)
         else:
-            label = _read(label_csv, label_shape, dtype, skipped, missing, label_columns)
+            label = _read_table(label_csv, label_shape, dtype, skipped, missing, label_columns)
         if len(data) != len(label):
             raise ShapeError(
                 f"CSVIter: {len(data)} rows of data in '{data_csv}',"
@@ -123,8 +123,8 @@ class CSVIter(RowsIter):
         super().__init__(data, label, batch_size, last, (data_name, label_name))
 
 
-def _column_numbers(what, given, shape):
-    """Indices of the columns, as many as an example of that shape has elements; None for all."""
+def _column_indices(what, given, shape):
+    """Return the indices of selected columns, one for each element of an example; None for all."""
     if given is None:
         return None
     given = given if hasattr(given, "__iter__") and not isinstance(given, str) else [given]
@@ -138,14 +138,14 @@ def _column_numbers(what, given, shape):
 
 
 def _line_blocks(text, name, shape, columns):
-    """The lines of a CSV file, a list for each block that is read.
+    """Yield the lines of a CSV file, as a list for each block that is read.
 
     No more is read than the shape of an example accounts for: a line has so many numbers, and a
     number a bounded number of characters.
     """
-    longest = _LONGEST_NUMBER * math.prod(shape) + _LONGEST_COMMENT
-    if columns is not None:  # other columns may be there, too
-        longest = max(longest, _LONGEST_LINE)
+    longest = _MAX_NUMBER_CHARACTERS * math.prod(shape) + _MAX_COMMENT_CHARACTERS
+    if columns is not None:  # a line may have more columns
+        longest = max(longest, _MAX_LINE_CHARACTERS)
     rest = ""
     while block := text.read(_BLOCK_CHARACTERS):
         lines = (rest + block).split("\n")
@@ -160,30 +160,30 @@ def _line_blocks(text, name, shape, columns):
 
 
 def _check_unpacked(file, name):
-    """Refuse a file that unpacks to far more than its compressed size, before it is parsed."""
-    maximum, total = max(_MAX_FREE, _MAX_TIMES * os.path.getsize(name)), 0
+    """Refuse a file that unpacks to far more than its compressed size."""
+    maximum, total = max(_MAX_UNCHECKED_BYTES, _MAX_RATIO * os.path.getsize(name)), 0
     while block := file.read(_BLOCK_CHARACTERS):
         total += len(block)
         if total > maximum:
             raise FormatError(
-                f"CSVIter: '{name}' holds more than {maximum >> 20} MB, more than {_MAX_TIMES}"
+                f"CSVIter: '{name}' holds more than {maximum >> 20} MB, more than {_MAX_RATIO}"
                 " times the size of the compressed file; if that is meant, unpack it first"
             )
     file.seek(0)
 
 
-def _read(path, shape, dtype, skipped, missing, columns):
-    """The table in a CSV file, an example a line."""
+def _read_table(path, shape, dtype, skipped, missing, columns):
+    """Read the table in a CSV file, one example per line."""
     name = file_name(path, "CSVIter: a file name")
     with read_unpacked(name) as (file, packer):
-        kind = expected_packer(name)
+        kind = expected_compression(name)
         if kind and packer is None:
             raise FormatError(f"CSVIter: '{name}' should be a {kind} file by its name, and is none")
         if packer and file.seekable():
             _check_unpacked(file, name)
         text = io.TextIOWrapper(file, encoding="utf-8-sig")
         try:
-            table = _parse(text, name, shape, dtype, skipped, missing, columns)
+            table = _parse_table(text, name, shape, dtype, skipped, missing, columns)
         except CynetError:
             raise
         except (ValueError, OverflowError) as error:
@@ -195,7 +195,7 @@ def _read(path, shape, dtype, skipped, missing, columns):
 
 
 def _cell_hint(message, skipped, missing):
-    """A hint for a cell that is not a number."""
+    """Return a hint for an error about a cell that is not a number."""
     if "could not convert" not in message:
         return ""
     if not skipped and " at row 0," in message:
@@ -212,7 +212,7 @@ def _parse_field(missing, text):
     return missing if text.strip() in _MISSING_TEXTS else float(text)
 
 
-def _parse(text, name, shape, dtype, skipped, missing, columns):
+def _parse_table(text, name, shape, dtype, skipped, missing, columns):
     lines = itertools.chain.from_iterable(_line_blocks(text, name, shape, columns))
     for _ in range(skipped):
         next(lines, None)

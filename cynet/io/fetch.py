@@ -1,14 +1,14 @@
-"""The bytes after a URL, all of them or an error."""
+"""Downloads: all bytes of a URL, or an error."""
 
 from ..base.errors import FileError
 
-LARGEST = 1 << 31  # limit of bytes for one download
+MAX_DOWNLOAD_BYTES = 1 << 31  # of one download
 _CHUNK_BYTES = 1 << 20
-_TIMEOUT = 10  # seconds without an answer
+_TIMEOUT_SECONDS = 10  # seconds without an answer
 
 
 def fetch_bytes(url, verify_ssl=True):
-    """The bytes after a URL.
+    """Download the bytes of a URL.
 
     Raises
     ------
@@ -16,19 +16,19 @@ def fetch_bytes(url, verify_ssl=True):
         In one line, when it cannot be read, or is cut off.
     """
     import http.client
-    import urllib.request  # here, because importing it takes a tenth of importing cynet
+    import urllib.request  # imported late: it takes a tenth of `import cynet`
 
     options = {} if verify_ssl else {"context": _unverified_ssl_context()}
     pieces, count = [], 0
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "cynet"})
-        with urllib.request.urlopen(request, timeout=_TIMEOUT, **options) as answer:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS, **options) as answer:
             while piece := answer.read(_CHUNK_BYTES):
                 pieces.append(piece)
                 count += len(piece)
-                if count > LARGEST:
-                    raise FileError(f"{url}: more than {LARGEST} bytes")
-            # bytes missing from an answer with a declared length
+                if count > MAX_DOWNLOAD_BYTES:
+                    raise FileError(f"{url}: more than {MAX_DOWNLOAD_BYTES} bytes")
+            # missing bytes of a response with a declared length
             missing = getattr(answer, "length", None)
     except FileError:
         raise
@@ -47,7 +47,7 @@ def _error_reason(error):
 
 
 def _unverified_ssl_context():
-    """A context that takes any certificate."""
+    """Make an SSL context that accepts any certificate."""
     import ssl
 
     context = ssl.create_default_context()
@@ -55,8 +55,8 @@ def _unverified_ssl_context():
     return context
 
 
-def first_fetched(urls, fits, attempts=2):
-    """The bytes after the first of several URLs that can be read and fit, each tried so often.
+def fetch_first(urls, fits, attempts=2):
+    """Download from the first of several URLs whose content `fits`; try each URL `attempts` times.
 
     Parameters
     ----------

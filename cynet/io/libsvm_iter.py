@@ -1,4 +1,4 @@
-"""LibSVMIter: batches from text in LibSVM's format, as csr matrices."""
+"""LibSVMIter: batches from text files in LibSVM's format, as csr matrices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .rows_iter import (
     checked_batch_size,
     checked_flag,
     checked_shape,
-    part_of,
+    resolve_part,
 )
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 
 class LibSVMIter(RowsIter):
-    r"""Batches from LibSVM's format, one example a line: ``label index:value index:value ...`` with
-    indices from 0. Data are csr matrices, and so are labels of a file of their own.
+    r"""Iterates over batches from LibSVM files, one example per line: ``label index:value
+    index:value ...`` with indices from 0. Data are csr matrices, and so are labels of a file of
+    their own.
 
     Parameters
     ----------
@@ -82,14 +83,14 @@ class LibSVMIter(RowsIter):
         ctx: str = "gpu",
     ) -> None:
         check_float32(dtype, "LibSVMIter")
-        num_parts, part_index = part_of(num_parts, part_index, "LibSVMIter")
+        num_parts, part_index = resolve_part(num_parts, part_index, "LibSVMIter")
         check_part(part_index, num_parts, "LibSVMIter")
         batch_size = checked_batch_size(batch_size, "LibSVMIter")
         data_shape = checked_shape("data_shape", data_shape, "LibSVMIter")
         label_shape = checked_shape("label_shape", label_shape, "LibSVMIter")
-        data, label = _read(data_libsvm, data_shape)
+        data, label = _read_examples(data_libsvm, data_shape)
         if label_libsvm not in (None, "NULL"):
-            label, _ = _read(label_libsvm, label_shape)
+            label, _ = _read_examples(label_libsvm, label_shape)
             if len(data) != len(label):
                 raise ShapeError(f"LibSVMIter: {len(data)} lines of data, {len(label)} of labels")
         elif label_shape != (1,):
@@ -102,8 +103,8 @@ class LibSVMIter(RowsIter):
         super().__init__(data[part], label[part], batch_size, last, (data_name, label_name))
 
 
-def _read(path, shape):
-    """(examples, first numbers) of a file."""
+def _read_examples(path, shape):
+    """Read a file; return (examples as csr, labels at the beginning of each line)."""
     name, size = file_name(path, "LibSVMIter: a file name"), math.prod(shape)
     numbers, rows, columns, values = [], [], [], []
     with open_for_reading(name) as file:
@@ -132,7 +133,7 @@ def _read(path, shape):
                 ) from None
     if not numbers:
         raise FormatError(f"LibSVMIter: {shown(name)} has no lines")
-    with np.errstate(over="ignore"):  # beyond float32 is infinite
+    with np.errstate(over="ignore"):  # too large values become infinite
         values = np.array(values, np.float64).astype(np.float32)
         first = np.array(numbers, np.float64).astype(np.float32)
     if len(shape) == 1:

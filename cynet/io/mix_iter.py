@@ -1,4 +1,4 @@
-"""MixIter: an iterator whose batches another function mixes, with soft labels."""
+"""MixIter: an iterator that mixes the examples of each batch, with soft labels."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from .base import DataBatch, DataDesc, DataIter
-from .wrappers import _check_around, _check_resumable, _inner_state, _outer_state, _Wrapper
+from .wrappers import _check_outer_state, _check_resumable, _flatten_states, _inner_state, _Wrapper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
 class MixIter(_Wrapper):
-    """The batches of an iterator of one data and one label array, mixed: ``Module.fit`` with MixUp
-    or CutMix.
+    """Mixes each batch of an iterator with one data and one label array: MixUp or CutMix for
+    ``Module.fit``.
 
     Labels are distributions, (N, classes), as ``mx.sym.SoftmaxOutput`` and the metric
     ``mx.metric.CrossEntropy`` take them; validation needs the plain iterator and can have metrics
@@ -66,7 +66,7 @@ class MixIter(_Wrapper):
 
     @property
     def provide_data(self) -> list[DataDesc]:
-        """Name and shape of the mixed data; integers are float32 then."""
+        """Return the DataDesc of the mixed data; integers become float32."""
         found = []
         for each in self.data_iter.provide_data:
             each = each if isinstance(each, DataDesc) else DataDesc(*each)
@@ -76,7 +76,7 @@ class MixIter(_Wrapper):
 
     @property
     def provide_label(self) -> list[DataDesc]:
-        """Name and shape of the soft label, (N, classes)."""
+        """Return the DataDesc of the soft label, (N, classes)."""
         label = self.data_iter.provide_label[0]
         return [DataDesc(label[0], (label[1][0], self.mixing.classes))]
 
@@ -85,12 +85,12 @@ class MixIter(_Wrapper):
 
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
-        """``state_dict()``: the inner iterator's position; only if that has ``state_dict``."""
+        """Return the inner iterator's position; only if that has ``state_dict``."""
         _check_resumable([self.data_iter], "MixIter")
-        return lambda: _outer_state([self.data_iter.state_dict()])
+        return lambda: _flatten_states([self.data_iter.state_dict()])
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` says.
+        """Continue at the position from `state_dict`.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class MixIter(_Wrapper):
             What `state_dict` returned.
         """
         _check_resumable([self.data_iter], "MixIter")
-        _check_around(state, "MixIter", 1)
+        _check_outer_state(state, "MixIter", 1)
         self.data_iter.load_state_dict(_inner_state(state, 0))
         self.current_batch = None
 

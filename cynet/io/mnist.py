@@ -21,7 +21,7 @@ from .rows_iter import (
     checked_batch_size,
     checked_flag,
     checked_shape,
-    part_of,
+    resolve_part,
 )
 from .unpack import read_exactly, read_unpacked
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from ..typing import DTypeLike, FileName, NDArray, NumpyArray, Shape
 
 _IDX_DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
-_MAX_ARRAY_BYTES = 1 << 34  # bytes; more is a corrupt header
+_MAX_ARRAY_BYTES = 1 << 34  # more means a corrupt header
 _MAX_AXES = 32  # the limit of all NumPy versions
 
 
 @guarded
 def read_idx(path: FileName) -> NumpyArray:
-    """The array in an IDX file, plain or compressed by gzip, bzip2 or xz.
+    """Read the array in an IDX file, plain or compressed by gzip, bzip2 or xz.
 
     Parameters
     ----------
@@ -65,11 +65,11 @@ def read_idx(path: FileName) -> NumpyArray:
     name = file_name(path, "read_idx: a file name")
     with read_unpacked(name) as (file, packer):
         plain = packer is None and file.seekable()
-        return _read(file, name, os.fstat(file.fileno()).st_size if plain else None)
+        return _read_array(file, name, os.fstat(file.fileno()).st_size if plain else None)
 
 
-def _read(file, name, size):
-    """The array of an open IDX file; `size` is None if only reading to the end shows it."""
+def _read_array(file, name, size):
+    """Read the array of an open IDX file; `size` in bytes is None for a compressed file."""
     start = file.read(4)
     if len(start) < 4 or start[:2] != b"\0\0" or start[2] not in _IDX_DTYPES:
         raise FormatError(f"{name}: expected an IDX file, got one that begins with {shown(start)}")
@@ -95,7 +95,7 @@ def _read(file, name, size):
 
 
 class MNISTIter(RowsIter):
-    """Batches of MNIST from IDX files; a last batch that is not full is left out.
+    """Iterates over batches of MNIST from IDX files; drops an incomplete last batch.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class MNISTIter(RowsIter):
         data_shape: Shape | None = None,
     ) -> None:
         check_float32(dtype, "MNISTIter")
-        num_parts, part_index = part_of(num_parts, part_index, "MNISTIter")
+        num_parts, part_index = resolve_part(num_parts, part_index, "MNISTIter")
         check_part(part_index, num_parts, "MNISTIter")
         batch_size = checked_batch_size(batch_size, "MNISTIter")
         images, labels = read_idx(image), read_idx(label)
@@ -208,7 +208,7 @@ class MNISTIter(RowsIter):
 
     @property
     def provide_data(self) -> list[DataDesc]:
-        """The `DataDesc` of the images, float32 from 0 to 255 / 256, in a list."""
+        """Return a list with the `DataDesc` of the images, float32 from 0 to 255 / 256."""
         (desc,) = super().provide_data
         return [DataDesc(desc.name, desc.shape, np.float32)]
 

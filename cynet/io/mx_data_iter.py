@@ -9,7 +9,7 @@ from .base import DataBatch, DataIter
 
 
 class MXDataIter(DataIter):
-    r"""Base of the iterators over files: of CSV, LibSVM, MNIST and records of images.
+    r"""Base of the iterators over files: CSV, LibSVM, MNIST and image records.
 
     ``getdata`` and ``getlabel`` give one NDArray each, as MXNet's do, not a list. Asked for before
     the first batch, or after the last one, they raise StateError.
@@ -36,7 +36,7 @@ class MXDataIter(DataIter):
     """
 
     def __init__(self, batch_size: int = 0) -> None:
-        if not isinstance(batch_size, int):  # MXNet's takes the handle of a C++ object
+        if not isinstance(batch_size, int):  # in MXNet this is a C++ handle
             raise ArgumentTypeError(
                 "iterators over files are made by mx.io.CSVIter, mx.io.ImageRecordIter and their"
                 f" kin; MXDataIter itself takes a batch_size, got {shown(batch_size)}"
@@ -54,7 +54,7 @@ class MXDataIter(DataIter):
         return self._batch
 
     def debug_skip_load(self) -> None:
-        r"""Give the first batch that comes again and again from now on.
+        r"""Return the next batch again and again from now on, to time a training without reading.
 
         That shows what training costs without loading.
 

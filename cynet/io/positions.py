@@ -1,4 +1,4 @@
-"""Positions of iterators: `load_state_dict` checks its argument before it changes anything."""
+"""Checks of the saved position of an iterator, before `load_state_dict` changes anything."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from ..base.kinds import to_index
 
 
 def check_keys(state, who, keys, optional=()):
-    """Refuse anything but a dict with these keys; only the optional ones may be missing."""
+    """Refuse a state that is not a dict with these keys; `optional` keys may be missing."""
     names = state.keys() if isinstance(state, dict) else ()
     if not isinstance(state, dict) or not {*keys} <= names <= {*keys, *optional}:
         raise FormatError(
@@ -16,7 +16,7 @@ def check_keys(state, who, keys, optional=()):
 
 
 def read_position(state, key, who, low, high):
-    """The int from `low` to `high` that a state has."""
+    """Return the int at `key` of a state, checked to be from `low` to `high`."""
     try:
         number = to_index(key, state[key])
     except ArgumentTypeError as error:
@@ -29,17 +29,17 @@ def read_position(state, key, who, low, high):
 
 
 def check_count(state, key, who, count, what):
-    """Refuse a state of another number of samples."""
+    """Refuse a state of an iterator over another number of samples."""
     if key in state and read_position(state, key, who, 0, 1 << 62) != count:
         raise FormatError(f"{who}: a state of {state[key]} {what} for {count} {what}")
 
 
 def read_rows(state, key, who, count, all_of=None):
-    """The row indices in a state, checked to be below `count`; with `all_of`, an array, they must
-    be its elements in any order."""
+    """Return the row indices in a state, checked to be below `count`; with `all_of`, an array, they
+    must be a permutation of it."""
     try:
         found = np.asarray(state[key])
-    except Exception:  # raised by the value's own methods
+    except Exception:  # the value's own methods may raise anything
         found = np.zeros((), object)
     if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
         raise FormatError(

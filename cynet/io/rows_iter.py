@@ -1,4 +1,4 @@
-"""RowsIter: batches from a file that was read into memory; the base of CSVIter and its kin."""
+"""RowsIter: batches from a file in memory; the base of CSVIter, LibSVMIter and MNISTIter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_COLUMNS = 1 << 31
 
 
 class RowsIter(MXDataIter):
-    """Batches of rows of two arrays.
+    """Iterates over batches of rows of a data and a label array.
 
     data, label: With as many rows.
     last: What becomes of a last batch that is not full: ``'round'`` fills it up from the beginning,
@@ -41,7 +41,7 @@ class RowsIter(MXDataIter):
 
     @property
     def num_data(self) -> int:
-        r"""The number of examples, an int.
+        r"""Return the number of examples.
 
         Examples
         --------
@@ -54,7 +54,7 @@ class RowsIter(MXDataIter):
 
     @property
     def provide_data(self) -> list[DataDesc]:
-        r"""The `DataDesc` of the data, in a list.
+        r"""Return a list with the `DataDesc` of the data.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class RowsIter(MXDataIter):
 
     @property
     def provide_label(self) -> list[DataDesc]:
-        r"""The `DataDesc` of the labels, in a list.
+        r"""Return a list with the `DataDesc` of the labels.
 
         Examples
         --------
@@ -103,7 +103,7 @@ class RowsIter(MXDataIter):
         return _pick_rows(self._label, self._current_batch())
 
     def getindex(self) -> NumpyArray:
-        """Indices of the current batch's rows, uint64."""
+        """Return the indices of the current batch's rows, uint64."""
         return self._current_batch().astype(np.uint64)
 
     def getpad(self) -> int:
@@ -111,7 +111,7 @@ class RowsIter(MXDataIter):
         return max(self._cursor - self.num_data, 0)
 
     def state_dict(self) -> dict[str, int]:
-        r"""Return the iterator's position, which `load_state_dict` takes.
+        r"""Return the iterator's position, for `load_state_dict`.
 
         Returns
         -------
@@ -131,7 +131,7 @@ class RowsIter(MXDataIter):
         return {"cursor": self._cursor, "rows": self.num_data}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        r"""Go on where `state_dict` was called, with the same data.
+        r"""Continue at the position from `state_dict`, with the same data.
 
         Raises
         ------
@@ -163,7 +163,7 @@ def _pick_rows(source, rows):
 
 
 def checked_shape(what, shape, name):
-    """A shape, or a size in a tuple, as a tuple of ints that are at least 1.
+    """Check a shape, or one size; return a tuple of ints that are at least 1.
 
     It may be one int, or the text of either, ``"(3, 4)"``, as scripts hand options on.
     """
@@ -185,7 +185,7 @@ def checked_shape(what, shape, name):
 
 
 def checked_batch_size(size, name):
-    """A batch size as an int that is at least 1."""
+    """Check a batch size; return an int that is at least 1."""
     sizes = checked_shape("batch_size", size, name)
     if len(sizes) != 1:
         raise ArgumentTypeError(f"{name}: batch_size must be an int, got {shown(size)}")
@@ -193,7 +193,7 @@ def checked_batch_size(size, name):
 
 
 def parse_flag(value):
-    """True or False from a flag or its text, which scripts pass on."""
+    """Convert a flag, or its string from a script's option, to bool."""
     if isinstance(value, str):
         if value.lower() not in ("true", "false", "0", "1"):
             raise ArgumentError(f"True or False is expected, got {shown(value)}")
@@ -202,7 +202,7 @@ def parse_flag(value):
 
 
 def checked_flag(what, value, name):
-    """The flag `what` of an iterator."""
+    """Check the option `what` of an iterator; return a bool."""
     try:
         return parse_flag(value)
     except ArgumentError as error:
@@ -210,13 +210,13 @@ def checked_flag(what, value, name):
 
 
 def check_float32(dtype, name):
-    """Refuse a `dtype` other than None or float32: those iterators have no other."""
+    """Refuse a `dtype` other than None or float32, for iterators with float32 only."""
     if dtype is not None and np.dtype(dtype) != np.float32:
         raise ArgumentError(f"{name}: dtype is float32 or None, got {shown(dtype)}")
 
 
-def part_of(num_parts, part_index, name):
-    """(num_parts, part_index); a KVStore in place of `num_parts` means one part for each rank."""
+def resolve_part(num_parts, part_index, name):
+    """Return (num_parts, part_index); a KVStore as `num_parts` means one part for each rank."""
     if not hasattr(num_parts, "num_workers"):
         return num_parts, part_index
     if part_index not in (0, num_parts.rank):
@@ -228,7 +228,7 @@ def part_of(num_parts, part_index, name):
 
 
 def check_part(part_index, num_parts, name):
-    """Raise unless `part_index` is the index of one of `num_parts` parts."""
+    """Raise unless `part_index` is below `num_parts`."""
     for what, value in (("part_index", part_index), ("num_parts", num_parts)):
         if not isinstance(value, int):
             raise ArgumentTypeError(f"{name}: {what} must be an int, got {shown(value)}")

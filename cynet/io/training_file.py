@@ -1,4 +1,4 @@
-"""One file for resuming training: arrays, values for JSON, and all random states."""
+"""The file for resuming training: arrays, JSON values, and all random states."""
 
 import io
 import json
@@ -14,16 +14,16 @@ from ..base.kinds import read_json
 from ..base.numpy_state import numpy_state, set_numpy_state
 from ..ndarray.serialization import chunks_of, load_from
 
-_META = "meta"
+_META_KEY = "meta"
 
 
-def as_array(content):
-    """An NDArray of bytes."""
+def bytes_array(content):
+    """Make a uint8 NDArray of bytes."""
     return nd.array(np.frombuffer(content, np.uint8), dtype="uint8")
 
 
 def write_training(path, form, meta, arrays, who):
-    """Write a dict and named arrays with the random states of this moment, whole or not at all.
+    """Write a dict, named arrays and the present random states to a file, atomically.
 
     path: str
     form (str): What the file calls itself.
@@ -37,7 +37,7 @@ def write_training(path, form, meta, arrays, who):
 
 
 def training_bytes(meta, arrays, who):
-    """The content of a training file without form and checksum, as a part of another file."""
+    """Return a training file's content without form and checksum, as a part of another file."""
     return b"".join(_file_chunks(meta, arrays, who))
 
 
@@ -52,23 +52,23 @@ def _file_chunks(meta, arrays, who):
         text = json.dumps({**states, **meta})
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(f"{who}: this must be what JSON can hold: {error}") from None
-    return chunks_of({_META: as_array(text.encode()), **arrays})
+    return chunks_of({_META_KEY: bytes_array(text.encode()), **arrays})
 
 
 def read_training(path, form):
-    """(meta, arrays) of a file of `write_training`; `restore_random` takes the meta.
+    """Read (meta, arrays) of a file of `write_training`; `restore_random_states` takes meta.
 
     Raises FormatError: that is no such file, or it is damaged.
     """
     with opened_sealed(path) as (file, size, whole):
         arrays = load_from(file, f"{path}", 0, size)
-    if not isinstance(arrays, dict) or _META not in arrays:
-        raise FormatError(f"{path}: expected a file of a training, with '{_META}'")
+    if not isinstance(arrays, dict) or _META_KEY not in arrays:
+        raise FormatError(f"{path}: expected a file of a training, with '{_META_KEY}'")
     try:
-        meta = read_json(arrays.pop(_META).asnumpy().tobytes())
+        meta = read_json(arrays.pop(_META_KEY).asnumpy().tobytes())
         found, *_ = (meta[name] for name in ("form", "random", "numpy", "python"))
     except (ValueError, KeyError, TypeError) as error:
-        raise FormatError(f"{path}: '{_META}' is damaged: {error}") from None
+        raise FormatError(f"{path}: '{_META_KEY}' is damaged: {error}") from None
     if meta.pop("sealed", False) and not whole:
         raise FormatError(f"{path}: truncated or damaged: its checksum is missing")
     if found != form:
@@ -76,18 +76,18 @@ def read_training(path, form):
     return meta, arrays
 
 
-def read_part(array, path):
-    """(meta, arrays) of the bytes from `training_bytes`, an NDArray."""
+def read_training_part(array, path):
+    """Read (meta, arrays) from an NDArray of bytes from `training_bytes`."""
     content = array.asnumpy().tobytes()
     arrays = load_from(io.BytesIO(content), path, 0, len(content))
     try:
-        return read_json(arrays.pop(_META).asnumpy().tobytes()), arrays
+        return read_json(arrays.pop(_META_KEY).asnumpy().tobytes()), arrays
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(f"{path}: the part of a rank is damaged: {error}") from None
 
 
-def restore_random(meta):
-    """Give cynet's, NumPy's and Python's random numbers the states that the file has."""
+def restore_random_states(meta):
+    """Restore the states of cynet's, NumPy's and Python's random generators from a file."""
     mx_random.set_state(meta["random"])
     set_numpy_state(meta["numpy"])
     version, internal, gauss = meta["python"]

@@ -1,4 +1,4 @@
-"""Files that may be compressed by gzip, bzip2 or xz, unpacked while they are read."""
+"""Reading of files that may be compressed by gzip, bzip2 or xz."""
 
 import importlib
 import os
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from ..base.errors import FormatError
 from ..base.files import open_for_reading
 
-# first bytes -> its name, the module that unpacks it, the file name extension
+# first bytes of a file -> name of the compression, module that unpacks it, file extension
 _DECOMPRESSORS = {
     b"\x1f\x8b": ("gzip", "gzip", ".gz"),
     b"BZh": ("bzip2", "bz2", ".bz2"),
@@ -19,7 +19,7 @@ _CHUNK_BYTES = 1 << 20
 
 @contextmanager
 def read_unpacked(name):
-    """The contents of a file, unpacked where its first bytes say that it is compressed.
+    """Read a file, and unpack it if its first bytes show a compression.
 
     Raises FormatError when compressed data are damaged or cut off. Raises FileError.
 
@@ -37,7 +37,7 @@ def read_unpacked(name):
             yield file, None
             return
         kind, module, _ = packer
-        unpacker = importlib.import_module(module)  # imported late: few need it, and it takes time
+        unpacker = importlib.import_module(module)  # imported late: slow and rarely needed
         damage = getattr(unpacker, "LZMAError", zlib.error)
         try:
             with unpacker.open(file) as stream:
@@ -48,14 +48,14 @@ def read_unpacked(name):
             raise FormatError(f"{name}: the {kind} data are damaged: {error}") from None
 
 
-def expected_packer(name):
-    """The compression that a file name's extension means, or None."""
+def expected_compression(name):
+    """Return the compression that belongs to a file name's extension, or None."""
     extension = os.path.splitext(name)[1].lower()
     return next((kind for kind, _, each in _DECOMPRESSORS.values() if each == extension), None)
 
 
 def read_exactly(file, size):
-    """Up to `size` bytes; memory is taken as they come, so that a false size costs nothing."""
+    """Read up to `size` bytes in chunks, so that a false size allocates no memory."""
     content = bytearray()
     while len(content) < size:
         piece = file.read(min(_CHUNK_BYTES, size - len(content)))

@@ -1,4 +1,4 @@
-"""Iterators around iterators: ResizeIter sets an epoch's length, PrefetchingIter works ahead."""
+"""Iterators that wrap iterators: ResizeIter sets an epoch's length, PrefetchingIter prefetches."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
 
 
 def _check_resumable(iters, name):
-    """Refuse ``state_dict``, at attribute access, if iterators lack it: ``hasattr`` is False."""
+    """Raise AttributeError for ``state_dict`` if iterators lack it: ``hasattr`` is False."""
     for each in iters:
         if not hasattr(each, "state_dict"):
             raise NotFoundError(f"{name}: {type(each).__name__} inside has no state_dict")
 
 
 def _inner_state(state, number):
-    """The state of an inner iterator, from the outer iterator's state."""
+    """Return the state of an inner iterator, from the outer iterator's state."""
     begin = f"inner{number}."
     return {key[len(begin) :]: each for key, each in state.items() if key.startswith(begin)}
 
 
-def _check_around(state, who, count, own=()):
-    """Refuse anything but the state of an iterator around `count` others."""
+def _check_outer_state(state, who, count, own=()):
+    """Refuse anything but the state of an iterator that wraps `count` others."""
     begins = [f"inner{i}." for i in range(count)]
     good = isinstance(state, dict) and all(
         isinstance(key, str) and (key in own or key.startswith(tuple(begins))) for key in state
@@ -58,8 +58,8 @@ def _check_around(state, who, count, own=()):
         raise FormatError(f"expected a state of {who} around {count}, got {shown(state)}")
 
 
-def begun_again(iterator, who):
-    """Reset an iterator that has ended; returns its first batch."""
+def restart_iterator(iterator, who):
+    """Reset an iterator that has ended; return its first batch."""
     try:
         iterator.reset()
     except StopIteration as error:  # StopIteration would end the caller's loop
@@ -70,8 +70,8 @@ def begun_again(iterator, who):
         raise ArgumentError(f"{who}: the inner iterator has no batch") from None
 
 
-def _outer_state(states):
-    """The states of inner iterators as one flat dict, the form that `fit` writes to a file."""
+def _flatten_states(states):
+    """Join the states of inner iterators to one flat dict, which `fit` can write to a file."""
     return {
         f"inner{i}.{key}": each for i, state in enumerate(states) for key, each in state.items()
     }
@@ -79,7 +79,7 @@ def _outer_state(states):
 
 @guarded(but=("next",))
 class _Wrapper(DataIter):
-    """An iterator that passes on the batches of another one."""
+    """Base of iterators that pass on the batches of other iterators."""
 
     def next(self) -> DataBatch:
         if not self.iter_next():
@@ -100,7 +100,7 @@ class _Wrapper(DataIter):
 
 
 class ResizeIter(_Wrapper):
-    """Gives `size` batches an epoch, starting the inner iterator over as often as needed.
+    """Yields `size` batches per epoch; restarts the inner iterator as often as needed.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class ResizeIter(_Wrapper):
 
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
-        """``state_dict()``: its position and the inner iterator's; only if that has ``state_dict``.
+        """Return its position and the inner iterator's; only if that has ``state_dict``.
 
         Examples
         --------
@@ -149,10 +149,10 @@ class ResizeIter(_Wrapper):
         (1, 0)
         """
         _check_resumable([self.data_iter], "ResizeIter")
-        return lambda: {"cur": self.cur, **_outer_state([self.data_iter.state_dict()])}
+        return lambda: {"cur": self.cur, **_flatten_states([self.data_iter.state_dict()])}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` says.
+        """Continue at the position from `state_dict`.
 
         Raises
         ------
@@ -172,7 +172,7 @@ class ResizeIter(_Wrapper):
         5
         """
         _check_resumable([self.data_iter], "ResizeIter")
-        _check_around(state, "ResizeIter", 1, own=("cur",))
+        _check_outer_state(state, "ResizeIter", 1, own=("cur",))
         cur = read_position(state, "cur", "ResizeIter", 0, self.size)
         self.data_iter.load_state_dict(_inner_state(state, 0))
         self.cur, self.current_batch = cur, None
@@ -183,7 +183,7 @@ class ResizeIter(_Wrapper):
         try:
             self.current_batch = self.data_iter.next()
         except StopIteration:
-            self.current_batch = begun_again(self.data_iter, "ResizeIter")
+            self.current_batch = restart_iterator(self.data_iter, "ResizeIter")
         self.cur += 1
         return True
 
@@ -192,7 +192,7 @@ _LIVE_BATCHES = 3  # batches alive at once: the returned one, the ready one, and
 
 
 class _ProtectedBatches:
-    """Batches of an iterator that works ahead, protected from its next writes.
+    """Protects the batches of a prefetched iterator from being overwritten by it.
 
     An iterator may fill one batch, one list or one memory (or two in turn) again and again. Arrays
     that it writes after it gave them are copied from then on, and so are the first few of all.
@@ -200,37 +200,37 @@ class _ProtectedBatches:
     """
 
     def __init__(self):
-        self._given = deque(maxlen=_LIVE_BATCHES)  # (arrays, how often they had been written)
+        self._given = deque(maxlen=_LIVE_BATCHES)  # (arrays, their write counts)
         self._unsure = _LIVE_BATCHES
         self._reused = False
 
     def detect_reuse(self):
-        """Find out whether the iterator writes to batches that it has returned."""
+        """Detect whether the iterator writes to batches that it has returned."""
         if not self._reused:
             self._reused = any(total_writes(arrays) != count for arrays, count in self._given)
 
     def batch(self, batch):
-        """The batch, in a new object with new lists and, if necessary, new arrays."""
+        """Copy a batch to a new object with new lists and, if necessary, new arrays."""
         copies = self._reused or self._unsure > 0
         self._unsure -= self._unsure > 0
         arrays = [each for each in (*batch.data, *(batch.label or ())) if isinstance(each, NDArray)]
         self._given.append((arrays, total_writes(arrays)))
 
-        def own(array):
+        def own_copy(array):
             needed = copies if isinstance(array, NDArray) else isinstance(array, np.ndarray)
             return array.copy() if needed else array
 
         return DataBatch(
-            [own(each) for each in batch.data],
-            None if batch.label is None else [own(each) for each in batch.label],
+            [own_copy(each) for each in batch.data],
+            None if batch.label is None else [own_copy(each) for each in batch.label],
             batch.pad,
-            own(batch.index),
+            own_copy(batch.index),
             getattr(batch, "bucket_key", None),
         )
 
 
 _END_MARK = object()
-_POLL_SECONDS = 1.0  # seconds between two looks whether the thread lives
+_POLL_SECONDS = 1.0  # how often to check that the thread is alive
 
 
 class PrefetchingIter(_Wrapper):
@@ -283,14 +283,14 @@ class PrefetchingIter(_Wrapper):
 
     @property
     def provide_data(self) -> list[DataDesc]:
-        """Descriptions of all iterators' data, renamed."""
+        """Return the DataDesc of all iterators' data, renamed."""
         return self._rename_descriptions(
             [each.provide_data for each in self.iters], self.rename_data
         )
 
     @property
     def provide_label(self) -> list[DataDesc]:
-        """Descriptions of all iterators' labels, renamed."""
+        """Return the DataDesc of all iterators' labels, renamed."""
         return self._rename_descriptions(
             [each.provide_label for each in self.iters], self.rename_label
         )
@@ -330,7 +330,7 @@ class PrefetchingIter(_Wrapper):
 
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
-        """``state_dict()``: where the iterators inside were after the batch that was given last.
+        """Return the inner iterators' positions after the last returned batch.
 
         Only if they can say.
 
@@ -342,10 +342,10 @@ class PrefetchingIter(_Wrapper):
         0
         """
         _check_resumable(self.iters, "PrefetchingIter")
-        return lambda: _outer_state(self._states)
+        return lambda: _flatten_states(self._states)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` says.
+        """Continue at the position from `state_dict`.
 
         Raises
         ------
@@ -365,7 +365,7 @@ class PrefetchingIter(_Wrapper):
         ([[2.0, 3.0], [4.0, 5.0]], True)
         """
         _check_resumable(self.iters, "PrefetchingIter")
-        _check_around(state, "PrefetchingIter", len(self.iters))
+        _check_outer_state(state, "PrefetchingIter", len(self.iters))
         before = self._states
         self._stop()
         try:
@@ -408,20 +408,20 @@ class PrefetchingIter(_Wrapper):
 
 
 class _Worker:
-    """A thread that prepares one batch ahead of one iterator; ends with the epoch."""
+    """A thread that prefetches one batch of one iterator; it ends with the epoch."""
 
     def __init__(self, source, apart):
         self._ready = queue.Queue(maxsize=1)
         self._stopping = threading.Event()
         self._ended = False
-        # the thread must not hold the _Worker, or a forgotten PrefetchingIter would never be freed
+        # the thread must not refer to the _Worker, or a PrefetchingIter would never be freed
         self._thread = threading.Thread(
             target=_prefetch_batches, args=(source, apart, self._ready, self._stopping), daemon=True
         )
         self._thread.start()
 
     def next(self):
-        """(batch, where its iterator is behind it), _END_MARK, or the exception that it raised."""
+        """Return (batch, iterator's position after it), _END_MARK, or an exception."""
         if self._ended:
             return _END_MARK
         item = self._wait_for_batch()
@@ -430,7 +430,7 @@ class _Worker:
 
     def _wait_for_batch(self):
         while True:
-            alive = self._thread.is_alive()  # before get(): the thread may answer, then end
+            alive = self._thread.is_alive()  # before get(): the thread may put a batch, then end
             try:
                 return self._ready.get(timeout=_POLL_SECONDS)
             except queue.Empty:
@@ -440,7 +440,7 @@ class _Worker:
                     )
 
     def stop(self, wait=True):
-        """End the thread; with `wait`, return only when the iterator is no longer touched."""
+        """End the thread; with `wait`, return only when it no longer uses the iterator."""
         self._stopping.set()
         while wait and self._thread.is_alive():
             with contextlib.suppress(queue.Empty):
@@ -462,8 +462,8 @@ def _prefetch_batches(source, apart, ready, stopping):
 
 
 def _fetch_next(source, apart):
-    """(batch, the iterator's position after it), _END_MARK, or any exception, which is raised
-    where the batch is waited for."""
+    """Return (batch, the iterator's position after it), _END_MARK, or an exception, which is raised
+    in the thread that waits for the batch."""
     try:
         batch = source.next()
     except StopIteration:

@@ -9,7 +9,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.kinds import to_count
 from ..base.legacy import _as_list
 from ..io import DataIter, NDArrayIter
-from ..io.wrappers import begun_again
+from ..io.wrappers import restart_iterator
 from ..module.inputs import is_array_like
 
 
@@ -89,4 +89,4 @@ class Limited(DataIter):
         try:
             return self.inner.next()
         except StopIteration:
-            return begun_again(self.inner, "FeedForward")
+            return restart_iterator(self.inner, "FeedForward")

@@ -12,10 +12,10 @@ from ..base.files import file_name
 from ..base.kinds import settings_of
 from ..io.checkpoint import check_prefix
 from ..io.training_file import (
-    as_array,
-    read_part,
+    bytes_array,
     read_training,
-    restore_random,
+    read_training_part,
+    restore_random_states,
     training_bytes,
     write_training,
 )
@@ -75,14 +75,14 @@ class Resume:
             "asked": self._settings,
             "ranks": self._ranks.size,
         }
-        arrays = {_OPTIMIZER_KEY: as_array(b"".join(updater.chunks(dump_optimizer=True)))}
+        arrays = {_OPTIMIZER_KEY: bytes_array(b"".join(updater.chunks(dump_optimizer=True)))}
         for prefix, given in ((_ARG_PREFIX, arg_params), (_AUX_PREFIX, aux_params)):
             arrays.update({f"{prefix}{name}": array for name, array in given.items()})
         arrays.update(own)
         for i, state in enumerate(states):
             arrays.update({f"{_CALLBACK_PREFIX}{i}:{k}": v for k, v in state.items() if _is_nd(v)})
         arrays.update(
-            (f"{_RANK_PREFIX}{rank}", as_array(part)) for rank, part in parts.items() if rank
+            (f"{_RANK_PREFIX}{rank}", bytes_array(part)) for rank, part in parts.items() if rank
         )
         write_training(self.path, _FORMAT, meta, arrays, _CALLER)
 
@@ -152,10 +152,10 @@ class Resume:
         if written != self._ranks.size:  # the data are shared out otherwise
             changed.append(f"{self._ranks.size} ranks instead of {written}: data begin anew")
             if self._ranks.is_first:
-                restore_random(meta)
+                restore_random_states(meta)
             return meta["epoch"] + 1, changed
         if not self._ranks.is_first:
-            own, arrays = read_part(arrays[f"{_RANK_PREFIX}{self._ranks.rank}"], self.path)
+            own, arrays = read_training_part(arrays[f"{_RANK_PREFIX}{self._ranks.rank}"], self.path)
             meta = {**meta, **own}
         if meta["data"] is not None:
             if not hasattr(train_data, "load_state_dict"):
@@ -168,7 +168,7 @@ class Resume:
                 for name, each in _arrays_with_prefix(arrays, _DATA_PREFIX).items()
             }
             train_data.load_state_dict({**meta["data"], **data})
-        restore_random(meta)
+        restore_random_states(meta)
         return meta["epoch"] + 1, changed
 
 

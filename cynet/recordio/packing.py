@@ -166,9 +166,9 @@ def pack_img(
     >>> header.label, image.shape
     (7.0, (8, 10, 3))
     """
-    from ..image.codec import encoded
+    from ..image.codec import encode_image
 
-    return pack(header, encoded(img, img_fmt, quality))
+    return pack(header, encode_image(img, img_fmt, quality))
 
 
 @guarded
@@ -194,7 +194,7 @@ def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, NumpyArray]:
     >>> mx.recordio.unpack_img(packed)[1].shape
     (8, 10, 3)
     """
-    from ..image.codec import decoded
+    from ..image.codec import decode_bgr
 
     header, content = unpack(s)
-    return header, decoded(content, iscolor)
+    return header, decode_bgr(content, iscolor)

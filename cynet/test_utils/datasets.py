@@ -20,7 +20,7 @@ from ..base import config
 from ..base.errors import ArgumentError, FileError, FormatError, MissingFileError, shown
 from ..base.files import file_name, naming, read_file, write_atomically
 from ..io import MNISTIter, read_idx
-from ..io.fetch import fetch_bytes, first_fetched
+from ..io.fetch import fetch_bytes, fetch_first
 
 if TYPE_CHECKING:
     from ..typing import DataIter, FileName, NumpyArray, Shape
@@ -140,7 +140,7 @@ def download_mnist(folder):
     paths = {}
     for name, checksum in _MNIST.items():
         try:
-            packed = first_fetched(
+            packed = fetch_first(
                 [f"{mirror}{name}.gz" for mirror in _MIRRORS],
                 lambda content, checksum=checksum: _is_packed(content, checksum),
             )

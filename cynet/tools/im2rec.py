@@ -26,8 +26,8 @@ from tqdm import tqdm
 from ..base.errors import ArgumentError, CynetError, FormatError, shown
 from ..base.files import naming, read_file, write_atomically
 from ..base.opencv import cv, resize_image, short_size
-from ..image.codec import decoded, encoded
-from ..image.source import read_list
+from ..image.codec import decode_bgr, encode_image
+from ..image.source import read_list_file
 from ..recordio import IRHeader, MXIndexedRecordIO, pack
 
 _IMAGES_PER_PROCESS = 64  # images for each process
@@ -96,7 +96,7 @@ def pack_image(number, label, path, options):
         header = IRHeader(0, label if options.pack_label else float(label[0]), number, 0)
         if options.pass_through:
             return number, pack(header, content), None
-        image = decoded(content, options.color, path)
+        image = decode_bgr(content, options.color, path)
         image = image[:, :, None] if image.ndim == 2 else image
         height, width = image.shape[:2]
         if options.center_crop and height != width:
@@ -107,7 +107,7 @@ def pack_image(number, label, path, options):
         if options.resize:
             height, width = short_size(height, width, options.resize)
             image = resize_image(image, width, height, 1)
-        return number, pack(header, encoded(image, options.encoding, options.quality)), None
+        return number, pack(header, encode_image(image, options.encoding, options.quality)), None
     except (CynetError, OSError) as error:
         return number, None, str(error) if path in str(error) else f"{path}: {error}"
 
@@ -153,7 +153,7 @@ def _report_progress(made, name, count):
 
 def read_entries(path):
     """[(id, label, path of the image)] of a list file."""
-    entries = [(number, label, file) for number, (label, file) in read_list(path).items()]
+    entries = [(number, label, file) for number, (label, file) in read_list_file(path).items()]
     if not entries:
         raise FormatError(f"{shown(path)} names no image")
     return entries

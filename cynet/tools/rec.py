@@ -20,8 +20,8 @@ import numpy as np
 from ..base.errors import CynetError, FormatError, listed, shown
 from ..base.files import naming, write_atomically
 from ..base.opencv import cv
-from ..image.codec import decoded_rgb
-from ..image.source import read_list
+from ..image.codec import decode_rgb
+from ..image.source import read_list_file
 from ..recordio.files import read_index
 from ..recordio.framing import RecordFile
 from ..recordio.packing import unpack
@@ -73,12 +73,12 @@ def _check(file, path, wanted, damaged, out):
     name = os.path.splitext(path)[0]
     if wanted is None and os.path.exists(f"{name}.lst"):
         wanted = f"{name}.lst"
-    entries = None if wanted is None else read_list(wanted)
+    entries = None if wanted is None else read_list_file(wanted)
     count, found = 0, {}
     for offset, header, content in _image_records(file, damaged):
         found[offset] = header
         try:
-            decoded_rgb(content, name=f"the record at offset {offset}")
+            decode_rgb(content, name=f"the record at offset {offset}")
             count += 1
         except CynetError as error:
             damaged.append(error)

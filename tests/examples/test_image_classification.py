@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
             if name == "striped":
                 pixels[:], pixels[::2] = 0, 255
             pixels = pixels.repeat(5, 0).repeat(5, 1)
-            content = codec.encoded(pixels, ".jpg", 95)
+            content = codec.encode_image(pixels, ".jpg", 95)
             (root / "pictures" / name / f"{number}.jpg").write_bytes(content)
     made = [str(root / "data"), str(root / "pictures")]
     assert im2rec.main([*made, "--list", "--recursive", "--train-ratio", "0.75"]) == 0

@@ -51,7 +51,12 @@ def record_files():
 def read_records(path):
     import cynet as mx
     from cynet.image.record_batches import RecordBatches
-    from cynet.image.record_options import AUGMENTING, NORMALIZING, READING, read_options
+    from cynet.image.record_options import (
+        AUGMENT_OPTIONS,
+        NORMALIZE_OPTIONS,
+        READ_OPTIONS,
+        read_options,
+    )
     from cynet.recordio.framing import RecordFile
 
     most = os.path.getsize(path) + 1
@@ -62,7 +67,9 @@ def read_records(path):
         raise AssertionError(f"{len(found)} records at {len(offsets)} offsets")
     given = {"path_imgrec": path, "batch_size": 4, "data_shape": (3, 8, 8), "skip_damaged": True}
     options = read_options(
-        "fuzz", READING | AUGMENTING | NORMALIZING, {**given, "preprocess_threads": 1}
+        "fuzz",
+        READ_OPTIONS | AUGMENT_OPTIONS | NORMALIZE_OPTIONS,
+        {**given, "preprocess_threads": 1},
     )
     batches = RecordBatches(options, (3, 8, 8), np.dtype("float32"))
     for batch in batches.batches(0, 0):
@@ -87,11 +94,16 @@ def box_files():
 
 def read_boxes(path):
     from cynet.image.record_boxes import BoxBatches
-    from cynet.image.record_options import DETECTING, NORMALIZING_BOXES, READING_BOXES, read_options
+    from cynet.image.record_options import (
+        BOX_AUGMENT_OPTIONS,
+        BOX_NORMALIZE_OPTIONS,
+        BOX_READ_OPTIONS,
+        read_options,
+    )
 
     given = {"path_imgrec": path, "batch_size": 4, "data_shape": (3, 8, 8), "skip_damaged": True}
     given |= {"rand_crop_prob": 1, "rand_pad_prob": 1, "max_pad_scale": 2, "rand_mirror_prob": 1}
-    table = READING_BOXES | DETECTING | NORMALIZING_BOXES
+    table = BOX_READ_OPTIONS | BOX_AUGMENT_OPTIONS | BOX_NORMALIZE_OPTIONS
     options = read_options("fuzz", table, {**given, "preprocess_threads": 1})
     batches = BoxBatches(options, (3, 8, 8), np.dtype("float32"))
     for batch in batches.batches(0, 0):
@@ -122,7 +134,7 @@ def list_files():
     yield b"0\t1.0\ta.jpg\n1\t2\t3\tb/c.png\n5\t-1e3\td e.jpg\n"
 
 
-def read_list(path):
+def read_list_file(path):
     import cynet as mx
 
     mx.image.ImageIter(1, (3, 8, 8), path_imglist=path)
@@ -133,5 +145,5 @@ IMAGE_FORMATS = {
     "record": (record_files, read_records),
     "boxes": (box_files, read_boxes),
     "index": (index_files, read_index),
-    "list": (list_files, read_list),
+    "list": (list_files, read_list_file),
 }

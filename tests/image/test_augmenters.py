@@ -14,7 +14,7 @@ import pytest
 
 import cynet as mx
 from cynet.image.record_augment import RecordAugmenter
-from cynet.image.record_options import AUGMENTING
+from cynet.image.record_options import AUGMENT_OPTIONS
 
 cv2 = pytest.importorskip("cv2")
 image = mx.image
@@ -287,7 +287,7 @@ def test_what_is_created():
 # --- those of ImageRecordIter ---------------------------------------------------------------------
 def augmented(x, seed, shape, **options):
     """What a record iterator makes of an image, by the numbers of a generator with that seed."""
-    known = {key: option.default for key, option in AUGMENTING.items()} | options
+    known = {key: option.default for key, option in AUGMENT_OPTIONS.items()} | options
     return RecordAugmenter(known, shape)(x, np.random.default_rng(seed))
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cynet.image.into_batch import put_normalized, put_plain, writable
+from cynet.image.into_batch import put_clipped, put_normalized, writable_view
 
 import cynet as mx
 
@@ -31,7 +31,7 @@ def test_values(channels, mirrored, seed):
             assert np.array_equal(out, wanted)
             for most in (255, 127):
                 plain = np.zeros(turned.shape, np.uint8)
-                put_plain(image, mirrored, most, plain)
+                put_clipped(image, mirrored, most, plain)
                 assert np.array_equal(plain, np.minimum(turned, most))
 
 
@@ -42,17 +42,17 @@ def test_refused():
         with pytest.raises(mx.errors.ShapeError, match="does not fill"):
             put_normalized(bad, False, numbers, numbers, out)
         with pytest.raises(mx.errors.ShapeError, match="does not fill"):
-            put_plain(bad, False, 255, np.zeros(out.shape, np.uint8))
+            put_clipped(bad, False, 255, np.zeros(out.shape, np.uint8))
     with pytest.raises(mx.errors.ShapeError, match="side by side"):
         put_normalized(np.zeros((3, 4, 5), "u1").transpose(1, 2, 0), False, numbers, numbers, out)
     with pytest.raises(mx.errors.ShapeError, match="one number for each of 3"):
         put_normalized(image, False, numbers[:1], numbers, out)
     with pytest.raises(ValueError, match="float32, uint8 or int8"):
-        writable(mx.nd.zeros((1, 1, 1, 1), dtype="float64"))
+        writable_view(mx.nd.zeros((1, 1, 1, 1), dtype="float64"))
 
 
 def test_memory_of_an_array():
     for dtype in ("float32", "uint8", "int8"):
         array = mx.nd.zeros((2, 3, 4, 5), dtype=dtype)
-        writable(array)[1, 2, 3] = [1, 2, 3, 4, 5]
+        writable_view(array)[1, 2, 3] = [1, 2, 3, 4, 5]
         assert array.asnumpy()[1, 2, 3].tolist() == [1, 2, 3, 4, 5] and array.asnumpy().sum() == 15

@@ -16,21 +16,21 @@ from cynet.image.box_augment import BoxAugmenter
 from cynet.image.boxes import (
     box_areas,
     intersection_areas,
-    mirrored,
+    mirror_boxes,
     move_boxes,
     select_with_area,
     split_label,
 )
 from cynet.image.geometry import checked_numbers, choose_interpolation
 from cynet.image.record_augment import RecordAugmenter
-from cynet.image.record_options import AUGMENTING, DETECTING
+from cynet.image.record_options import AUGMENT_OPTIONS, BOX_AUGMENT_OPTIONS
 from cynet.image.rotate import check_angle_limits
 from cynet.image.source import (
     FileSource,
     RecordSource,
     list_entries,
     part_range,
-    read_list,
+    read_list_file,
     record_files,
 )
 from tests.fixtures import augmenter_lists as lists
@@ -124,12 +124,12 @@ def test_arithmetic_of_boxes():
     found = intersection_areas(BOXES[:1, 1:5], (0.3, 0.0, 1.0, 0.4))
     np.testing.assert_allclose(found, [0.2 * 0.2])
     np.testing.assert_allclose(intersection_areas(BOXES[:1, 1:5], (0.5, 0, 1, 1)), [0])
-    np.testing.assert_allclose(mirrored(BOXES[:1]), [[3, 0.5, 0.2, 0.9, 0.8, 9]])
+    np.testing.assert_allclose(mirror_boxes(BOXES[:1]), [[3, 0.5, 0.2, 0.9, 0.8, 9]])
     np.testing.assert_allclose(
         move_boxes(BOXES[:1], 0.1, 0.2, 0.5, 0.4), [[3, 0.0, 0.0, 0.8, 1.5, 9]], atol=1e-12
     )
     before = BOXES.copy()
-    mirrored(BOXES), move_boxes(BOXES, 0.1, 0.2, 0.3, 0.4)
+    mirror_boxes(BOXES), move_boxes(BOXES, 0.1, 0.2, 0.3, 0.4)
     np.testing.assert_array_equal(BOXES, before)
 
 
@@ -250,7 +250,9 @@ def test_samples_of_several_files(tmp_path):
     paths = [write(tmp_path / name, n, k) for name, n, k in (("a", 2, 0), ("b", 1, 2), ("c", 3, 3))]
     source = RecordSource(";".join(paths))
     assert len(source) == 6 and source.keys is None
-    assert [source.numbered(i) for i in range(6)] == [(i, float(i), b"%d" % i) for i in range(6)]
+    assert [source.sample_with_id(i) for i in range(6)] == [
+        (i, float(i), b"%d" % i) for i in range(6)
+    ]
     assert [source.name(i).partition("', ")[0][-5:] for i in range(6)] == [
         "a.rec",
         "a.rec",
@@ -260,11 +262,11 @@ def test_samples_of_several_files(tmp_path):
         "c.rec",
     ]
     with pytest.raises(StateError, match="are 3 files of records, not one"):
-        source.only_file()
+        source.single_file()
     with pytest.raises(ArgumentError, match="one index, .*a.idx'.*, for 3 files of records"):
         RecordSource(";".join(paths), tmp_path / "a.idx")
     one = RecordSource(paths[2], tmp_path / "c.idx", labels={3: [1, 2], 4: [3, 4]})
-    assert one.only_file() == paths[2] and one.keys == [3, 4, 5]
+    assert one.single_file() == paths[2] and one.keys == [3, 4, 5]
     assert one.label(0) == [1, 2] and one.sample(1) == ([3, 4], b"4") and one.label_size(1) == 2
     for call in (one.label, one.label_size):
         with pytest.raises(FormatError, match=r"c.rec'.*: the list has no image with number 5"):
@@ -279,7 +281,7 @@ def test_sizes_of_labels(label, size, tmp_path):
 def test_list_files(tmp_path):
     path = tmp_path / "a.lst"
     path.write_text("3\t1.5\tx.png\n\n  \n4.0\t1\t2\tb/y z.png\n")
-    found = read_list(path)
+    found = read_list_file(path)
     assert {k: (v[0].tolist(), v[1]) for k, v in found.items()} == {
         3: ([1.5], "x.png"),
         4: ([1, 2], "b/y z.png"),
@@ -287,7 +289,7 @@ def test_list_files(tmp_path):
     for line in ("3\tx.png", "x\t1\ty", "3\ty\tx", "inf\t1\tx", "nan\t1\tx", "\xff"):
         path.write_bytes(b"1\t1\ta\n" + line.encode("latin-1") + b"\n")
         with pytest.raises(FormatError, match=r"a.lst', line 2: a line has number, label"):
-            read_list(path)
+            read_list_file(path)
 
 
 def test_lists_in_memory(tmp_path):
@@ -464,7 +466,7 @@ def test_records_turns(options):
         wanted = cv2.warpAffine(
             x, m, (w, h), flags=o["inter_method"], borderValue=[o["fill_value"]] * 4
         )
-        known = {key: option.default for key, option in AUGMENTING.items()} | options
+        known = {key: option.default for key, option in AUGMENT_OPTIONS.items()} | options
         found = RecordAugmenter(known, (3, h, w))(x, np.random.default_rng(seed))
         assert np.abs(found.astype(int) - wanted).max() <= 1
     if options.get("max_rotate_angle", 0) == 1:
@@ -472,7 +474,7 @@ def test_records_turns(options):
 
 
 def boxed(x, seed, shape=(3, 18, 25), **options):
-    known = {key: option.default for key, option in DETECTING.items()} | options
+    known = {key: option.default for key, option in BOX_AUGMENT_OPTIONS.items()} | options
     return BoxAugmenter(known, shape)(x, np.zeros((0, 5)), np.random.default_rng(seed))[0]
 
 
@@ -648,7 +650,7 @@ def test_records_choose_a_method(size, kind):
 )
 def test_the_least_that_counts(option, value):
     x = picture(3)
-    known = {key: each.default for key, each in AUGMENTING.items()} | {option: value}
+    known = {key: each.default for key, each in AUGMENT_OPTIONS.items()} | {option: value}
     found = RecordAugmenter(known, (3, 18, 25))(x, np.random.default_rng(0))
     assert np.array_equal(found, x) == (value < 1)
 

@@ -48,7 +48,7 @@ def written(path, boxes, count, image=None, label=None):
     if image is None:
         y, x = np.mgrid[:HEIGHT, :WIDTH]
         image = np.stack([x * 0 + 99, y, x], 2).astype(np.uint8)  # blue, green, red
-    content = codec.encoded(image, ".png", 1)
+    content = codec.encode_image(image, ".png", 1)
     label = np.concatenate([[2, 5], *boxes]) if label is None else label
     record = mx.recordio.MXRecordIO(str(path), "w")
     for i in range(count):

@@ -16,7 +16,7 @@ import pytest
 import cynet as mx
 from cynet.image.pipeline import Pipeline
 from cynet.image.record_augment import RecordAugmenter
-from cynet.image.record_options import AUGMENTING
+from cynet.image.record_options import AUGMENT_OPTIONS
 from tests.fixtures.record_batches import CASES, write
 
 FIXTURE = np.load(Path(__file__).parent.parent / "fixtures" / "record_batches.npz")
@@ -239,7 +239,7 @@ def test_ranges_of_random_ones(path):
 def test_jitter_of_colors(rng):
     """One map of colors is what brightness, contrast and saturation do one after the other."""
     names = ("brightness", "contrast", "saturation")
-    options = {key: option.default for key, option in AUGMENTING.items()}
+    options = {key: option.default for key, option in AUGMENT_OPTIONS.items()}
     options |= dict.fromkeys(names, 0.4)
     image = rng.integers(0, 256, (12, 9, 3), dtype=np.uint8)
     greys = np.array([0.299, 0.587, 0.114])

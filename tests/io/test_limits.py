@@ -66,8 +66,8 @@ def test_the_most_that_a_compressed_table_may_hold(free, times, taken, tmp_path,
     path = tmp_path / "a.csv.gz"
     packed = gzip.compress(b"1\n" * 500, mtime=0)
     path.write_bytes(packed)
-    monkeypatch.setattr(csv_iter, "_MAX_FREE", free)
-    monkeypatch.setattr(csv_iter, "_MAX_TIMES", times * -(-1000 // len(packed)))
+    monkeypatch.setattr(csv_iter, "_MAX_UNCHECKED_BYTES", free)
+    monkeypatch.setattr(csv_iter, "_MAX_RATIO", times * -(-1000 // len(packed)))
     monkeypatch.setattr(csv_iter, "_BLOCK_CHARACTERS", 64)
     if taken:
         assert csv_of(path).num_data == 500
@@ -141,12 +141,14 @@ def test_the_most_axes(axes, taken, tmp_path):
 
 @pytest.mark.parametrize("content", [{}, {"meta": b"[1"}, {"meta": b"\xff"}])
 def test_damaged_parts_of_ranks(content):
-    arrays = {k: training_file.as_array(v) for k, v in content.items()}
-    whole = training_file.as_array(b"".join(chunks_of(arrays)))
+    arrays = {k: training_file.bytes_array(v) for k, v in content.items()}
+    whole = training_file.bytes_array(b"".join(chunks_of(arrays)))
     with pytest.raises(FormatError, match="a.state: the part of a rank is damaged"):
-        training_file.read_part(whole, "a.state")
-    good = training_file.as_array(training_file.training_bytes({"a": 1}, {"x": mx.nd.ones(2)}, "w"))
-    meta, found = training_file.read_part(good, "a.state")
+        training_file.read_training_part(whole, "a.state")
+    good = training_file.bytes_array(
+        training_file.training_bytes({"a": 1}, {"x": mx.nd.ones(2)}, "w")
+    )
+    meta, found = training_file.read_training_part(good, "a.state")
     assert meta["a"] == 1 and found["x"].asnumpy().tolist() == [1, 1]
 
 
@@ -215,7 +217,7 @@ def test_largest_shapes(tmp_path):
 # --- downloads ------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("most", "taken"), [(10, True), (9, False)])
 def test_the_largest_download(most, taken, monkeypatch):
-    monkeypatch.setattr(fetch, "LARGEST", most)
+    monkeypatch.setattr(fetch, "MAX_DOWNLOAD_BYTES", most)
     for name in ("http_proxy", "HTTP_PROXY"):
         monkeypatch.delenv(name, raising=False)
     with serving({"/a": [b"0123456789"]}) as (url, _):
@@ -256,7 +258,7 @@ def test_the_first_error_is_told(monkeypatch):
 
     monkeypatch.setattr(fetch, "fetch_bytes", fetched)
     with pytest.raises(FileError, match="one"):
-        fetch.first_fetched(["a", "b"], bool)
+        fetch.fetch_first(["a", "b"], bool)
     assert not any(errors.values())
 
 

@@ -217,7 +217,7 @@ def test_record_iterators_tell_what_their_threads_raise(tmp_path, monkeypatch):
         iterator = mx.io.ImageRecordIter(
             path_imgrec=tmp_path / "a.rec", data_shape=(3, 8, 8), batch_size=2, prefetch_buffer=1
         )
-        monkeypatch.setattr(iterator._work, "_fill_one", raiser(kind))
+        monkeypatch.setattr(iterator._work, "_fill_sample", raiser(kind))
         with pytest.raises(wanted(kind), match="needle"):
             list(iterator)
         iterator.close()

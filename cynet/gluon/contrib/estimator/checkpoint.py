@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ....base.errors import ArgumentError, warn_user
 from ....base.files import file_name
 from ....io.training_file import (
-    as_array,
-    read_part,
+    bytes_array,
     read_training,
-    restore_random,
+    read_training_part,
+    restore_random_states,
     training_bytes,
     write_training,
 )
@@ -146,7 +146,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         self._save_symbol(estimator)
         self._save(estimator, prefix)
         random = os.path.join(self.model_dir, f"{prefix}.random")
-        arrays = {f"rank:{rank}": as_array(part) for rank, part in parts.items() if rank}
+        arrays = {f"rank:{rank}": bytes_array(part) for rank, part in parts.items() if rank}
         write_training(random, _FORMAT, {"ranks": ranks.size}, arrays, "CheckpointHandler")
         self._log_message(
             estimator, f"{batches + before} batches trained, wrote {prefix} in {self.model_dir}"
@@ -261,5 +261,5 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         if not ranks.is_first:
             if meta.get("ranks", 1) != ranks.size:
                 return
-            meta, _ = read_part(arrays[f"rank:{ranks.rank}"], file)
-        restore_random(meta)
+            meta, _ = read_training_part(arrays[f"rank:{ranks.rank}"], file)
+        restore_random_states(meta)

@@ -12,7 +12,7 @@ from pathlib import Path
 from ....base import config
 from ....base.errors import FileError, FormatError
 from ....base.files import naming, read_file, write_atomically
-from ....io.fetch import first_fetched
+from ....io.fetch import fetch_first
 from ....test_utils import datasets as files
 from ... import utils
 
@@ -67,7 +67,7 @@ def fashion_mnist(root):
     for name, sha1 in _FASHION_SHA1.items():
         urls = [_repository_url("fashion-mnist", f"{name}.gz"), f"{_FASHION_URL}{name}.gz"]
         try:
-            content = first_fetched(urls, lambda found, sha1=sha1: _sha1_digest(found) == sha1)
+            content = fetch_first(urls, lambda found, sha1=sha1: _sha1_digest(found) == sha1)
         except OSError as error:
             raise FileError(
                 f"FashionMNIST cannot be downloaded ({error}); put its four IDX files into {root}"
@@ -95,7 +95,7 @@ def cifar(root, namespace, archive, below, names):
     path = os.path.join(root, archive)
     _make_folder(root)
     try:
-        content = first_fetched(
+        content = fetch_first(
             [_repository_url(namespace, archive), _CIFAR_URL + archive],
             lambda content: _is_cifar(content, archive, names),
         )
