@@ -132,7 +132,7 @@ class ArenaPool:
             return self._recorded[-1]
 
     def take(self, holder: Holder, size: int, ctx: Context) -> ArenaLease:
-        """An ArenaLease whose array has at least `size` bytes; its previous user has lost it.
+        """An ArenaLease of `size` bytes or more; the executor that had the array before loses it.
 
         Parameters
         ----------

@@ -233,7 +233,7 @@ class Executor(Postponed, Monitoring):
         return lease
 
     def release_arena(self) -> None:
-        """Lease the arena to other executors: nobody needs its contents any more."""
+        """Let executors that share memory take the arena: its contents are not needed any more."""
         self._drop_outputs()
         if self._lease is not None and self._lease.holder is self._me:
             self._lease.pending = False

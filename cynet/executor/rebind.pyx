@@ -1,6 +1,6 @@
 """ArgumentSlots: a Plan whose arrays each run gives anew, so that nothing is copied.
 
-The plan is built on placeholders, arrays at addresses that are nobody's. Before a run `put` gives
+The plan is built on placeholders, arrays at addresses that are nobody's. Before a run `bind` gives
 real arrays: the variables that the plan's functions name are exchanged at once, the addresses in
 its tables by a function of the engine that comes behind the runs pushed before.
 """
@@ -146,7 +146,7 @@ cdef class ArgumentSlots:
     """Where a Plan uses arrays that were placeholders when it was built.
 
     plan: Plan
-    arrays (list of NDArray): The placeholders, in the order in which `put` gives arrays.
+    arrays (list of NDArray): The placeholders, in the order in which `bind` gets arrays.
     new (set of int): Which of them may be without values until a run has written them.
     sources (collection of int): Which of them the plan's groups of cached steps read.
     """
@@ -161,7 +161,7 @@ cdef class ArgumentSlots:
 
     @property
     def stale(self):
-        """True if the arrays of the last `put` have not come to the plan: a run before failed."""
+        """True if the arrays of the last `bind` have not come to the plan: a run before failed."""
         return self.plan.tables.stale.load()
 
     def __init__(self, Plan plan not None, list arrays, set new, sources=()):

@@ -110,7 +110,7 @@ class DataParallelExecutorGroup:
         label_shapes = label_shapes and _data_descriptions("label_shapes", label_shapes)
         self.grad_req = self._grad_requests(grad_req, [desc[0] for desc in data_shapes])
         self.execs = None
-        self._kept = PlanCache(apart)  # plans by input shapes
+        self._bound_shapes = PlanCache(apart)  # BoundShapes by input shapes
         self._monitor = None
         self._has_labels = self._has_grads = False
         self._pad = None  # padding of the batch that was copied in last
@@ -119,12 +119,12 @@ class DataParallelExecutorGroup:
     @property
     def nbytes(self):
         """The bytes of its executors."""
-        return self._kept.nbytes
+        return self._bound_shapes.nbytes
 
     @property
     def cached_results(self):
         """The arrays that its executors share with others."""
-        return self._kept.cached_results
+        return self._bound_shapes.cached_results
 
     def _grad_requests(self, grad_req, data_names):
         """Argument name to request: gradients of parameters and, if requested, of data."""
@@ -160,7 +160,7 @@ class DataParallelExecutorGroup:
         labels = [desc for desc in label_shapes or () if desc.name in self.arg_names]
         # all of it must work before anything changes, so that a wrong batch shape breaks nothing
         slices = self.decide_slices(data_shapes, label_shapes or [])
-        entry = self._kept.get(key)
+        entry = self._bound_shapes.get(key)
         if entry is None:
             since = time.perf_counter()
             shapes = [self._shapes_of(part, data_shapes, labels) for part in slices]
@@ -179,7 +179,7 @@ class DataParallelExecutorGroup:
                 types = {desc.name: desc.dtype for desc in [*data_shapes, *labels]}
                 execs = [self._bind_one(i, types, each) for i, each in enumerate(shapes)]
             entry = BoundShapes(execs, [desc.name for desc in (*data_shapes, *labels)])
-            entry = self._kept.put(key, entry, time.perf_counter() - since)
+            entry = self._bound_shapes.put(key, entry, time.perf_counter() - since)
         execs = entry.execs
         if execs is not self.execs:
             self._has_grads = False
@@ -222,10 +222,10 @@ class DataParallelExecutorGroup:
             ]
         finally:
             self.shared_group = outer
-        self._kept.clear()
+        self._bound_shapes.clear()
         key = self._shapes_key(self.data_shapes, self.label_shapes)
         entry = BoundShapes(self.execs, [*self.data_names, *self.bound_labels])
-        self._kept.put(key, entry, time.perf_counter() - since)
+        self._bound_shapes.put(key, entry, time.perf_counter() - since)
         self._has_grads = False
         self._collect_arrays()
         if self._monitor is not None:
@@ -597,7 +597,7 @@ class DataParallelExecutorGroup:
     def install_monitor(self, mon):
         """Let a Monitor watch all executors, those for other shapes included."""
         self._monitor = mon
-        self._kept.keep_only(self._shapes_key(self.data_shapes, self.label_shapes))
+        self._bound_shapes.keep_only(self._shapes_key(self.data_shapes, self.label_shapes))
         self._watch_executors(self.execs)
 
     def _watch_executors(self, execs):

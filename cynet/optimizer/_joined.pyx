@@ -340,7 +340,7 @@ cdef class JoinedUpdate(UpdateStep):
         the weight, which is updated and from which the weight is rounded, and what the rule
         remembers of that copy.
     norm (str, optional): ``'lamb'``, ``'lars'`` or ``'lbsgd'``: how learning rates follow from the
-        norms of whole weights (norm_table in kernels/update/update.cc). Runs on CPUs alone.
+        norms of whole weights (norm_table in kernels/update/norms.h). Runs on CPUs alone.
     """
 
     def __cinit__(self):
@@ -370,7 +370,8 @@ cdef class JoinedUpdate(UpdateStep):
             raise ArgumentError(f"update: {len(weights)} weights, {len(grads)} gradients,"
                                 f" {len(states)} states")
         if rule not in known:
-            raise ArgumentError(f"update: no rule is named '{rule}'")
+            why = "runs on CPUs alone" if rule in _OF_ALL else "does not exist"
+            raise ArgumentError(f"update: rule '{rule}' {why}")
         self.joined.rate = find_norm_rate(norm_name, &first)
         if norm is not None and self.joined.rate == NULL:
             raise ArgumentError(f"update: no rate by norms is named '{norm}'")

@@ -169,6 +169,7 @@ NUMBERS = {  # of their own, up to five
 @pytest.mark.parametrize("clip", [-1.0, 0.4])
 def test_update(rule, clip, rng):
     """Against the joined update on the CPU."""
+    assert rule in NUMBERS, "a rule for GPUs needs numbers in NUMBERS"
     numbers, count = NUMBERS[rule], RULES[rule]
     for kinds in types_of("update", "update", f"cynet::{rule}"):
         kind, _, _, master = kinds.split(", ")

@@ -183,7 +183,9 @@ class BoundGraph:
 
     def __init__(self, block, graph, arenas, arrays):
         self.graph = graph
-        self.face = arrays[0]._face if arrays else NDArray._face  # the face of the outputs, too
+        self.face = (
+            arrays[0]._face if arrays else NDArray._face
+        )  # the outputs' array class: of mx.nd or mx.np
         hook = block._op_hook or (watch() and (watch(), False))
         self.watch = None if hook is None else HookedGraph(graph.symbol, *hook)
         symbol = graph.symbol if self.watch is None else self.watch.symbol

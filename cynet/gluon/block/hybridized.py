@@ -39,10 +39,10 @@ class Hybridized:
         self.runs_forward = has_own_forward(block)
         self._fixed = graph
         self._finish_all_deferred = block._finish_all_deferred
-        self._plans = {}  # (format, mode) -> list of plans that serve several shapes
-        self._served = {}  # (format, mode, shapes and dtypes) -> a plan of `_plans`
-        self._alone = PlanCache()  # the key of `_served` -> plan of a graph for this key alone
-        self._arenas = {}  # idle arenas of all plans
+        self._plans = {}  # (format, mode) -> list of BoundGraphs that serve several shapes
+        self._served = {}  # (format, mode, shapes and dtypes) -> a BoundGraph of `_plans`
+        self._alone = PlanCache()  # the key of `_served` -> BoundGraph for this key alone
+        self._arenas = {}  # idle arenas of all BoundGraphs
         self._last = None  # the graph that export writes
         self._changes = -1
         self._finished = -1  # changes after which no parameter waited for its shape

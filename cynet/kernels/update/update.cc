@@ -4,7 +4,8 @@
 
 namespace cynet {
 
-enum Gpu { HOST_ONLY, GPU, GPU_MASTER };  // GPU_MASTER: on float32 masters, too
+// HOST_ONLY: for optimizers whose rates follow from norms; GPU_MASTER: on float32 masters, too
+enum Gpu { HOST_ONLY, GPU, GPU_MASTER };
 
 struct UpdateRow {
   const char* name;

@@ -1,7 +1,7 @@
 """Estimated cycles of a convolution by each algorithm, for `select.py`.
 
-Cycles of one core, a third of those of forward and both gradients; with packed weights, of forward
-alone. The constants are fitted to times measured on Zen 3, Zen 4 and Sapphire Rapids, two
+Cycles of one core for one pass: the mean of forward and the two gradients; with packed weights, of
+forward alone. The constants are fitted to times measured on Zen 3, Zen 4 and Sapphire Rapids, two
 threads; tests/operator/nn/convolution/test_cost.py has shapes whose fastest algorithm was measured.
 `desc` is a ConvDesc.
 """

@@ -79,7 +79,7 @@ def describe(prop, data, out, pad, in_types, **more):
         library=onednn.available(),
         **more,
     )
-    if desc.dtype == "bfloat16" and not _is_read_whole(desc):
+    if desc.dtype == "bfloat16" and not _has_right_bfloat16_gradient(desc):
         desc = desc._replace(dtype="float32")
     if is_last(prop.layout) and not desc.channels_last:
         last = desc._replace(channels_last=True)
@@ -123,7 +123,7 @@ class _BareConvolution(FoldsActivation):
 
 
 # --- what is supported ----------------------------------------------------------------------------
-def _is_single(desc):
+def _takes_float32_of_onednn(desc):
     if desc.dtype != "float32" or not desc.library or not _is_countable(desc) or _is_shallow(desc):
         return False
     return not desc.transposed or _is_exact(desc)
@@ -143,7 +143,7 @@ def _is_shallow(desc):
     return deep and desc.dilate[0] * (desc.kernel[0] - 1) >= desc.data[2]
 
 
-def _is_read_whole(desc):
+def _has_right_bfloat16_gradient(desc):
     """Return whether oneDNN's gradient of a bfloat16 weight is right: a tap that reads padding in
     every window keeps stale workspace."""
     if _is_shallow(desc):
@@ -167,7 +167,7 @@ def _is_exact(desc):
 
 
 def _is_channels_last(desc):
-    return desc.channels_last and _is_single(desc)
+    return desc.channels_last and _takes_float32_of_onednn(desc)
 
 
 def _uses_onednn_gradients(desc):
@@ -180,12 +180,16 @@ def _is_product(desc):
         return False
     if desc.packed and desc.level != "amx":
         return False
-    return not any(desc.pad) and (desc.packed or set(desc.stride) == {1}) and _is_single(desc)
+    return (
+        not any(desc.pad)
+        and (desc.packed or set(desc.stride) == {1})
+        and _takes_float32_of_onednn(desc)
+    )
 
 
 def _is_plain_image(desc):
     """Return whether our own kernels take the convolution, channels-last or behind a reorder."""
-    return len(desc.kernel) == 2 and desc.groups == 1 and _is_single(desc)
+    return len(desc.kernel) == 2 and desc.groups == 1 and _takes_float32_of_onednn(desc)
 
 
 def _is_scattered(desc):
