@@ -21,7 +21,7 @@ from ..operator.second_order import Flat
 
 
 cdef class Adjoint(StepNode):
-    """A call of backward, as a step: from gradients of outputs to gradients of inputs."""
+    """The graph node of a backward call, which maps gradients of outputs to gradients of inputs."""
 
     cdef Call call
     cdef Backward info
@@ -38,7 +38,7 @@ cdef class Adjoint(StepNode):
         self.inputs_of_call = self.outputs_of_call = self.grads_of_call = None
 
     def backward(self, grads, recorded):
-        """Gradients of `grads_of_call` and the inputs, from `grads`, one per index in `wanted`."""
+        """Gradients of `grads_of_call` and the inputs; `grads` has one for each of `wanted`."""
         n_grads, n_in = len(self.grads_of_call), self.call.n_in
         back = [None] * (n_grads + n_in)
         given = {i: h for i, h in zip(self.wanted, grads) if h is not None}
@@ -150,7 +150,7 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
 
 
 def as_backward(CallNode node, list grads, list wanted, parts):
-    """Gradients by recorded operators, with the values replaced by those that backward computes.
+    """Record gradients as operators, but with the values that the backward kernel computes.
 
     The two agree but for rounding, and but for where a formula has no number and backward has one:
     at corners, poles and ties, at infinity and NaN.
@@ -203,7 +203,7 @@ def as_backward(CallNode node, list grads, list wanted, parts):
 
 
 cdef class Alias(StepNode):
-    """A second entry for an array, at which a walk over a part of a graph ends."""
+    """A second graph node for an array, at which a walk over a part of the graph ends."""
 
     @property
     def name(self):
@@ -214,7 +214,7 @@ cdef class Alias(StepNode):
 
 
 def alias_of(NDArrayBase array):
-    """(the same array as the output of an Alias, which ends a walk; the Alias)."""
+    """Return a pair: the same array as the output of a new Alias, and the Alias."""
     cdef Alias node = Alias.__new__(Alias)
     out = (<object>array).detach()
     node.attach([array], [out])

@@ -1,16 +1,16 @@
-"""Arrays that gradients are made of: new ones, filled, copied and added."""
+"""Functions that make, fill, copy and add arrays of gradients."""
 
 from .._core.face cimport Face
 from .._ndarray cimport NDArrayBase
 from .._typedefs cimport TBlob
 from ..ndarray._tape cimport CallNode
 
-cdef str NOT_RECORDED  # the error of an array that is in no graph, with a name for it
+cdef str NOT_RECORDED  # error message for an array in no graph; {} is its name
 
 
 # The module ndarray/sparse/gradients.py.
 cdef object sparse_gradients()
-# A new array without values until the engine has written it.
+# A new array like `like`, not initialized.
 cdef NDArrayBase unwritten_like(const TBlob* like, Face face)
 cdef NDArrayBase filled_like(const TBlob* like, double value, Face face)
 cdef int fill(NDArrayBase array, double value) except -1
@@ -22,9 +22,9 @@ cdef NDArrayBase add_arrays(NDArrayBase a, NDArrayBase b, NDArrayBase out)
 cdef NDArrayBase reshaped_like(NDArrayBase array, const TBlob* like)
 # The gradient that the user gives for output `i`, in the output's dtype and on its device.
 cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i)
-# Output `i` of a node as an entry.
+# The graph entry of output `i` of a node.
 cdef object own_entry(CallNode node, int i)
-# The array as the output of a graph that it was when it was recorded.
+# The array, linked to the graph entry that it had when it was recorded.
 cdef NDArrayBase link_to_entry(NDArrayBase array, object entry)
 # The graph entries of the outputs; raises for an output that was not recorded.
 cdef list entries_of(list heads)

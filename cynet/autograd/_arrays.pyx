@@ -114,7 +114,7 @@ cdef object own_entry(CallNode node, int i):
 
 
 cdef NDArrayBase link_to_entry(NDArrayBase array, object entry):
-    # The array as the output of a graph that it was when it was recorded.
+    # The array, linked to the graph entry that it had when it was recorded.
     cdef NDArrayBase out
     if array is None or array.grad_entry is entry:
         return array

@@ -1,4 +1,4 @@
-"""Backward: from outputs to leaves, each node once (docs/architecture/autograd.md).
+"""The backward pass, from outputs to leaves, each node once (docs/architecture/autograd.md).
 
 Nothing is changed before everything that backward reads has been found as it was recorded."""
 
@@ -29,9 +29,9 @@ from ._adjoint import alias_of, as_backward, record_adjoint
 from .hooks import apply_hooks
 
 cdef enum:
-    SLOTS = 64  # most outputs of a node in its bit set `shared_grads`
+    SLOTS = 64  # bits of a node's `shared_grads`, one for each output
 cdef uint64_t _walk_count = 0
-cdef set _running_walks = set()  # walks that run now
+cdef set _running_walks = set()  # ids of the running walks
 cdef list _watchers = backward_steps
 SPAN = Span("backward", "training")
 
@@ -42,16 +42,16 @@ cdef str _NO_LEAF = (
 
 # --- the walk -------------------------------------------------------------------------------------
 cdef class Walk:
-    """One backward."""
+    """One backward pass over a graph."""
 
     cdef uint64_t id
     cdef readonly bint retain
     cdef bint create
-    # Leaf -> its gradient so far, or None; None instead of the dict: each leaf has its own array
+    # Leaf -> sum of its gradients so far, or None; no dict: gradients go to the leaves' arrays
     cdef dict wanted
     cdef set begun        # leaves whose gradient was written
     cdef list order       # nodes; each comes after its inputs
-    cdef list late        # (entry or array, gradient): delivered after the node's function
+    cdef list late        # (entry or array, gradient): to deliver after the node's backward
     cdef vector[PyObject*] pointers
     cdef vector[int] requests
 
@@ -62,7 +62,7 @@ cdef class Walk:
         self.begun, self.order, self.late = set(), [], []
 
     cdef int collect(self, list entries) except -1:
-        # Fills `order`, marks needed nodes, checks saved values; all before anything is changed.
+        # Fill `order`, mark needed nodes and check saved values, before any gradient is written.
         cdef list stack = []
         cdef Node node, child
         cdef bint others = len(_running_walks) > 0
@@ -150,7 +150,7 @@ cdef class Walk:
         return 0
 
     cdef int call_hooks(self, Node node) except -1:
-        # With a gradient that nobody else has: they may write to it.
+        # Hooks get an array that nothing else shares, as they may write to it.
         for i, hooks in node.hooks.items():
             grad = node.grads[i]
             if grad is None or not hooks:
@@ -174,11 +174,11 @@ cdef class Walk:
                              else self.wanted[source])
 
     cdef bint is_walk_end(self, Node node):
-        # Stop here: at a leaf, or at a variable that `grad` was called for.
+        # A walk ends at a leaf, or at a variable that `grad` was called for.
         return isinstance(node, Leaf) or (self.wanted is not None and node in self.wanted)
 
     cdef bint is_written(self, Node node) except -1:
-        # Whether a leaf's gradient is stored at once: no hook is to see it before.
+        # True if the walk ends here and its gradient is stored at once, as no hook reads it before.
         return self.is_walk_end(node) and node.hooks is None
 
     cdef int finish(self, Node node) except -1:
@@ -213,7 +213,7 @@ cdef class Walk:
         return filled_like(&leaf.like, 0, leaf.face)
 
     cdef bint has_row_gradient(self, object entry) except -1:
-        # Whether the entry's gradient is row_sparse: no operator writes there.
+        # True if the entry's gradient is row_sparse, which operators cannot write.
         cdef Node node = node_of(entry)
         return isinstance(node, Leaf) and (<Leaf>node).grad is not None and is_sparse(
             &(<Leaf>node).grad.blob)
@@ -229,7 +229,7 @@ cdef class Walk:
         return node.needed
 
     cdef NDArrayBase target(self, object entry, const TBlob* like, int* request):
-        # The array that the gradient of an entry is to go to, and how.
+        # The array that gets the gradient of an entry; `request` becomes kWriteTo or kAddTo.
         cdef Node node = node_of(entry)
         cdef Leaf leaf
         cdef NDArrayBase out
@@ -263,7 +263,7 @@ cdef class Walk:
         return out
 
     cdef int deliver(self, object entry, NDArrayBase grad, bint is_shared) except -1:
-        # A part of an entry's gradient; `is_shared`: somebody else has the array, too.
+        # Add `grad` to the gradient of an entry; `is_shared`: `grad` has other users.
         cdef Node node = node_of(entry)
         cdef NDArrayBase old
         cdef int i
@@ -294,7 +294,7 @@ cdef class Walk:
         return 0
 
     cdef int put(self, Leaf leaf, NDArrayBase grad) except -1:
-        # A part of a leaf's gradient, into its array.
+        # Write `grad` to a leaf's array, or add it to what other paths wrote.
         if leaf.req == kAddTo or leaf in self.begun:
             add_arrays(leaf.grad, grad, leaf.grad)
         else:
@@ -303,7 +303,7 @@ cdef class Walk:
         return 0
 
     def backward_node(self, Node node):
-        # A node that is no call: a copy, a Function, a plan.
+        # Run backward of a node that is no operator call: a copy, a Function, a hybridized block.
         cdef int i = 0
         if isinstance(node, StepNode) and (<object>node).direct and not self.create:
             (<object>node).go_back(self, node.grads)
@@ -334,7 +334,7 @@ cdef class Walk:
 
     # --- calls ------------------------------------------------------------------------------------
     cdef int backward_call(self, CallNode node) except -1:
-        # Push the backward operator of a call: its inputs' gradients from its outputs' gradients.
+        # Push the backward of a call, from its outputs' gradients to its inputs' gradients.
         cdef Call call = node.call
         cdef Backward info = node.info
         cdef int n_in = call.n_in, n_out = call.n_out, i
@@ -369,15 +369,15 @@ cdef class Walk:
             owner = (<object>state.op).memory_owner or []
             (<object>state.op).memory_owner = [
                 *owner, *held, *node.grads, *[a for a in node.arrays if a is not None]]
-        if state == NULL:  # a view of an operator with a state: views have none
+        if state == NULL:  # a view of a stateful operator: views have no state
             raise GradientError(f"operator {call.entry.name} has nothing to go back with")
         push_backward(call, state, &info.resources, node.is_train, &arrays, node)
         return self._deliver_late()
 
     cdef int _set_input_gradients(
             self, CallNode node, bint flows, Gradients* arrays, list held) except -1:
-        # Set where the operator writes the gradients of its inputs, and how; the count of those
-        # that it computes. `held` gets the arrays, `late` those that are delivered afterwards.
+        # Set the arrays and requests of the inputs' gradients; return how many the operator
+        # computes. `held` gets the arrays, `late` those that are delivered afterwards.
         cdef Call call = node.call
         cdef Backward info = node.info
         cdef int n_in = call.n_in, i, takers = 0, computed = 0
@@ -422,7 +422,7 @@ cdef class Walk:
                 self.late.append((entry, array))
             else:
                 array = self.target(entry, &call.arrays[i], &arrays.req[i])
-                if self._is_saved_by(node, array):  # a gradient that is an input of the graph, too
+                if self._is_saved_by(node, array):  # backward reads the array itself
                     grad = unwritten_like(&call.arrays[i], call.face)
                     if arrays.req[i] == kAddTo:
                         copy_values(grad, array)
@@ -433,7 +433,7 @@ cdef class Walk:
         return computed
 
     cdef int _deliver_late(self) except -1:
-        # Deliver what was written to arrays of its own: to an entry, or into another array.
+        # Deliver gradients in temporary arrays: to an entry, or into another array.
         if not self.late:
             return 0
         late, self.late = self.late, []
@@ -445,7 +445,7 @@ cdef class Walk:
         return 0
 
     cdef bint _passes_to(self, object entry) except -1:
-        # The entry is no leaf, so a gradient may be moved there: the array of a leaf is somebody's.
+        # True if the entry may take a gradient's array itself; a leaf has an array of its own.
         cdef Node node
         if not self.wants_gradient(entry):
             return False
@@ -453,7 +453,7 @@ cdef class Walk:
         return not self.is_walk_end(node) and node.grads[index_of(entry)] is None
 
     cdef bint _is_repeated_input(self, CallNode node, int n, object entry):
-        # An input given twice: its parts must not share memory in one step.
+        # True if input `n` was given before: one call must not write two gradients to one array.
         cdef int i
         for i in range(n):
             other = node.inputs[i]
@@ -471,7 +471,7 @@ cdef class Walk:
 
     # --- create_graph -----------------------------------------------------------------------------
     cdef int differentiate(self, CallNode node) except -1:
-        # The gradient as recorded calls.
+        # Compute the gradients of a call by recorded calls, which can be differentiated again.
         cdef Call call = node.call
         cdef Backward info = node.info
         cdef int i, n_in = call.n_in
@@ -526,7 +526,7 @@ cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list output
 
 cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list outputs,
                               list wanted):
-    # Through the same computed by other operators, from aliases of the inputs on.
+    # Differentiate an equivalent graph of other operators, which begins at aliases of the inputs.
     cdef Call call = node.call
     cdef Walk walk
     cdef int i
@@ -581,7 +581,7 @@ cdef int _seed_gradients(Walk walk, list heads, list entries, list grads) except
 
 
 def backward(list heads, list grads, retain_graph, train_mode):
-    """`walk_back`, with its flags checked, as a part of traces: what users call."""
+    """`walk_back` for users: it checks the flags, and traces show it."""
     check_flags("backward", {"retain_graph": retain_graph, "train_mode": train_mode})
     with SPAN:
         walk_back(heads, grads, retain_graph, train_mode)
@@ -593,7 +593,7 @@ def walk_back(list heads, list grads, bint retain, bint train_mode):
     heads: list of NDArray
     grads (list of NDArray or None, optional): Gradients of the heads; None stands for ones.
     retain (bool): Keep the graph.
-    train_mode (bool): What ``autograd.is_training()`` says to a Function's backward meanwhile.
+    train_mode (bool): What ``autograd.is_training()`` returns in a Function's backward.
     """
     cdef Walk walk = Walk.__new__(Walk)
     cdef list entries = entries_of(heads)
@@ -609,7 +609,7 @@ def walk_back(list heads, list grads, bint retain, bint train_mode):
 
 def gradients(list heads, list grads, list variables, bint retain, bint create, bint train_mode):
     """The gradients of the outputs `heads` with respect to `variables`, as new arrays; with
-    `create` the gradients are recorded, too."""
+    `create` they are recorded."""
     cdef Walk walk = Walk.__new__(Walk)
     cdef list entries = entries_of(heads), leaves = []
     cdef Node node

@@ -26,11 +26,11 @@ class _CalledTwiceError(CynetError, AssertionError):
 
 
 class FunctionOfSymbolError(ArgumentTypeError):
-    """A Function was called with a Symbol, as where a Block is traced."""
+    """A Function was called with a Symbol, as a Block does while it is traced."""
 
 
 class Function:
-    """A step of the graph whose gradient a user writes.
+    """An operation in Python whose gradient the user defines.
 
     A subclass defines ``forward(*inputs)`` and ``backward(*output_gradients)`` with NDArrays; one
     instance serves one call. While forward runs, nothing is recorded; ``is_training()`` stays.
@@ -65,7 +65,7 @@ class Function:
     _called = False
 
     def save_for_backward(self, *args: NDArray) -> None:
-        """Keep arrays for backward, as `saved_tensors`.
+        """Save arrays for backward, which reads them as `saved_tensors`.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class Function:
                 )
         if not recorded:
             return result
-        # an output that is an input, or twice an output, is another array of the same memory
+        # an output that is also an input or another output becomes a new array of the same memory
         seen = {id(value) for value in inputs}
         for i, value in enumerate(outputs):
             if id(value) in seen:

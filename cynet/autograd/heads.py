@@ -17,7 +17,7 @@ __all__ = ["backward", "grad", "mark_variables"]
 
 
 class _HeadsError(ArgumentError, AssertionError):
-    """Lists that do not fit together, which MXNet asserts."""
+    """Empty lists, or lists of different lengths, for which MXNet raises AssertionError."""
 
 
 def _array_list(what, given):

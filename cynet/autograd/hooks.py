@@ -1,4 +1,4 @@
-"""Hooks of arrays and Blocks: functions, each taken away again through its handle."""
+"""Hooks of arrays and Blocks: functions, each with a handle that removes it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def require_callable(hook):
 
 
 class HookHandle:
-    """Handle of a registered hook: ``detach`` takes the hook away; as a context manager it does
-    so at the end of the block.
+    """Handle of a registered hook: ``detach`` removes the hook; as a context manager it does so at
+    the end of the block.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class HookHandle:
         hooks_dict[self._number] = hook
 
     def detach(self) -> None:
-        """Take the hook away; a second time does nothing."""
+        """Remove the hook; a second call does nothing."""
         hooks = None if self._hooks is None else self._hooks()
         if hooks is not None:
             hooks.pop(self._number, None)
@@ -85,7 +85,7 @@ class Hooks(dict):
 
 
 def register_hook(array, hook):
-    """Have `hook` called with the gradient of an array; see `NDArray.register_hook`."""
+    """Call `hook` with the gradient of an array in each backward; see `NDArray.register_hook`."""
     handle = HookHandle()
     require_callable(hook)
     tables, i = hook_table(array)
@@ -103,7 +103,7 @@ def apply_hooks(hooks, grad, node):
 
 
 def check_replacement(grad, given, hook):
-    """The gradient that a hook gave instead: checked, with its dtype on its device."""
+    """The gradient that a hook returned, checked, with the dtype and on the device of `grad`."""
     if given is None:
         return grad
     if not isinstance(given, NDArray):

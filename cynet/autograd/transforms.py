@@ -26,7 +26,7 @@ __all__ = ["hessian_vector_product", "jacobian", "jvp", "value_and_grad", "vjp"]
 
 
 def _call_recorded(name, function, inputs, numbers):
-    """(result, its arrays, nodes where gradients with respect to inputs end) of a call."""
+    """Call `function` and record: (result, arrays of the result, graph nodes of the inputs)."""
     inputs, nodes = list(inputs), []
     with record(train_mode=None):
         for i in numbers:
@@ -54,7 +54,7 @@ def _gradients_of(outputs, head_grads, nodes, likes, retain=False, create=None):
 
 
 def _argument_numbers(name, argnums, n):
-    """(whether a single number was given, the list of positions among `n` inputs)."""
+    """Return (True if `argnums` is one int, the list of indices among `n` inputs)."""
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     for k in numbers:
         if not isinstance(k, int) or not -n <= k < n:

@@ -1,5 +1,5 @@
-"""Arithmetic and comparison operators of arrays as C slots, which call what the array's face has
-behind each of them."""
+"""Arithmetic and comparison operators of arrays as C slots. The array's Face, mx.nd's or mx.np's,
+holds the functions that they call."""
 
 from .._core.face cimport Face
 from .._ndarray cimport NDArrayBase
@@ -7,7 +7,7 @@ from ..operator._base cimport OpEntry
 from ._resolve cimport Call
 
 cdef class Recent:
-    # The last Calls of one function: alternating numbers, shapes and dtypes are not resolved anew.
+    # A cache of one function's last Calls, so that alternating shapes are not resolved again.
     cdef list values, calls
     cdef Py_ssize_t oldest
 
@@ -15,13 +15,13 @@ cdef class Recent:
     cdef int keep(self, object value, Call call) except -1
 
 cdef class Slot:
-    # One function of two operands of a face: its entries in the registry and the last call of each.
+    # A binary operator of one Face: its entries in the registry, and the last Call of each.
     cdef Face face
     cdef str sign
     cdef tuple names
     cdef OpEntry same_entry, broadcast_entry, scalar_entry, reflected_entry
     cdef Call last_same, last_broadcast, last_scalar, last_reflected
-    cdef object scalar, reflected  # the numbers for which the last calls were made
+    cdef object scalar, reflected  # the numbers in last_scalar, last_reflected
     cdef Recent recent_same, recent_broadcast, recent_scalar, recent_reflected
 
     cdef NDArrayBase with_array(self, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)
@@ -30,12 +30,12 @@ cdef class Slot:
     cdef object forward(self, NDArrayBase array, object other, NDArrayBase out)
     cdef object backward(self, NDArrayBase array, object other)
     cdef object refuse(self, object other)
-    # The operator for an array and another number than the last one.
+    # The Call for an array and a number that differs from the last one.
     cdef Call for_scalar(self, Call last, object before, OpEntry entry, NDArrayBase array,
                          object value)
-    # A NumPy array as the other operand: an array of the face, or a number.
+    # Convert a NumPy operand to an array of the Face, or to a number.
     cdef object operand_from_numpy(self, NDArrayBase array, object other)
-    # The result, of which a subclass may note what it is.
+    # Return `out`; subclasses mark results of zeros and ones as masks.
     cdef NDArrayBase mark_truths(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs)
     cdef NDArrayBase mark_number(self, NDArrayBase out)
     cdef NDArrayBase mark_reflected(self, NDArrayBase out, NDArrayBase array, object value)

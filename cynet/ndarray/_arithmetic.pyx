@@ -72,15 +72,15 @@ cdef enum:
 
 
 def set_operators(Face face not None, dict slots, dict unary):
-    """Give a face what Python's operators call: a Slot by each name of OPERATORS that it has, and
-    the name of an operator by those of UNARY."""
+    """Set what Python's operators call for a Face: `slots` maps names of OPERATORS to a Slot,
+    `unary` names of UNARY to an operator's name."""
     face.slots = (*[slots.get(name) for name in OPERATORS],
                   *[get_operator(unary[name]) for name in UNARY])
 
 
 # --- operators ------------------------------------------------------------------------------------
 cdef inline bint _is_truth(NDArrayBase array, object other):
-    # Python's True beside bools is a bool, where NumPy's rules hold.
+    # True if NumPy's rules keep Python's True or False a bool beside an array of bools.
     return (array.blob.dtype == kBool and array.face.has_scalars()
             and isinstance(other, (bool, np.bool_)))
 
@@ -90,7 +90,7 @@ cdef enum:
 
 
 cdef inline bint _same_number(object a, object b) noexcept:
-    # Whether one Call serves both numbers: 1, 1.0 and True differ, and 0.0 and -0.0.
+    # True if one Call serves both numbers; 1, 1.0 and True differ, and so do 0.0 and -0.0.
     cdef double x, y
     if a is b:
         return True
@@ -103,7 +103,7 @@ cdef inline bint _same_number(object a, object b) noexcept:
 
 
 cdef class Recent:
-    """The last Calls of a function, each with its scalar operand (None between two arrays)."""
+    """A cache of a function's last Calls, with the scalar operand of each (None for two arrays)."""
 
     def __init__(self):
         self.values, self.calls, self.oldest = [], [], 0
@@ -131,7 +131,7 @@ cdef class Recent:
 
 
 cdef class Slot:
-    """One function of two operands under a face.
+    """A binary operator of one Face (mx.nd or mx.np).
 
     face (Face): Of the arrays.
     sign (str): What an error calls the function.
@@ -258,8 +258,7 @@ cdef class Slot:
         return self.refuse(other)
 
     def call(self, lhs, rhs, NDArrayBase out=None):
-        """The function of two operands one of which is an array and the other an array or a number;
-        None where they are not."""
+        """The result for an array and another array or a number; None for other operands."""
         if isinstance(lhs, NDArrayBase):
             if isinstance(rhs, NDArrayBase):
                 return self.with_array(lhs, rhs, out)
@@ -294,7 +293,7 @@ cdef inline Slot _slot_of(NDArrayBase array, int number):
 
 
 cdef object _forward(NDArrayBase array, int number, object other, NDArrayBase out):
-    # An operator that a face may lack.
+    # Not every Face has each of these operators.
     slot = array.face.slots[number]
     return NotImplemented if slot is None else (<Slot>slot).forward(array, other, out)
 
@@ -310,7 +309,7 @@ cdef NDArrayBase _unary(NDArrayBase array, int number):
 
 
 cdef class NDArrayArithmetic(NDArrayBase):
-    """NDArrayBase with Python's operators, as its face has them."""
+    """NDArrayBase with Python's arithmetic and comparison operators."""
 
     def __add__(self, other):
         return _slot_of(self, ADD).forward(self, other, None)
@@ -319,7 +318,7 @@ cdef class NDArrayArithmetic(NDArrayBase):
         return _slot_of(self, ADD).backward(self, other)
 
     def __iadd__(self, other):
-        # A subclass has this for sequences, too, and CPython takes what that gives as it is.
+        # CPython also tries `+=` of sequences, and uses NotImplemented from there as the result.
         out = _slot_of(self, ADD).forward(self, other, self)
         return self + other if out is NotImplemented else out
 

@@ -1,4 +1,4 @@
-"""The entry of calls of mx.nd: arguments are sorted into inputs, parameters and outputs."""
+"""The entry point of mx.nd's functions: it sorts arguments into inputs, parameters and outputs."""
 
 from cpython.dict cimport PyDict_GetItem, PyDict_Next
 from cpython.object cimport PyObject
@@ -22,14 +22,14 @@ def is_array(value):
     return isinstance(value, NDArrayBase)
 
 
-# --- calls like one before ------------------------------------------------------------------------
+# --- cached calls ---------------------------------------------------------------------------------
 cdef enum:
-    MAX_CALLS = 12   # calls that an operator's call site remembers
-    MAX_VALUES = 12  # parameters of such a call
+    MAX_CALLS = 12   # calls that a CallSite caches
+    MAX_VALUES = 12  # parameters of a cached call
 
 
 cdef class CachedCall:
-    """A call with its arguments: arrays by place, then plain values, then named ones."""
+    """A Call with its arguments: positional arrays, other positional values, then keywords."""
 
     cdef Call call
     cdef int n_arrays, n_rest
@@ -38,14 +38,14 @@ cdef class CachedCall:
 
 
 cdef class CallSite:
-    """The arguments of an operator's last calls: the same ones are not looked up again."""
+    """A cache of an operator's last calls, which are found again by equal arguments."""
 
     cdef list calls
     cdef int oldest
 
 
 cdef Face _face_of(tuple args, dict kwargs):
-    # The face (mx.nd or mx.np) of the first array.
+    # The Face (mx.nd or mx.np) of the first array.
     for value in args:
         if isinstance(value, NDArrayBase):
             return (<NDArrayBase>value).face
@@ -56,7 +56,7 @@ cdef Face _face_of(tuple args, dict kwargs):
 
 
 cdef bint _is_constant(object value):
-    # Whether the value is immutable, and `_is_same_value` tells it from others.
+    # True if the value is immutable and `_is_same_value` can compare it.
     if type(value) is tuple:
         for each in <tuple>value:
             if type(each) is not int:
@@ -128,14 +128,14 @@ cdef CachedCall _cached_call(CallSite site, tuple args, dict kwargs, PyObject** 
 
 
 cdef int _remember_call(CallSite site, Call call, tuple args, dict kwargs) except -1:
-    # Remember a call, if it is of a kind that `_cached_call` finds again.
+    # Cache a call, if `_cached_call` can find it again.
     cdef CachedCall cached
     cdef int n = 0
     while n < len(args) and isinstance(args[n], NDArrayBase):
         n += 1
     if n > MAX_KNOWN or n != call.n_in + call.n_aux or call.order is not None:
         return 0
-    if call.python or call.prop.reads_out:  # users may define it anew; `out` is to be there
+    if call.python or call.prop.reads_out:  # users may redefine it; it reads `out`
         return 0
     if len(args) - n + len(kwargs) > MAX_VALUES or "name" in kwargs:
         return 0
@@ -276,7 +276,7 @@ cdef bint _has_gap(list given):
 
 
 cdef tuple _names_by_place(OpEntry entry, tuple wanted, bint variable, list given):
-    # The names of the arrays given by place, and those arrays, without the empty positions.
+    # The names of the positional arrays, and the arrays; both without None.
     if variable:
         if given:
             raise ArgumentTypeError(

@@ -15,20 +15,20 @@ from ._resolve cimport Call, State
 from ._tape cimport Node
 
 cdef enum:
-    MAX_KNOWN = 16  # arrays, outputs
+    MAX_KNOWN = 16  # maximum number of arrays, and of outputs, in run_known
 
-# Whether somebody is told of each call.
+# True if `set_watch` has set an observer of calls.
 cdef bint has_call_observer() noexcept
 # Runs a Call; returns a list of all visible outputs. `out` (or None) has NDArrayBase.
 cdef list run(Call call, list given, list out)
 # `run` for one or two inputs and one output, without making a list.
 cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)
-# `run` for `n` arrays by place, no more than MAX_KNOWN. Returns the array, or the list of visible
+# `run` for `n` positional arrays, at most MAX_KNOWN. Returns the array, or the list of visible
 # outputs. `out` is None or the only visible output.
 cdef object run_known(Call call, PyObject** arrays, int n, NDArrayBase out)
 
 cdef struct Gradients:
-    # The arrays of a backward call, borrowed; NULL where there is none.
+    # Borrowed references to the arrays of a backward call; NULL for one that it does not use.
     PyObject** out_grad
     PyObject** in_data
     PyObject** out_data

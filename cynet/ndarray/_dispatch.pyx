@@ -39,13 +39,13 @@ from ..base.errors import (
 )
 
 cdef enum:
-    FEW = 16                 # arrays of a call whose variables need no memory of their own
+    FEW = 16                 # maximum number of a call's variables that are on the stack
 
 cdef object _watch = None
 
 
 def set_watch(watch):
-    """Have ``watch(operator, inputs, outputs)`` called after each call; None: no longer."""
+    """Call ``watch(operator, inputs, outputs)`` after each call from now on; None removes it."""
     global _watch
     flush_all()
     _watch = watch
@@ -62,7 +62,7 @@ cdef struct CallTask:
     int n_in, n_out, n_aux, n_resources
     int line               # line of the user's call; 0: the call is on this thread's stack
     const char* file
-    PyObject* origin       # the Node whose backward it is, while the push lasts, or NULL
+    PyObject* origin       # Node whose backward this is, during the push; or NULL
     # these lists follow the CallTask in memory:
     TBlob* in_data
     TBlob* aux
@@ -100,7 +100,7 @@ cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     ctx.requested = task.requested
     ctx.n_requested = task.n_resources
     ctx.n_in, ctx.n_out, ctx.n_aux = task.n_in, task.n_out, task.n_aux
-    # The call does not propagate an exception: it gets its message first, and is raised then.
+    # Quiet: an exception stays set here, and is raised with a better message.
     if (<Quiet>_compute_task)(<PyObject*>task.state.op, task, &ctx) == -1:
         with gil:
             _raise_annotated(task, run_ctx.worker == 0)
@@ -113,7 +113,7 @@ cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
 
 
 cdef int _raise_pending() except -1:
-    """Raises the exception that is set already."""
+    """Raise the exception that is already set."""
     return -1
 
 
@@ -135,7 +135,7 @@ cdef int _raise_annotated(CallTask* task, bint here) except -1:
     if <object>task.state.node is not None:
         name += f" (node '{<object>task.state.node}')"
     phase = "" if task.out_grad == NULL else " in backward"
-    if isinstance(error, OperatorError) and error.__cause__ is not None:  # says who and where
+    if isinstance(error, OperatorError) and error.__cause__ is not None:  # names operator and line
         raise wrap_error(error, f"{error} [operator {name} on ({arrays}){phase}]{origin}")
     where = f"operator {name} on ({arrays}) failed{phase}"
     raise wrap_error(error, f"{where}: {describe_error(error)}{origin}")
@@ -143,7 +143,7 @@ cdef int _raise_annotated(CallTask* task, bint here) except -1:
 
 # --- running --------------------------------------------------------------------------------------
 cdef inline int _add_var(VarHandle* vars, int n, VarHandle var) noexcept:
-    # The number of variables after `var` is among them.
+    # Add `var` to the list unless it is there; return the number of variables.
     cdef int i
     for i in range(n):
         if vars[i] == var:
@@ -167,7 +167,7 @@ cdef inline bint _are_all_ready(VarHandle* vars, int n) noexcept:
 
 cdef CallTask* _new_task(Call call, State* state, const vector[int]* resources,
                          bint backward, bint is_train) except NULL:
-    # A task with its resources drawn and its arrays to be filled in; it owns `state`.
+    # A new task, which owns `state`. It has its resources; the caller fills in the arrays.
     cdef int n_in = call.n_in, n_aux = call.n_aux, n_out = call.n_out, i
     cdef int n_resources = <int>resources.size()
     cdef int n_written = n_in if backward else n_out
@@ -223,7 +223,7 @@ cdef int _submit_task(Call call, CallTask* task, VarHandle* vars, int n_mutable,
         file, task.line = user_frame() if task.origin == NULL else (<Node>task.origin).line()
         task.file = intern_file(file)
     if flags == kInline and call.nbytes <= INLINE_GIL_BYTES and dev_type != kGPU:
-        # Short, so the GIL stays; what runs here finds the user's frame on this thread's stack.
+        # The call is short, so the GIL stays; an error finds the user's frame on this stack.
         return _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,
                                  n_all - n_mutable, vars, n_mutable, 0, flags, name)
     if call.python and flagged:  # the naive engine runs the call on this thread
@@ -239,7 +239,7 @@ cdef int _submit_task(Call call, CallTask* task, VarHandle* vars, int n_mutable,
 
 
 cdef VarHandle* _alloc_vars(VarHandle* few, int n, CallTask* task) except NULL:
-    # Memory for `n` variables: `few` if it is large enough.
+    # Memory for `n` variables: the buffer `few` if they fit.
     cdef VarHandle* vars = few
     if n > FEW:
         vars = <VarHandle*>c_malloc(n * sizeof(VarHandle))
@@ -349,7 +349,7 @@ cdef int push_backward(Call call, State* state, const vector[int]* resources, bi
 
 cdef int _take_blob(PyObject* array, TBlob* blob, const TBlob* like, VarHandle* vars,
                     int n) noexcept:
-    # The blob of an array, in the shape the call knows it by; without data where it is NULL.
+    # Set `blob` to an array's data with the shape of `like`; without data for a NULL array.
     blob[0] = like[0]
     if array == NULL:
         return n
@@ -358,7 +358,7 @@ cdef int _take_blob(PyObject* array, TBlob* blob, const TBlob* like, VarHandle* 
 
 
 cdef int _check_out(Call call, int i, NDArrayBase array) except -1:
-    # An array given as output i must be what the operator writes.
+    # Raise unless `array` has the shape, dtype and device of output i.
     cdef TBlob* want = &call.outs[i]
     if fits(want, &array.blob):
         return 0

@@ -72,7 +72,7 @@ def device_of(NDArrayBase array):
 
 
 def export(NDArrayBase array):
-    """A capsule over the array's memory; waits for all its users, as the taker may write."""
+    """A DLPack capsule over the array's memory; waits for readers, as the consumer may write."""
     cdef Export* out
     cdef int64_t stride = 1
     cdef int i

@@ -1,4 +1,4 @@
-"""New arrays of one value, of evenly spaced ones or of a file's bytes, written where they are made.
+"""New arrays filled with one value, with evenly spaced values or with a file's bytes.
 """
 
 from cpython.buffer cimport PyBUF_WRITE
@@ -23,8 +23,8 @@ cdef extern from *:
     #else
     #include <sys/mman.h>
     #include <unistd.h>
-    // What a block of whole pages has behind its first n bytes goes back to the system until it is
-    // touched. A large block ends with a huge page, which the first byte in it made resident.
+    // Give pages behind the first n bytes of a block back to the system, until they are touched. A
+    // large block ends with a huge page, which the first byte in it made resident.
     static void cynet_give_tail(char* p, size_t n, size_t capacity) {
         const size_t page = (size_t)sysconf(_SC_PAGESIZE);
         const size_t end = (n + page - 1) / page * page;
@@ -51,9 +51,9 @@ cdef extern from *:
     void cynet_zeros(char* p, size_t n, size_t capacity) noexcept nogil
 
 cdef enum:
-    _LARGE = 65536  # bytes of an array for which calls of the system are worth their time
+    _LARGE = 65536  # bytes of an array from which on a system call pays
 
-cdef object _last_context = None  # the last context and its numbers: no lookups
+cdef object _last_context = None  # cached context, with its type and id
 cdef int _last_type = 0
 cdef int _last_id = 0
 
@@ -97,8 +97,8 @@ def filled_like(NDArrayBase data not None, double value):
 
 
 def untouched_zeros(NDArrayBase data not None):
-    """``filled_like(data, 0)`` that takes no memory before it is written, if it is large and of the
-    host: a gradient that nobody computes costs nothing."""
+    """``filled_like(data, 0)``, whose memory on the host is allocated at the first write if it is
+    large: a gradient that is never computed costs nothing."""
     cdef size_t nbytes = data.blob.size * dtype_size(data.blob.dtype)
     if nbytes < _LARGE or not is_on_host(&data.blob) or is_sparse(&data.blob):
         return filled_like(data, 0.0)
@@ -128,13 +128,13 @@ cdef NDArrayBase _with_diagonal(NDArrayBase out, int64_t rows, int64_t columns, 
 
 
 def progression(int64_t n, double start, double step, ctx, dtype, Face face=ND):
-    """A new array of `n` values ``start + i * step`` in the arithmetic of `dtype`; None where they
-    are not made here: on a GPU, or in a dtype other than float32, float64 and int32."""
+    """A new array of `n` values ``start + i * step`` in the arithmetic of `dtype`; None on a GPU,
+    or for a dtype other than float32, float64 and int32."""
     cdef NDArrayBase out = _new_array_of(n, ctx, dtype, face)
     cdef bint made
     if not is_on_host(&out.blob):
         return None
-    with nogil:  # nobody else knows the array yet
+    with nogil:  # no other thread has the array yet
         made = run_progression(out.blob.dtype, start, step, out.blob.data, n)
     out.chunk.written = made
     return out if made else None

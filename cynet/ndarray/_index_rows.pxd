@@ -1,4 +1,4 @@
-"""What index arrays and masks pick: rows by their indices, or what a mask marks. A row spans the
+"""Indexing by integer arrays and masks: the indices of the rows that they select. A row spans the
 axes after the last axis that an array indexes."""
 
 cimport numpy as cnp
@@ -11,35 +11,35 @@ cdef bint is_basic(object item)
 # True for ``:``, whose bounds may be arrays, which None does not compare with.
 cdef bint is_whole(object item)
 
-# The rows along the first axis that one array of int32 or int64 on the host picks; None: another
-# key, or not all of it is within bounds.
+# The rows along the first axis that an int32 or int64 array on the host selects; None for another
+# key, or if an index is out of bounds.
 cdef NDArrayBase by_numbers(NDArrayBase array, object key)
 
-# Row indices along the first axis by one array of ints within bounds; None: by `rows_by_number`. As
-# it, in half the time.
+# Row indices for one array of ints along the first axis, in half the time of `rows_by_number`; None
+# if only that can compute them.
 cdef cnp.ndarray rows_of_one(NDArrayBase array, object item)
 
-# Row indices by a tuple of arrays of int32 or int64 and of one shape on the host, one for each of
-# the first axes.
+# Row indices for a tuple of int32 or int64 arrays of one shape on the host, which index the first
+# axes.
 cdef cnp.ndarray rows_of_many(NDArrayBase array, object key)
 
-# (row indices as NumPy picks them, sizes of one row) for items that name every axis.
+# (row indices in NumPy's order, shape of a row) for items that name every axis.
 cdef tuple rows_by_number(NDArrayBase array, tuple items)
 
-# A NumPy array of bool.
+# True for a NumPy array of bool.
 cdef bint is_mask(object item)
 
-# The elements that one mask of the shape of array's first axes picks, both on the host; None: the
-# key is another one.
+# The elements that a mask with the shape of the array's first axes selects, both on the host; None
+# for another key.
 cdef NDArrayBase by_mask(NDArrayBase array, object key)
 
-# A key with NumPy arrays of bool in place of the masks in it.
+# The key, with each mask as a NumPy array of bool.
 cdef object with_masks(NDArrayBase array, object key)
 
-# A bool or a mask without axes, or one of them among others.
+# True for a bool or a mask without axes, and for a tuple with such an item.
 cdef bint has_truth(object key)
 
-# ``x[key]`` of such a key; and, for ``x[key] = value``, the key in which they are new axes, as in
-# NumPy; None where one of them is False, so that nothing is picked.
+# ``x[key]`` for a key with bools. For ``x[key] = value``, the key with a new axis instead of its
+# bools; None if one is False, so that nothing is selected.
 cdef object with_truths(NDArrayBase array, object key)
 cdef object without_truths(object key)

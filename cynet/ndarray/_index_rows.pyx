@@ -1,4 +1,4 @@
-"""What index arrays and masks pick (contract in the .pxd)."""
+"""Indexing by integer arrays and masks (contract in the .pxd)."""
 
 cimport numpy as cnp
 from cpython.slice cimport PySlice_Check
@@ -48,7 +48,7 @@ cdef bint is_basic(object item):
 
 
 cdef int _refuse_inexact(cnp.ndarray item, object kind) except -1:
-    # Floats that are no indices: beyond those that the dtype tells apart, or NaN.
+    # Refuse floats that are no indices: NaN, or beyond the integers that the dtype represents.
     cdef cnp.ndarray wide = np.ascontiguousarray(item, np.float64)
     cdef const double* indices = <const double*>cnp.PyArray_DATA(wide)
     cdef double largest = LARGEST_EXACT.get(kind, EXACT)
@@ -64,7 +64,7 @@ cdef int _refuse_inexact(cnp.ndarray item, object kind) except -1:
 
 
 cdef cnp.ndarray _whole_floats(NDArrayBase item):
-    # Indices of float32 or float64 on the host as ints; None: other dtypes, fractions.
+    # Indices of float32 or float64 on the host as ints; None for other dtypes and fractions.
     cdef cnp.npy_intp sizes[32]
     cdef cnp.ndarray out
     cdef int64_t* numbers
@@ -98,7 +98,7 @@ cdef object index_array(object item):
         item = np.asarray(item)
     if item.dtype.kind == "f" or item.size == 0:
         if item.size:
-            _refuse_inexact(item, kind or item.dtype.name)  # NumPy takes 2 us for a name
+            _refuse_inexact(item, kind or item.dtype.name)  # `dtype.name` takes 2 us
         item = item.astype(np.int64)
     if item.dtype.kind not in "iub":
         raise ArgumentTypeError(f"an index array holds ints or bools, got {item.dtype}")
@@ -117,7 +117,7 @@ cdef NDArrayBase by_numbers(NDArrayBase array, object key):
             not is_on_host(&array.blob)):
         return None
     item.wait_read()
-    if item.blob.dtype == kInt64 and not item.chunk.exposed.load():  # else the rows may change
+    if item.blob.dtype == kInt64 and not item.chunk.exposed.load():  # not exposed
         with nogil:
             inside = are_rows(<const int64_t*>item.blob.data, n, size)
         if inside:
@@ -130,13 +130,13 @@ cdef NDArrayBase by_numbers(NDArrayBase array, object key):
 
 
 cdef cnp.ndarray rows_of_one(NDArrayBase array, object item):
-    # Row indices along the first axis by one array of ints within bounds; None: by `_rows`. As
+    # See the .pxd. As
     # `_flat_numbers` of one array, in half the time.
     cdef cnp.ndarray rows
     cdef int64_t* numbers
     cdef int64_t i, n = array.blob.shape[0], lowest = 0, highest = -1
     if isinstance(item, NDArrayBase):
-        rows = rows_of_many(array, (item,))  # row numbers in the array's own memory
+        rows = rows_of_many(array, (item,))  # row indices in the memory of `item`
         if rows is not None:
             return rows
     index = index_array(item)
@@ -178,7 +178,7 @@ cdef bint _add_indices(NDArrayBase item, int64_t* numbers, int64_t size, bint fi
 
 cdef bint _add_axis(const number* index, int64_t* numbers, int64_t n, int64_t size,
                     bint first) noexcept nogil:
-    # Row-major numbers with one more axis; False where an index is out of bounds, or a fraction.
+    # Add an axis to row-major indices; False if an index is out of bounds or a fraction.
     cdef int64_t i, place
     cdef bint inside = True
     if (number is float or number is double) and not _are_whole(index, n):
@@ -221,7 +221,7 @@ cdef cnp.ndarray rows_of_many(NDArrayBase array, object key):
 
 
 cdef inline bint _holds_ints(cnp.ndarray array):
-    # Whether the array has elements, and they are integers that int64 holds.
+    # True if the array has elements, of an integer dtype that fits int64.
     cdef int num = cnp.PyArray_TYPE(array)
     return array.size > 0 and (
         cnp.PyTypeNum_ISSIGNED(num) and cnp.PyTypeNum_ISINTEGER(num)
@@ -229,8 +229,8 @@ cdef inline bint _holds_ints(cnp.ndarray array):
 
 
 cdef cnp.ndarray _flat_numbers(list items, tuple shape):
-    # Flat indices of what arrays of ints (of one shape) and ints pick, or one array among
-    # slices, all within bounds; None for any other key.
+    # Flat indices of what ints and int arrays of one shape select, or one array and slices; None
+    # for another key, or an index out of bounds.
     cdef int arrays = 0, slices = 0
     cdef tuple sizes = ()
     cdef cnp.ndarray index, out
@@ -256,7 +256,7 @@ cdef cnp.ndarray _flat_numbers(list items, tuple shape):
         return None
     out = np.zeros(lengths if slices else sizes, np.int64)
     numbers = <int64_t*>cnp.PyArray_DATA(out)
-    n = 1 if slices else out.size  # numbers so far: all at once, or one more axis at a time
+    n = 1 if slices else out.size  # with slices: how many are written so far
     for item, length in zip(wide, shape):
         size = length
         index = np.ascontiguousarray(item, np.int64)
@@ -280,7 +280,7 @@ cdef cnp.ndarray _flat_numbers(list items, tuple shape):
 
 
 cdef tuple rows_by_number(NDArrayBase array, tuple items):
-    # (row indices as NumPy picks them, sizes of one row): rows are the axes behind the indexed.
+    # (row indices in NumPy's order, shape of a row): rows span the axes after the indexed ones.
     cdef int lead = 0, axis = 0
     cdef bint new = False
     arrays = []
@@ -375,7 +375,7 @@ cdef bint has_truth(object key):
 
 
 cdef object with_truths(NDArrayBase array, object key):
-    # A new axis of length 1 or 0, one for all of them.
+    # All bools of a key are one new axis, of length 1, or 0 if one of them is False.
     cdef tuple keys = key if type(key) is tuple else (key,)
     cdef list positions = [i for i, item in enumerate(keys) if _is_truth(item)]
     first = positions[0]
@@ -388,7 +388,7 @@ cdef object with_truths(NDArrayBase array, object key):
 
 
 cdef object _empty_axis(object out, tuple keys, int place):
-    # Nothing of the axis that stands for a truth.
+    # Select nothing along the new axis of a False.
     cdef int axis = 0, behind = 0
     cdef bint dots = False
     for i, item in enumerate(keys):

@@ -1,4 +1,4 @@
-"""Indexing of NDArray: x[key] and x[key] = value as C slots, and the way in for host data."""
+"""Indexing of NDArray, x[key] and x[key] = value, as C slots; and conversion of host data."""
 
 cimport numpy as cnp
 from cpython.slice cimport PySlice_Check
@@ -95,7 +95,7 @@ cdef cnp.ndarray _host_array(object value, int dtype, str what):
 
 
 cdef bint _may_share_memory(NDArrayBase array, cnp.ndarray host) noexcept:
-    # The host array may be a view of the array's own memory.
+    # True if the host array may overlap the array's memory.
     cdef char* low = <char*>cnp.PyArray_DATA(host)
     cdef char* high = low + cnp.PyArray_ITEMSIZE(host)
     cdef char* first = <char*>array.blob.data
@@ -146,7 +146,7 @@ cdef enum:
 
 
 cdef int _tell_rounding(cnp.ndarray host) except -1:
-    # Integers that float32, the dtype that nobody asked for, does not have: said once.
+    # Warn once of integers that the default dtype float32 does not represent.
     global _warned_of_rounding
     cdef uint64_t outside = 0
     cdef const int64_t* numbers
@@ -155,7 +155,7 @@ cdef int _tell_rounding(cnp.ndarray host) except -1:
         numbers = <const int64_t*>cnp.PyArray_DATA(host)
         for i in range(n):
             outside |= <uint64_t>numbers[i] + EXACT_IN_FLOAT
-        if outside < 2 * EXACT_IN_FLOAT:  # no bit above those of the numbers that are exact
+        if outside < 2 * EXACT_IN_FLOAT:  # all are in the exact range
             return 0
     values = host[np.abs(host.astype(np.float64)) > EXACT_IN_FLOAT]
     changed = values[values.astype(np.float32).astype(np.float64) != values.astype(np.float64)]
@@ -168,8 +168,8 @@ cdef int _tell_rounding(cnp.ndarray host) except -1:
 
 
 def from_host(source, int dtype, int dev_type, int dev_id, Face face=ND):
-    """A new array with the values of `source` (anything NumPy reads), as type flag `dtype`; -1 is
-    float32 because nobody has asked for another."""
+    """A new array with the values of `source` (anything NumPy reads), as type flag `dtype`; -1
+    stands for the default, float32."""
     cdef bint default = dtype < 0
     if default:
         dtype = kFloat32
@@ -178,7 +178,7 @@ def from_host(source, int dtype, int dev_type, int dev_id, Face face=ND):
     cdef int size
     if default and not _warned_of_rounding:
         if isinstance(source, cnp.ndarray):
-            given = source  # unsigned: converted by now
+            given = source  # `host` is converted already
         kind, size = (<cnp.dtype>cnp.PyArray_DESCR(given)).kind, cnp.PyArray_ITEMSIZE(given)
         if size >= 4 and (kind == c"i" or kind == c"u"):
             _tell_rounding(given)
@@ -235,7 +235,7 @@ cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) e
 
 
 cdef int _refuse_wide(NDArrayBase array, cnp.ndarray host) except -1:
-    # Ints of Python that the array's dtype does not hold, where NumPy refuses them.
+    # Refuse Python ints that the array's dtype does not hold, as NumPy does.
     if array.blob.dtype in (kUint8, kInt8, kInt32):
         from ..operator.numpy.promotion import refuse_wide  # imported late: mx.np's family
         refuse_wide(host, NAMES[array.blob.dtype], f"{array.face.name} x[...] = value")
@@ -293,7 +293,7 @@ cdef inline bint _is_plain_item(object item):
 
 
 cdef inline bint _is_plain(object key):
-    # An int, a slice, None or ..., or a tuple of nothing else, as most keys are.
+    # True for an int, a slice, None or ``...``, and for a tuple of these alone.
     if type(key) is tuple:
         for item in <tuple>key:
             if not _is_plain_item(item):
@@ -303,7 +303,7 @@ cdef inline bint _is_plain(object key):
 
 
 cdef tuple _expand_key(NDArrayBase array, object key):
-    # A tuple without Ellipsis that names every axis.
+    # The key as a tuple without Ellipsis, with an item for every axis.
     cdef tuple items = key if type(key) is tuple else (key,)
     cdef int named = 0, new = 0, dots = 0
     for item in items:
@@ -396,7 +396,7 @@ cdef int _push_rows(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tup
     cdef cnp.ndarray last
     for size in row:
         nbytes *= <int64_t>size
-    if scatter and array.blob.dev_type == kGPU:  # threads of a GPU write in no order
+    if scatter and array.blob.dev_type == kGPU:  # GPU threads write in any order
         last = last_of_equal(rows.reshape(-1))
         if last.size < rows.size:
             unique = _blank_rows(array, last, row)
@@ -422,7 +422,7 @@ cdef NDArrayBase _blank_rows(NDArrayBase array, cnp.ndarray rows, tuple row):
 
 # --- where autograd records -----------------------------------------------------------------------
 def recorded_reshape(NDArrayBase array, tuple shape):
-    """A view under `shape`, recorded."""
+    """A recorded view of the array with shape `shape`."""
     view = array._view(shape)
     entry, parameter = get_operator("Reshape"), "shape"
     if not shape:  # Reshape takes an empty shape for a missing one
@@ -434,7 +434,7 @@ def recorded_reshape(NDArrayBase array, tuple shape):
 
 
 cdef object recorded_item(NDArrayBase array, object key):
-    # array[key] as operators whose gradients are known: slice of a basic key, take of rows.
+    # array[key] by operators that have gradients: slice for a basic key, take for rows.
     cdef Region region
     cdef tuple items
     cdef NDArrayBase picked
@@ -539,7 +539,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         cdef NDArrayBase picked
         cdef Region region
         if self.blob.dev_type != kGPU and isinstance(value, (int, float, np.number, np.bool_)):
-            picked = _blank_rows(self, np.zeros(1, np.int64), row)  # one row for all
+            picked = _blank_rows(self, np.zeros(1, np.int64), row)  # one row, broadcast to all
         else:
             picked = _blank_rows(self, rows, row)
         region = whole_region(picked)

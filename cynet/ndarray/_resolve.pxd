@@ -22,45 +22,45 @@ cdef extern from *:
     int state_drop "cynet_state_drop" (int* n) noexcept nogil
 
 cdef enum:
-    RANDOM_IN_TRAINING = 2  # request for a random stream that only training takes (Call.resources)
+    RANDOM_IN_TRAINING = 2  # Call.resources: a random stream that only training uses
 
 cdef struct State:
     # Data of a Call that its runs need; alive while the Call is, and until the last run is done.
     int references     # guarded by the atomic functions of the C++ compiler
     void* op           # Operator, a reference is held
-    void* node         # name of the node of a graph, or None; a reference is held
+    void* node         # name of the graph node, or None; a reference is held
     const char* name   # the operator's, interned
 
 cdef class Call:
     cdef readonly OpEntry entry
     cdef Face face             # class of the outputs (mx.nd or mx.np)
     cdef readonly object prop
-    cdef object node           # the name of the node of a graph that it is, or None
+    cdef object node           # name of the graph node that it runs, or None
     cdef State* state          # NULL when every run makes an Operator of its own
-    # for each input and state: its place among the arrays given; None: as given
+    # for each input and state: its index among the given arrays; None if they are in order
     cdef list order
     cdef int n_in, n_aux, n_out, n_visible
     cdef bint python
     cdef int dev_type, dev_id
     cdef int64_t nbytes        # bytes of all arrays together
-    cdef bint quick            # the call is too short for another thread
+    cdef bint quick            # too short to be worth another thread
     cdef vector[TBlob] arrays  # dtypes and shapes of inputs and states; data == NULL
     cdef vector[TBlob] outs
     cdef vector[int] resources
     cdef vector[char] inplace  # [input * n_out + output]
     cdef list in_shapes, in_types
     cdef object context
-    cdef object backward       # a Backward (_tape.pxd), or None: nobody has asked yet
+    cdef object backward       # a Backward (_tape.pxd), or None before its first use
     cdef object key            # key in the operator's cache of calls
-    cdef bint used             # used again since it was made or last spared
+    cdef bint used             # set by a lookup, cleared when an eviction spares it
 
 # Device, dtypes and shapes of the arrays (NDArrayBase), as bytes.
 cdef bytes pack(list given, int dev_type, int dev_id)
 # The Call for `given` (NDArrayBase, positional first, then those of `names`), whose outputs are
 # arrays of `face`.
 cdef Call resolve(Face face, OpEntry entry, list given, tuple names, dict params, object ctx)
-# The Call of a node of a graph (symbol/node.py), whose inputs and outputs are of these pairs
-# (shape, dtype); what fails says the node's name.
+# The Call of a node of a graph (symbol/node.py), with pairs (shape, dtype) for inputs and outputs;
+# errors name the node.
 cdef Call call_of_node(object node, Face face, object context, list ins, list outs)
 # call_of_node for another node of the same operator, parameters, inputs and outputs.
 cdef Call call_of_another_node(Call call, object node)
@@ -71,18 +71,18 @@ cdef Operator create(Call call)
 # A State of one reference; `drop_state` gives one back, from any thread.
 cdef State* new_state(object op, str name, object node=*) except NULL
 cdef void drop_state(State* state) noexcept nogil
-# Texts as bytes that are never freed, for functions of the engine that hold them; of files there is
-# a bounded number, and all beyond it are one.
+# Texts as C strings that are never freed, as engine functions hold them; beyond MAX_FILES, all
+# names of files are one string.
 cdef const char* intern_c_string(str text) except NULL
 cdef const char* intern_file(str name) except NULL
-# Calls with a sparse array: what `set_sparse_call` was given does them.
+# Run a call with a sparse array, by the function that `set_sparse_call` registered.
 cdef object sparse_call(OpEntry entry, list given, tuple names, dict params, object out)
 cdef inline bint any_sparse(list given) noexcept:
     for each in given:
         if isinstance(each, NDArrayBase) and is_sparse(&(<NDArrayBase>each).blob):
             return True
     return False
-# Same device, dtype and shape.
+# True for the same device, dtype and shape.
 cdef inline bint fits(const TBlob* pattern, const TBlob* blob) noexcept nogil:
     return (pattern.dtype == blob.dtype and pattern.dev_type == blob.dev_type
             and pattern.dev_id == blob.dev_id and same_shape(pattern, blob))

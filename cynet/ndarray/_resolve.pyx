@@ -56,7 +56,7 @@ cdef const char* intern_file(str name) except NULL:
     return intern_c_string(name)
 
 
-# --- operators that runs share --------------------------------------------------------------------
+# --- shared operators -----------------------------------------------------------------------------
 cdef State* new_state(object op, str name, object node=None) except NULL:
     cdef const char* text = intern_c_string(name)
     cdef State* state = <State*>c_malloc(sizeof(State))
@@ -80,7 +80,7 @@ cdef void drop_state(State* state) noexcept nogil:
         count_live(-1)
 
 
-# --- keys: equal only where the same Call serves --------------------------------------------------
+# --- cache keys -----------------------------------------------------------------------------------
 cdef bytes pack(list given, int dev_type, int dev_id):
     # Everything about the arrays that a Call depends on, as bytes.
     cdef Py_ssize_t size = 8
@@ -102,7 +102,7 @@ cdef bytes pack(list given, int dev_type, int dev_id):
 
 
 cdef object freeze(object value):
-    # Hashable, and unequal for values that parse differently (1, 1.0, True; 0.0, -0.0).
+    # A hashable key; it differs for values that parse differently (1, 1.0, True; 0.0, -0.0).
     if type(value) is int or type(value) is str or value is None:
         return value
     if type(value) is float:
@@ -113,7 +113,7 @@ cdef object freeze(object value):
         return value, bool
     if type(value) is tuple or type(value) is list:
         for each in value:
-            if type(each) is tuple or type(each) is list:  # no parameter is; hashing would recurse
+            if type(each) is tuple or type(each) is list:  # hashing would recurse
                 raise ArgumentTypeError("nested")
         for each in value:
             if type(each) is not int:
@@ -145,7 +145,7 @@ cdef object _device_of(OpEntry entry, list given, object ctx, int* dev_type, int
                     f"operator {entry.name}: inputs are on {first.context} and {array.context}; "
                     f"copy them to one device first (as_in_context)")
             if array.blob.dev_type == kCPU and first.blob.dev_type != kCPU:
-                first = array  # beside ordinary memory the result is there, not pinned or shared
+                first = array  # the result is in ordinary memory if any input is
         dev_type[0] = first.blob.dev_type
         dev_id[0] = first.blob.dev_id
         return None
@@ -159,7 +159,7 @@ cdef object _sparse_call = None
 
 
 def set_sparse_call(call):
-    """Have ``call(entry, given, names, params, out)`` do the calls that a sparse array is in."""
+    """Register ``call(entry, given, names, params, out)``, which runs calls with a sparse array."""
     global _sparse_call
     _sparse_call = call
 
@@ -206,15 +206,15 @@ cdef Call resolve(Face face, OpEntry entry, list given, tuple names, dict params
 
 
 cdef int _evict_calls(size_t maximum) except -1:
-    # Drop Calls until `maximum` are kept, by second chance (the clock algorithm): a Call that was
-    # used since it was looked at last stays.
+    # Evict Calls until `maximum` remain, by the second-chance (clock) algorithm: a Call that was
+    # used since the last pass stays.
     cdef Call call
     while <size_t>len(_cached_calls) > maximum:
         call = _cached_calls.popleft()
         if call.used:
             call.used = False
             _cached_calls.append(call)
-        elif call.entry.cache.get(call.key) is call:  # two threads may make a call: one is kept
+        elif call.entry.cache.get(call.key) is call:  # two threads may have made it
             del call.entry.cache[call.key]
     return 0
 
@@ -384,7 +384,7 @@ cdef Call _copy_call(Call call):
 
 
 def infer(prop, list wanted, list shapes, list types):
-    """The outputs of a call of an operator.
+    """Infer the shapes and dtypes of an operator's outputs.
 
     prop: OperatorProperty
     wanted, shapes, types (list): Names, shapes and dtypes of inputs and states.
@@ -403,7 +403,7 @@ def infer(prop, list wanted, list shapes, list types):
         in_types, out_types, aux_types = prop.infer_type(types[:n_in], [None] * len(outputs))
     except CynetError as error:
         reported = with_message(error, f"{where}: {error}")
-        # the first traceback is worth its lines where it shows code of the user
+        # chain the first traceback only if it shows code of the user
         raise reported from (error if prop.users else None)
     except Exception as error:
         if isinstance(error, IndexError) and not prop.users:  # a shape has too few axes
@@ -433,7 +433,7 @@ cdef int _infer_call(Call call, list wanted, list shapes, list types) except -1:
 
 
 cdef TBlob _blob(Call call, tuple shape, str kind) except *:
-    # An array of the call, but for its data.
+    # The TBlob of an array of the call, without data.
     cdef TBlob blob
     cdef int i
     memset(&blob, 0, sizeof(TBlob))

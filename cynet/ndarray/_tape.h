@@ -8,12 +8,12 @@
 
 #include <frameobject.h>  // PyFrame_GetBack, in Python 3.10
 static thread_local int cynet_flags = 0;
-static thread_local uint64_t cynet_scope = 0;  // the record scope it is in, a number of its own
+static thread_local uint64_t cynet_scope = 0;  // id of this thread's record scope
 
-// The code object of the innermost Python code outside of `package`, a new reference, and the
-// place of its running instruction; from Python 3.11 on. Before: None and the line.
+// The code object of the user's innermost frame, outside of `package` (a new reference); `place`
+// becomes the offset of its running instruction, from Python 3.11 on. Before: None and the line.
 static PyObject* cynet_user_code(PyObject* package, int* place) {
-  static PyObject* known = NULL;  // code that is the user's: most calls come from one line
+  static PyObject* known = NULL;  // the last code found, as most calls come from one line
   PyFrameObject* frame = PyEval_GetFrame();
   Py_XINCREF(frame);
   while (frame) {

@@ -1,4 +1,4 @@
-"""The tape: what imperative calls leave behind while their thread records, and what hangs on it.
+"""The tape: the graph of nodes that imperative calls record for autograd.
 
 An array's `grad_entry` is None, or says which output of which Node it is: the Node itself where it
 has one output, else an Output. Nodes hold their inputs' entries, never their own outputs, so that
@@ -18,21 +18,21 @@ from .._ndarray cimport NDArrayBase
 from .._typedefs cimport TBlob
 from ._resolve cimport Call, State
 
-cdef int flagged                     # threads that record or train
+cdef int flagged                     # number of threads that record or train
 cdef bint is_recording() noexcept         # whether this thread records
 cdef bint is_training() noexcept
-# Sets the flags of this thread (bit 0 records, bit 1 trains); the old ones.
+# Set the flags of this thread (bit 0: records, bit 1: trains); returns the old flags.
 cdef int set_flags(int flags) noexcept
 
 cdef class Node:
     cdef Face face         # class of arrays (mx.nd or mx.np) of the outputs
     cdef list inputs       # entries of the inputs, None where no gradient flows; None: freed
     cdef readonly int n_out
-    cdef uint64_t scope    # the record scope it was made in
-    # the line that recorded the node: a code object and the place in it, or None and the line
+    cdef uint64_t scope    # id of the record scope in which it was made
+    # the user's line that recorded the node: a code object and an offset, or None and the line
     cdef object code
     cdef int place
-    # State of the walk that came here last.
+    # State of the last walk (autograd/_walk.pyx) that visited the node.
     cdef uint64_t walk
     cdef int at            # inputs looked at
     cdef bint needed       # the walk passes this node on its way to a wanted gradient
@@ -41,10 +41,10 @@ cdef class Node:
     cdef dict hooks        # index of an output -> functions that take its gradient; or None
     # Raises when an array that backward reads was written after the recording.
     cdef int check(self) except -1
-    # Lets go of everything: its gradients are done.
+    # Release all references after the node's backward.
     cdef int free(self) except -1
-    # The inputs' gradients (NDArray or None), in order, from `grads`, those of the outputs; for
-    # nodes that are not CallNodes.
+    # The inputs' gradients (NDArray or None) from `grads`, those of the outputs; CallNodes do not
+    # have it.
     cdef list pull(self, list grads, bint recorded)
 
 cdef class Output:
@@ -53,18 +53,18 @@ cdef class Output:
 
 cdef class Leaf(Node):
     # An array that has a gradient.
-    cdef TBlob like        # the array's; data == NULL
+    cdef TBlob like        # shape, dtype and device of the array; data == NULL
     cdef readonly NDArrayBase grad
     cdef int req           # OpReq
     cdef public bint fresh
 
 cdef class Backward:
-    # Properties of a Call's gradient, asked once.
+    # Properties of a Call's gradient, computed at its first use.
     cdef bint differentiable
     cdef bint honours_req
-    cdef bint moves_states  # backward runs for its states even where no gradient comes
+    cdef bint moves_states  # backward updates states, so it runs without a gradient
     cdef bint takes_grad    # backward reads the gradient of an output
-    cdef bint view          # the gradient is the same bytes in another shape
+    cdef bint view          # the gradient is that of the output, reshaped
     cdef bint passes        # each input's gradient is the gradient of output 0
     cdef vector[char] reads      # 1 for each array of out_grad, in_data, out_data that is read
     cdef vector[char] flows      # 1 for each input that gets a gradient
@@ -73,15 +73,15 @@ cdef class Backward:
 
 cdef class Saved(Node):
     # A node with arrays.
-    cdef list arrays             # None where backward reads none
-    cdef vector[unsigned] writes  # writes of each array's variable, when the node was recorded
+    cdef list arrays             # for each input and output; None if backward does not read it
+    cdef vector[unsigned] writes  # count of writes to each array before the recording
     cdef dict marks              # array whose memory is exposed -> the values it held
     cdef bint open               # the node still has arrays: `free` has not released them
     cdef void finish(self) noexcept
     cdef int save(self, NDArrayBase array) except -1
-    # Array i was written after the recording: takes the values it had, where those are known.
+    # Array i was written after the recording: restore its old values, if they are known.
     cdef int take_older(self, size_t i) except -1
-    cdef bint ignores_writes_to(self, size_t i) noexcept  # whatever is written to array i
+    cdef bint ignores_writes_to(self, size_t i) noexcept  # array i is never read
 
 cdef class CallNode(Saved):
     # `arrays` are inputs, then outputs.
@@ -96,13 +96,13 @@ cdef class CopyNode(Node):
     cdef TBlob like
 
 cdef class StepNode(Saved):
-    # A step that Python takes back.
+    # A node whose backward is written in Python.
     cdef vector[TBlob] likes  # shapes and dtypes of the inputs
 
-# Ask what a Call's gradient takes.
+# Fill in the Backward of a Call.
 cdef int learn_backward(Call call) except -1
 
-# The entry of what was computed from arrays of which none wants a gradient.
+# The entry of an array that was recorded but needs no gradient.
 cdef Node DETACHED
 cdef inline Node node_of(object entry):
     return <Node>entry if isinstance(entry, Node) else (<Output>entry).node
@@ -114,7 +114,7 @@ cdef inline int index_of(object entry) noexcept:
 # another record scope: the array is a constant from then on.
 cdef object live_entry(NDArrayBase array)
 
-# Among `n` arrays is one that belongs to a graph.
+# True if one of `n` arrays belongs to a graph.
 cdef inline bint tracked(PyObject** arrays, int n) noexcept:
     cdef int i
     for i in range(n):
@@ -129,8 +129,7 @@ cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
 cdef int record_view(Call call, NDArrayBase source, NDArrayBase view) except -1
 # Record a copy of `source` to `target`.
 cdef int record_copy(NDArrayBase source, NDArrayBase target) except -1
-# The request of the gradient that is wanted through an array: its leaf's, kWriteTo of any other
-# that belongs to a graph, or kNullOp.
+# The gradient request of an array: its leaf's, kWriteTo for another array of a graph, or kNullOp.
 cdef int wanted_request(NDArrayBase array) noexcept
 # Raise when this thread records and the array belongs to a graph: it must not be written.
 cdef int refuse_write(NDArrayBase array) except -1

@@ -1,4 +1,4 @@
-"""The tape: flags, nodes and what records them (contract in the .pxd)."""
+"""The tape: flags of threads, nodes, and functions that record them (contract in the .pxd)."""
 
 cimport cython
 from cpython.object cimport PyObject
@@ -106,7 +106,7 @@ cdef class Node:
         return self.code.co_filename, cynet_line_of(self.code, self.place)
 
     def where(self):
-        """The place of the user's code that recorded the node, as "file:line"."""
+        """The line of the user's code that recorded the node, as "file:line"."""
         return "{}:{}".format(*self.line())
 
     @property
@@ -163,7 +163,7 @@ cdef class Leaf(Node):
 
 @cython.trashcan(True)
 cdef class Saved(Node):
-    """A node that keeps arrays for backward."""
+    """A node with arrays that backward reads."""
 
     def __dealloc__(self):
         self.finish()
@@ -277,9 +277,9 @@ cdef class CopyNode(Node):
 
 
 cdef class StepNode(Saved):
-    """A step that Python takes back: a subclass defines ``backward(grads, recorded)``, which gives
-    a list of gradients or None, one an input; or, where `direct`, ``go_back(walk, grads)``, which
-    asks the walk where to put them."""
+    """A node whose backward is written in Python: a subclass defines ``backward(grads, recorded)``,
+    which returns a gradient or None for each input; or, if `direct`, ``go_back(walk, grads)``,
+    which writes to the arrays of ``walk.targets_of``."""
 
     direct = False
 
@@ -312,7 +312,7 @@ cdef class StepNode(Saved):
         return found
 
     def add_inputs(self, list arrays, list entries):
-        """More inputs, of which only the place in the graph is known where the array is None."""
+        """Add inputs; one whose array is None has only its graph entry."""
         cdef NDArrayBase array
         cdef TBlob unknown
         memset(&unknown, 0, sizeof(unknown))
@@ -334,14 +334,14 @@ cdef class StepNode(Saved):
         return 0
 
     def let_go(self):
-        """Drop what the subclass keeps."""
+        """Release the references of a subclass."""
 
     cdef list pull(self, list grads, bint recorded):
         return self.backward(grads, recorded)
 
 
 cdef class EmptyNode(StepNode):
-    """A part of an array that has no elements: zeros go back."""
+    """The node of a part without elements, whose gradient is zeros."""
 
     @property
     def name(self):
@@ -352,7 +352,7 @@ cdef class EmptyNode(StepNode):
 
 
 def record_empty(NDArrayBase source, NDArrayBase part):
-    """Record that `part`, which has no elements, was picked from `source`."""
+    """Record that `part`, which has no elements, is a part of `source`."""
     EmptyNode().attach([source], [part])
     return part
 
@@ -396,7 +396,7 @@ cdef int learn_backward(Call call) except -1:
 
 # --- recording ------------------------------------------------------------------------------------
 cdef inline bint _wants_gradient(object entry):
-    # An entry that a gradient can be wanted through.
+    # True if a gradient may flow through the entry.
     return entry is not DETACHED and not (type(entry) is Leaf and (<Leaf>entry).req == kNullOp)
 
 
@@ -417,7 +417,7 @@ cdef int set_outputs(Node node, list outs) except -1:
 
 
 cdef NDArrayBase _without_entry(NDArrayBase array):
-    # Without an entry: a node that held its own outputs would never go.
+    # A view without graph entry: a node that holds its own outputs is never freed.
     return new_view(array, array.blob.shape, array.blob.ndim, 0)
 
 
@@ -500,7 +500,7 @@ cdef int wanted_request(NDArrayBase array) noexcept:
 
 
 def note_copy(NDArrayBase source, NDArrayBase target):
-    """`target` was copied from `source`: it belongs to the graph where this thread records."""
+    """Record that `target` is a copy of `source`, if this thread records."""
     if flagged and source.grad_entry is not None and is_recording():
         record_copy(source, target)
 
@@ -524,7 +524,7 @@ cdef int refuse_part(NDArrayBase value) except -1:
 
 
 def follows(NDArrayBase array):
-    """True if what is made of `array` now belongs to a graph."""
+    """True if a result computed from `array` now belongs to a graph."""
     return flagged and is_recording() and live_entry(array) is not None
 
 

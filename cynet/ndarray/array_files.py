@@ -1,4 +1,4 @@
-"""Arrays in files of other programs: NumPy's ``.npz`` and ``.safetensors``, by a file's ending."""
+"""Arrays in files of other programs: ``.npz`` of NumPy and ``.safetensors``."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _HEADERS = {
     (2, 0): np.lib.format.read_array_header_2_0,
 }
 _MAX_NAME = 10_000  # characters of a name in a .npz file: it has two bytes for its length
-# a compressed file may hold that much, or that many times its size
+# limits of the bytes in a compressed file: a number, or a multiple of its size
 _MAX_FREE_BYTES, _MAX_RATIO = 64 << 20, 200
 
 
 def form_of(name: str) -> str:
-    """``"npz"``, ``"safetensors"``, or ``""`` for MXNet's own format."""
+    """The format of a file: ``"npz"``, ``"safetensors"``, or ``""`` for MXNet's own."""
     extension = name.rpartition(".")[2].lower()
     return extension if extension in ("npz", "safetensors") else ""
 
@@ -52,7 +52,7 @@ def read_arrays(name: str, form: str) -> dict[str, NDArray]:
             words, narrow = _rename_dtype(data, "BF16", "U16")
             values = library.load(words)
             values.update((key, values[key].view(BFLOAT16)) for key in narrow)
-        except Exception as error:  # classes of the package's compiled part
+        except Exception as error:  # safetensors has errors of its own
             raise FormatError(f"{name}: {shorten(str(error), 300)}") from None
     return {key: _array_from_bytes(value, key, name) for key, value in values.items()}
 
@@ -66,7 +66,7 @@ def _rename_dtype(data, old, new, names=None):
     """
     n = int.from_bytes(data[:8], "little")
     if n > len(data) - 8:
-        return data, []  # the package names the error
+        return data, []  # safetensors reports the error
     header = read_json(data[8 : 8 + n])
     changed = [
         key
@@ -109,8 +109,8 @@ def _read_npz(file, name):
 
 
 def _read_npy(data, where):
-    """The array of a ``.npy`` file; one whose header asks for more than there is, is refused before
-    memory is taken for it."""
+    """The array of a ``.npy`` file; a header that declares more bytes than the file has is
+    refused."""
     file = io.BytesIO(data)
     version = np.lib.format.read_magic(file)
     if version not in _HEADERS:

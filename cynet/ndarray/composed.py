@@ -414,7 +414,7 @@ def where(
 
 
 def chosen_from(function_of, condition, x, y):
-    """Operands `x` and `y` of where, with numbers made arrays, or symbols, by `function_of`."""
+    """The operands `x` and `y` of `where`; a number becomes an array or symbol by `function_of`."""
     if not isinstance(x, _NUMBER_TYPES) and not isinstance(y, _NUMBER_TYPES):
         return x, y
     like = next((each for each in (x, y) if not isinstance(each, _NUMBER_TYPES)), None)

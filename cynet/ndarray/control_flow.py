@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @guarded
 def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any, Any]:
-    """Run a body on each row of some arrays; it hands states from run to run.
+    """Run `body` on each row of the data; states pass from one run to the next.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ def array(
 
 
 def _non_numeric_columns(frame):
-    """The columns of a DataFrame or the Series that hold other things than numbers, or None."""
+    """A text about the non-numeric columns of a DataFrame, or a non-numeric Series; or None."""
     kind = type(frame).__name__
     if hasattr(frame, "columns") and hasattr(frame, "dtypes"):
         found = [name for name, of in zip(frame.columns, frame.dtypes) if _is_not_numeric(of)]
@@ -119,7 +119,7 @@ def _non_numeric_columns(frame):
 
 
 def _is_not_numeric(kind):
-    """Return whether a dtype of pandas or polars is of other things than numbers."""
+    """Return whether a dtype of pandas or polars is not numeric."""
     letter = getattr(kind, "kind", None)
     if letter is not None:
         return letter not in "biuf"
@@ -305,7 +305,7 @@ def arange(
         start, stop = 0, start
     try:
         steps = (stop - start) / step if step else 0
-    except OverflowError:  # integers too large for a float
+    except OverflowError:  # an integer too large for a float
         steps = math.inf
     if not 0 < steps < math.inf:
         raise ArgumentError(
@@ -332,13 +332,13 @@ def arange(
 
 
 def _wrap_number(value, kind):
-    """A number of a NumPy dtype; of integers the low bits, as MXNet has it."""
+    """Convert a number to a NumPy dtype; integers keep their low bits, as in MXNet."""
     whole = kind.kind in "iu" and (isinstance(value, int) or float(value).is_integer())
     return np.asarray(int(value) if whole else value).astype(kind)
 
 
 def _fits_dtype(value, flag):
-    """Return whether `progression` takes a number for this dtype as NumPy would."""
+    """Return whether `progression` computes with a number in this dtype as NumPy does."""
     if type(value) is int:
         return -(1 << 31) <= value < 1 << 31 and (flag < 2 or flag == 4)
     if type(value) is not float:

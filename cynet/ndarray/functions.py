@@ -12,7 +12,7 @@ from ._call import invoke, is_array
 from ._tape import set_state
 
 _made = {}  # (OpEntry, name) -> function
-MAX_KNOWN = 64  # maximum of remembered combinations of arguments
+MAX_KNOWN = 64  # maximum number of cached argument lists
 
 
 def function_of(name):
@@ -25,8 +25,8 @@ def function_of(name):
 
 
 def operator_first(name):
-    """A decorator: a call goes to operator `name`, and to the function where the operator refuses
-    it, or draws numbers for a graph that is traced.
+    """A decorator: a call tries operator `name` first; the function runs if the operator refuses
+    the arguments, or if random numbers are drawn in a trace.
 
     So a function that takes more than its operator costs no more than the operator's own.
 
@@ -50,7 +50,7 @@ def operator_first(name):
                 given = kwargs
                 if len(args) < most and "shape" not in kwargs:
                     given = {**kwargs, "shape": 1}
-                # an array and `out` the operator refuses, in 6 us
+                # the operator refuses an array as parameter, but takes 6 us for it
                 if not is_array(args[0] if args else next(iter(given.values()))):
                     try:
                         return invoke(entry, args, given)
@@ -139,7 +139,7 @@ def _random_function(entry, name):
 
 
 def _state_updating(entry, function):
-    """`function`, which then fills unread inputs with their constants (a BatchNorm's gamma)."""
+    """Wrap `function` to fill inputs that it ignores with their constants (a BatchNorm's gamma)."""
     names = entry.prop.with_defaults().list_arguments()
     known = {}  # arguments that are no arrays -> pairs (input, number)
 

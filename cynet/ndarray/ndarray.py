@@ -18,7 +18,7 @@ _walk = None  # module autograd._walk, set when it is imported
 
 
 class _Missing:
-    """An attribute that other packages' arrays have; ``hasattr`` says False."""
+    """An attribute that other packages' arrays have; ``hasattr`` returns False."""
 
     def __init__(self, text):
         self.text = text
@@ -373,7 +373,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         return None if leaf is None else leaf.grad
 
     def detach(self):
-        """The same memory as another array, which no gradient goes through.
+        """An array of the same memory, through which no gradient flows.
 
         Examples
         --------
@@ -441,7 +441,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
 
 
 def zeros_for(array, stype):
-    """Zeros like `array`, of storage type `stype`: a gradient at first."""
+    """Zeros like `array`, of storage type `stype`: the initial gradient."""
     context = array.context
     if stype != "default":
         from .sparse.creation import zeros
@@ -455,7 +455,7 @@ def zeros_for(array, stype):
 
 
 def _record_copy(source, target):
-    """`target`, a copy of `source`, which belongs to the graph where autograd records."""
+    """Record that `target` is a copy of `source`, if autograd records; returns `target`."""
     _tape.note_copy(source, target)
     return target
 

@@ -52,14 +52,14 @@ _INDEX_FLAGS = (4, 6)  # int32, int64
 _FILE_DTYPES = {flag: dtype.newbyteorder("<") for flag, dtype in NUMPY.items()}
 _DEVICE_CODES = (1, 2, 3, 5)
 _MAX_AXES = 8
-_SMALL = 4096  # elements, of which a copy is quicker than a view
-_IN_PLACE = 64 << 10  # bytes: more are read into the array's memory
+_SMALL = 4096  # elements up to which a copy is quicker than a view
+_IN_PLACE = 64 << 10  # bytes from which on data is read into the array's memory
 _LEAST_BYTES = 20  # bytes of the smallest array: magic or ndim, an axis, context, type
 
 
 # --- reading -------------------------------------------------------------------------------------
 class Buffer:
-    """The bytes of a file in memory, as the part of a file object that reading uses."""
+    """Bytes in memory with the methods of a file object that reading uses."""
 
     def __init__(self, data):
         self.data, self.at = memoryview(data).cast("B"), 0

@@ -1,4 +1,4 @@
-"""Calls of operators under mx.np: with arrays, and with symbols while a Block is traced."""
+"""Calls of operators by mx.np: with arrays, or with symbols while a Block is traced."""
 
 import functools
 
@@ -121,7 +121,7 @@ def make_array(value, dtype, ctx, where):
 
 
 def finished(value, out):
-    """`value`, or `out` with its values where one was given."""
+    """`value`, or the given `out` after `value` is copied to it."""
     out = one_of(out)
     if out is None:
         return value
@@ -158,8 +158,7 @@ def split_out_keepdims(out, keepdims):
 
 
 def refuse_order(order, who):
-    """Raise ArgumentTypeError for another order of elements in memory than rows one after the
-    other, which all arrays have."""
+    """Raise ArgumentTypeError unless `order` allows row-major memory, which all arrays have."""
     if order not in ("C", "K", "A", None):
         raise ArgumentTypeError(f"{who}: order is 'C' alone, got {shown(order)}")
 
@@ -171,13 +170,13 @@ def refuse_fields(order, who):
 
 
 def refuse_other_than_floats(dtype, who):
-    """Raise ArgumentTypeError for the dtype of a result that is a float, which does not hold it."""
+    """Raise ArgumentTypeError for a result dtype that does not hold floats."""
     if dtype is not None and _promotion_rank(dtype) != 3:
         raise ArgumentTypeError(f"{who}: dtype is one of floats, got {name_of(dtype)}")
 
 
 def refuse_cast(given, dtype, casting, who):
-    """Raise ArgumentTypeError where a rule of NumPy does not let one dtype become another."""
+    """Raise ArgumentTypeError if NumPy's rule `casting` forbids to convert `given` to `dtype`."""
     if casting == "same_kind":
         refuse_other_kind(given, dtype, f"{who} is of")
         return
@@ -202,8 +201,8 @@ def refuse_unknown_cast(casting, who):
 
 
 def refuse_other_kind(given, dtype, who):
-    """Raise ArgumentTypeError where NumPy does, by its casting "same_kind": nothing loses its
-    fraction or its sign, or becomes a truth, because of where it is written."""
+    """Raise ArgumentTypeError where NumPy's casting "same_kind" does: a conversion must not lose a
+    fraction or a sign, or give bools."""
     if _promotion_rank(given) > _promotion_rank(dtype):
         raise ArgumentTypeError(
             f"{who} {name_of(dtype)}, which does not hold {name_of(given)}: astype() converts it"

@@ -34,7 +34,7 @@ def array(object, dtype=None, ctx=None, device=None):
 
 
 def _nested_to_numpy(value):
-    """Lists in which arrays of mx.np are, as lists of NumPy arrays."""
+    """Nested lists with their mx.np arrays replaced by NumPy arrays."""
     if isinstance(value, NDArray):
         return value.asnumpy()
     if isinstance(value, (list, tuple)) and any(
@@ -102,7 +102,7 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, device=None, out=No
 
 
 def broadcast_to_copy(value, shape, ctx=None, device=None):
-    """A new array: `value`, broadcast to a shape."""
+    """A new array with the values of `value`, broadcast to a shape."""
     out = empty(shape, value.dtype, ctx=ctx, device=device)
     out[...] = value
     return out
@@ -232,7 +232,7 @@ blackman, hamming, hanning, bartlett = map(
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
-    """An array over the memory of another framework's."""
+    """An array that shares the memory of another framework's array."""
     from ..ndarray._dlpack import take
 
     if device is not None:

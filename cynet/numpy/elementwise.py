@@ -62,18 +62,18 @@ set_operators(
 )
 
 
-# Defaults, which are known by identity.
+# Defaults of arguments, which are compared by identity.
 _KEEP_ORDER, _SAME_KIND_CASTING = "K", "same_kind"
 
 
 def _with_dtype_casting(function, inputs, out, where, dtype, casting, order):
-    """A function with ``dtype=``, to which its inputs are converted by the rule `casting`, and
-    ``where=``: elsewhere `out` is unchanged, and a new result is zero."""
+    """Call `function` on inputs that are converted to ``dtype=`` by the rule `casting`. Outside of
+    ``where=`` `out` is unchanged, and a new result is zero."""
     from .selection import where as choose
 
     name, out = f"mx.np.{function.__name__}", one_of(out)
     refuse_order(order, name)
-    refuse_cast("bool", "bool", casting, name)  # raises if `casting` is no rule
+    refuse_cast("bool", "bool", casting, name)  # raises for an unknown `casting`
     if dtype is not None and function.__name__ not in _BOOLEAN_FUNCTIONS:
         arrays = [array_of(each, function.__name__) for each in inputs]
         for given, each in zip(inputs, arrays):
@@ -102,8 +102,8 @@ _BOOLEAN_FUNCTIONS |= {
 
 
 def _has_float_dtype_of(out, *operands):
-    """Whether arrays have the float dtype of `out`, so that the result has it, too; other arrays
-    may be converted when they are written."""
+    """True if all arrays have the float dtype of `out`, so that the result has it; others may be
+    converted when they are written."""
     return onp.dtype(out.dtype).kind == "f" and not any(
         each.dtype != out.dtype for each in operands if not isinstance(each, NUMBERS)
     )
@@ -162,7 +162,7 @@ def _binary_function(name):
 
 
 def traced_binary(operators, lhs, rhs, out=None):
-    """A function of two operands, one of them traced."""
+    """Apply a binary operator to two operands, one of them traced."""
     if isinstance(rhs, NUMBERS):
         return call(operators[2], lhs, scalar=rhs, is_int=_is_integer(rhs), out=out)
     if isinstance(lhs, NUMBERS):
@@ -202,7 +202,7 @@ def _unary_function(name, operator):
 
 
 def _propagate_nan(run):
-    """A function that returns NaN for NaN, for which mx.nd's function returns a number."""
+    """Wrap `run` to return NaN for NaN, for which mx.nd's function returns a number."""
 
     def function(x, out=None):
         from .selection import where
@@ -253,7 +253,7 @@ globals().update(FUNCTIONS | EXTENSION_FUNCTIONS)
 
 
 class OwnDtypes:
-    """Members of arrays that mx.nd's have as well, which keep the dtype of integers."""
+    """Methods whose results have NumPy's dtypes, unlike mx.nd's methods of the same names."""
 
     __slots__ = ()
 

@@ -27,7 +27,7 @@ def _norm_factor(norm, n, back, who):
 
 
 def _real_imag(z, who):
-    """Real and imaginary parts."""
+    """The real and imaginary parts of an array (..., 2)."""
     z = floats(z, f"fft.{who}")
     if z.ndim < 2 or z.shape[-1] != 2:
         raise ShapeError(

@@ -13,13 +13,13 @@ from .selection import where
 
 
 def floats(a, where_):
-    """An operand, integers and bools as float32."""
+    """Convert an operand to a float array; integers and bools become float32."""
     a = array_of(a, where_)
     return a.astype("float32") if onp.dtype(a.dtype).kind in "biu" else a
 
 
 def matrices(a, where_):
-    """An operand of two axes at least, of floats."""
+    """Convert an operand to a float array; raise unless it has at least two axes."""
     a = floats(a, where_)
     if a.ndim < 2:
         raise ShapeError(f"mx.np.{where_} takes an array of two axes at least, got {a.shape}")
@@ -89,7 +89,7 @@ def svd(a, full_matrices=False, compute_uv=True):
 
 
 def svdvals(x):
-    """The singular values, descending."""
+    """The singular values of matrices, in descending order."""
     return svd(x)[1]
 
 
@@ -151,7 +151,7 @@ def nearest(a, b, rcond):
 
 
 def lstsq(a, b, rcond="warn"):
-    """The least squares solutions of ``a x = b``: x, the sums of squares, the rank, the values.
+    """The least squares solutions x of ``a x = b``, sums of squares, rank and singular values.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def cond(x, p=None):
 
 
 def matrix_power(a, n):
-    """Square matrices, multiplied with themselves; the inverses for a negative number."""
+    """Powers of square matrices; a negative number gives powers of the inverses."""
     from . import linalg
 
     a = array_of(a, "linalg.matrix_power")

@@ -115,7 +115,7 @@ def det(a):
 
 
 def slogdet(a):
-    """The sign of the determinants, and the logarithm of their size."""
+    """The signs of determinants, and the logarithms of their absolute values."""
     return tuple(ops._linalg_slogdet(_floats(a, "linalg.slogdet")))
 
 

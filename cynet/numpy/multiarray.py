@@ -35,8 +35,7 @@ _COMPARISONS = {
 
 
 def define_signs(cls, method):
-    """Give a class Python's operators; ``method(name, reflected)`` makes the method for a
-    function."""
+    """Add Python's operators to a class; ``method(name, reflected)`` makes the method of one."""
     for sign, name in _SIGNS.items():
         setattr(cls, f"__{sign}__", method(name, False))
         setattr(cls, f"__r{sign}__", method(name, True))
@@ -45,7 +44,7 @@ def define_signs(cls, method):
 
 
 class Members(elementwise.OwnDtypes):
-    """The members that arrays of mx.np and their symbols have alike."""
+    """The methods and properties that arrays of mx.np share with their symbols."""
 
     __slots__ = ()
 

@@ -14,7 +14,7 @@ def _is_float(a):
 
 
 def _fill_nans(a, value, name):
-    """The array with a number instead of NaN."""
+    """The array with `value` in place of NaN."""
     a = array_of(a, name)
     return choose(FUNCTIONS["isnan"](a), value, a) if _is_float(a) else a
 
@@ -116,7 +116,7 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 
 
 def cumprod(a, axis=None, dtype=None, out=None):
-    """Running products along an axis, or of all elements in a row; small integers give int64."""
+    """Running products along an axis, or of all elements in order; small integers give int64."""
     a = array_of(a, "cumprod")
     if dtype is None and not _is_float(a):
         dtype = "int64"

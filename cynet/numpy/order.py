@@ -135,7 +135,7 @@ def searchsorted(a, v, side="left", sorter=None):
 
 
 def digitize(x, bins, right=False):
-    """The index of the bin of each element, by the bounds of bins that rise or fall; int64."""
+    """The index of the bin of each element, by ascending or descending bounds of bins; int64."""
     if not is_traced(x) and not is_traced(bins):
         return call_numpy(onp.digitize, (x, bins, right), {})
     x, bins = array_of(x, "digitize"), array_of(bins, "digitize")
@@ -218,7 +218,7 @@ def choose(a, choices, out=None, mode="raise"):
 
 
 def packbits(a, axis=None, bitorder="big"):
-    """Eight truths along an axis, or of all in a row, as the bits of each uint8."""
+    """Eight bools along an axis, or of the flattened array, as the bits of each uint8."""
     a = array_of(a, "packbits")
     if onp.dtype(a.dtype).kind == "f":
         raise ArgumentTypeError(f"mx.np.packbits takes ints and bools, got {a.dtype}")

@@ -126,8 +126,7 @@ def _pad_axis_zero(before, after, x):
 
 
 def _pad_by_weights(array, axis, padded, ends=(0, 0)):
-    """Modes whose new elements are weighted sums of the axis; `ends` are the end values of a
-    ramp."""
+    """Pad by a mode whose new elements are weighted sums of the axis; `ends` are ends of a ramp."""
     from .products import matmul
 
     kind = onp.dtype(array.dtype)
@@ -158,7 +157,7 @@ def _count_leading_rows(weights):
 
 
 def _pad_by_function(array, widths, function, kwargs):
-    """Padding with zeros by NumPy, then by a user's function that writes vectors in place."""
+    """Pad with zeros by NumPy, then call a user's function that writes vectors in place."""
     from .dispatch import call_numpy
 
     return call_numpy(onp.pad, (array, widths, function), kwargs)

@@ -1,4 +1,4 @@
-"""Functions of mx.np that put arrays together of parts of others, and functions in pieces."""
+"""Functions of mx.np that assemble arrays from parts of others, and piecewise functions."""
 
 import math
 
@@ -15,7 +15,7 @@ from .selection import where as choose
 
 
 def _known_values(value, where):
-    """Indices, which have to be known: their values."""
+    """The values of indices; raises for symbols, which have none."""
     return host_values(value, where) if isinstance(value, NDArray) or is_traced(value) else value
 
 
@@ -67,7 +67,7 @@ def extract(condition, arr):
 
 
 def resize(a, new_shape):
-    """The elements, repeated as often as they have to be, in another shape."""
+    """The elements in another shape, repeated as often as needed."""
     a = shapes.ravel(array_of(a, "resize"))
     sizes = (new_shape,) if hasattr(new_shape, "__index__") else tuple(new_shape)
     if any(n < 0 for n in sizes):
@@ -216,7 +216,7 @@ def i0(x):
 
 
 def frexp(x):
-    """Fractions of at least a half and less than 1 in size, and the powers of 2 they are times."""
+    """Mantissas, from 0.5 to below 1 in absolute value, and exponents of 2."""
     x = array_of(x, "frexp")
     x = x if onp.dtype(x.dtype).kind == "f" else x.astype("float32")
     ldexp, given = FUNCTIONS["ldexp"], x
@@ -275,7 +275,7 @@ def _result_array(value):
 
 
 def apply_over_axes(func, a, axes):
-    """A function of an array and an axis, for one axis after the other; axes stay, of length 1.
+    """Apply a function of an array and an axis for each axis in turn; axes stay with length 1.
 
     Raises
     ------
@@ -334,7 +334,7 @@ def iscomplexobj(x):
 
 
 def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
-    """Angles without jumps: each less far from the one before than half a period."""
+    """Angles without jumps: each differs from the one before by less than half a period."""
     from .selection import diff
 
     p = array_of(p, "unwrap")

@@ -56,7 +56,7 @@ def polysub(a1, a2):
 
 
 def _without_zeros(a):
-    """A vector without the zeros in front; one element at least."""
+    """A vector without leading zeros, of at least one element."""
     indices = a.asnumpy().nonzero()[0]
     return a[min(int(indices[0]), a.shape[0] - 1) if indices.size else a.shape[0] - 1 :]
 
@@ -75,7 +75,7 @@ def polymul(a1, a2):
 
 
 def polydiv(u, v):
-    """The quotient and the remainder of two polynomials; of the latter no zeros in front.
+    """The quotient and the remainder of two polynomials; the remainder has no leading zeros.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def polyint(p, m=1, k=None):
 
 
 def vander(x, N=None, increasing=False):
-    """The powers of the elements, each in a row, from the highest on unless `increasing`."""
+    """A matrix with a row of powers for each element, the highest first unless `increasing`."""
     x = _check_vector(x, "vander")
     count = x.shape[0] if N is None else N
     x = x if onp.dtype(x.dtype).kind in "fi" else x.astype("int64")

@@ -20,7 +20,7 @@ def _in_common_dtype(a, b, where):
 def _matmul_arrays(a, b):
     """The matrix product in the last two axes, for arrays of one dtype."""
     kind = onp.dtype(a.dtype)
-    if kind.kind in "biu":  # there is no integer product: doubles are exact below 2 ** 53
+    if kind.kind in "biu":  # no integer kernel: doubles are exact below 2 ** 53
         out = _matmul_arrays(a.astype("float64"), b.astype("float64"))
         return (out != 0) if kind.kind == "b" else out.astype(kind)
     if a.shape[-1] != b.shape[-2]:
@@ -209,7 +209,7 @@ def _is_product(left, right="", *more):
 
 @functools.lru_cache(maxsize=1000)
 def _elementwise_axes(subscripts, ndim):
-    """(axes that are summed, order of the rest) of a product of elements; None for others."""
+    """Return (axes that are summed, order of the rest) of an elementwise product, else None."""
     (left, right), result = _einsum_terms(subscripts.replace(" ", ""), (ndim, ndim))
     if left != right or len(set(left)) < ndim:
         return None
@@ -221,7 +221,7 @@ def _elementwise_axes(subscripts, ndim):
 
 @functools.lru_cache(maxsize=1000)
 def _einsum_terms(subscripts, counts):
-    """(letters of each operand, letters of the result), for operands of these numbers of axes; an
+    """(letters of each operand, letters of the result), for operands with `counts` axes; an
     ellipsis becomes capital letters."""
     left, arrow, result = subscripts.partition("->")
     terms = left.split(",")

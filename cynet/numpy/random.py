@@ -19,7 +19,7 @@ from .shapes import broadcast_to, reshape_view, stack, take
 
 
 def seed(seed, ctx="all"):
-    """Start the streams of random numbers anew: ``mx.random.seed``."""
+    """Restart the streams of random numbers: ``mx.random.seed``."""
     from ..random import seed as begin
 
     begin(seed, ctx)
@@ -33,10 +33,10 @@ def _shape(size, *params):
 
 
 def _draw_without_params(function, size, params, dtype, ctx):
-    """Numbers of a legacy function without parameters, in the shape."""
+    """Draw numbers of shape `size` by a function of mx.nd.random without array parameters."""
     shape = _shape(size, *params)
     count, dtype = prod(shape), dtype or "float32"
-    if not count:  # an operator takes 0 for a length that is not known
+    if not count:  # 0 stands for an unknown length
         return make_array(onp.zeros(shape), dtype, read_context(ctx), "random")
     return reshape_view(function(shape=(count,), dtype=dtype, ctx=ctx).as_np_ndarray(), shape)
 
@@ -223,12 +223,12 @@ def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, device=No
 
 
 def shuffle(x):
-    """Put the rows of an array into another order, in place."""
+    """Put the rows of an array into random order, in place."""
     x[...] = ops._shuffle(x)
 
 
 def permutation(x):
-    """The numbers below `x`, or the rows of an array, in another order."""
+    """The whole numbers below `x`, or the rows of an array, in random order."""
     if isinstance(x, int):
         numbers = make_array(onp.arange(x), "int64", None, "random.permutation")
         # a graph draws each time that it runs
@@ -238,7 +238,7 @@ def permutation(x):
 
 
 def choice(a, size=None, replace=True, p=None, ctx=None, out=None):
-    """Elements of an array, or numbers below `a`, drawn with or without putting them back.
+    """Elements of an array, or numbers below `a`, drawn with or without replacement.
 
     Raises
     ------

@@ -53,7 +53,7 @@ def _reduce_where(operator, a, axis, keepdims, where):
 
 
 def _mask_elements(a, where, other):
-    """The elements where a mask has True; elsewhere `other`."""
+    """The elements where the mask `where` is True; elsewhere `other`."""
     from .selection import where as choose
 
     a = array_of(a, "where")
@@ -224,7 +224,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
     count = 1
     for each in range(a.ndim) if axes is None else axes:
         count *= a.shape[each]
-    if a.ndim and axes != () and count > ddof:  # operators, where functions would look again
+    if a.ndim and axes != () and count > ddof:  # operators: functions would repeat the checks
         over = {} if axes is None else {"axis": axes}
         centred = a - ops._npi_mean(a, keepdims=True, **over)
         squares = centred * centred
@@ -243,7 +243,7 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
 
 
 def cumsum(a, axis=None, dtype=None, out=None):
-    """Running sums along an axis, or of all elements in a row; small integers give int64."""
+    """Running sums along an axis, or of all elements in order; small integers give int64."""
     a = array_of(a, "cumsum")
     if axis is None and dtype is None and out is None and a.ndim and _dtype_kind(a) == "f":
         return ops._np_cumsum(a)
@@ -280,7 +280,7 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False, out=None
 
 
 def ptp(a, axis=None, out=None, keepdims=False):
-    """The range of values over axes: largest less smallest."""
+    """The range of values over axes: largest minus smallest."""
     return finished(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), out)
 
 

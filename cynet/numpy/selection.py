@@ -47,7 +47,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 def _operand_like(value, other):
-    """An operand; a Python number in the result dtype of arithmetic with `other`."""
+    """Convert an operand; a Python number takes the result dtype of arithmetic with `other`."""
     if not isinstance(value, NUMBERS):
         return array_of(value, "where")
     other = array_of(other, "where")
@@ -393,7 +393,7 @@ real = positive
 
 @as_ufunc
 def float_power(x1, x2, out=None):
-    """Powers in floats, of integers too."""
+    """Powers in floats, also of integers."""
     x1 = array_of(x1, "float_power")
     x1 = x1.astype("float32") if onp.dtype(x1.dtype).kind != "f" else x1
     return finished(FUNCTIONS["power"](x1, x2), out)

@@ -20,7 +20,7 @@ def _take_rows(a, indices, axis=0):
 def unique(
     ar, return_index=False, return_inverse=False, return_counts=False, axis=None, equal_nan=True
 ):
-    """The different elements, or parts along an axis, in their order.
+    """The different elements, or parts along an axis, sorted.
 
     A gradient goes to the first of the elements that are equal.
 
@@ -68,7 +68,7 @@ def unique_inverse(x):
 
 
 def unique_all(x):
-    """The different elements, where each is first, which each element is, and how often it is."""
+    """The different elements, the first index of each, each element's index among them, counts."""
     values, indices, inverse, counts = unique(x, True, True, True, equal_nan=False)
     inverse = shapes.reshape_view(inverse, array_of(x, "unique").shape)
     return _result_type("unique_all", values, indices, inverse, counts)
@@ -95,12 +95,12 @@ def _ravel_pair(ar1, ar2, name):
 
 
 def union1d(ar1, ar2):
-    """The different elements of both arrays, in their order."""
+    """The different elements of both arrays, sorted."""
     return unique(shapes.concatenate(_ravel_pair(ar1, ar2, "union1d")))
 
 
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
-    """The different elements that are in both arrays, in their order; and where they are first."""
+    """The different elements that are in both arrays, sorted; and their first indices."""
     ar1, ar2 = _ravel_pair(ar1, ar2, "intersect1d")
     hosts = [host_values(each, "intersect1d") for each in (ar1, ar2)]
     values, first, second = onp.intersect1d(*hosts, assume_unique, True)
@@ -120,7 +120,7 @@ def setdiff1d(ar1, ar2, assume_unique=False):
 
 
 def setxor1d(ar1, ar2, assume_unique=False):
-    """The different elements that are in one of two arrays and not in both, in their order."""
+    """The different elements that are in one of two arrays and not in both, sorted."""
     ar1, ar2 = _ravel_pair(ar1, ar2, "setxor1d")
     both = shapes.concatenate([ar1, ar2] if assume_unique else [unique(ar1), unique(ar2)])
     _, indices, counts = onp.unique(host_values(both, "setxor1d"), True, return_counts=True)

@@ -50,7 +50,7 @@ def reshape(a, newshape=None, order="C", shape=None, out=None):
 
 
 def reshape_view(a, sizes):
-    """`a` under a shape of as many elements."""
+    """A view of `a` with another shape of as many elements."""
     return ops._np_reshape(a, newshape=sizes)
 
 
@@ -459,7 +459,7 @@ def _in_range(indices, n):
 def take(a, indices, axis=None, mode="raise", out=None):
     """Elements at indices along an axis, or of the flattened array."""
     a = array_of(a, "take")
-    apart = not is_traced(a) and not follows(a)  # no graph has to know where elements come from
+    apart = not is_traced(a) and not follows(a)  # the result needs no graph entry
     if axis is None:
         a, axis = (a._view((a.size,)) if apart else ravel(a)), 0
     axis = _check_axis(axis, a.ndim, "take")

@@ -31,7 +31,7 @@ def quantile(
     keepdims=False,
     interpolation=None,
 ):
-    """The values that a share `q` of the elements over axes is not above.
+    """The quantiles over axes: a share `q` of the elements is at most the value.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def percentile(
     keepdims=False,
     interpolation=None,
 ):
-    """The values that `q` percent of the elements over axes are not above.
+    """The percentiles over axes: `q` percent of the elements are at most the value.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def median(a, axis=None, out=None, overwrite_input=None, keepdims=False):
 
 
 def _rows_to_reduce(a, q, axis, method, whole, name):
-    """(the shares, the elements over axes in order in the last one, where they are, all axes)."""
+    """Return (shares, the elements over axes in one last axis, these axes, the shape of `a`)."""
     if method not in METHODS:
         raise ArgumentTypeError(
             f"mx.np.{name}: the method is one of {METHODS}, got {shown(method)}"
@@ -89,7 +89,7 @@ def _rows_to_reduce(a, q, axis, method, whole, name):
     for each in axes:
         count *= a.shape[each]
     lengths = tuple(a.shape[i] for i in rest)
-    if not count and name in ("median", "nanmedian"):  # NaN, as for the mean of nothing
+    if not count and name in ("median", "nanmedian"):  # NaN, as for an empty mean
         undefined = onp.full((*lengths, 1), onp.nan, onp.dtype(a.dtype))
         return shares, array_of(undefined, name), axes, a.shape
     if not count:
@@ -99,7 +99,7 @@ def _rows_to_reduce(a, q, axis, method, whole, name):
 
 
 def _restore_axes(found, shares, axes, shape, keepdims):
-    """The quantiles of each row, one for each share, in the shape of the result."""
+    """Reshape the quantiles of each row, one for each share, to the shape of the result."""
     found = shapes.moveaxis(found, -1, 0)
     lengths = tuple(n for i, n in enumerate(shape) if i not in axes)
     size = tuple(1 if i in axes else n for i, n in enumerate(shape)) if keepdims else lengths
@@ -227,7 +227,7 @@ def _sample_columns(a, name):
 
 
 def _bin_counts(columns, edges, weights, density, name):
-    """Sums of weights, or numbers of elements, in the boxes of a grid; int64 where they count."""
+    """Sums of weights in the boxes of a grid, or counts of elements as int64."""
     sizes, at, inside = [each.shape[0] - 1 for each in edges], 0, True
     for column, bounds, n in zip(columns, edges, sizes):
         found = ranks(bounds, column, True) - 1

@@ -1,4 +1,4 @@
-"""Adds their examples to the docstrings of functions of mx.np and mx.npx."""
+"""Adds examples to the docstrings of functions of mx.np and mx.npx."""
 
 from .. import numpy
 from ..operator.numpy.function_examples import add_examples

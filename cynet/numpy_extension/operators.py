@@ -21,7 +21,7 @@ def _float_array(x, where):
 
 
 def _layer_function(**words):
-    """A function that takes MXNet 1.9's names of arguments, `out` and `name`, which a graph has."""
+    """A decorator: the function also accepts MXNet 1.9's argument names, `out` and `name`."""
 
     def decorate(function):
         named = also_named(**words)(function)
@@ -49,8 +49,8 @@ def _length_by_place(axis, length):
 
 @_layer_function()
 def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtype=None):
-    """Exponentials that add up to 1 along an axis; with `use_length` of the first elements of each
-    row."""
+    """Exponentials that add up to 1 along an axis; with `use_length` only over the first `length`
+    elements."""
     return _softmax_call(ops.softmax, data, axis, length, temperature, use_length, dtype)
 
 
@@ -210,7 +210,7 @@ def rnn(data=None, parameters=None, state=None, state_cell=None, sequence_length
 
 @_layer_function(indices="data")
 def one_hot(data, depth=None, on_value=1.0, off_value=0.0, dtype="float32"):
-    """Rows of zeros with a one at each index."""
+    """Rows of zeros with a 1 at each index."""
     return ops.one_hot(
         *_check_arrays(data), depth=depth, on_value=on_value, off_value=off_value, dtype=dtype
     )
@@ -224,7 +224,7 @@ def pick(data, index, axis=-1, mode="clip", keepdims=False):
 
 @_layer_function()
 def topk(data, axis=-1, k=1, ret_typ="indices", is_ascend=False, dtype="float32"):
-    """The k largest elements along an axis, or their places."""
+    """The k largest elements along an axis, or their indices."""
     return ops.topk(
         *_check_arrays(data), axis=axis, k=k, ret_typ=ret_typ, is_ascend=is_ascend, dtype=dtype
     )
@@ -238,7 +238,7 @@ def batch_dot(a, b, transpose_a=False, transpose_b=False, forward_stype="default
 
 @_layer_function(data="x")
 def batch_flatten(x):
-    """The axes after the first as one."""
+    """The array with all axes after the first flattened into one."""
     return ops.Flatten(*_check_arrays(x))
 
 
@@ -277,7 +277,7 @@ def arange_like(data, start=0.0, step=1.0, repeat=1, axis=None, ctx=None):
 
 @_layer_function()
 def sequence_mask(data, sequence_length=None, use_sequence_length=False, value=0.0, axis=0):
-    """Sequences with a value behind their ends."""
+    """Sequences whose elements after the end of each are `value`."""
     return ops.SequenceMask(
         *_check_arrays(data, sequence_length if use_sequence_length else None),
         use_sequence_length=use_sequence_length,
@@ -294,13 +294,13 @@ def gather_nd(data, indices):
 
 @_layer_function()
 def smooth_l1(data, scalar=1.0):
-    """A square near 0 and a line beyond."""
+    """A loss that is quadratic near 0 and linear beyond."""
     return ops.smooth_l1(*_check_arrays(data), scalar=scalar)
 
 
 @_layer_function()
 def stop_gradient(data):
-    """A copy of the data that no gradient goes through."""
+    """A copy of the data through which no gradient flows."""
     return ops.BlockGrad(*_check_arrays(data))
 
 
@@ -312,7 +312,7 @@ def ctc_loss(data, label, data_lengths=None, label_lengths=None, **kwargs):
 
 @_layer_function()
 def roi_pooling(data, rois, pooled_size, spatial_scale):
-    """Pooling of regions to one size."""
+    """Pool regions of an image to one size."""
     return ops.ROIPooling(
         *_check_arrays(data, rois), pooled_size=pooled_size, spatial_scale=spatial_scale
     )
@@ -370,7 +370,7 @@ def _broadcast_values(a, ind, val, where):
 
 
 def index_update(a, ind, val):
-    """A copy of an array with other values at places, which are named once each."""
+    """A copy of an array with other values at unique indices."""
     from ..numpy import where
 
     a, ind, val = _broadcast_values(a, ind, val, "npx.index_update")
@@ -399,7 +399,7 @@ def cond(pred, then_func, else_func, inputs=None, name="cond"):
 
 @_layer_function(x="input")
 def constraint_check(input, msg="Constraint violated!"):
-    """True where all elements are; else an error with the message."""
+    """True if all elements are; else an error with the message."""
     from ..base.errors import ArgumentError
 
     if not array_of(input, "npx.constraint_check").all():
@@ -408,7 +408,7 @@ def constraint_check(input, msg="Constraint violated!"):
 
 
 def reshape(a, newshape, reverse=False, order="C"):
-    """Another shape; -2 keeps an axis, -1 is inferred, -5 joins two, -6 splits one in two."""
+    """Reshape: -2 keeps an axis, -1 is inferred, -5 joins two, -6 splits one in two."""
     refuse_order(order, "mx.npx.reshape")
     a, out, axis = array_of(a, "npx.reshape"), [], 0
     codes = list(newshape) if isinstance(newshape, (tuple, list)) else [newshape]

@@ -1,4 +1,4 @@
-"""mx.npx.random: draws by probability, in shapes of batches."""
+"""mx.npx.random: Bernoulli draws, and draws with a batch shape."""
 
 from ..numpy import random as _random
 from ..numpy._call import also_named, array_of, finished

@@ -23,7 +23,7 @@ __all__ = [
 
 @guarded
 def set_np_shape(active: bool) -> bool:
-    """Switch NumPy's shapes on or off in this thread, with 2 in all; returns what was before.
+    """Switch NumPy's shapes on or off in this thread, with 2 in all; returns the old setting.
 
     Under them 0 is a size and -1 an unknown one in shapes that are declared or inferred, () is the
     shape of an array without axes, an index that leaves no axis gives one, and `nd.save` writes
@@ -123,7 +123,7 @@ def use_np_shape(func):
 
 
 def _run_in_scope(name, scope, func):
-    """A function, or the methods and properties of a class, in a scope."""
+    """Wrap a function, or the methods and properties of a class, in a scope."""
     if isinstance(func, type):
         for each, value in list(vars(func).items()):
             if callable(value) and not isinstance(value, (type, staticmethod, classmethod)):
@@ -138,7 +138,7 @@ def _run_in_scope(name, scope, func):
 
 
 def is_np_array() -> bool:
-    """Say whether this thread works with arrays of ``mx.np``.
+    """Return whether this thread works with arrays of ``mx.np``.
 
     Returns
     -------

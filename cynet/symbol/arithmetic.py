@@ -16,7 +16,7 @@ class Arithmetic:
     __array_ufunc__ = None  # a NumPy scalar on the left leaves the work to the symbol
 
     def _apply(self, operator, hint, inputs, **params):
-        """One operator on symbols of a single output."""
+        """Apply an operator to symbols of a single output."""
         entries = []
         for symbol in inputs:
             if len(symbol.entries) != 1:

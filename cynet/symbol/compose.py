@@ -58,7 +58,7 @@ def read_back_text(field, value, where):
 
 
 def attribute_text(where, key, value, numbers=False):
-    """`value` of attribute `key` as a node keeps it, or an error that names `where`.
+    """`value` of attribute `key` as a node stores it, or an error that names `where`.
 
     An initializer is kept as the text that makes it again; a number only if asked for.
     """
@@ -156,8 +156,8 @@ def _complete_inputs(node, where, inputs):
 
 
 def set_variable_attrs(prop, names, entries):
-    """Give variables among the inputs of an operator the attributes that it has for them, as the
-    initializer of PReLU's gamma; one of their own stays."""
+    """Set attributes that an operator defines for its input variables, as the initializer of
+    PReLU's gamma; existing ones stay."""
     for key, (source, _) in zip(names, entries):
         if source.op is None:
             for attribute, value in prop.variable_attrs.get(key, {}).items():

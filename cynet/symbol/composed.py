@@ -98,8 +98,8 @@ def boolean_mask(data: Symbol, index: Symbol, axis: int = 0) -> Symbol:
 def rand_zipfian(
     true_classes: Symbol, num_sampled: int, range_max: int
 ) -> tuple[Symbol, Symbol, Symbol]:
-    """Draw candidates from a Zipfian distribution; returns how often classes are expected in them,
-    too.
+    """Draw candidates from a Zipfian distribution; also returns how often classes are expected in
+    them.
 
     Of classes sorted by falling frequency, class c has probability
     ``log((c + 2) / (c + 1)) / log(range_max + 1)``.

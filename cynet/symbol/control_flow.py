@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def foreach(
     body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach"
 ) -> tuple[Any, Any]:
-    """Run a body on each row of some arrays; it hands states from run to run.
+    """Run `body` on each row of the data; states pass from one run to the next.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def cond(
 
 
 def to_integer(value):
-    """`max_iterations` as an int; a float is cut off, as in MXNet."""
+    """`max_iterations` as an int; a float is truncated, as in MXNet."""
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):

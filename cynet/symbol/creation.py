@@ -1,4 +1,4 @@
-"""Functions of mx.sym written by hand: symbols from numbers, functions of symbols and numbers."""
+"""Functions of mx.sym written in Python: symbols from numbers, functions of symbols and numbers."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def eye(
 
 
 def _symbol_or_number(name, left, right, python):
-    """A function of two operands, each a Symbol or a number."""
+    """Apply a function to two operands, each a Symbol or a number."""
     row = BINARY[name]
     if isinstance(left, Symbol):
         if isinstance(right, Symbol):

@@ -174,7 +174,7 @@ class Inference:
         )
 
     def _known_values(self, args, kwargs, check, what):
-        """Positional or keyword knowledge as a dict by name, each value checked."""
+        """The positional or keyword arguments as a dict by name, each value checked."""
         if args and kwargs:
             raise ArgumentError(f"{what}s are given by position or by keyword, not both")
         names = dict.fromkeys(self.list_inputs())

@@ -114,7 +114,7 @@ def topological_order(heads: Iterable[Entry]) -> list[Node]:
 
 
 def fixed_arguments(order: Iterable[Node]) -> dict[str, float]:
-    """Variable's name to the constant that operators in `order` read instead (``fixed_inputs``)."""
+    """A dict: variable's name -> constant that operators in `order` read instead."""
     fixed = {}
     for node in order:
         numbers = {} if node.op is None else node.prop.graph.fixed_inputs(node.prop)

@@ -31,7 +31,7 @@ def _apply(operator, /, *args, **kwargs):
 
 
 def _draw_numbers(name, params, shape, dtype, kwargs):
-    """`_sample_name` when the parameters are symbols, `_random_name` when they are numbers."""
+    """Apply `_sample_name` when the parameters are symbols, `_random_name` for numbers."""
     symbols = [isinstance(value, Symbol) for value in params.values()]
     if any(symbols):
         if not all(symbols):

@@ -1,4 +1,4 @@
-"""Symbols from JSON: of files and of text."""
+"""Reading Symbols from JSON files and JSON text."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ _kinds = set()  # subclasses, whose functions return the same class
 
 
 def add_symbol_class(cls):
-    """Have functions of a subclass of Symbol give that subclass."""
+    """Make operators return symbols of subclass `cls` for inputs of that class."""
     _kinds.add(cls)
 
 

@@ -13,12 +13,12 @@ from .compose import set_variable_attrs
 from .node import Node, topological_order
 from .subgraph import Subgraph, mutable_inputs
 
-_VERSION = 10901  # MXNet's version whose format is written
-# Since these files list all inputs of operators; hold the initializers of variables; mean by the
-# axis -1 of argmax the last one.
+_VERSION = 10901  # the MXNet version whose format is written
+# The MXNet versions since which files list all inputs of operators; hold initializers of variables;
+# mean the last axis by axis -1 of argmax.
 _LISTS_INPUTS, _HAS_INITIALIZERS, _HAS_LAST_AXIS = 900, 904, 905
 _INDEX_OPERATORS = ("argmax", "argmin")
-_LINALG = "_linalg_"  # a single determinant's shape follows the switch
+_LINALG = "_linalg_"  # prefix of operators whose outputs may have no axes
 MAX_NESTED = 64  # limit of nested subgraphs when reading
 
 
@@ -29,7 +29,7 @@ def _quote_json(text):
 
 
 def _dict_text(values, indent):
-    """A dict of strings: one pair stays on the line."""
+    """The JSON text of a dict of strings; a single pair stays on one line."""
     pairs = [f"{_quote_json(key)}: {_quote_json(values[key])}" for key in sorted(values)]
     if len(pairs) < 2:
         return "{" + "".join(pairs) + "}"
@@ -38,7 +38,7 @@ def _dict_text(values, indent):
 
 
 def _list_text(items, indent):
-    """A list of texts: up to ten stay on the line."""
+    """The JSON text of a list of texts; up to ten items stay on one line."""
     if len(items) <= 10:
         return "[" + ", ".join(items) + "]"
     space = "\n" + " " * (indent + 2)
@@ -54,7 +54,7 @@ def _entries_text(values, indent):
 
 
 def state_versions(order):
-    """Return how often each state was written before: per node, a number for each input."""
+    """Return how often each state was written before: per node, a count for each input."""
     current = {}
     out = []
     for node in order:
@@ -276,7 +276,7 @@ def _read_node(record, nodes, where, version, depth):
     inputs = [_read_entry(edge, nodes, f"{where}: inputs") for edge in edges]
     params, attrs, suffixed = _sort_attributes(entry, given, loose, "param" in record)
     if version < _HAS_LAST_AXIS and entry.name in _INDEX_OPERATORS and params.get("axis") == "-1":
-        del params["axis"]  # the file means: over all axes
+        del params["axis"]  # means all axes in such a file
     try:
         if named is not None:
             params = named.fit_params(entry, params)
@@ -312,7 +312,7 @@ def _read_node(record, nodes, where, version, depth):
 
 
 def _take_subgraphs(prop, record, where, version, depth):
-    """Give a control flow operator the graphs of its JSON record."""
+    """Set the subgraphs of a control flow operator from its JSON record."""
     held = [] if record.get("subgraphs") is None else _require_list(record, "subgraphs", where)
     if not hasattr(prop, "take"):
         if held:
@@ -341,7 +341,7 @@ def _sort_attributes(entry, given, loose, has_param):
             elif split_suffix(key):
                 suffixed[split_suffix(key)] = value
             elif may_be_param and (fields or entry.prop.any_parameters):
-                params[key] = value  # the property refuses or takes a wrong value
+                params[key] = value  # the property checks the value
             else:
                 attrs[key] = value
     return params, attrs, suffixed
@@ -358,7 +358,7 @@ def _upgrade_inputs(node, names, version):
 
 
 def debug_text(heads):
-    """The graph in words, one paragraph a node."""
+    """A text that describes the graph, one paragraph per node."""
     order = topological_order(heads)
     versions, _ = state_versions(order)
     lines = ["Symbol Outputs:"]

@@ -364,7 +364,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         write_atomically(fname, data)
 
     def debug_str(self) -> str:
-        """The graph in words."""
+        """A text that describes the graph."""
         return debug_text(self.entries)
 
     # --- execution ---
@@ -497,7 +497,7 @@ def single_entry(value, where):
 
 
 def storage_code(where, stype):
-    """The code that a variable keeps for a storage type."""
+    """The code that a variable stores for a storage type."""
     if not isinstance(stype, str) or stype not in STORAGE_CODES:
         raise ArgumentError(
             f"{where}: storage type {shown(stype)} is not one of {', '.join(STORAGE_CODES)}"

@@ -1,1 +1,1 @@
-"""Bulks: elementwise calls that are noted and run together (mx.engine.bulk)."""
+"""Bulks: elementwise calls that are collected and run together (mx.engine.bulk)."""

@@ -1,4 +1,4 @@
-"""Bulks: elementwise calls that are noted, and pushed together as one function of the engine.
+"""Bulks: elementwise calls that are collected, and pushed together as one engine function.
 
 There is one program of noted calls, guarded by the GIL. All its arrays have one dtype and one
 number of elements. It is pushed when somebody looks at a variable that it writes, or writes one
@@ -17,7 +17,7 @@ from cpython.object cimport PyObject
 from ..._ndarray cimport NDArrayBase
 from .._resolve cimport Call
 
-# Note a call on `arrays` that writes `out`; False: it cannot be, and has to be run.
+# Add a call on `arrays` that writes `out` to the program; False if the caller has to run it.
 cdef bint note(Call call, PyObject** arrays, NDArrayBase out) except -1
-# Note `out[...] = source`, all of it; False: it cannot be noted.
+# Add a copy of all of `source` to `out`; False if the caller has to run it.
 cdef bint note_copy(NDArrayBase source, NDArrayBase out) except -1

@@ -1,4 +1,4 @@
-"""Bulks of elementwise calls: the program, and how a call is noted (contract in the .pxd)."""
+"""Bulks of elementwise calls: adding calls to the program (contract in the .pxd)."""
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
@@ -24,7 +24,7 @@ import os
 
 cdef enum:
     MOST_INPUTS = 3
-    LARGE = 1 << 15  # bytes of a block that is worth to be given back early
+    LARGE = 1 << 15  # bytes of a block from which on early freeing pays
 
 cdef extern from *:
     "static thread_local bool cynet_pushes = false;"
@@ -35,7 +35,7 @@ cdef Program program
 cdef bint _is_disabled = _engine.is_naive(_engine.default_engine())
 
 
-# --- noting ---------------------------------------------------------------------------------------
+# --- adding calls ---------------------------------------------------------------------------------
 cdef bint note(Call call, PyObject** arrays, NDArrayBase out) except -1:
     if (call.state == NULL or call.dev_type != kCPU or call.n_out != 1 or call.n_aux
             or call.n_in > MOST_INPUTS
@@ -80,7 +80,7 @@ cdef bint _note(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase ou
             return False
     if program.count * dtype_size(program.dtype) >= LARGE:
         _free_unheld()
-    # A flush may let other threads run, which note calls: so look again.
+    # A flush may let other threads add calls, so the checks are repeated.
     while not (_fits_program(&out.blob, columns, op, n) and _are_apart(arrays, kind, n, out)):
         flush()
     if program.n_calls == 0:
@@ -99,7 +99,7 @@ cdef bint _note(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase ou
 
 
 cdef int _free_unheld() noexcept:
-    # The next outputs get these blocks, as they would call by call.
+    # Free blocks of arrays that nobody holds, which the next outputs reuse.
     cdef Noted* each
     cdef int i
     for i in range(program.n_arrays):
@@ -111,15 +111,15 @@ cdef int _free_unheld() noexcept:
 
 
 cdef inline bint _may_be_in(NDArrayBase array, const TBlob* out) noexcept:
-    # Others may write the memory of an exposed array while the program waits.
+    # False for an exposed array, whose memory others may write while the program waits.
     return (array.blob.dtype == out.dtype and out.dtype != kBool and array.blob.size > 0
             and array.blob.dev_type == kCPU and array.chunk.owner == NULL
             and not array.chunk.exposed.load())
 
 
 cdef inline int _kind_of(const TBlob* array, const TBlob* out, int64_t* columns) noexcept:
-    # How the array lies in the output's space, whose rows are of `columns` elements (0: any); -1
-    # where it does not.
+    # The Kind by which an array broadcasts to the output, whose rows have `columns` elements (0:
+    # any length); -1 if there is none.
     cdef int64_t row
     cdef int i, own, changes = 0
     cdef bint same, before = False, first = True
@@ -168,7 +168,7 @@ cdef inline bint _is_apart(NDArrayBase array, int kind, bint writes) noexcept:
         each = &program.arrays[i]
         if each.chunk == array.chunk:
             if _is_operand(each, array, kind):
-                if writes and each.counted:  # the other write must be seen
+                if writes and each.counted:  # the earlier write is relied on
                     return False
             elif writes or each.writes:
                 return False
@@ -181,7 +181,7 @@ cdef inline bint _is_operand(const Noted* noted, NDArrayBase array, int kind) no
 
 
 cdef int _enter(NDArrayBase array, int kind, bint writes) noexcept:
-    # The index of an array among the program's arrays, where it is added if it is new.
+    # The index of an array in the program, to which it is added if it is new.
     cdef Noted* each = NULL
     cdef uint64_t bit = variable_bit(array.chunk.var)
     cdef int i, found = -1
@@ -241,7 +241,7 @@ cdef int flush() except -1:
 
 
 cdef int _set_masks() noexcept:
-    # Call it when the noted functions are in their variables' queues: without a bit nobody flushes.
+    # Call this after a push, as a variable without its bit in the masks is never flushed.
     cdef uint64_t noted = 0, writes = 0
     cdef int i
     for i in range(program.n_arrays):
@@ -271,7 +271,7 @@ cdef int _count_noted(void* var) except -1:
     for i in range(program.n_arrays):
         each = &program.arrays[i]
         if each.var == var and each.writes:
-            if each.writes > 1:  # several functions may write it, where an input is late
+            if each.writes > 1:  # a late input splits the writes
                 flush()
                 return 0
             each.counted = True
@@ -283,12 +283,12 @@ deferred.flush_noted, deferred.count_noted = _flush_noted, _count_noted
 
 
 def counts():
-    """(calls that wait, programs that were pushed, arrays that these wrote), for tests."""
+    """For tests: (count of waiting calls, of pushed programs, of arrays that these wrote)."""
     return program.n_calls, pushed_programs, written_arrays
 
 
 def flush_before_fork():
-    """Push the noted calls before a fork, so that the child has their results, too."""
+    """Push the noted calls before a fork, so that the child has their results."""
     flush()
 
 

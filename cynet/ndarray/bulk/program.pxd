@@ -1,4 +1,4 @@
-"""A program of noted calls becomes one function of the engine."""
+"""Makes one engine function of a program of collected calls."""
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -9,41 +9,41 @@ from ...kernels.elementwise.elementwise cimport Kernel
 cdef enum:
     MOST_ARRAYS = 48
     MOST_LINES = 64
-    LEAST_COLUMNS = 16  # shorter rows take longer together than the memory that is spared
+    LEAST_COLUMNS = 16  # of rows; loops over shorter ones are too slow
 
-cdef enum Kind:     # how an array lies in the space of the program
+cdef enum Kind:     # how an array broadcasts to the outputs
     WHOLE = 0
-    ONE = 1         # an array of one element, which all elements use
-    LEADING = 2     # a row, for all rows
-    TRAILING = 3    # an element for each row
+    ONE = 1         # one element, for all
+    LEADING = 2     # one row, for all rows
+    TRAILING = 3    # one element for each row
 
 cdef struct Noted:
     # An array of the program.
     Chunk* chunk     # a reference is held
     VarHandle var
-    char* data       # NULL: nobody holds it, and its block was given back
+    char* data       # NULL: its block was freed, as nobody holds the array
     int64_t size
     int kind         # Kind
     int writes       # number of calls that write the array
-    bint fresh       # the array held nothing before
+    bint fresh       # the array had no values before
     bint counted     # a caller relies on one write of the array
     # these fields are set when the program is pushed
-    bint in_memory        # the array is seen outside of the program, or found no register
+    bint in_memory        # the array is used outside of the program, or has no register
     bint used
     bint written     # the array is written by the lines that are pushed together
-    int place        # among the arrays of the function, or -1
+    int place        # index in the arrays of the function, or -1
     int last         # the last line that reads or writes the array
     int cell         # register of the array, or -1
-    uint64_t waits   # bits of the inputs that are not there yet, of which it is computed
+    uint64_t waits   # bits of the unfinished inputs on which it depends
 
 cdef struct Line:
     # One loop.
     Kernel kernel
     int reads
-    int operand[3]   # numbers of arrays; -1: the number
+    int operand[3]   # indices of arrays; -1: the constant `number`
     int target
-    int call         # number of the operator call that the line belongs to
-    int work         # work of the call; only its first line has it
+    int call         # index of the operator call that the line belongs to
+    int work         # cost of the call in its first line, else 0
     bint more        # the line adds to the result of the line before
     char number[8]
 

@@ -1,4 +1,4 @@
-"""A program of noted calls becomes one function of the engine (contract in the .pxd).
+"""Makes one engine function of a program of collected calls (contract in the .pxd).
 
 What is written and seen by nobody gets a register, as in the chains of the executor; what is left
 of the lines runs a block of the arrays at a time.
@@ -25,8 +25,8 @@ from ...kernels.parallel cimport threads_for
 from ...base.errors import OutOfMemoryError
 
 cdef enum:
-    JOINED = 1024  # elements of an array from which on lines are worth to be joined
-    COSTLY = 6     # a second thread has to pay as for the loops one by one
+    JOINED = 1024  # elements of an array from which on fusing lines pays
+    COSTLY = 6     # divisor of the work, so that threads pay as for separate loops
 
 cdef long pushed_programs = 0
 cdef long written_arrays = 0
@@ -47,7 +47,7 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef Task* task = <Task*>arg
     cdef PyThreadState* state = NULL
     cdef int i
-    # Run on the thread that pushes: it holds the GIL until all that it pushes stands in its queues.
+    # The pushing thread releases the GIL only for the last function, when all are queued.
     if task.last and task.nbytes > INLINE_GIL_BYTES and holds_gil():
         state = PyEval_SaveThread()
     run_fused_blocks(threads_for(task.chain.rows * task.chain.columns * task.chain.work),
@@ -65,8 +65,7 @@ cdef void _free(void* arg) noexcept nogil:
 
 # --- from lines to loops --------------------------------------------------------------------------
 cdef int _find_live(Program* program, int begin, int end, bint together) noexcept:
-    # Find the arrays that are seen outside, and the lines needed for them: the other lines get no
-    # reads.
+    # Find the arrays that are used outside, and the lines that compute them; others get no reads.
     cdef Noted* each
     cdef Line* line
     cdef int i, k, n = 0
@@ -90,7 +89,7 @@ cdef int _find_live(Program* program, int begin, int end, bint together) noexcep
 
 
 cdef int _give_registers(Program* program, int begin, int end) noexcept:
-    # How many there are; what finds none stays in its memory.
+    # Assign registers and return how many are used; an array without one stays in memory.
     cdef Noted* each
     cdef Line* line
     cdef bint taken[FUSED_REGISTERS]
@@ -100,7 +99,7 @@ cdef int _give_registers(Program* program, int begin, int end) noexcept:
         line = &program.lines[k]
         if line.reads == 0:
             continue
-        for i in range(line.reads):  # the loop may write where it reads
+        for i in range(line.reads):  # it may write to the register that it reads
             if line.operand[i] >= 0:
                 each = &program.arrays[line.operand[i]]
                 if each.cell >= 0 and each.last == k and line.operand[i] != line.target:
@@ -132,7 +131,7 @@ cdef int _give_memory(Program* program, int element) except -1:
 
 
 cdef int _set_operand(FusedOperand* operand, Noted* each, int64_t columns, int element) noexcept:
-    # Whether its rows do not follow one another.
+    # Describe an operand; True if its rows are not contiguous.
     operand.bytes = element
     if each.cell >= 0:
         operand.array, operand.index = -1, each.cell
@@ -144,7 +143,7 @@ cdef int _set_operand(FusedOperand* operand, Noted* each, int64_t columns, int e
 
 
 cdef Task* _make(Program* program, int begin, int end, bint together) except? NULL:
-    # The function of some lines; NULL where nobody sees what they compute.
+    # The task of lines `begin` to `end`; NULL if nothing uses their results.
     cdef int element = <int>dtype_size(program.dtype)
     cdef int n = _find_live(program, begin, end, together), steps = 0, most, i, k, j
     cdef Task* task
@@ -204,7 +203,7 @@ cdef Task* _make(Program* program, int begin, int end, bint together) except? NU
 
 
 cdef int _list_arrays(Program* program, Task* task, int element) noexcept:
-    # The arrays of the function and their variables, with the written arrays first.
+    # List the task's arrays and their variables, written arrays first.
     cdef Noted* each
     cdef int i, n = 0, n_vars = 0
     cdef bint writes
@@ -239,8 +238,8 @@ cdef bint _is_listed(VarHandle* vars, int n, VarHandle var) noexcept:
 
 # --- pushing --------------------------------------------------------------------------------------
 cdef bint _may_run_together(Program* program) noexcept:
-    # A function that fails, or an input that comes late, holds up all that one function computes.
-    # So all results have to wait for the same inputs.
+    # True if all results wait for the same inputs: a failure or a late input affects all outputs of
+    # a function.
     cdef Noted* each
     cdef Line* line
     cdef uint64_t all_of_them = 0, waits
@@ -291,7 +290,7 @@ cdef int push_program(Program* program) except -1:
                     n_tasks += 1
                     begin = end
         finally:
-            # Not later: while the last function runs without the GIL other threads note calls.
+            # Emptied now, as other threads add calls while the last function runs without the GIL.
             program.n_calls = program.n_arrays = program.n_lines = 0
         while i < n_tasks:
             task = tasks[i]
@@ -301,7 +300,7 @@ cdef int push_program(Program* program) except -1:
             written_arrays += task.n_written
             flags = kInline if task.nbytes <= (
                 INLINE_PASS_BYTES if task.simple else INLINE_BYTES) else kNormal
-            # Nobody else may look at a variable before this stands in its queue: the GIL stays.
+            # The GIL is held: no thread may use a variable before this is in its queue.
             _engine.push_sync(_run, task, _free, kCPU, 0, task.vars + task.n_written, task.n_read,
                               task.vars, task.n_written, 0, flags, b"bulk")
     finally:

@@ -1,5 +1,5 @@
-"""The rules of ``mx.nd`` alone: results of the operands' dtype, NumPy arrays that are brought to
-it, and comparisons that give numbers, which are known for masks by where they come from."""
+"""The rules of ``mx.nd`` alone: results have the operands' dtype, NumPy arrays are converted to it,
+and comparisons give numbers, which are marked as masks."""
 
 from ..._core.face cimport ND
 from ..._core.sparse_kind cimport refuse_sparse
@@ -23,7 +23,7 @@ from .._call import invoke
 
 # --- masks ----------------------------------------------------------------------------------------
 cdef bint _is_truth(NDArrayBase item):
-    # Whether a comparison made the array.
+    # True if a comparison computed the array.
     entry = item.grad_entry
     return item.truths or (
         type(entry) is CallNode and (<CallNode>entry).call.entry.name in COMPARISONS)
@@ -56,8 +56,8 @@ cdef object _mask_index(NDArrayBase array, NDArrayBase item):
 
 
 def with_masks(NDArrayBase array, object key):
-    """The key of ``array[key]`` with NumPy arrays of bool in place of the masks in it: arrays of
-    bool, and what comparisons gave.
+    """The key of ``array[key]`` with its masks, arrays of bool and results of comparisons, as NumPy
+    arrays of bool.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def with_masks(NDArrayBase array, object key):
 
 
 cdef object _mask_among(NDArrayBase item):
-    # `item` is one of several keys.
+    # A mask in a tuple key may have any shape.
     if item.blob.dtype == kBool or not _is_truth(item):
         return item.asnumpy() if item.blob.dtype == kBool else item
     values = item.asnumpy()
@@ -87,9 +87,9 @@ cdef object _mask_among(NDArrayBase item):
 
 # --- operators ------------------------------------------------------------------------------------
 cdef class LegacySlot(Slot):
-    """A Slot of mx.nd."""
+    """A Slot with the rules of mx.nd."""
 
-    cdef bint compares, joins  # gives truths; gives truths of truths
+    cdef bint compares, joins  # the result is a mask; it is one of two masks
     cdef bint subtracts
 
     def __init__(self, sign, *names):
@@ -109,7 +109,7 @@ cdef class LegacySlot(Slot):
 
     cdef NDArrayBase mark_reflected(self, NDArrayBase out, NDArrayBase array, object value):
         if self.compares or array.truths and self.subtracts and value == 1:
-            out.truths = True  # 1 - mask is a mask, too
+            out.truths = True  # 1 - mask is also a mask
         return out
 
     cdef Call for_scalar(self, Call last, object before, OpEntry entry, NDArrayBase array,
@@ -223,7 +223,7 @@ cdef class BitSlot(LegacySlot):
         return Slot.for_scalar(self, last, before, entry, array, value)
 
     cdef object as_mask(self, NDArrayBase array, str sign):
-        # Floats that a comparison did not make are looked at.
+        # Check the values of floats that no comparison computed.
         if array.blob.dtype == kBool or _is_truth(array):
             return array
         values = array.asnumpy()
@@ -249,7 +249,7 @@ cdef str _operand_text(object other):
 
 
 def invert(NDArrayBase array):
-    """``~array``: 0 where a mask is 1 and 1 where it is 0; the bits of integers turned.
+    """``~array``: 0 where a mask is 1 and 1 where it is 0; the inverted bits of integers.
 
     Raises
     ------

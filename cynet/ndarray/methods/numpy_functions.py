@@ -139,7 +139,7 @@ def quantile(
     method: str = "linear",
     keepdims: bool = False,
 ) -> NDArray:
-    """The values that a share of the elements over axes is not above.
+    """The quantiles over axes: a share `q` of the elements is at most the value.
 
     Parameters
     ----------

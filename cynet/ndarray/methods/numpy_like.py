@@ -276,7 +276,7 @@ class NumpyMethods:
 
     # --- masks ------------------------------------------------------------------------------------
     def __invert__(self):
-        from ..legacy.slots import invert  # made on top of the class
+        from ..legacy.slots import invert  # imported late: it uses NDArray
 
         return invert(self)
 
@@ -428,7 +428,7 @@ def _take_diagonals(x, letters):
 
 
 def _sum_unused_letters(x, letters, needed):
-    """`x` without the letters that nobody needs any more."""
+    """`x` summed over the letters that are not in `needed`."""
     gone = tuple(i for i, c in enumerate(letters) if c not in needed)
     if not gone:
         return x, letters

@@ -1,4 +1,4 @@
-"""Methods of NDArray that give other shapes, and parts: reshape, transpose, squeeze, ..."""
+"""Methods of NDArray that change the shape or assign parts: reshape, transpose, squeeze, ..."""
 
 import math
 
@@ -122,7 +122,7 @@ class ShapeMethods:
 
     @guarded
     def slice_assign(self, rhs, begin, end, step):
-        """Put `rhs` into the part of this array that ``mx.nd.slice`` takes; this array.
+        """Write `rhs` to the part of this array that ``mx.nd.slice`` selects; return this array.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class ShapeMethods:
 
     @guarded
     def slice_assign_scalar(self, value, begin, end, step):
-        """Put a number into the part of this array that ``mx.nd.slice`` takes; this array.
+        """Write a number to the part of this array that ``mx.nd.slice`` selects; return this array.
 
         Parameters
         ----------
@@ -161,7 +161,7 @@ class ShapeMethods:
         return self
 
     def _same_bytes(self, entry, inplace, params):
-        """Operator `entry`, which changes nothing but the shape, as a copy or as a view."""
+        """Apply operator `entry`, which changes only the shape, as a copy or as a view."""
         if inplace is False:  # the most frequent case: no other checks
             return invoke(entry, (self,), params)
         check_flag(entry.name, "inplace", inplace)
@@ -170,7 +170,7 @@ class ShapeMethods:
         return self._reshape_to(entry.prop(**params).infer_shape([self.shape], [None])[1][0])
 
     def expand_dims(self, axis, inplace=False):
-        """A copy with an axis of length 1 at place `axis`; with `inplace` a view of the same
+        """A copy with an axis of length 1 at index `axis`; with `inplace` a view of the same
         memory.
 
         Parameters

@@ -5,7 +5,7 @@ from ...base.legacy import c_array_buf, check_call, integer_types, mx_real_t, nu
 from ...context import Context, current_context
 from ...operator.namespaces import public_names as _public_names
 from ..ndarray import NDArray
-from . import call as _call  # imported for what it registers: calls that a sparse array is in
+from . import call as _call  # imported as it registers how calls with sparse arrays run
 from .arrays import *
 from .creation import *
 from .functions import *

@@ -71,7 +71,7 @@ class BaseSparseNDArray(NDArray):
         self._transposed = None
         return self
 
-    # --- what it looks like -----------------------------------------------------------------------
+    # --- attributes -------------------------------------------------------------------------------
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the dense array that the sparse array represents."""
@@ -120,7 +120,7 @@ class BaseSparseNDArray(NDArray):
         return _restore, (type(self), self._shape, *parts, self.context)
 
     def parts(self):
-        """Give the values and the arrays of the structure, in the order of files.
+        """Return the values and the index arrays, in the order of files.
 
         Returns
         -------
@@ -142,7 +142,7 @@ class BaseSparseNDArray(NDArray):
         self._values_array.wait_to_write()
 
     def asnumpy(self) -> np.ndarray:
-        """The dense array that it stands for, as a NumPy array; waits for the values."""
+        """The array as a dense NumPy array; waits for the values."""
         return cast_storage(self, "default").asnumpy()
 
     host_copy = asnumpy
@@ -170,7 +170,7 @@ class BaseSparseNDArray(NDArray):
         return self._record_result(lambda: self._with_values(self._values_array.copy()))
 
     def detach(self):
-        """The same values as another array, which no gradient goes through."""
+        """An array of the same values, through which no gradient flows."""
         return self._with_values(self._values_array)
 
     def astype(self, dtype, copy=True):
@@ -198,7 +198,7 @@ class BaseSparseNDArray(NDArray):
         return cast_storage(self, "default").copyto(other)
 
     def copied_from(self, source):
-        """Become a copy of another array: `copyto`, seen from its target.
+        """Copy another array into this one, as ``source.copyto(self)`` does.
 
         Parameters
         ----------
@@ -226,7 +226,7 @@ class BaseSparseNDArray(NDArray):
         return self._assign(source)
 
     def _assign(self, source):
-        """Become a copy of `source`, of the same shape and storage type."""
+        """Copy `source`, an array of the same shape, into this array."""
         if source.shape != self._shape:
             raise ShapeError(f"copy: source has shape {source.shape}, target {self._shape}")
         if source.stype != self.stype:
@@ -237,7 +237,7 @@ class BaseSparseNDArray(NDArray):
         return self
 
     def _replace_by(self, source):
-        """Become the same as `source`, of the same shape, dtype and storage type."""
+        """Share the values and indices of `source`, of the same shape, dtype and storage type."""
         return self._set(
             self._shape, source._values_array, source._indices, source._indptr, source._ready
         )
@@ -295,7 +295,7 @@ class BaseSparseNDArray(NDArray):
         return invoke(get_operator("abs"), (self,), {})
 
     def canonical(self):
-        """The array itself, with its structure checked: sorted, in range, nothing twice.
+        """The array itself, after a check that its indices are sorted, in range and unique.
 
         Raises
         ------
@@ -346,7 +346,7 @@ class CSRNDArray(BaseSparseNDArray):
 
     @property
     def indptr(self) -> NDArray:
-        """A copy of where the rows begin among the values: int64, one more than there are rows.
+        """A copy of the indices at which rows begin among the values, and of the end: int64.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""A call that a sparse array is in: its form, or the dense operator and a warning."""
+"""Calls with a sparse array: its sparse implementation, or the dense operator and a warning."""
 
 import math
 from typing import Any
@@ -22,7 +22,7 @@ PLAIN = (int, float, bool, str, type(None))
 MAX_CHECKED = 256
 
 _warned = set()
-_checked = {}  # key of a call that was right -> (its property, its parameters)
+_checked = {}  # key of a checked call -> (property, parameters)
 
 
 def _ordered_inputs(entry, given, names, prop):
@@ -110,7 +110,7 @@ def _sparse_form(entry, given, names, params):
         result = rule.form(sparse, entry, prop, inputs, params)
     finally:
         set_state(flags)
-    if any(_shares_values(result, each) for each in inputs):  # a short way through the form
+    if any(_shares_values(result, each) for each in inputs):  # the form may return an input
         result = result.detach().copy()
     if recorded and result is not None:
         if rule.node is None:
@@ -133,7 +133,7 @@ def _by_name(entry, given, names, params):
 
 
 def _call_dense(entry, given, names, params):
-    """The dense operator on dense copies."""
+    """Run the dense operator on dense copies of the inputs."""
     stypes = tuple(array.stype for array in given)
     rule = sparse_rule_of(entry.prop)
     if rule is None or not rule.needs_dense:
@@ -155,7 +155,7 @@ def _call_dense(entry, given, names, params):
 
 
 def _store_in_out(entry, result, out):
-    """The result in the arrays that the caller gave."""
+    """Copy the result to the arrays in `out`."""
     results = result if isinstance(result, list) else [result]
     outs = out if isinstance(out, (list, tuple)) else [out]
     if len(outs) != len(results):

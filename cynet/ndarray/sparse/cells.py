@@ -1,4 +1,4 @@
-"""Elementwise functions of two sparse arrays, by their sorted element numbers."""
+"""Elementwise functions of two sparse arrays, by their sorted element indices."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def cells_of(array):
 
 
 def array_of_cells(cells, values, like):
-    """A sparse array like `like` that keeps `values` at the element indices `cells`."""
+    """A sparse array like `like` that stores `values` at the element indices `cells`."""
     if like.stype == "csr":
         return arrays.make_sparse(
             "csr", like.shape, values, *structure.from_numbers(cells, like.shape)
@@ -35,7 +35,7 @@ def same_structure(lhs, rhs):
 
 
 def apply_to_union(function, lhs, rhs):
-    """A function of two arrays with f(0, 0) = 0, over all that either array keeps."""
+    """Apply a function with f(0, 0) = 0 to the elements that either array stores."""
     if same_structure(lhs, rhs):
         return lhs._with_values(convert.apply_dense(function, lhs._values_array, rhs._values_array))
     of_lhs, of_rhs = cells_of(lhs), cells_of(rhs)
@@ -60,7 +60,7 @@ def apply_to_intersection(function, lhs, rhs):
 
 def combine_with_dense(function, lhs, rhs):
     """`function` of a sparse array and a dense array broadcast to it, at the elements that the
-    sparse array keeps; None where the shapes do not broadcast."""
+    sparse array stores; None where the shapes do not broadcast."""
     if not lhs._values_array.size:
         return lhs if _broadcasts_to(rhs.shape, lhs.shape) and rhs.dtype == lhs.dtype else None
     if not _broadcasts_to(rhs.shape, lhs.shape):

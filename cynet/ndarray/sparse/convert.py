@@ -16,15 +16,15 @@ from . import arrays, structure
 
 
 def apply_dense(function, *inputs, **params):
-    """A function of dense arrays, computed on the device of the first array."""
+    """Call a function of dense arrays on the device of the first array."""
     context = inputs[0].context
-    if context.device_type == "gpu":  # numbers of the structure come from the host
+    if context.device_type == "gpu":  # indices are on the host
         inputs = tuple(each.as_in_context(context) for each in inputs)
     return function(*inputs, **params)
 
 
 def call(name, *inputs, **params):
-    """An operator of the registry on dense arrays, on the device of the first array."""
+    """Call an operator of the registry on dense arrays, on the device of the first array."""
     return apply_dense(lambda *given: invoke(get_operator(name), given, params), *inputs)
 
 
@@ -69,7 +69,7 @@ def sparse_zeros(stype, shape, like):
 
 
 def to_dense(array):
-    """The dense array that a canonical sparse one stands for."""
+    """A canonical sparse array as a dense array."""
     values, shape = array._values_array, array.shape
     if not values.size:
         return empty_values(values, shape)
@@ -117,8 +117,8 @@ def picked_rows(matrix, rows):
 
 
 def mask_elements(matrix, keep, indices=None, columns=None):
-    """A canonical csr matrix without the elements for which `keep` is False; with the columns
-    called `indices` instead, of `columns`."""
+    """A canonical csr matrix without the elements for which `keep` is False; optionally with new
+    column `indices`, out of `columns`."""
     indices = matrix._indices if indices is None else indices
     columns = matrix.shape[1] if columns is None else columns
     positions = np.flatnonzero(keep)
@@ -139,20 +139,20 @@ def check_indices(prop, name, indices, n, tell=True, refuse=False):
 
 
 def rows_of_dense(what, data, rows):
-    """A row_sparse array of rows of a dense array, at rising indices, an array of NumPy; linked to
-    the graph entry of `data`. `what`: the indices' name in errors."""
+    """The rows of a dense array at ascending indices (NumPy) as a row_sparse array, linked to the
+    graph entry of `data`. `what`: the indices' name in errors."""
     structure.check_bounds(what, rows, data.shape[0])
     values = take_rows(data.detach(), rows)
     return stand_for(data, arrays.make_sparse("row_sparse", data.shape, values, rows))
 
 
 def with_all_rows(values: Any) -> Any:
-    """A row_sparse array of all rows whose values are a dense array, in its memory."""
+    """A row_sparse array of all rows of a dense array, in the memory of that array."""
     return arrays.make_sparse("row_sparse", values.shape, values, np.arange(values.shape[0]))
 
 
 def dense_to_change(array, copies):
-    """A dense array whose changes reach the sparse `array` (tuples and None too). Where rows are
+    """A dense array for changes of the sparse `array`, also of tuples and None. Where rows are
     missing it is a copy, and (array, copy) is added to `copies`, to be written back."""
     if isinstance(array, (tuple, list)):
         return tuple(dense_to_change(each, copies) for each in array)

@@ -20,7 +20,7 @@ __all__ = ["array", "csr_matrix", "empty", "row_sparse_array", "zeros"]
 
 
 def _int64_copy(what, values):
-    """Indices as int64 of NumPy, a copy."""
+    """A copy of indices as a NumPy array of int64."""
     host = values.asnumpy() if is_array(values) else np.asarray(values)
     if host.size == 0:
         return np.zeros(host.shape, np.int64)
@@ -239,7 +239,7 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
 
 @guarded
 def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
-    """Make an array of zeros of a storage type; a sparse array keeps no elements.
+    """Make an array of zeros of a storage type; a sparse array stores no elements.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: 
 
 @guarded
 def empty(stype: str, shape: Any, ctx: Any = None, dtype: Any = None) -> Any:
-    """Make `zeros` of a sparse storage type; of 'default', memory with whatever it holds.
+    """Make `zeros` of a sparse storage type, or an uninitialized dense array for 'default'.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def cast_storage(
 
 @guarded
 def getnnz(data: Any = None, axis: Any = None, out: Any = None, name: Any = None) -> Any:
-    """Count the elements that a csr matrix keeps.
+    """Count the elements that a csr matrix stores.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def getnnz(data: Any = None, axis: Any = None, out: Any = None, name: Any = None
 def edge_id(
     data: Any = None, u: Any = None, v: Any = None, out: Any = None, name: Any = None
 ) -> Any:
-    """Give the values of a csr matrix at coordinates; -1 where it stores none.
+    """Return the values of a csr matrix at coordinates; -1 where it stores none.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def SparseEmbedding(
     *,
     deterministic: bool = False,
 ) -> Any:
-    """Look rows of a matrix up: ``Embedding(sparse_grad=True)``, MXNet's older name of it.
+    """Look up rows of a matrix; MXNet's older name of ``Embedding(sparse_grad=True)``.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from .through_host import is_away
 
 
 def clear(target):
-    """Make a sparse gradient zeros."""
+    """Set a sparse gradient to zeros."""
     target._assign(convert.sparse_zeros(target.stype, target.shape, target._values_array))
 
 
@@ -31,12 +31,12 @@ def nothing_like(grad):
 
 
 def ones_of(head):
-    """The gradient that a sparse head has by default, dense."""
+    """The default gradient of a sparse head: a dense array of ones."""
     return ones(head.shape, ctx=head.context, dtype=name_of(head.dtype))
 
 
 def of_head(head, grad, i):
-    """The gradient that a user gives of head `i`, in the head's dtype; a sparse one is copied."""
+    """The gradient that a user gives for head `i`, in the head's dtype; a sparse one is copied."""
     if grad.shape != head.shape:
         raise ShapeError(
             f"the gradient of head {i} has shape {grad.shape}, the head has shape {head.shape}"
@@ -51,8 +51,8 @@ def as_rows(grad):
 
 
 def assign_gradient(target, source):
-    """``target = source``, of which one is sparse. A sparse target takes the values' memory: values
-    of gradients are replaced and not written."""
+    """Assign ``target = source``, where one is sparse. A sparse target takes the values' memory:
+    values of gradients are replaced and not written."""
     if target.stype == "default":
         dense_of(source).copyto(target)
         return
@@ -62,7 +62,7 @@ def assign_gradient(target, source):
 
 
 def add_gradients(a, b, out):
-    """``a + b`` of which one is sparse, in `out` where that is dense; the result."""
+    """Return ``a + b``, where one is sparse; it is written to `out` if that is dense."""
     if a.stype == b.stype != "default":
         result = apply_to_union(operator.add, a, b)
     elif "row_sparse" in (a.stype, b.stype) and "default" in (a.stype, b.stype):
@@ -77,7 +77,7 @@ def add_gradients(a, b, out):
 
 
 def _with_rows(dense, rows):
-    """`to_dense`, with row_sparse rows added in place."""
+    """Add the rows of a row_sparse array to `dense`, in place."""
     if len(rows._indices) and rows._values_array.size:
         if is_away(dense):  # no kernel writes rows on that device
             dense += convert.to_dense(rows)
@@ -121,10 +121,10 @@ def rows_of(prop, inputs, grad, i):
 
 
 class SparseNode(StepNode):
-    """A step with sparse arrays. A subclass defines ``pull_back(grads)``."""
+    """A graph node with sparse arrays. A subclass defines ``pull_back(grads)``."""
 
     what = "a sparse operator"
-    takes_sparse = True  # gradients of its outputs; other nodes get dense ones
+    takes_sparse = True  # its outputs may have sparse gradients
 
     @property
     def name(self):
@@ -166,7 +166,7 @@ class FormNode(SparseNode):
         self.entry, self.params, self.given = entry, params, list(inputs)
 
     def saved_positions(self):
-        """Positions of the inputs that backward reads and somebody may write."""
+        """Indices of the inputs that backward reads, and that must not be written before."""
         return range(len(self.given))
 
     def record(self, inputs, outputs):
@@ -210,7 +210,7 @@ class ProductNode(FormNode):
 
 
 class DotNode(ProductNode):
-    """dot, of which the gradient by rows may be wanted."""
+    """The node of dot; with `rows` its gradient is row_sparse."""
 
     def __init__(self, entry, params, inputs, prop, rows):
         super().__init__(entry, params, inputs)
@@ -231,7 +231,7 @@ class DotNode(ProductNode):
 
 
 class FullyConnectedNode(ProductNode):
-    """FullyConnected of csr data."""
+    """The node of FullyConnected with csr data."""
 
     def pull_back(self, grads):
         if self.sources[0] is not None:
@@ -242,7 +242,7 @@ class FullyConnectedNode(ProductNode):
 
 
 class EmbeddingNode(FormNode):
-    """Embedding of a row_sparse weight."""
+    """The node of Embedding with a row_sparse weight."""
 
     def __init__(self, entry, params, inputs, prop):
         super().__init__(entry, params, inputs)
@@ -256,7 +256,7 @@ class EmbeddingNode(FormNode):
 
 
 class RetainNode(FormNode):
-    """retain: the gradient of the retained rows."""
+    """The node of retain, whose gradient has the retained rows."""
 
     def saved_positions(self):
         return (1,)

@@ -47,7 +47,7 @@ class CsrDotTransposedProperty(CsrDotProperty):
 
 
 class CsrTransposeProperty(KernelProperty):
-    """The structure of the transpose, and for each of its values the index among the matrix's."""
+    """The structure of a csr matrix's transpose, and the indices that reorder the values for it."""
 
     rows = Int(doc="Rows of the matrix.")
     columns = Int(doc="Columns of the matrix.")

@@ -11,16 +11,16 @@ from .grouping import distinct_values
 from .operators import CSR_DOT, CSR_DOT_TRANSPOSED, CSR_TRANSPOSE
 from .through_host import is_away, to_host
 
-# Rows of a matrix whose columns are summed in the dtype of the values: float32 keeps 3 digits of a
-# sum of so many in the worst case, 5 in the usual one.
+# Maximum rows of a matrix whose columns are summed in the dtype of the values: float32 has 3 exact
+# digits in such a sum in the worst case, 5 in the usual one.
 FEW_ROWS = 16_384
-# A wider result leaves the cache as elements are added to its rows here and there: the structure of
-# the transpose costs less.
+# Maximum columns of a result that is summed by rows of the matrix. A wider one leaves the cache, so
+# that the structure of the transpose costs less.
 FEW_COLUMNS = 32
 
 
 class Sides:
-    """A csr matrix as `csr_dot` takes it, and its transpose."""
+    """The indices of a csr matrix and of its transpose, as inputs of operators."""
 
     def __init__(self, indices, indptr, columns):
         self.rows, self.columns = len(indptr) - 1, columns
@@ -31,8 +31,8 @@ class Sides:
         self._transposed = self._compact = None
 
     def compact(self, matrix):
-        """The columns that occur in `matrix`, whose Sides these are, and the Sides of the matrix
-        of these columns alone."""
+        """The columns that occur in `matrix`, which has these indices, and the CsrIndices of the
+        matrix of these columns alone."""
         if self._compact is None:
             columns, columns_of_elements = distinct_values(matrix._indices, self.columns)
             whole = len(columns) == self.columns
@@ -41,7 +41,7 @@ class Sides:
         return self._compact
 
     def transposed(self):
-        """indices, indptr and order of the values of the transpose, NDArrays."""
+        """NDArrays of the transpose: indices, indptr and the order of its values."""
         if self._transposed is None:
             size = {"rows": self.rows, "columns": self.columns}
             self._transposed = invoke(CSR_TRANSPOSE, (self.indices, self.indptr), size)
@@ -49,7 +49,7 @@ class Sides:
 
 
 def sides_of(matrix):
-    """The Sides of a canonical csr matrix, which keeps them: its structure does not change."""
+    """The CsrIndices of a canonical csr matrix, cached as its structure does not change."""
     if matrix._transposed is None:
         matrix._transposed = Sides(matrix._indices, matrix._indptr, matrix.shape[1])
     return matrix._transposed
@@ -81,7 +81,7 @@ def _as_columns(rhs):
 
 
 def csr_dense(matrix, rhs, transpose=False):
-    """csr x dense, dense; `transpose` of the matrix."""
+    """The dense product of a csr matrix, or its transpose, and a dense array."""
     out = multiply_values(matrix._values_array, sides_of(matrix), _as_columns(rhs), transpose)
     return out if rhs.ndim == 2 else out.reshape((out.shape[0], *rhs.shape[1:]))
 
@@ -99,7 +99,7 @@ def csr_transposed_rows(matrix, rhs):
 
 
 def csr_rows(matrix, rhs, transpose):
-    """csr x row_sparse: dense; with the matrix transposed: row_sparse."""
+    """The product of csr and row_sparse: dense, or row_sparse if the matrix is transposed."""
     if transpose:
         return csr_transposed_rows(convert.picked_rows(matrix, rhs._indices), rhs._values_array)
     if not len(rhs._indices):
@@ -109,7 +109,7 @@ def csr_rows(matrix, rhs, transpose):
 
 
 def dense_csr(lhs, matrix, stype):
-    """dense x csr: a dense array, or a csr matrix whose rows all have the columns that occur."""
+    """The product of dense and csr: dense, or csr with the same columns in all rows."""
     if lhs.ndim != 2:
         flat = lhs.reshape((math.prod(lhs.shape[:-1]), lhs.shape[-1]))
         return dense_csr(flat, matrix, "default").reshape((*lhs.shape[:-1], matrix.shape[1]))

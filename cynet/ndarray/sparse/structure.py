@@ -7,7 +7,7 @@ import numpy as np
 from ...base.errors import ArgumentError, SizeError
 
 product = math.prod
-MAX_CELLS = 1 << 62  # int64 must number all elements
+MAX_CELLS = 1 << 62  # int64 must index all elements
 
 
 def rows_of(indptr):
@@ -31,12 +31,12 @@ def from_numbers(numbers, shape):
 
 
 def indptr_of(rows, n):
-    """Return where each of `n` rows begins, from the row of each element; these rise."""
+    """Return the index at which each of `n` rows begins, from the ascending rows of elements."""
     return np.searchsorted(rows, np.arange(n + 1, dtype=np.int64)).astype(np.int64)
 
 
 def find_rows(rows, wanted):
-    """Return where each of `wanted` is in `rows`, which rise, and whether it is."""
+    """Return the index of each of `wanted` in ascending `rows`, and whether it is there."""
     at = np.searchsorted(rows, wanted)
     if not len(rows):
         return at, np.zeros(len(wanted), bool)
@@ -71,7 +71,7 @@ def check_bounds(kind, indices, n):
 
 
 def check_csr(indices, indptr, shape, nnz, full=True):
-    """Raise unless it is the structure of a csr matrix; without `full`, of its ends alone."""
+    """Raise unless it is a csr matrix's structure; without `full` only its ends are checked."""
     _check_ends(indices, indptr, shape, nnz)
     if not full:
         return
@@ -90,7 +90,7 @@ def _check_safe(indices, indptr, shape):
 
 
 def sorted_csr(indices, indptr, shape, nnz):
-    """Indices that rise in each row, and the order of the values for them: None where it stays.
+    """Indices sorted in each row, and the order of the values for them, or None if it stays.
 
     Raises ArgumentError when it is no structure of a csr matrix, or an element is there twice.
     """

@@ -1,4 +1,4 @@
-"""Operators without a form for sparse arrays on GPUs: computed on the host, after a warning."""
+"""Sparse operators without a GPU implementation: computed on the host, after a warning."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def to_host(what, arrays):
 
 
 def update_by_rows(rule, weight, values, rows, states, master, *numbers):
-    """`update_rows`, of arrays on a GPU as well."""
+    """`update_rows`, also for arrays on a GPU."""
     given = [weight, *states, *([] if master is None else [master])]
     if not is_away(weight):
         update_rows(rule, weight, values, rows, states, master, *numbers)

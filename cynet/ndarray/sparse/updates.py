@@ -1,4 +1,4 @@
-"""Update operators with a row_sparse gradient: they change the rows that it has."""
+"""Update operators with a row_sparse gradient: they change only the rows that it stores."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from .through_host import update_by_rows
 
 
 def rows_and_values(grad):
-    """The rows of a gradient and their values; of a dense one all."""
+    """The row indices of a gradient, all for a dense one, and their values."""
     if grad.stype == "row_sparse":
         values, (rows,) = grad.parts()
         return rows, values
@@ -17,7 +17,7 @@ def rows_and_values(grad):
 
 
 def update_target(weight, out):
-    """The array that an update changes: `out`, with the values of the weight."""
+    """The array that an update changes: `out`, after the weight is copied to it."""
     if out is None:
         return weight.copy()
     if out is not weight:
@@ -26,7 +26,7 @@ def update_target(weight, out):
 
 
 def lazy_update(entry, given, names, params, out):
-    """The update of `entry` for the rows of its gradient; None where it is no lazy update."""
+    """Run update `entry` for the rows of its gradient; None if it is no lazy update."""
     kind = entry.prop
     if not issubclass(kind, UpdateProperty):
         return None

@@ -39,7 +39,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
-    """An array over the memory of another framework's, or a copy."""
+    """An array that shares the memory of another framework's array, or a copy."""
     out = creation.from_dlpack(x, copy=copy)
     return out if device is None else out.to_device(read_context(device))
 

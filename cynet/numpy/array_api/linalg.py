@@ -1,4 +1,4 @@
-"""Matrices of the array API, in the last two axes."""
+"""Linear algebra of the array API, on matrices in the last two axes."""
 
 from collections import namedtuple
 
@@ -79,7 +79,7 @@ def det(x, /):
 
 
 def slogdet(x, /):
-    """The signs of the determinants and the logarithms of their sizes."""
+    """The signs of the determinants and the logarithms of their absolute values."""
     return SlogdetResult(*linalg.slogdet(x))
 
 
@@ -119,12 +119,12 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
 
 
 def matrix_power(x, n, /):
-    """The matrices multiplied with themselves, n times."""
+    """The n-th powers of square matrices."""
     return linalg.matrix_power(x, n)
 
 
 def matrix_rank(x, /, *, rtol=None):
-    """The ranks: how many singular values are not small."""
+    """The ranks of matrices: the counts of singular values that are not small."""
     return linalg.matrix_rank(x, rcond=rtol)
 
 

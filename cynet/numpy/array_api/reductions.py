@@ -9,7 +9,7 @@ from .dtypes import default_dtype
 
 
 def _in_sum_dtype(x, dtype):
-    """`x` in the dtype that sums have: ints at least int64, floats their own."""
+    """`x` in the dtype of its sums: at least int64 for ints, the same for floats."""
     x = array_of(x, "array_api")
     if dtype is None and x.dtype.kind in "iu":
         dtype = default_dtype("i")
@@ -97,12 +97,12 @@ def _cumulative(x, axis, dtype, include_initial, name):
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
-    """Running sums along an axis, after a 0 where `include_initial`."""
+    """Running sums along an axis, which begin with a 0 if `include_initial`."""
     return _cumulative(x, axis, dtype, include_initial, "cumulative_sum")
 
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
-    """Running products along an axis, after a 1 where `include_initial`."""
+    """Running products along an axis, which begin with a 1 if `include_initial`."""
     return _cumulative(x, axis, dtype, include_initial, "cumulative_prod")
 
 

@@ -58,7 +58,7 @@ def _unique_values(x):
 
 
 def unique_all(x, /):
-    """The values, each once; where each is first, which one each element is, how many."""
+    """The different values, the first index of each, each element's index among them, counts."""
     x, (values, first, inverse, counts) = _unique_values(x)
     return UniqueAll(
         array(values, x.dtype, x.ctx),

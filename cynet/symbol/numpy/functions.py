@@ -1,4 +1,4 @@
-"""Functions of mx.np and mx.npx of symbols: nodes under MXNet's names, with its parameters.
+"""mx.np's and mx.npx's functions for symbols: nodes with MXNet's operator names and parameters.
 
 What MXNet has no name for is a node ``_np_call``, which says function and arguments.
 """
@@ -53,7 +53,7 @@ def namespace(path):
 
 
 class _Module:
-    """A module inside, as mx.sym.np.linalg."""
+    """A submodule, such as mx.sym.np.linalg."""
 
     def __init__(self, path):
         self._path = path
@@ -71,7 +71,7 @@ class _Module:
 
 @cache
 def function(path):
-    """The function for symbols; while a Block is traced, the one of mx.np."""
+    """The function for symbols; while a Block is traced, it calls that of mx.np."""
     imperative = function_of_path(path)
 
     def of_symbols(*args, **kwargs):
@@ -127,7 +127,7 @@ def _count_axes(shape):
     return 1 if hasattr(shape, "__index__") else len(shape)
 
 
-# How many arrays functions give that MXNet has no name for, by their arguments.
+# Output counts, from the arguments, of functions that MXNet has no operator for.
 _OUTPUT_COUNTS = dict.fromkeys(
     [f"np.{n}" for n in ("modf", "frexp", "divmod", "histogram")]
     + ["np.tril_indices_from", "np.triu_indices_from", "np.linalg.slogdet"],
@@ -178,7 +178,7 @@ def _bind_arguments(path, args, kwargs):
 
 
 def _find_registered(path, given):
-    """An operator of the function's name, where all that is given are its parameters."""
+    """The operator with the function's name, if it has parameters for all given arguments."""
     space, _, word = path.rpartition(".")
     if space not in ("np", "np.linalg", "npx", "npx.random") or path in _OWN_WAY:
         return None
@@ -210,7 +210,7 @@ def _find_registered(path, given):
     return name, inputs, params
 
 
-_OWN_WAY = {"npx.group_norm"}  # functions that make their symbols themselves
+_OWN_WAY = {"npx.group_norm"}  # functions that make symbols themselves
 
 
 def _is_default(path, key, value):
@@ -219,7 +219,7 @@ def _is_default(path, key, value):
 
 
 def _legacy_row(path, given):
-    """MXNet's name and parameters; None if an argument has no equivalent."""
+    """The MXNet operator's name, inputs and parameters; None if an argument has no equivalent."""
     name = _BY_PATH.get(path) or _BY_PATH.get(f"np.{function_of_path(path).__name__}")
     if name is None or function_of_path(ROWS[name].path) is not function_of_path(path):
         return None
@@ -245,7 +245,7 @@ def _legacy_row(path, given):
 
 
 def _call(path, args, kwargs, count):
-    """A call as text: symbols become ``{"input": number}``."""
+    """A call as text, in which symbols are ``{"input": index}``."""
     inputs = []
 
     def encode(value):

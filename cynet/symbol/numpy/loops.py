@@ -5,7 +5,7 @@ from ..control_flow import foreach, while_loop
 
 
 def _cond_of_inputs(pred, then_func, else_func, inputs=None, name="cond"):
-    """With `inputs` every function is given them, as in MXNet 2.0."""
+    """`cond` that passes `inputs` to each function, as in MXNet 2.0."""
     if inputs is None:
         return choose(pred, then_func, else_func, name)
     given = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]

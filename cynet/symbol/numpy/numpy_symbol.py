@@ -31,7 +31,7 @@ class NumpySymbol(Symbol):
         return self
 
     def as_nd_ndarray(self):
-        """The same outputs, as a symbol of the classic face."""
+        """The same outputs, as a symbol of mx.sym."""
         return Symbol(self.entries)
 
     def placeholder(self, name, row):
@@ -161,7 +161,7 @@ def _apply_legacy(name, *args, **kwargs):
 
 
 def binary_of(operators, lhs, rhs):
-    """A function of two operands, at least one of them a symbol."""
+    """Apply a binary operator to two operands, at least one of them a symbol."""
     _, arrays, scalar, reflected = operators
     for value, other, operator in ((rhs, lhs, scalar), (lhs, rhs, reflected)):
         if isinstance(value, NUMBERS) and isinstance(other, Symbol):
