@@ -547,7 +547,7 @@ cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, i
     if picked.blob.size == 0:
         return 0
     if gpu:
-        kernel = _gpu_kernel(array.blob.dev_id, "place_rows" if scatter else "pick_rows")
+        kernel = _gpu_kernel(array.blob.dev_id, "scatter_rows" if scatter else "gather_rows")
         numbers = _upload_rows(rows, n, array.blob.dev_id)
     task = <RowsTask*>c_malloc(sizeof(RowsTask) + (0 if gpu else n * sizeof(int64_t)))
     if task == NULL:

@@ -30,30 +30,30 @@ TEMPLATES = {
     ],
     "fill": [("progression eye", ANY)],
     "index": [
-        ("copy take_grad gather retain scatter_add scatter pick pick_grad one_hot", ALL),
-        ("borders borders_grad sequence_mask", ALL),
+        ("copy take_grad gather retain_rows scatter_add scatter pick pick_grad one_hot", ALL),
+        ("pad pad_grad sequence_mask", ALL),
     ],
     "normalization": [
         ("moments normalize normalize_grad scale_grad scale_grad_parts", REAL),
         ("l2_norm l2_norm_grad", REAL),
-        ("local_response local_response_parts local_response_grad sloped slopes_grad", REAL),
+        ("local_response local_response_parts local_response_grad prelu prelu_slopes_grad", REAL),
     ],
     "loss": [
-        ("difference count_above count_not_finite shared_gradient hinge_grad", REAL),
+        ("difference_grad count_above count_not_finite divided_gradient hinge_grad", REAL),
         ("cross_entropy cross_entropy_grad", REAL),
     ],
     "sort": [
-        ("sort_near sort_far take_order put_order running_sum", ALL),
+        ("sort_chunks sort_pass gather_ordered scatter_ordered running_sum", ALL),
         (
-            "extreme",  # positions are stored as float if T is narrow
+            "find_extreme",  # positions are stored as float if T is narrow
             tuple(f"{kind}, {'float' if kind in NARROW_TYPES else kind}" for kind in ALL),
         ),
     ],
     "pooling": [("pool pool_argmax pool_grad", REAL)],
     "pooling_v1": [("pool_v1 pool_v1_grad", REAL)],
     "random": [
-        ("draw masked dropout_factors weight_sums log_probability log_probability_grad", REAL),
-        ("integers", ("int", "long long")),
+        ("draw apply_mask dropout_factors weight_sums log_probability log_probability_grad", REAL),
+        ("draw_integers", ("int", "long long")),
     ],
     "where_clip": [("where clip clip_grad hard_sigmoid hard_sigmoid_grad", ALL)],
     "softmax": [("softmax softmax_grad softmax_output_grad count_labels", REAL)],

@@ -15,7 +15,7 @@ from cynet.base import config
 from cynet.cuda import families
 from cynet.kernels.table import update_rules
 from cynet.operator.cuda.kernel_args import axes, layout, space_of
-from cynet.operator.cuda.update import Numbers
+from cynet.operator.cuda.update import KernelArgs
 from cynet.operator.elementwise_loop import Loop
 from cynet_cuda_cpu import EmulatedModule
 from tests.cuda.running import DOUBLE, DTYPES, INT, LONG, close, kernel, samples, types_of
@@ -184,10 +184,10 @@ def test_update(rule, clip, rng):
         JoinedUpdate(rule, [first], [gradient], [known], master)(
             [0.1], [0.01], 0.5, clip, [numbers]
         )
-        params = Numbers(0.1, 0.01, 0.5, clip, *numbers)
+        params = KernelArgs(0.1, 0.01, 0.5, clip, *numbers)
         forms = [params]
         if not config.get("CYNET_CHECK_KERNELS"):  # which allows no pointer within a structure
-            forms.append(Numbers(now=ctypes.addressof(params)))  # as in a recorded graph
+            forms.append(KernelArgs(now=ctypes.addressof(params)))  # as in a recorded graph
         unused = [np.zeros(1, "f" if master else dtype)] * (3 - count)
         for given in forms:
             out, own = np.zeros_like(weight), [s.copy() for s in state]

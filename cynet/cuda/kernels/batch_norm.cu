@@ -5,14 +5,14 @@
 // out (+)= 1 / sqrt(variance + eps)
 template <typename T>
 __global__ void inverse_deviation(const T* variance, T* out, Index n, double eps, int add) {
-  CYNET_EACH(i, n) put(out, i, static_cast<T>(1 / sqrt(variance[i] + eps)), add);
+  CYNET_FOR(i, n) store(out, i, static_cast<T>(1 / sqrt(variance[i] + eps)), add);
 }
 
 // moving = keep * moving + (1 - keep) * the batch's; the variance follows from 1 / sqrt(var + eps)
 template <typename T>
 __global__ void move_statistics(const T* mean, const T* inv_std, T* moving_mean, T* moving_var,
                                 Index n, double keep, double eps) {
-  CYNET_EACH(i, n) {
+  CYNET_FOR(i, n) {
     const double by = inv_std[i];
     moving_mean[i] = static_cast<T>(keep * moving_mean[i] + (1 - keep) * mean[i]);
     moving_var[i] = static_cast<T>(keep * moving_var[i] + (1 - keep) * (1 / (by * by) - eps));
@@ -46,9 +46,9 @@ __global__ void channel_sums(const T* dy, const T* x, const P* mean, const P* va
 template <typename T, typename P>
 __global__ void channel_scale(const T* dy, const P* variance, const P* gamma, T* dx, Index n,
                               Index channels, Index inner, double eps, int add) {
-  CYNET_EACH(i, n) {
+  CYNET_FOR(i, n) {
     const Index c = i / inner % channels;
     const double by = gamma[c] / sqrt(variance[c] + eps);
-    put(dx, i, static_cast<computed<T>>(load(dy, i) * by), add);
+    store(dx, i, static_cast<opmath_t<T>>(load(dy, i) * by), add);
   }
 }

@@ -5,9 +5,9 @@
 // out (+)= x, where x is converted to the dtype of out before it is added
 template <typename From, typename To>
 __global__ void cast(const From* x, To* out, Index n, int add) {
-  CYNET_EACH(i, n) {
-    const To value = narrow<To>(cynet::convert_one<computed<To>>(load(x, i)));
-    if (add) put(out, i, widen(value), true);
+  CYNET_FOR(i, n) {
+    const To value = narrow<To>(cynet::convert_one<opmath_t<To>>(load(x, i)));
+    if (add) store(out, i, widen(value), true);
     else out[i] = value;
   }
 }

@@ -13,13 +13,13 @@
 typedef long long Index;
 
 // Every element i of first .. n - 1, spread over all threads of the grid.
-#define CYNET_EACH_FROM(i, first, n)                                                           \
+#define CYNET_FOR_FROM(i, first, n)                                                            \
   for (Index i = (first) + static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; i < (n); \
        i += static_cast<Index>(gridDim.x) * blockDim.x)
-#define CYNET_EACH(i, n) CYNET_EACH_FROM(i, 0, n)
+#define CYNET_FOR(i, n) CYNET_FOR_FROM(i, 0, n)
 
 // Returns i % n and sets i to i / n: in 32 bits where both fit, since a GPU divides those faster.
-__device__ inline Index split(Index* i, Index n) {
+__device__ inline Index divide_index(Index* i, Index n) {
   if (((*i | n) >> 32) == 0) {
     const unsigned a = static_cast<unsigned>(*i), b = static_cast<unsigned>(n), q = a / b;
     *i = q;
@@ -32,24 +32,24 @@ __device__ inline Index split(Index* i, Index n) {
 
 // The type of the arithmetic: float for narrow floats, the element's own type otherwise.
 template <typename T>
-struct Computed {
+struct OpMathType {
   typedef T type;
 };
 template <>
-struct Computed<cynet::half> {
+struct OpMathType<cynet::half> {
   typedef float type;
 };
 template <>
-struct Computed<cynet::bfloat16> {
+struct OpMathType<cynet::bfloat16> {
   typedef float type;
 };
 template <typename T>
-using computed = typename Computed<T>::type;
+using opmath_t = typename OpMathType<T>::type;
 
 // Convert an element to the type of the arithmetic and back. A GPU has an instruction for float16;
 // the CPU's code (half.h) needs a dozen.
 template <typename T>
-__device__ inline computed<T> widen(T x) {
+__device__ inline opmath_t<T> widen(T x) {
 #if defined(__CUDACC__)
   if constexpr (std::is_same<T, cynet::half>::value) {
     float wide;
@@ -57,7 +57,7 @@ __device__ inline computed<T> widen(T x) {
     return wide;
   } else
 #endif
-    return static_cast<computed<T>>(x);
+    return static_cast<opmath_t<T>>(x);
 }
 template <typename T, typename V>
 __device__ inline T narrow(V value) {
@@ -72,13 +72,13 @@ __device__ inline T narrow(V value) {
 }
 
 template <typename T>
-__device__ inline computed<T> load(const T* x, Index i) {
+__device__ inline opmath_t<T> load(const T* x, Index i) {
   return widen(x[i]);
 }
 
 // The request of an output: overwrite, or add.
 template <typename T, typename V>
-__device__ inline void put(T* out, Index i, V value, int add) {
+__device__ inline void store(T* out, Index i, V value, int add) {
   if (add) out[i] = narrow<T>(cynet::sum_of(static_cast<V>(load(out, i)), value));
   else out[i] = narrow<T>(value);
 }
@@ -92,7 +92,7 @@ struct alignas(sizeof(T) <= 4 ? 4 * sizeof(T) : 16) Pack {
 };
 
 template <typename T>
-__device__ inline bool is_pack_start(const T* x) {
+__device__ inline bool is_aligned(const T* x) {
   return reinterpret_cast<uintptr_t>(x) % sizeof(Pack<T>) == 0;
 }
 // The i-th pack of x; with `stride` 0 a pack of copies of x[0].
@@ -110,9 +110,9 @@ __device__ inline Pack<T>& pack_of(T* out, Index i) {
 
 // Keeps the following loop, which most threads run once, from being unrolled.
 #if defined(__CUDACC__)
-#define CYNET_ROLLED _Pragma("unroll 1")
+#define CYNET_NO_UNROLL _Pragma("unroll 1")
 #else
-#define CYNET_ROLLED
+#define CYNET_NO_UNROLL
 #endif
 
 // Atomic out[i] += value: several threads may have the same i. Types without an atomic addition
@@ -137,7 +137,7 @@ __device__ inline void add_at(T* out, Index i, T value) {
     const unsigned own = (before & mask) >> shift;
     memcpy(&here, &own, sizeof(T));
     here = static_cast<T>(
-        cynet::sum_of(static_cast<computed<T>>(here), static_cast<computed<T>>(value)));
+        cynet::sum_of(static_cast<opmath_t<T>>(here), static_cast<opmath_t<T>>(value)));
     unsigned bits = 0;
     memcpy(&bits, &here, sizeof(T));
     old = atomicCAS(word, before, (before & ~mask) | (bits << shift));

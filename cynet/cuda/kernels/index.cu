@@ -9,11 +9,11 @@ struct Layout {
   Index shape[16], to[16], from[16];  // sizes; strides in elements, which may be 0 or negative
 };
 
-__device__ inline void walk(const Layout& s, Index i, Index* to, Index* from) {
+__device__ inline void layout_offsets(const Layout& s, Index i, Index* to, Index* from) {
   *to = s.to_start, *from = s.start;
 #pragma unroll 1
   for (int k = s.ndim - 1; k >= 0; --k) {
-    const Index at = k > 0 ? split(&i, s.shape[k]) : i;
+    const Index at = k > 0 ? divide_index(&i, s.shape[k]) : i;
     *to += at * s.to[k];
     *from += at * s.from[k];
   }
@@ -22,20 +22,20 @@ __device__ inline void walk(const Layout& s, Index i, Index* to, Index* from) {
 // dst (+)= src, element by element of the shape
 template <typename T>
 __global__ void copy(const T* src, T* dst, const Layout s, int add) {
-  CYNET_EACH(i, s.n) {
+  CYNET_FOR(i, s.n) {
     Index to, from;
-    walk(s, i, &to, &from);
-    put(dst, to, load(src, from), add);
+    layout_offsets(s, i, &to, &from);
+    store(dst, to, load(src, from), add);
   }
 }
 
 // dst -= src
 template <typename T>
 __global__ void take_grad(const T* src, T* dst, const Layout s) {
-  CYNET_EACH(i, s.n) {
+  CYNET_FOR(i, s.n) {
     Index to, from;
-    walk(s, i, &to, &from);
-    put(dst, to, cynet::difference_of(load(dst, to), load(src, from)), 0);
+    layout_offsets(s, i, &to, &from);
+    store(dst, to, cynet::difference_of(load(dst, to), load(src, from)), 0);
   }
 }
 
@@ -43,9 +43,9 @@ enum Bound { kClip, kWrap, kRefuse, kFromEnd };  // kFromEnd: -n .. -1 from the 
 
 // Brings each index within [low, low + n). If outside indices are to be refused, wrong[0] is set
 // and wrong[1] is the index.
-extern "C" __global__ void bound(Index* index, Index count, Index low, Index n, int how,
-                                 Index* wrong) {
-  CYNET_EACH(i, count) {
+extern "C" __global__ void bound_indices(Index* index, Index count, Index low, Index n, int how,
+                                         Index* wrong) {
+  CYNET_FOR(i, count) {
     const Index at = index[i] - low;
     if (at >= 0 && at < n) continue;
     if (how == kFromEnd && at < 0 && at >= -n) {
@@ -68,7 +68,7 @@ struct Lengths {
 };
 extern "C" __global__ void flatten_index(const Index* index, Index* flat, Index count,
                                          const Lengths s) {
-  CYNET_EACH(j, count) {
+  CYNET_FOR(j, count) {
     Index at = 0;
     for (int a = 0; a < s.ndim; ++a) at = at * s.lengths[a] + index[a * count + j];
     flat[j] = at;
@@ -79,24 +79,24 @@ extern "C" __global__ void flatten_index(const Index* index, Index* flat, Index 
 template <typename T>
 __global__ void gather(const T* src, const Index* index, T* dst, Index outer, Index n, Index inner,
                        Index m, int add) {
-  CYNET_EACH(i, outer * m * inner) {
+  CYNET_FOR(i, outer * m * inner) {
     Index rest = i;
-    const Index place = split(&rest, inner), row = split(&rest, m);
-    put(dst, i, load(src, (rest * n + index[row]) * inner + place), add);
+    const Index place = divide_index(&rest, inner), row = divide_index(&rest, m);
+    store(dst, i, load(src, (rest * n + index[row]) * inner + place), add);
   }
 }
 
 // marks[index[j]] = 1
 extern "C" __global__ void mark_rows(const Index* index, unsigned char* marks, Index count) {
-  CYNET_EACH(i, count) { marks[index[i]] = 1; }
+  CYNET_FOR(i, count) { marks[index[i]] = 1; }
 }
 
 // dst (+)= the marked rows of src (n, inner), 0 in the other rows
 template <typename T>
-__global__ void retain(const T* src, const unsigned char* marks, T* dst, Index n, Index inner,
-                       int add) {
-  CYNET_EACH(i, n * inner) {
-    if (marks[i / inner]) put(dst, i, load(src, i), add);
+__global__ void retain_rows(const T* src, const unsigned char* marks, T* dst, Index n, Index inner,
+                            int add) {
+  CYNET_FOR(i, n * inner) {
+    if (marks[i / inner]) store(dst, i, load(src, i), add);
     else if (!add) dst[i] = T(0);
   }
 }
@@ -105,25 +105,26 @@ __global__ void retain(const T* src, const unsigned char* marks, T* dst, Index n
 template <typename T>
 __global__ void scatter_add(const T* src, const Index* index, T* dst, Index outer, Index n,
                             Index inner, Index m) {
-  CYNET_EACH(i, outer * m * inner) {
+  CYNET_FOR(i, outer * m * inner) {
     Index rest = i;
-    const Index place = split(&rest, inner), row = split(&rest, m);
+    const Index place = divide_index(&rest, inner), row = divide_index(&rest, m);
     add_at(dst, (rest * n + index[row]) * inner + place, src[i]);
   }
 }
 
 // winner[row] = the largest j with index[j] == row
-extern "C" __global__ void claim(const Index* index, Index* winner, Index m) {
-  CYNET_EACH(j, m) atomicMax(&winner[index[j]], j);
+extern "C" __global__ void claim_rows(const Index* index, Index* winner, Index m) {
+  CYNET_FOR(j, m) atomicMax(&winner[index[j]], j);
 }
 
 // dst[index[j], :] (+)= src[j, :] where winner[index[j]] == j (winner NULL: for all j)
 template <typename T>
 __global__ void scatter(const T* src, const Index* index, const Index* winner, T* dst, Index inner,
                         Index m, int add) {
-  CYNET_EACH(i, m * inner) {
+  CYNET_FOR(i, m * inner) {
     const Index j = i / inner, row = index[j];
-    if (winner == nullptr || winner[row] == j) put(dst, row * inner + i % inner, load(src, i), add);
+    if (winner == nullptr || winner[row] == j)
+      store(dst, row * inner + i % inner, load(src, i), add);
   }
 }
 
@@ -131,25 +132,25 @@ __global__ void scatter(const T* src, const Index* index, const Index* winner, T
 template <typename T>
 __global__ void pick(const T* src, const Index* index, T* picked, Index outer, Index n, Index inner,
                      int add) {
-  CYNET_EACH(i, outer * inner)
-  put(picked, i, load(src, (i / inner * n + index[i]) * inner + i % inner), add);
+  CYNET_FOR(i, outer * inner)
+  store(picked, i, load(src, (i / inner * n + index[i]) * inner + i % inner), add);
 }
 
 // src_grad += picked_grad at the index of each line
 template <typename T>
 __global__ void pick_grad(const T* picked, const Index* index, T* src, Index outer, Index n,
                           Index inner) {
-  CYNET_EACH(i, outer * inner)
-  put(src, (i / inner * n + index[i]) * inner + i % inner, load(picked, i), 1);
+  CYNET_FOR(i, outer * inner)
+  store(src, (i / inner * n + index[i]) * inner + i % inner, load(picked, i), 1);
 }
 
 // out[k, :] (+)= `on` at index[k], `off` elsewhere
 template <typename T>
 __global__ void one_hot(const Index* index, T* out, Index count, Index depth, double on, double off,
                         int add) {
-  typedef computed<T> C;
-  CYNET_EACH(i, count * depth)
-  put(out, i, cynet::convert_one<C>(index[i / depth] == i % depth ? on : off), add);
+  typedef opmath_t<T> C;
+  CYNET_FOR(i, count * depth)
+  store(out, i, cynet::convert_one<C>(index[i / depth] == i % depth ? on : off), add);
 }
 
 struct Borders {
@@ -164,7 +165,7 @@ __device__ inline Index source_index(const Borders& s, Index i) {
 #pragma unroll 1
   for (int k = s.ndim - 1; k >= 0; --k) {
     const Index last = s.src[k] - 1;
-    Index own = split(&i, s.dst[k]) - s.before[k];
+    Index own = divide_index(&i, s.dst[k]) - s.before[k];
     if (own < 0) own = s.reflect ? -own : 0;
     if (own > last) own = s.reflect ? 2 * last - own : last;
     at += own * stride;
@@ -175,18 +176,17 @@ __device__ inline Index source_index(const Borders& s, Index i) {
 
 // dst (+)= src with borders
 template <typename T>
-__global__ void borders(const T* src, T* dst, const Borders s, int add) {
-  CYNET_EACH(i, s.n) put(dst, i, load(src, source_index(s, i)), add);
+__global__ void pad(const T* src, T* dst, const Borders s, int add) {
+  CYNET_FOR(i, s.n) store(dst, i, load(src, source_index(s, i)), add);
 }
 
 // src_grad += dst_grad
 template <typename T>
-__global__ void borders_grad(const T* dst, T* src, const Borders s) {
-  CYNET_EACH(i, s.n) add_at(src, source_index(s, i), dst[i]);
+__global__ void pad_grad(const T* dst, T* src, const Borders s) {
+  CYNET_FOR(i, s.n) add_at(src, source_index(s, i), dst[i]);
 }
 
-// The length of sequence b. `length` NULL: all are full. Rows are (time, batch), or (batch, time)
-// with `batch_first`.
+// The length of sequence b; `length` NULL: all are full. Rows: (time, batch), or by `batch_first`.
 __device__ inline Index length_of(const Index* length, Index b, Index time) {
   return length == nullptr ? time : length[b];
 }
@@ -194,7 +194,7 @@ __device__ inline Index length_of(const Index* length, Index b, Index time) {
 // rows[r] = the row of data that is row r of SequenceReverse, or with `last` of SequenceLast
 extern "C" __global__ void sequence_rows(const Index* length, Index* rows, Index time, Index batch,
                                          int batch_first, int last) {
-  CYNET_EACH(i, last ? batch : time * batch) {
+  CYNET_FOR(i, last ? batch : time * batch) {
     const Index b = i % batch, t = i / batch, n = length_of(length, b, time);
     if (last) rows[i] = batch_first ? b * time + n - 1 : (n - 1) * batch + b;
     else rows[i] = t < n ? (n - 1 - t) * batch + b : i;
@@ -205,10 +205,10 @@ extern "C" __global__ void sequence_rows(const Index* length, Index* rows, Index
 template <typename T>
 __global__ void sequence_mask(const T* x, const Index* length, T* out, Index time, Index batch,
                               Index inner, int batch_first, double value, int add) {
-  CYNET_EACH(i, time * batch * inner) {
+  CYNET_FOR(i, time * batch * inner) {
     const Index r = i / inner;
     const Index t = batch_first ? r % time : r / batch, b = batch_first ? r / time : r % batch;
     const bool inside = t < length_of(length, b, time);
-    put(out, i, inside ? load(x, i) : cynet::convert_one<computed<T>>(value), add);
+    store(out, i, inside ? load(x, i) : cynet::convert_one<opmath_t<T>>(value), add);
   }
 }

@@ -12,8 +12,8 @@ struct PaddedWindow {
 // y (+)= each window of x. The maximum of a window of padding alone is that of an empty window.
 template <typename T>
 __global__ void pool_v1(const T* x, T* y, const PaddedWindow s, int add) {
-  typedef computed<T> C;
-  CYNET_EACH(i, s.planes * s.out[0] * s.out[1]) {
+  typedef opmath_t<T> C;
+  CYNET_FOR(i, s.planes * s.out[0] * s.out[1]) {
     const Index across = s.out[1], down = s.out[0];
     const Index at[2] = {i / across % down, i % across};
     Index from[2], to[2];
@@ -34,7 +34,7 @@ __global__ void pool_v1(const T* x, T* y, const PaddedWindow s, int add) {
         if (!s.maximum) value += element;
         else if (element > value || element != element) value = element;
       }
-    put(y, i, value / static_cast<C>(s.divisor), add);
+    store(y, i, value / static_cast<C>(s.divisor), add);
   }
 }
 
@@ -43,8 +43,8 @@ __global__ void pool_v1(const T* x, T* y, const PaddedWindow s, int add) {
 template <typename T>
 __global__ void pool_v1_grad(const T* dy, const T* x, const T* y, T* dx, const PaddedWindow s,
                              int add) {
-  typedef computed<T> C;
-  CYNET_EACH(i, s.planes * s.size[0] * s.size[1]) {
+  typedef opmath_t<T> C;
+  CYNET_FOR(i, s.planes * s.size[0] * s.size[1]) {
     const Index width = s.size[1], height = s.size[0];
     const Index place[2] = {i / width % height + s.pad[0], i % width + s.pad[1]};
     const Index plane = i / width / height;
@@ -59,6 +59,6 @@ __global__ void pool_v1_grad(const T* dy, const T* x, const T* y, T* dx, const P
         const Index from = (plane * s.out[0] + h) * s.out[1] + w;
         if (!s.maximum || load(x, i) == load(y, from)) sum += load(dy, from);
       }
-    put(dx, i, sum / static_cast<C>(s.divisor), add);
+    store(dx, i, sum / static_cast<C>(s.divisor), add);
   }
 }

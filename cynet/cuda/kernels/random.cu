@@ -18,7 +18,7 @@ struct RandomStream {
   }
 };
 
-__device__ inline uint32_t word(const cynet::Philox& key, Index i) {
+__device__ inline uint32_t random_word(const cynet::Philox& key, Index i) {
   uint32_t words[4];
   key.block(static_cast<uint64_t>(i) / 4, words);
   return words[i & 3];
@@ -26,7 +26,7 @@ __device__ inline uint32_t word(const cynet::Philox& key, Index i) {
 
 // Standard variates of element i, as random_fill.h makes them.
 __device__ inline void uniform(const cynet::Philox& key, Index i, float* out) {
-  *out = cynet::unit_float(word(key, i));
+  *out = cynet::unit_float(random_word(key, i));
 }
 __device__ inline void uniform(const cynet::Philox& key, Index i, double* out) {
   uint32_t words[4];
@@ -36,7 +36,7 @@ __device__ inline void uniform(const cynet::Philox& key, Index i, double* out) {
 __device__ inline void normal(const cynet::Philox& key, Index i, float* out) {
   float pair[2];
   const Index first = i / 2 * 2;
-  cynet::normal_floats(word(key, first), word(key, first + 1), &pair[0], &pair[1]);
+  cynet::normal_floats(random_word(key, first), random_word(key, first + 1), &pair[0], &pair[1]);
   *out = pair[i % 2];
 }
 __device__ inline void normal(const cynet::Philox& key, Index i, double* out) {
@@ -60,10 +60,10 @@ struct Draw {
 template <typename T>
 __global__ void draw(T* out, Index n, const Draw d, const double* a_data, const double* b_data,
                      const RandomStream words, int add) {
-  typedef computed<T> C;
+  typedef opmath_t<T> C;
   const cynet::Philox key = words.key();
   const auto distribution = static_cast<cynet::Distribution>(d.distribution);
-  CYNET_EACH(i, n) {
+  CYNET_FOR(i, n) {
     const double a = a_data == nullptr ? d.a : a_data[i / d.each];
     const double b = b_data == nullptr ? d.b : b_data[i / d.each];
     const C first = static_cast<C>(a), second = static_cast<C>(b);
@@ -84,20 +84,20 @@ __global__ void draw(T* out, Index n, const Draw d, const double* a_data, const 
       cynet::ElementStream own(key, i);
       value = static_cast<C>(cynet::draw_one(distribution, own, a, b));
     }
-    put(out, i, static_cast<computed<T>>(static_cast<T>(value)), add);
+    store(out, i, static_cast<opmath_t<T>>(static_cast<T>(value)), add);
   }
 }
 
 // out (+)= random integers of [low, low + range)
 template <typename T>
-__global__ void integers(T* out, Index n, Index low, Index range, const RandomStream words,
-                         int add) {
+__global__ void draw_integers(T* out, Index n, Index low, Index range, const RandomStream words,
+                              int add) {
   const cynet::Philox key = words.key();
-  CYNET_EACH(i, n) {
+  CYNET_FOR(i, n) {
     uint32_t words[4];
     key.block(static_cast<uint64_t>(i) / 2, words);
     const Word at = cynet::below(words[i % 2 * 2], words[i % 2 * 2 + 1], static_cast<Word>(range));
-    put(out, i, static_cast<T>(static_cast<Word>(low) + at), add);
+    store(out, i, static_cast<T>(static_cast<Word>(low) + at), add);
   }
 }
 
@@ -105,7 +105,7 @@ __global__ void integers(T* out, Index n, Index low, Index range, const RandomSt
 extern "C" __global__ void dropout_mask(bool* keep, Index n, double p, const RandomStream words) {
   const cynet::Philox key = words.key();
   const float limit = static_cast<float>(p);
-  CYNET_EACH(i, n) keep[i] = cynet::unit_float(word(key, i)) >= limit;
+  CYNET_FOR(i, n) keep[i] = cynet::unit_float(random_word(key, i)) >= limit;
 }
 
 // factor[i] = 1 / (1 - p) where element i behind block `first` of the stream is at least p, else 0
@@ -115,13 +115,13 @@ __global__ void dropout_factors(T* factor, Index n, Index first, double p,
   const cynet::Philox key = words.key();
   const float limit = static_cast<float>(p);
   const T scale = static_cast<T>(p < 1 ? 1 / (1 - p) : 0);
-  CYNET_EACH(i, n) {
-    const bool keep = cynet::unit_float(word(key, 4 * first + i)) >= limit;
+  CYNET_FOR(i, n) {
+    const bool keep = cynet::unit_float(random_word(key, 4 * first + i)) >= limit;
     factor[i] = keep ? scale : static_cast<T>(0);
   }
 }
 
-struct Repeats {
+struct RepeatedMask {
   Index n;
   int ndim;
   Index shape[8], stride[8];  // the data's shape; the mask's strides, 0 on repeated axes
@@ -129,29 +129,29 @@ struct Repeats {
 
 // y (+)= x * scale where keep, else 0
 template <typename T>
-__global__ void masked(const T* x, const bool* keep, T* y, const Repeats s, double scale, int add) {
-  typedef computed<T> C;
-  CYNET_EACH(i, s.n) {
+__global__ void apply_mask(const T* x, const bool* keep, T* y, const RepeatedMask s, double scale,
+                           int add) {
+  typedef opmath_t<T> C;
+  CYNET_FOR(i, s.n) {
     Index rest = i, at = 0;
 #pragma unroll 1
     for (int k = s.ndim - 1; k >= 0; --k)
-      at += (k > 0 ? split(&rest, s.shape[k]) : rest) * s.stride[k];
-    put(y, i, keep[at] ? load(x, i) * static_cast<C>(scale) : C(0), add);
+      at += (k > 0 ? divide_index(&rest, s.shape[k]) : rest) * s.stride[k];
+    store(y, i, keep[at] ? load(x, i) * static_cast<C>(scale) : C(0), add);
   }
 }
 
 // choice[i] = the index, at most i, of the element that a shuffle swaps with element i
-extern "C" __global__ void exchanges(Index* choice, Index n, const RandomStream words) {
+extern "C" __global__ void draw_swaps(Index* choice, Index n, const RandomStream words) {
   const cynet::Philox key = words.key();
-  CYNET_EACH(i, n) {
+  CYNET_FOR(i, n) {
     uint32_t w[4];
     key.block(static_cast<uint64_t>(i), w);
     choice[i] = static_cast<Index>(cynet::below(w[0], w[1], static_cast<uint64_t>(i) + 1));
   }
 }
 
-// order = 0 .. n - 1 shuffled by these swaps, last first: in one thread, since each swap needs the
-// one before
+// order = 0 .. n - 1 shuffled by these swaps, last first: one thread, as each follows another
 extern "C" __global__ void permutation(const Index* choice, Index* order, Index n) {
   if (blockIdx.x + threadIdx.x > 0) return;
   for (Index i = 0; i < n; ++i) order[i] = i;
@@ -166,7 +166,7 @@ extern "C" __global__ void permutation(const Index* choice, Index* order, Index 
 // is invalid, wrong[0] = 1 and wrong[1] = its index.
 template <typename T>
 __global__ void weight_sums(const T* weights, double* sums, Index rows, Index k, Index* wrong) {
-  CYNET_EACH(r, rows) {
+  CYNET_FOR(r, rows) {
     double sum = 0;
     bool good = true;
     for (Index j = 0; j < k; ++j) {
@@ -182,10 +182,10 @@ __global__ void weight_sums(const T* weights, double* sums, Index rows, Index k,
 }
 
 // choices[i] = the entry of its row of weights that random number i selects
-extern "C" __global__ void choose(const double* sums, Index* choices, Index n, Index k, Index each,
-                                  const RandomStream words) {
+extern "C" __global__ void draw_choices(const double* sums, Index* choices, Index n, Index k,
+                                        Index each, const RandomStream words) {
   const cynet::Philox key = words.key();
-  CYNET_EACH(i, n) {
+  CYNET_FOR(i, n) {
     const double* row = sums + i / each * k;
     uint32_t w[4];
     key.block(static_cast<uint64_t>(i), w);
@@ -207,10 +207,10 @@ extern "C" __global__ void choose(const double* sums, Index* choices, Index n, I
 template <typename T>
 __global__ void log_probability(const T* weights, const double* sums, const Index* choices, T* out,
                                 Index n, Index k, Index each, int add) {
-  CYNET_EACH(i, n) {
+  CYNET_FOR(i, n) {
     const Index row = i / each;
     const double w = static_cast<double>(load(weights, row * k + choices[i]));
-    put(out, i, static_cast<computed<T>>(cynet::log_share(w, sums[row * k + k - 1])), add);
+    store(out, i, static_cast<opmath_t<T>>(cynet::log_share(w, sums[row * k + k - 1])), add);
   }
 }
 
@@ -218,7 +218,7 @@ __global__ void log_probability(const T* weights, const double* sums, const Inde
 template <typename T>
 __global__ void log_probability_grad(const T* dy, const T* weights, const Index* choices, T* out,
                                      Index n, Index k, Index each) {
-  CYNET_EACH(i, n) {
+  CYNET_FOR(i, n) {
     const Index at = i / each * k + choices[i];
     add_at(out, at, static_cast<T>(load(dy, i) / load(weights, at)));
   }

@@ -13,7 +13,7 @@ struct Axes {
 __device__ inline Index strided_offset(Index i, int n, const Index* shape, const Index* stride) {
   Index at = 0;
 #pragma unroll 1
-  for (int k = n - 1; k > 0; --k) at += split(&i, shape[k]) * stride[k];
+  for (int k = n - 1; k > 0; --k) at += divide_index(&i, shape[k]) * stride[k];
   return n > 0 ? at + i * stride[0] : at;
 }
 
@@ -41,7 +41,7 @@ __global__ void reduce(const T* x, T* out, typename Reducer<T>::acc* parts, cons
     total = fold_block(total, R::init(), Merge<R, Acc>());
     if (threadIdx.x > 0) continue;
     if (parts != nullptr) parts[o * gridDim.y + blockIdx.y] = total;
-    else put(out, o, cynet::convert_one<computed<T>>(R::finish(total, divisor)), add);
+    else store(out, o, cynet::convert_one<opmath_t<T>>(R::finish(total, divisor)), add);
   }
 }
 
@@ -53,14 +53,14 @@ __global__ void reduce_columns(const T* x, T* out, typename Reducer<T>::acc* par
   typedef Reducer<T> R;
   const Index each = (s.reduced_size + gridDim.y - 1) / gridDim.y, begin = blockIdx.y * each;
   const Index end = begin + each < s.reduced_size ? begin + each : s.reduced_size;
-  CYNET_EACH(o, s.preserved_size) {
+  CYNET_FOR(o, s.preserved_size) {
     const T* from = x + strided_offset(o, s.n_preserved, s.preserved, s.preserved_stride);
     typename R::acc total = R::init();
 #pragma unroll 1
     for (Index i = begin; i < end; ++i)
       R::step(total, load(from, strided_offset(i, s.n_reduced, s.reduced, s.reduced_stride)));
     if (parts != nullptr) parts[o * gridDim.y + blockIdx.y] = total;
-    else put(out, o, cynet::convert_one<computed<T>>(R::finish(total, divisor)), add);
+    else store(out, o, cynet::convert_one<opmath_t<T>>(R::finish(total, divisor)), add);
   }
 }
 
@@ -75,6 +75,6 @@ __global__ void merge_parts(const typename Reducer<T>::acc* parts, T* out, Index
     for (Index i = threadIdx.x; i < count; i += blockDim.x) R::merge(total, parts[o * count + i]);
     total = fold_block(total, R::init(), Merge<R, Acc>());
     if (threadIdx.x > 0) continue;
-    put(out, o, cynet::convert_one<computed<T>>(R::finish(total, divisor)), add);
+    store(out, o, cynet::convert_one<opmath_t<T>>(R::finish(total, divisor)), add);
   }
 }

@@ -24,7 +24,7 @@ __device__ inline T fold_line(T value, T neutral, Step step, Index lanes) {
 
 __device__ inline Index start_of(Index line, Index n, Index inner) {
   if (inner == 1) return line * n;
-  const Index at = split(&line, inner);
+  const Index at = divide_index(&line, inner);
   return line * n * inner + at;
 }
 
@@ -32,7 +32,7 @@ __device__ inline Index start_of(Index line, Index n, Index inner) {
 template <typename T>
 __global__ void softmax(const T* x, T* y, Index outer, Index n, Index inner, Index lanes,
                         double scale_by, int log_of, const Index* lengths, int add) {
-  typedef computed<T> C;
+  typedef opmath_t<T> C;
   const C scale = static_cast<C>(scale_by);
   CYNET_LINES(line, lane, outer * inner, lanes) {
     const Index start = start_of(line, n, inner), m = length_of(lengths, line, n);
@@ -47,7 +47,7 @@ __global__ void softmax(const T* x, T* y, Index outer, Index n, Index inner, Ind
     for (Index i = lane; i < n; i += lanes) {
       const Index at = start + i * inner;
       const C z = load(x, at) * scale - shift;
-      put(y, at, i >= m ? C(0) : (log_of ? z : cynet::math::exp(z) * by), add);
+      store(y, at, i >= m ? C(0) : (log_of ? z : cynet::math::exp(z) * by), add);
     }
   }
 }
@@ -57,7 +57,7 @@ template <typename T>
 __global__ void softmax_grad(const T* dy, const T* y, T* dx, Index outer, Index n, Index inner,
                              Index lanes, double scale_by, int log_of, const Index* lengths,
                              int add) {
-  typedef computed<T> C;
+  typedef opmath_t<T> C;
   const C scale = static_cast<C>(scale_by);
   CYNET_LINES(line, lane, outer * inner, lanes) {
     const Index start = start_of(line, n, inner), m = length_of(lengths, line, n);
@@ -71,7 +71,7 @@ __global__ void softmax_grad(const T* dy, const T* y, T* dx, Index outer, Index 
       const Index at = start + i * inner;
       const C p = log_of ? cynet::math::exp(load(y, at)) : load(y, at);
       const C d = (log_of ? load(dy, at) - p * sum : p * (load(dy, at) - sum)) * scale;
-      put(dx, at, i < m ? d : C(0), add);
+      store(dx, at, i < m ? d : C(0), add);
     }
   }
 }
@@ -85,7 +85,7 @@ __device__ inline Index class_of(C label) {
 // counted += the number of labels other than `ignored`
 template <typename T>
 __global__ void count_labels(const T* label, Index n, Index ignored, unsigned long long* counted) {
-  CYNET_EACH(i, n)
+  CYNET_FOR(i, n)
   if (class_of(load(label, i)) != ignored) atomicAdd(counted, 1ull);
 }
 
@@ -101,16 +101,16 @@ struct Target {
 template <typename T>
 __global__ void softmax_output_grad(const T* y, const T* label, const T* dy, T* dx, const Target s,
                                     const unsigned long long* counted, int add) {
-  typedef computed<T> C;
+  typedef opmath_t<T> C;
   double scale = s.scale;
   if (counted != nullptr) scale /= *counted > 0 ? static_cast<double>(*counted) : 1.0;
   const C by = static_cast<C>(scale), hit = static_cast<C>(s.hit), miss = static_cast<C>(s.miss);
-  CYNET_EACH(i, s.outer * s.n * s.inner) {
+  CYNET_FOR(i, s.outer * s.n * s.inner) {
     const Index line = i / (s.n * s.inner) * s.inner + i % s.inner, k = i / s.inner % s.n;
     const Index which = class_of(load(label, line));
     C value = by * (load(y, i) - (k == which ? hit : miss));
     if (s.use_ignore && which == s.ignored) value = 0;
     if (dy != nullptr) value *= load(dy, i);
-    put(dx, i, value, add);
+    store(dx, i, value, add);
   }
 }

@@ -26,16 +26,16 @@ __device__ inline bool comes_before(C a, int i, C b, int j, Index n, int ascendi
 }
 
 template <typename T>
-__device__ inline computed<T> value_at(const T* x, const Lines& s, Index line, int i) {
-  return i < s.n ? load(x, start_of(s, line) + i * s.inner) : computed<T>(0);
+__device__ inline opmath_t<T> value_at(const T* x, const Lines& s, Index line, int i) {
+  return i < s.n ? load(x, start_of(s, line) + i * s.inner) : opmath_t<T>(0);
 }
 
 // Bitonic passes k = first, 2 first, ... last within chunks; each k begins at distance min(k,
 // chunk) / 2, which is halved. The chunk has 2 * blockDim.x positions of one line.
 template <typename T>
-__global__ void sort_near(const T* x, int* order, const Lines s, Index first, Index last,
-                          int ascending) {
-  typedef computed<T> C;
+__global__ void sort_chunks(const T* x, int* order, const Lines s, Index first, Index last,
+                            int ascending) {
+  typedef opmath_t<T> C;
   __shared__ C value[SORTED];
   __shared__ int position[SORTED];
   const Index chunk = 2 * blockDim.x, chunks = s.outer * s.inner * s.padded / chunk;
@@ -66,8 +66,8 @@ __global__ void sort_near(const T* x, int* order, const Lines s, Index first, In
 
 // One bitonic pass of k at distance j, which exceeds a chunk.
 template <typename T>
-__global__ void sort_far(const T* x, int* order, const Lines s, Index k, Index j, int ascending) {
-  CYNET_EACH(i, s.outer * s.inner * s.padded / 2) {
+__global__ void sort_pass(const T* x, int* order, const Lines s, Index k, Index j, int ascending) {
+  CYNET_FOR(i, s.outer * s.inner * s.padded / 2) {
     const Index line = i / (s.padded / 2), t = i % (s.padded / 2), at = t / j * 2 * j + t % j;
     int* a = order + line * s.padded + at;
     int* b = a + j;
@@ -90,29 +90,29 @@ __device__ inline int ordered_position(const int* order, const Lines& s, Index k
 
 // values (outer, k, inner) (+)= the first k of each line
 template <typename T>
-__global__ void take_order(const T* x, const int* order, T* values, const Lines s, Index k,
-                           int add) {
-  CYNET_EACH(i, s.outer * k * s.inner) {
+__global__ void gather_ordered(const T* x, const int* order, T* values, const Lines s, Index k,
+                               int add) {
+  CYNET_FOR(i, s.outer * k * s.inner) {
     Index line;
     const int at = ordered_position(order, s, k, i, &line);
-    put(values, i, load(x, start_of(s, line) + at * s.inner), add);
+    store(values, i, load(x, start_of(s, line) + at * s.inner), add);
   }
 }
 
 // x_grad += values_grad at the first k of each line; values NULL: 1 (a mask)
 template <typename T>
-__global__ void put_order(const T* values, const int* order, T* x, const Lines s, Index k) {
-  CYNET_EACH(i, s.outer * k * s.inner) {
+__global__ void scatter_ordered(const T* values, const int* order, T* x, const Lines s, Index k) {
+  CYNET_FOR(i, s.outer * k * s.inner) {
     Index line;
     const int at = ordered_position(order, s, k, i, &line);
-    const computed<T> one = 1;
-    put(x, start_of(s, line) + at * s.inner, values == nullptr ? one : load(values, i), 1);
+    const opmath_t<T> one = 1;
+    store(x, start_of(s, line) + at * s.inner, values == nullptr ? one : load(values, i), 1);
   }
 }
 
 // out (outer, k, inner) = the positions, as int64
 extern "C" __global__ void order_positions(const int* order, Index* out, const Lines s, Index k) {
-  CYNET_EACH(i, s.outer * k * s.inner) {
+  CYNET_FOR(i, s.outer * k * s.inner) {
     Index line;
     out[i] = ordered_position(order, s, k, i, &line);
   }
@@ -120,10 +120,10 @@ extern "C" __global__ void order_positions(const int* order, Index* out, const L
 
 // out (+)= the position of each line's largest (or smallest) element, the first of equals; NaN is
 // more extreme than any number. A block of a power of 2 threads, at most 512, takes a line.
-template <typename T, typename Place>
-__global__ void extreme(const T* x, Place* out, Index outer, Index n, Index inner, int largest,
-                        int add) {
-  typedef computed<T> C;
+template <typename T, typename PositionType>
+__global__ void find_extreme(const T* x, PositionType* out, Index outer, Index n, Index inner,
+                             int largest, int add) {
+  typedef opmath_t<T> C;
   __shared__ C value[512];
   __shared__ Index position[512];
   const unsigned t = threadIdx.x;
@@ -148,29 +148,29 @@ __global__ void extreme(const T* x, Place* out, Index outer, Index n, Index inne
         if (wins) value[t] = b, position[t] = j;
       }
     }
-    if (t == 0) put(out, line, static_cast<computed<Place>>(position[0]), add);
+    if (t == 0) store(out, line, static_cast<opmath_t<PositionType>>(position[0]), add);
     __syncthreads();
   }
 }
 
 template <typename T>
-struct Summed {  // the type of a running sum: double, or a 64-bit integer
+struct SumType {  // the type of a running sum: double, or a 64-bit integer
   typedef double type;
 };
 template <>
-struct Summed<unsigned char> {
+struct SumType<unsigned char> {
   typedef long long type;
 };
 template <>
-struct Summed<signed char> {
+struct SumType<signed char> {
   typedef long long type;
 };
 template <>
-struct Summed<int> {
+struct SumType<int> {
   typedef long long type;
 };
 template <>
-struct Summed<long long> {
+struct SumType<long long> {
   typedef long long type;
 };
 
@@ -179,7 +179,7 @@ struct Summed<long long> {
 template <typename T>
 __global__ void running_sum(const T* x, T* out, Index outer, Index n, Index inner, int reverse,
                             int add) {
-  typedef typename Summed<T>::type Sum;
+  typedef typename SumType<T>::type Sum;
   __shared__ Sum sums[512];
   const unsigned t = threadIdx.x;
   for (Index line = blockIdx.x; line < outer * inner; line += gridDim.x) {
@@ -195,7 +195,7 @@ __global__ void running_sum(const T* x, T* out, Index outer, Index n, Index inne
         sums[t] += other;
       }
       __syncthreads();
-      if (i < n) put(out, k, static_cast<computed<T>>(carried + sums[t]), add);
+      if (i < n) store(out, k, static_cast<opmath_t<T>>(carried + sums[t]), add);
       carried += sums[blockDim.x - 1];
       __syncthreads();
     }

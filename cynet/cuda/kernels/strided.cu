@@ -14,7 +14,7 @@ __device__ inline void offsets_of(const Strides& s, Index i, Index* to, Index* f
   *to = *from = 0;
 #pragma unroll 1
   for (int k = s.ndim - 1; k >= 0; --k) {
-    const Index at = k > 0 ? split(&i, s.shape[k]) : i;
+    const Index at = k > 0 ? divide_index(&i, s.shape[k]) : i;
     *to += at * s.to[k];
     *from += at * s.from[k];
   }
@@ -23,7 +23,7 @@ __device__ inline void offsets_of(const Strides& s, Index i, Index* to, Index* f
 // dst = src, converted
 template <typename D, typename S>
 __global__ void assign(D* dst, const S* src, const Strides s) {
-  CYNET_EACH(i, s.n) {
+  CYNET_FOR(i, s.n) {
     Index to, from;
     offsets_of(s, i, &to, &from);
     dst[to] = cynet::convert_one<D>(src[from]);
@@ -33,20 +33,20 @@ __global__ void assign(D* dst, const S* src, const Strides s) {
 // dst = value; an instance for each width of elements
 template <typename W>
 __global__ void fill(W* dst, W value, const Strides s) {
-  CYNET_EACH(i, s.n) {
+  CYNET_FOR(i, s.n) {
     Index to, from;
     offsets_of(s, i, &to, &from);
     dst[to] = value;
   }
 }
 
-// Copies rows of `width` bytes: row i of `rows` is row number[i] of `array`; place_rows copies
+// Copies rows of `width` bytes: row i of `rows` is row index[i] of `array`; scatter_rows copies
 // back, with each index once.
-extern "C" __global__ void pick_rows(unsigned char* rows, const unsigned char* array,
-                                     const long long* number, Index n, Index width) {
-  CYNET_EACH(i, n * width) rows[i] = array[number[i / width] * width + i % width];
+extern "C" __global__ void gather_rows(unsigned char* rows, const unsigned char* array,
+                                       const long long* index, Index n, Index width) {
+  CYNET_FOR(i, n * width) rows[i] = array[index[i / width] * width + i % width];
 }
-extern "C" __global__ void place_rows(const unsigned char* rows, unsigned char* array,
-                                      const long long* number, Index n, Index width) {
-  CYNET_EACH(i, n * width) array[number[i / width] * width + i % width] = rows[i];
+extern "C" __global__ void scatter_rows(const unsigned char* rows, unsigned char* array,
+                                        const long long* index, Index n, Index width) {
+  CYNET_FOR(i, n * width) array[index[i / width] * width + i % width] = rows[i];
 }

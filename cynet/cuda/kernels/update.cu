@@ -24,7 +24,7 @@ template <class R, typename W, typename S, typename T, bool master>
 __global__ void update(const W* weight, const W* grad, W* out, S* state0, S* state1, S* state2,
                        T* exact, const KernelArgs params, Index n, int add) {
   const Uninitialised<T> p(params.now == nullptr ? params.values : *params.now);
-  CYNET_EACH(i, n) {
+  CYNET_FOR(i, n) {
     T a = R::N > 0 ? load(state0, i) : T(0);
     T b = R::N > 1 ? load(state1, i) : T(0);
     T c = R::N > 2 ? load(state2, i) : T(0);
@@ -34,6 +34,6 @@ __global__ void update(const W* weight, const W* grad, W* out, S* state0, S* sta
     if (R::N > 1) state1[i] = narrow<S>(b);
     if (R::N > 2) state2[i] = narrow<S>(c);
     if (master) exact[i] = next;
-    put(out, i, next, add);
+    store(out, i, next, add);
   }
 }

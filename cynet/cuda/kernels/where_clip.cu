@@ -6,20 +6,20 @@
 template <typename T>
 __global__ void where(const bool* condition, const T* a, const T* b, T* out, Index n, Index each,
                       int add) {
-  CYNET_EACH(i, n) {
+  CYNET_FOR(i, n) {
     const T* from = condition[i / each] ? a : b;
-    put(out, i, from == nullptr ? computed<T>(0) : load(from, i), add);
+    store(out, i, from == nullptr ? opmath_t<T>(0) : load(from, i), add);
   }
 }
 
 // out (+)= x limited to [low, high]; NaN stays NaN
 template <typename T>
 __global__ void clip(const T* x, T* out, Index n, double low, double high, int add) {
-  typedef computed<T> V;
+  typedef opmath_t<T> V;
   const V least = cynet::lower_limit<V>(low), maximum = cynet::upper_limit<V>(high);
-  CYNET_EACH(i, n) {
+  CYNET_FOR(i, n) {
     const V v = load(x, i);
-    put(out, i, v < least ? least : (v > maximum ? maximum : v), add);
+    store(out, i, v < least ? least : (v > maximum ? maximum : v), add);
   }
 }
 
@@ -27,32 +27,32 @@ __global__ void clip(const T* x, T* out, Index n, double low, double high, int a
 template <typename T>
 __global__ void clip_grad(const T* dy, const T* x, T* dx, Index n, double low, double high,
                           int add) {
-  typedef computed<T> V;
+  typedef opmath_t<T> V;
   const V least = cynet::lower_limit<V>(low), maximum = cynet::upper_limit<V>(high);
-  CYNET_EACH(i, n) {
+  CYNET_FOR(i, n) {
     const V v = load(x, i);
-    put(dx, i, v < least || v > maximum ? V(0) : load(dy, i), add);
+    store(dx, i, v < least || v > maximum ? V(0) : load(dy, i), add);
   }
 }
 
 // out (+)= slope * x + shift, limited to [0, 1]
 template <typename T>
 __global__ void hard_sigmoid(const T* x, T* out, Index n, double slope, double shift, int add) {
-  typedef computed<T> V;
+  typedef opmath_t<T> V;
   const V by = static_cast<V>(slope), more = static_cast<V>(shift);
-  CYNET_EACH(i, n) {
+  CYNET_FOR(i, n) {
     const V v = static_cast<V>(by * load(x, i) + more);
-    put(out, i, v < V(0) ? V(0) : (v > V(1) ? V(1) : v), add);
+    store(out, i, v < V(0) ? V(0) : (v > V(1) ? V(1) : v), add);
   }
 }
 
 // dx (+)= slope * dy where 0 < y < 1
 template <typename T>
 __global__ void hard_sigmoid_grad(const T* dy, const T* y, T* dx, Index n, double slope, int add) {
-  typedef computed<T> V;
+  typedef opmath_t<T> V;
   const V by = static_cast<V>(slope);
-  CYNET_EACH(i, n) {
+  CYNET_FOR(i, n) {
     const V v = load(y, i);
-    put(dx, i, v > V(0) && v < V(1) ? static_cast<V>(by * load(dy, i)) : V(0), add);
+    store(dx, i, v > V(0) && v < V(1) ? static_cast<V>(by * load(dy, i)) : V(0), add);
   }
 }

@@ -44,7 +44,7 @@ def normalize_indices(steps, index, count, n, mode, refusal, low=0, **options):
         wrong = steps.space(16)
         steps += launch_each(16, "fill", "zero_bytes", wrong, 16, **options)
     steps += launch_each(
-        count, "index", "bound", index, count, low, n, _mode_number(mode), wrong, **options
+        count, "index", "bound_indices", index, count, low, n, _mode_number(mode), wrong, **options
     )
     if mode in ("raise", "end"):
         steps += Check(wrong, refusal, **options)
@@ -92,7 +92,7 @@ def retain(prop, shapes, types, forward, backward):
         where = indices(steps, *settings)
         steps += launch_each(n, "fill", "zero_bytes", marks, n)
         steps += launch_each(count, "index", "mark_rows", where, marks, count)
-        name = f"retain<{C_TYPES[types[0]]}>"
+        name = f"retain_rows<{C_TYPES[types[0]]}>"
         steps += launch_each(n * inner, "index", name, x, marks, y, n, inner, ADD)
 
     keep(forward, IN[0], OUT[0])
@@ -165,7 +165,7 @@ def gather_scatter_nd(prop, shapes, types, forward, backward):
         if last_wins:
             winner, when = steps.space(n * 8), {"when": ("write",)}
             steps += fill_range(n, "long long", winner, -1.0, add=False, **when)
-            steps += launch_each(m, "index", "claim", flat, winner, m, **when)
+            steps += launch_each(m, "index", "claim_rows", flat, winner, m, **when)
             given = f"scatter<{kind}>", x, flat, winner, y, inner, m, False
             steps += launch_each(m * inner, "index", *given, **when)
 

@@ -172,7 +172,7 @@ def softmax_output(prop, shapes, types, device):
 def _difference_launch(n, kind, label, dy, scale, absolute):
     """A launch of the gradient of a loss of output - label, times `dy` unless that is NULL."""
     arrays = OUT[0], label, dy, IN_GRAD[0]
-    return launch_each(n, "loss", f"difference<{kind}>", *arrays, n, scale, absolute, ADD)
+    return launch_each(n, "loss", f"difference_grad<{kind}>", *arrays, n, scale, absolute, ADD)
 
 
 @launch_form(AllFiniteProperty, MultiAllFiniteProperty)
@@ -182,7 +182,7 @@ def all_finite(prop, shapes, types, forward, backward):
     for i, (shape, dtype) in enumerate(zip(shapes, types)):
         n, name = prod(shape), f"count_not_finite<{C_TYPES[dtype]}>"
         forward += launch_each(n, "loss", name, IN[i], n, counted, to=(0, 1))
-    forward += Launch("loss", "none_counted", (counted, OUT[0], keep, ADD), (1, 1, 1), (1, 1, 1))
+    forward += Launch("loss", "is_count_zero", (counted, OUT[0], keep, ADD), (1, 1, 1), (1, 1, 1))
 
 
 @launch_form(RegressionOutputProperty)
@@ -212,7 +212,7 @@ def constant_gradient(prop, shapes, types, forward, backward):
         above = IN[0], n, float(prop.valid_thresh), counted
         backward += launch_each(n, "loss", f"count_above<{kind}>", *above, to=(0, 1))
         backward += launch_each(
-            n, "loss", f"shared_gradient<{kind}>", IN_GRAD[0], n, scale, counted, ADD
+            n, "loss", f"divided_gradient<{kind}>", IN_GRAD[0], n, scale, counted, ADD
         )
         return
     if normalization == "batch":

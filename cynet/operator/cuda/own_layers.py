@@ -216,14 +216,14 @@ def _rectifier_steps(forward, functor, slope, n, dtype, **options):
 
 def _slope_launch(n, kind, slopes, x, y, sizes, **options):
     """A launch of ``y (+)= x``, times the slope of its channel for negative inputs."""
-    return launch_each(n, NORM, f"sloped<{kind}>", IN[0], slopes, x, y, n, *sizes, ADD, **options)
+    return launch_each(n, NORM, f"prelu<{kind}>", IN[0], slopes, x, y, n, *sizes, ADD, **options)
 
 
 def _prelu_steps(forward, backward, n, kind, shapes):
     sizes = slopes_of(*shapes)
     forward += _slope_launch(n, kind, IN[1], IN[0], OUT[0], sizes)
     # first: the gradient of data may overwrite out_grad
-    given = f"slopes_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[1], n, *sizes, ADD
+    given = f"prelu_slopes_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[1], n, *sizes, ADD
     backward += launch_lines(sizes[0], n // sizes[0], NORM, *given)
     backward += _slope_launch(n, kind, IN[1], OUT_GRAD[0], IN_GRAD[0], sizes)
 
@@ -239,7 +239,7 @@ def _random_slopes(prop, forward, backward, n, dtype):
     backward += _slope_launch(n, kind, OUT[1], OUT_GRAD[0], IN_GRAD[0], (n, 1))
 
 
-class Repeats(ctypes.Structure):
+class RepeatedMask(ctypes.Structure):
     """Data and a mask that repeats along some axes (random.cu)."""
 
     _fields_ = [("n", LONG), ("ndim", INT), ("shape", LONG * 8), ("stride", LONG * 8)]
@@ -253,13 +253,13 @@ def dropout(prop, shapes, types, forward, backward):
     count = prod(small)
     own = [0 if axis in prop.axes else s for axis, s in enumerate(strides_of(small))]
     lengths, (steps,) = collapse(shape, own)
-    walk = Repeats(n, len(lengths), c_int64_array(lengths), c_int64_array(steps))
+    walk = RepeatedMask(n, len(lengths), c_int64_array(lengths), c_int64_array(steps))
     scale = 1 / (1 - prop.p) if prop.p < 1 else 0.0
     always = prop.mode == "always"
     training = {} if always else {"when": ("training",)}
     drawn = "dropout_mask", OUT[1], count, float(prop.p), RANDOM
     forward += launch_each(count, "random", *drawn, to=(0, 0), **training)
-    name, last = f"masked<{kind}>", (walk, scale, ADD)
+    name, last = f"apply_mask<{kind}>", (walk, scale, ADD)
     forward += launch_each(n, "random", name, IN[0], OUT[1], OUT[0], *last, to=(0, 1), **training)
     backward += launch_each(n, "random", name, OUT_GRAD[0], OUT[1], IN_GRAD[0], *last, **training)
     if not always:

@@ -46,7 +46,7 @@ def random_form(prop, shapes, types, forward, backward):
 def randint_form(prop, shapes, types, forward, backward):
     for dtype in [prop.dtype] if prop.dtype else ("int32", "int64"):
         span = OUT[0], SIZE, prop.low, to_signed(prop.high - prop.low)
-        name = f"integers<{C_TYPES[dtype]}>"
+        name = f"draw_integers<{C_TYPES[dtype]}>"
         forward += launch_each(SIZE, "random", name, *span, RANDOM, ADD, dtype=dtype)
 
 
@@ -73,7 +73,7 @@ def sample_form(prop, shapes, types, forward, backward):
 def shuffle(prop, shapes, types, forward, backward):
     rows, width = shapes[0][0], prod(shapes[0][1:])
     choice, order = forward.workspace(rows, "long long"), forward.workspace(rows, "long long")
-    forward += launch_each(rows, "random", "exchanges", choice, rows, RANDOM)
+    forward += launch_each(rows, "random", "draw_swaps", choice, rows, RANDOM)
     forward += launch_each(1, "random", "permutation", choice, order, rows)
     arguments = IN[0], order, OUT[0], 1, rows, width, rows, ADD
     forward += launch_each(rows * width, "index", f"gather<{C_TYPES[types[0]]}>", *arguments)
@@ -98,7 +98,7 @@ def multinomial(prop, shapes, types, forward, backward):
         **always,
     )
     forward += launch_each(
-        n, "random", "choose", sums, choices, n, k, per_row, RANDOM, to=(0, outputs)
+        n, "random", "draw_choices", sums, choices, n, k, per_row, RANDOM, to=(0, outputs)
     )
     forward += converted(n, "long long", cast_target(prop.dtype), choices, OUT[0])
     if prop.get_prob:

@@ -69,7 +69,7 @@ def extreme(prop, shapes, types, forward, backward):
         outer, n, inner = split_at(shape, axis_of(prop.axis, len(shape)))
     kinds = C_TYPES[types[0]], C_TYPES[WIDE.get(types[0], types[0])]
     sizes, largest = (outer, n, inner), prop.op_name != "argmin"
-    forward += _line_launch(f"extreme<{', '.join(kinds)}>", IN[0], OUT[0], sizes, largest)
+    forward += _line_launch(f"find_extreme<{', '.join(kinds)}>", IN[0], OUT[0], sizes, largest)
 
 
 @launch_form(CumSumProperty)
@@ -92,22 +92,22 @@ class Lines(ctypes.Structure):
 def sort_steps(kind, x, order, lines_of, ascending, **options):
     """The launches that write each line's sorted positions to `order`, int32 (line, padded)."""
     count, padded = lines_of.outer * lines_of.inner, lines_of.padded
-    chunk, arrays = min(padded, _SORTED_PER_BLOCK), (x, order, lines_of)
+    chunk, arrays, pairs = min(padded, _SORTED_PER_BLOCK), (x, order, lines_of), count * padded // 2
 
-    def near(first, last):
+    def sort_chunks(first, last):
         blocks = min(count * padded // chunk, 1 << 16)
         given, sizes = (*arrays, first, last, ascending), ((blocks, 1, 1), (chunk // 2, 1, 1))
-        return Launch("sort", f"sort_near<{kind}>", given, *sizes, **options)
+        return Launch("sort", f"sort_chunks<{kind}>", given, *sizes, **options)
 
-    yield near(2, chunk)
+    yield sort_chunks(2, chunk)
     size = 2 * chunk
     while size <= padded:
         distance = size // 2
         while distance >= chunk:
             given = *arrays, size, distance, ascending
-            yield launch_each(count * padded // 2, "sort", f"sort_far<{kind}>", *given, **options)
+            yield launch_each(pairs, "sort", f"sort_pass<{kind}>", *given, **options)
             distance //= 2
-        yield near(size, size)
+        yield sort_chunks(size, size)
         size *= 2
 
 
@@ -127,11 +127,11 @@ def ordering_form(prop, shapes, types, forward, backward):
     for i, what in enumerate(given):
         if what == "value":
             arrays = IN[0], order, OUT[i]
-            forward += launch_each(taken, "sort", f"take_order<{kind}>", *arrays, line, k, ADD)
+            forward += launch_each(taken, "sort", f"gather_ordered<{kind}>", *arrays, line, k, ADD)
         elif what == "mask":
             forward += zeros(shapes[0], dtype, OUT[i])
             forward += launch_each(
-                taken, "sort", f"put_order<{kind}>", NULL, order, OUT[i], line, k
+                taken, "sort", f"scatter_ordered<{kind}>", NULL, order, OUT[i], line, k
             )
         else:
             index = forward.space(taken * 8)
@@ -147,4 +147,4 @@ def ordering_form(prop, shapes, types, forward, backward):
         backward += zeros(shapes[0], dtype, IN_GRAD[0])
         if "value" in given:
             arrays = OUT_GRAD[given.index("value")], SPACE[0], IN_GRAD[0]
-            backward += launch_each(taken, "sort", f"put_order<{kind}>", *arrays, line, k)
+            backward += launch_each(taken, "sort", f"scatter_ordered<{kind}>", *arrays, line, k)

@@ -83,9 +83,9 @@ def pad_form(prop, shape, dtype, device):
     lists = [c_int64_array(params[name]) for name in ("dst", "src", "before")]
     walk = Borders(prod(lengths), len(shape), params["reflect"], *lists)
     forward, backward = Steps(), Steps()
-    forward += launch_each(walk.n, "index", f"borders<{kind}>", IN[0], OUT[0], walk, ADD)
+    forward += launch_each(walk.n, "index", f"pad<{kind}>", IN[0], OUT[0], walk, ADD)
     backward += zeros(shape, dtype, IN_GRAD[0])
-    backward += launch_each(walk.n, "index", f"borders_grad<{kind}>", OUT_GRAD[0], IN_GRAD[0], walk)
+    backward += launch_each(walk.n, "index", f"pad_grad<{kind}>", OUT_GRAD[0], IN_GRAD[0], walk)
     return operator(device, forward, backward)
 
 

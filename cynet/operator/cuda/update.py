@@ -9,7 +9,7 @@ from .launch_program import launch_form
 from .launch_steps import ADD, AUX, IN, NULL, OUT, launch_each
 
 
-class Numbers(ctypes.Structure):
+class KernelArgs(ctypes.Structure):
     """Hyperparameters of an update (``KernelArgs`` of update.cu)."""
 
     _fields_ = [(name, ctypes.c_double) for name in ("lr", "wd", "rescale", "clip", *"abcdef")]
@@ -20,7 +20,7 @@ class Numbers(ctypes.Structure):
 def update(prop, shapes, types, forward, backward):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     numbers = (*prop.numbers(), 0.0, 0.0, 0.0, 0.0, 0.0)[:5]
-    params = Numbers(prop.lr, prop.wd, prop.rescale_grad, prop.clip, *numbers)
+    params = KernelArgs(prop.lr, prop.wd, prop.rescale_grad, prop.clip, *numbers)
     count = len(prop.states) - prop.master  # the float32 master weight is the last state
     states = [AUX[i] if i < count else NULL for i in range(3)]
     exact = AUX[count] if prop.master else NULL
