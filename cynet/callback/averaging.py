@@ -21,15 +21,15 @@ _MEAN_PREFIX = "mean:"
 
 
 class _Averaging(FitCallback):
-    """Swaps in means of the weights for validation, and for good when training ends."""
+    """Base of callbacks that validate, and end training, with averaged weights."""
 
     def __init__(self, decay):
         self._averages = Averages(type(self).__name__, decay)
-        self._trained = None  # the weights themselves, while the means are in the module
+        self._trained = None  # trained weights, while the module has the means
 
     @property
     def values(self) -> dict[str, NDArray]:
-        """The means by name of the parameter; auxiliary states are among them."""
+        """The mean of each parameter and auxiliary state, by name."""
         return dict(self._averages.values)
 
     @property
@@ -38,20 +38,20 @@ class _Averaging(FitCallback):
         return self._averages.count
 
     def epoch_trained(self, state: FitState) -> None:
-        """Give the module the means in place of its trained weights."""
+        """Replace the module's trained weights by their means."""
         if self._averages.count:
             args, aux = state.module.get_params()
             self._trained = [{k: v.copy() for k, v in each.items()} for each in (args, aux)]
             self._swap_parameters(state.module)
 
     def epoch_closed(self, state: FitState) -> None:
-        """Give the module its trained weights back."""
+        """Restore the module's trained weights."""
         if self._trained is not None:
             state.module.set_params(*self._trained)
             self._trained = None
 
     def end(self, state: FitState) -> None:
-        """Give the module the means for good."""
+        """Set the module's weights to their means at the end of training."""
         self._trained = None
         if self._averages.count:
             self._swap_parameters(state.module)
@@ -67,7 +67,7 @@ class _Averaging(FitCallback):
         module.set_params(*({name: values[name] for name in each} for each in (args, aux)))
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the means, and how many times weights were averaged."""
+        """Return the means and the number of averaging steps."""
         means = {f"{_MEAN_PREFIX}{name}": value for name, value in self._averages.values.items()}
         return {"count": self._averages.count, **means}
 
@@ -118,7 +118,7 @@ class EMA(_Averaging):
         self.period = to_count("EMA: period", period)
 
     def batch_end(self, state: FitState) -> None:
-        """Move the means, every `period` batches."""
+        """Update the means every `period` batches."""
         if (state.nbatch + 1) % self.period == 0:
             self._update_average(state.module)
 

@@ -32,8 +32,8 @@ __all__ = ["FitCallback", "FitState", "HistoryFile", "StopOnNaN", "StopTraining"
 
 
 class StopTraining(Exception):
-    """Raised by a callback of ``fit`` to end training: from ``FitCallback.epoch_end`` after the
-    other callbacks, else at once. Its text is logged, and the ``reason`` of the history."""
+    """Raised by a callback of ``fit`` to end training: at once, or from ``FitCallback.epoch_end``
+    after the other callbacks. Its text is logged, and the ``reason`` of the history."""
 
 
 class FitState:
@@ -115,7 +115,7 @@ class FitState:
         return columns[_column_index(name, columns)][-1]
 
     def check_figure(self, name: str) -> None:
-        """Refuse the name of a figure that this training will not have.
+        """Raise an error if this training will not have a metric of this name.
 
         Parameters
         ----------
@@ -132,11 +132,11 @@ class FitState:
 
 
 def _column_index(name, columns):
-    """The column of a history that a name means."""
+    """Return the name of the history's column that a user's name stands for."""
     words = [name]
     part, dash, rest = name.rpartition("-")
     cls = METRICS.table.get((rest or name).lower())
-    # "acc" is eval_metric's word for accuracy; other words are not metrics, or need arguments
+    # "acc" is an alias of accuracy; other names are no metrics, or metrics that need arguments
     with contextlib.suppress(TypeError, CynetError):
         words.append(part + dash + cls().name)
     for word in words:
@@ -150,8 +150,8 @@ def _column_index(name, columns):
 
 
 def columns_of(metrics):
-    """The columns that a history will have, for pairs ("Train", metric); None for a user's metric
-    class, whose names are unknown before training.
+    """Return the columns of a history, for pairs ("Train", metric); None for a user's metric class,
+    whose names are unknown before training.
 
     >>> columns_of([("Train", mx.metric.create(["acc", "ce"]))])
     ('Train-accuracy', 'Train-cross-entropy')
@@ -213,7 +213,7 @@ class FitCallback(SettingsRepr):
     """
 
     def begin(self, state: FitState) -> None:
-        """Before the first epoch.
+        """Called before the first epoch.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class FitCallback(SettingsRepr):
         """
 
     def epoch_trained(self, state: FitState) -> None:
-        """After the batches of an epoch, before its validation.
+        """Called after the batches of an epoch, before its validation.
 
         Examples
         --------
@@ -252,7 +252,7 @@ class FitCallback(SettingsRepr):
         """
 
     def epoch_end(self, state: FitState) -> None:
-        """After each epoch and its validation.
+        """Called after each epoch and its validation.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class FitCallback(SettingsRepr):
         """
 
     def epoch_closed(self, state: FitState) -> None:
-        """After ``epoch_end`` of all callbacks, before ``fit(resume=...)`` writes its file.
+        """Called after ``epoch_end`` of all callbacks, before ``fit(resume=...)`` writes its file.
 
         Examples
         --------
@@ -274,7 +274,7 @@ class FitCallback(SettingsRepr):
         """
 
     def end(self, state: FitState) -> None:
-        """After the last epoch, or when an error ends training.
+        """Called after the last epoch, or when an error ends training.
 
         Parameters
         ----------
@@ -302,7 +302,7 @@ class FitCallback(SettingsRepr):
 
 
 class StopOnNaN(FitCallback):
-    """Ends training when one of the metrics, or the network's output, is nan.
+    """Ends training when a metric or the network's output is NaN.
 
     Accuracy is no nan where the outputs are, so the outputs of the last batch are looked at, too.
 
@@ -349,7 +349,7 @@ class StopOnNaN(FitCallback):
             self._check_for_nan(figures, state.module, f"after batch {state.nbatch}")
 
     def epoch_end(self, state: FitState) -> None:
-        """Check all figures of the epoch for NaN."""
+        """Check all metric values of the epoch for NaN."""
         figures = {name: values[-1] for name, values in state.history.metrics.items()}
         self._check_for_nan(figures.items(), state.module, f"after epoch {state.epoch}")
 
@@ -364,7 +364,7 @@ class StopOnNaN(FitCallback):
 
 
 def is_nan(value):
-    """Return whether a figure is nan; figures that are not numbers are not.
+    """Return whether a metric's value is NaN; False if it is not a number.
 
     >>> is_nan(float("nan")), is_nan(1.0), is_nan("nan")
     (True, False, False)
@@ -373,12 +373,12 @@ def is_nan(value):
 
 
 def nan_output(module):
-    """The name of an output of the last batch with a nan in it, None if there is none."""
+    """Return the name of an output of the last batch that contains NaN, or None."""
     try:
         outputs = module.get_outputs()
-    except UndefinedError:  # a user's module may have no such attribute
+    except UndefinedError:  # a user's module may lack this attribute
         return None
-    except StateError:  # another thread predicts with the module: its outputs are there now
+    except StateError:  # another thread predicts with the module and replaced its outputs
         return None
     for name, output in zip(module.output_names, outputs):
         if output.stype == "default" and isnan(output).sum().asscalar() > 0:
@@ -388,8 +388,7 @@ def nan_output(module):
 
 @guarded
 class HistoryFile(FitCallback):
-    """Writes a row of figures after each epoch: CSV, or JSON lines for a name that ends with
-    ``.jsonl``.
+    """Writes a row of metric values after each epoch, as CSV or (``.jsonl``) JSON lines.
 
     Parameters
     ----------
@@ -422,7 +421,7 @@ class HistoryFile(FitCallback):
         self.rows = []
 
     def epoch_end(self, state: FitState) -> None:
-        """Write the file, with the epoch's row, whole or not at all."""
+        """Add the epoch's row, and replace the file atomically."""
         figures = {name: values[-1] for name, values in state.history.metrics.items()}
         seconds = state.history.times[-1]
         self.rows.append({"epoch": state.epoch, **figures, "seconds": seconds})
@@ -441,7 +440,7 @@ class HistoryFile(FitCallback):
             write_atomically(self.path, content.encode())
 
     def state_dict(self) -> dict[str, Any]:
-        """The rows so far."""
+        """Return the rows of all epochs so far."""
         return {"rows": self.rows}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -450,7 +449,7 @@ class HistoryFile(FitCallback):
 
 
 class TimeLeft(FitCallback):
-    """Logs after each epoch how long the remaining ones will take, as the epochs so far did.
+    """Logs after each epoch the estimated time that the remaining epochs will take.
 
     A line is ``Epoch[3] time left: 1:20:05``, in hours, minutes and seconds.
 
@@ -463,7 +462,7 @@ class TimeLeft(FitCallback):
     """
 
     def begin(self, state: FitState) -> None:
-        """Note the time at which training begins."""
+        """Record the time at which training begins."""
         self._begin, self._first = time.monotonic(), state.epoch
 
     def epoch_end(self, state: FitState) -> None:

@@ -55,14 +55,14 @@ class BatchEndParam(NamedTuple):
     epoch: int
     nbatch: int
     eval_metric: Any  # an EvalMetric, or None
-    locals: dict[str, Any] | None  # the variables of the loop
+    locals: dict[str, Any] | None  # local variables of the training loop
 
 
 @guarded
 def module_checkpoint(
     mod: Module, prefix: FileName, period: int = 1, save_optimizer_states: bool = False
 ) -> Callable[..., None]:
-    """An epoch-end callback that saves `mod` every `period` epochs; of several ranks, rank 0 does.
+    """Return an epoch-end callback by which rank 0 saves `mod` every `period` epochs.
 
     ``fit`` looks for the folder before it begins.
 
@@ -110,8 +110,8 @@ def module_checkpoint(
 def do_checkpoint(
     prefix: FileName, period: int = 1
 ) -> Callable[[int, Symbol, NamedArrays, NamedArrays], None]:
-    """An epoch-end callback that saves symbol and parameters every `period` epochs; of several
-    ranks, rank 0 does.
+    """Return an epoch-end callback by which rank 0 saves symbol and parameters every `period`
+    epochs.
 
     ``fit`` looks for the folder before it begins.
 
@@ -151,7 +151,7 @@ def do_checkpoint(
 
 @guarded
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[BatchEndParam], None]:
-    """A batch-end callback that logs the metric every `period` batches.
+    """Return a batch-end callback that logs the metric every `period` batches.
 
     Parameters
     ----------
@@ -306,11 +306,11 @@ class ProgressBar(SettingsRepr):
         if self._bar is not None and param.epoch != self._epoch:
             self.close()
         if self._bar is None:
-            from tqdm import tqdm  # here, because importing it takes longer than half of cynet
+            from tqdm import tqdm  # imported late: tqdm loads slowly
 
             self._epoch = param.epoch
             self._bar = tqdm(total=self.total, ncols=self.bar_len, desc=f"Epoch[{param.epoch}]")
-        # Module.fit counts batches from 0 and calls when one is done
+        # Module.fit counts batches from 0 and calls this after each batch
         self._bar.update(min(param.nbatch + 1, self.total) - self._bar.n)
         if self._bar.n >= self.total:
             self.close()

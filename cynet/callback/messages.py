@@ -1,4 +1,4 @@
-"""Lines of callbacks: written to the log if it is read, else to stderr."""
+"""Messages of callbacks: logged if logging shows level INFO, else printed to stderr."""
 
 import logging
 import sys

@@ -23,7 +23,7 @@ __all__ = ["BestCheckpoint", "EarlyStopping", "ReduceOnPlateau"]
 
 
 class _MetricMonitor(FitCallback):
-    """Base of callbacks that know the best value of a metric so far.
+    """Base of callbacks that record the best value of a metric so far.
 
     An epoch whose value is nan is none of the better ones.
     """
@@ -41,11 +41,11 @@ class _MetricMonitor(FitCallback):
         self.best, self.best_epoch, self.wait = None, None, 0
 
     def begin(self, state: FitState) -> None:
-        """Refuse a metric that this training will not have."""
+        """Raise an error if this training will not have the metric."""
         state.check_figure(self.monitor)
 
     def _has_improved(self, state):
-        """Return whether this epoch's value is the best; counts the epochs since the best one."""
+        """Return whether this epoch's value is the best so far; count the epochs since the best."""
         value = state.figure(self.monitor)
         better = self.best is None or self._sign * (value - self.best) > self.min_delta
         if better and not math.isnan(value):
@@ -55,7 +55,7 @@ class _MetricMonitor(FitCallback):
         return False
 
     def state_dict(self) -> dict[str, Any]:
-        """The best value, its epoch, and how many epochs have passed since."""
+        """Return the best value, its epoch, and the number of epochs since then."""
         return {"best": self.best, "best_epoch": self.best_epoch, "wait": self.wait}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -154,7 +154,7 @@ class BestCheckpoint(_MetricMonitor):
         self.check_before_training = functools.partial(check_prefix, self.prefix)
 
     def epoch_end(self, state: FitState) -> None:
-        """Save, if this epoch is the best."""
+        """Save the module if the metric is the best so far."""
         if self._has_improved(state) and is_first():
             state.module.save_checkpoint(self.prefix, 0, self.save_optimizer_states)
 
@@ -205,7 +205,7 @@ class ReduceOnPlateau(_MetricMonitor):
         self.factor, self.patience, self.min_lr = factor, patience, min_lr
 
     def begin(self, state: FitState) -> None:
-        """Refuse an optimizer whose learning rate follows a schedule."""
+        """Raise an error if the optimizer's learning rate follows a schedule."""
         super().begin(state)
         if state.optimizer.lr_scheduler is not None:
             raise CynetError(

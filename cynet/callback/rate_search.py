@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LRFinder", "RateCurve"]
 
-# weight of the old smoothed loss; multiple of the best loss at which training counts as diverged
+# decay of the smoothed loss; training has diverged at this multiple of the best loss
 _SMOOTHING, _DIVERGED_RATIO = 0.9, 4.0
-_MIN_LOSSES = 5  # losses needed to suggest a rate
+_MIN_LOSSES = 5  # minimum of losses for a suggestion
 
 
 @guarded
@@ -81,12 +81,12 @@ class RateCurve:
 
     @property
     def rates(self) -> list[float]:
-        """The rates so far, one for each loss."""
+        """The learning rates so far, one for each loss."""
         return self._every[: len(self.losses)]
 
     @property
     def next_rate(self) -> float:
-        """The rate of the next batch.
+        """The learning rate of the next batch.
 
         Examples
         --------
@@ -97,7 +97,7 @@ class RateCurve:
 
     @property
     def smoothed(self) -> list[float]:
-        """Running means of the losses, in which a new loss has a tenth."""
+        """Exponential moving averages of the losses, in which a new loss has weight 0.1."""
         found, mean = [], 0.0
         for i, loss in enumerate(self.losses, 1):
             mean = _SMOOTHING * mean + (1 - _SMOOTHING) * loss
@@ -105,7 +105,7 @@ class RateCurve:
         return found
 
     def add(self, loss: float) -> bool:
-        """Note the loss of the batch of `next_rate`.
+        """Append the loss of a batch that was trained with `next_rate`.
 
         Parameters
         ----------
@@ -128,8 +128,8 @@ class RateCurve:
 
     @property
     def suggestion(self) -> float:
-        """The rate about which the losses fall most steeply: the middle of the sixth of the rates
-        (at least 5) with the steepest fitted line.
+        """The rate at which the loss falls most steeply: the middle of the sixth of the rates (at
+        least 5) with the steepest fitted line.
 
         Raises
         ------
@@ -147,7 +147,7 @@ class RateCurve:
         return self.rates[int(slopes.argmin()) + width // 2]
 
     def plot(self, path: FileName | None = None) -> Any:
-        """Draw the losses over the rates, with the suggestion.
+        """Plot the losses over the learning rates, and mark the suggested rate.
 
         Needs the package matplotlib: ``pip install 'cynet-mx[viz]'``.
 
@@ -227,10 +227,10 @@ class LRFinder(FitCallback):
         params = [{k: v.copy() for k, v in each.items()} for each in state.module.get_params()]
         self._before = params, Snapshot([state.module._updater_of_states("LRFinder")])
         state.optimizer.set_learning_rate(self.curve.next_rate)
-        self._seen = (0.0, 0)  # the metric's sum and number of the epoch's batches so far
+        self._seen = (0.0, 0)  # (sum, count) of the metric over the epoch's batches so far
 
     def batch_end(self, state: FitState) -> None:
-        """Note the batch's loss, and set the next rate."""
+        """Append the batch's loss, and set the next learning rate."""
         name, value = state.eval_metric.get_global_name_value()[0]
         metric = getattr(state.eval_metric, "metrics", [state.eval_metric])[0]
         total, count = (0.0, 0) if state.nbatch == 0 else self._seen

@@ -1,4 +1,4 @@
-"""Figures of ``fit`` for searches of settings by Optuna and Ray Tune, which end trials early."""
+"""Metrics of ``fit`` for hyperparameter searches by Optuna and Ray Tune."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Optuna", "Ray"]
 
 @guarded
 class Optuna(FitCallback):
-    """Reports a figure of each epoch to a trial of Optuna, and ends training that is pruned.
+    """Reports a metric of each epoch to an Optuna trial, and ends training if the trial is pruned.
 
     ``fit`` then raises ``optuna.TrialPruned`` once all callbacks have ended, which the study
     expects of its objective. Needs the package optuna: ``pip install 'cynet-mx[optuna]'``.
@@ -66,12 +66,12 @@ class Optuna(FitCallback):
         self.trial, self._figure, self._pruned = trial, figure, ""
 
     def begin(self, state: FitState) -> None:
-        """Check that training will have the figure that the trial needs."""
+        """Check that training will have the metric that the trial needs."""
         state.check_figure(self._figure)
         self._pruned = ""
 
     def epoch_end(self, state: FitState) -> None:
-        """Report the epoch's figure, and ask whether the trial continues."""
+        """Report the epoch's metric; end training if the trial should be pruned."""
         value = state.figure(self._figure)
         self.trial.report(value, state.epoch)
         if self.trial.should_prune():
@@ -86,7 +86,7 @@ class Optuna(FitCallback):
 
 @guarded
 class Ray(Figures):
-    """Reports each epoch's figures to Ray Tune, whose scheduler ends a trial.
+    """Reports each epoch's metrics to Ray Tune, whose scheduler may end the trial.
 
     Needs the package ray: ``pip install 'cynet-mx[ray]'``. Names are those of the history:
     ``tune.TuneConfig(metric="Validation-accuracy", mode="max")``.

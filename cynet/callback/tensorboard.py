@@ -1,4 +1,4 @@
-"""Figures of training for TensorBoard, written by the package tensorboardX."""
+"""Metrics of training for TensorBoard, written by the package tensorboardX."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _summary_writer(folder, who):
 
 @guarded
 class TensorBoard(Figures):
-    """Writes each epoch's figures, seconds and learning rate to a folder for TensorBoard.
+    """Writes each epoch's metrics, seconds and learning rate to a folder for TensorBoard.
 
     Needs the package tensorboardX: ``pip install 'cynet-mx[viz]'``.
 
@@ -65,8 +65,8 @@ class TensorBoard(Figures):
         self._summary_writer.flush()
 
     def end(self, state: FitState) -> None:
-        """Bring everything to the files."""
-        self._summary_writer.close()  # a later call begins another log file
+        """Flush the event files."""
+        self._summary_writer.close()  # a later training opens a new event file
 
 
 @guarded
@@ -86,7 +86,7 @@ class LogMetricsCallback:
         self.step = 0
 
     def __call__(self, param: BatchEndParam) -> None:
-        """Write the metric's figures."""
+        """Write the metric's values."""
         self.step += 1
         if param.eval_metric is None:
             return

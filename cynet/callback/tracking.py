@@ -1,4 +1,4 @@
-"""Figures of ``fit`` for Weights & Biases and MLflow, by their packages."""
+"""Metrics of ``fit`` for Weights & Biases and MLflow, by their packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["MLflow", "WeightsAndBiases"]
 
 
 class Figures(FitCallback):
-    """Base of the writers of figures of batches and epochs; a subclass defines `_write`."""
+    """Base of callbacks that write metrics of batches and epochs; a subclass defines `_write`."""
 
     def __init__(self, frequent):
         if frequent is not None:
@@ -34,7 +34,7 @@ class Figures(FitCallback):
             self._write({f"Batch-{name}": value for name, value in figures}, self.batches)
 
     def epoch_end(self, state: FitState) -> None:
-        """Write the epoch's figures."""
+        """Write the epoch's metrics."""
         found = {name: values[-1] for name, values in state.history.metrics.items()}
         found["seconds"] = state.history.times[-1]
         found["learning_rate"] = state.optimizer.learning_rate
@@ -45,7 +45,7 @@ class Figures(FitCallback):
         raise UndefinedError(f"{type(self).__name__} defines no _write")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the number of batches so far."""
+        """Return the count of batches so far."""
         return {"batches": self.batches}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -55,7 +55,7 @@ class Figures(FitCallback):
 
 @guarded
 class WeightsAndBiases(Figures):
-    """Logs each epoch's figures, seconds and learning rate to a run of Weights & Biases.
+    """Logs each epoch's metrics, seconds and learning rate to a run of Weights & Biases.
 
     Needs the package wandb: ``pip install 'cynet-mx[track]'``. Of several ranks the first one
     logs. ``fit(resume=...)`` goes on with the same run.
@@ -94,7 +94,7 @@ class WeightsAndBiases(Figures):
         self._run, self._id = run, None
 
     def begin(self, state: FitState) -> None:
-        """Begin the run, or go on with it."""
+        """Start the run, or resume it."""
         if self._given is None and is_first():
             settings = dict(self._settings)
             if self._id is not None:
@@ -108,13 +108,13 @@ class WeightsAndBiases(Figures):
             self._run.log({**figures, **words})
 
     def end(self, state: FitState) -> None:
-        """End the run, unless it was begun elsewhere."""
+        """End the run if this callback started it."""
         if self._given is None and self._run is not None:
             self._run.finish()
             self._run = None
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the number of batches so far, and the run's id."""
+        """Return the count of batches so far, and the run's id."""
         return {**super().state_dict(), "id": self._id}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -125,7 +125,7 @@ class WeightsAndBiases(Figures):
 
 @guarded
 class MLflow(Figures):
-    """Logs each epoch's figures, seconds and learning rate to a run of MLflow.
+    """Logs each epoch's metrics, seconds and learning rate to a run of MLflow.
 
     Needs the package mlflow, or mlflow-skinny: ``pip install 'cynet-mx[track]'``. Of several ranks
     the first one logs. ``fit(resume=...)`` goes on with the same run.
@@ -164,7 +164,7 @@ class MLflow(Figures):
         self._id, self._own = None, False
 
     def begin(self, state: FitState) -> None:
-        """Begin the run, or go on with it."""
+        """Start the run, or resume it."""
         if not is_first():
             return
         self._own = self._mlflow.active_run() is None
@@ -181,13 +181,13 @@ class MLflow(Figures):
             self._mlflow.log_metrics(named, step=step)
 
     def end(self, state: FitState) -> None:
-        """End the run, unless it was begun elsewhere."""
+        """End the run if this callback started it."""
         if self._own:
             self._mlflow.end_run()
             self._own = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the number of batches so far, and the run's id."""
+        """Return the count of batches so far, and the run's id."""
         return {**super().state_dict(), "id": self._id}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from .tracing import set_watch
 
 
 class detect_anomaly:
-    """A scope in which the first NaN or infinity is an error that names layer, operator and line.
+    """A scope in which the first NaN or infinity raises an error with layer, operator and line.
 
     ``mx.debug_nans`` under the name that it has elsewhere, for ``with`` alone. Every result is
     waited for and looked at: this is for looking, not for training. Hybridized Blocks run operator
@@ -65,7 +65,7 @@ def _after_node(name, operator, array):
 
 
 def _running_path():
-    """The way through the Blocks that this thread runs: ``features.0 (Dense)``."""
+    """Return the path of the Block that this thread runs: ``features.0 (Dense)``."""
     blocks, frame = [], sys._getframe(1)
     while frame is not None:
         code = frame.f_code
@@ -84,7 +84,7 @@ def _running_path():
 
 
 def _path_between(outer, inner):
-    """Structural names along the path from a Block to one inside, or None."""
+    """Return the structural names on the path from Block `outer` down to `inner`, or None."""
     for name, each in outer._named_children():
         if each is inner:
             return [name]

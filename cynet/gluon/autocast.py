@@ -1,4 +1,4 @@
-"""Layers that compute in float16 or bfloat16 from weights that stay float32."""
+"""Autocast: layers compute in float16 or bfloat16, weights stay float32."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .block import Block
 from .nn import Conv1D, Conv2D, Conv3D, Dense
 from .tracing import note_change
 
-_AUTOCAST_LAYERS = (Dense, Conv1D, Conv2D, Conv3D)  # layers with kernels for narrow floats
+_AUTOCAST_LAYERS = (Dense, Conv1D, Conv2D, Conv3D)  # have 16-bit kernels
 
 
 @guarded
 def autocast(block: Block, dtype: str = "float16") -> Block:
-    """Have Dense and convolution layers of a Block compute in float16 or bfloat16; returns it.
+    """Make Dense and convolution layers of a Block compute in float16 or bfloat16.
 
     Their inputs and weights are cast for each call, their outputs are float32 again. Weights,
     gradients of weights and all other layers stay float32. Small gradients vanish in float16: scale

@@ -22,7 +22,7 @@ _COUNT_KEY, _MEAN_PREFIX = "count", "mean:"
 
 @guarded
 class _Averaging:
-    """Means of the parameters of a Block, running statistics among them."""
+    """Base of EMA and SWA: means of a Block's parameters and running statistics."""
 
     def __init__(self, net: Block, decay: float | None) -> None:
         if not isinstance(net, Block):
@@ -37,11 +37,11 @@ class _Averaging:
 
     @property
     def values(self) -> dict[str, NDArray]:
-        """The means by structural name, as ``save_parameters`` calls parameters."""
+        """The means by structural name, the names that ``save_parameters`` writes."""
         return dict(self._averages.values)
 
     def update(self) -> None:
-        """Move the means towards the present parameters: after ``trainer.step``, say.
+        """Update the means by the present parameters, usually after ``trainer.step``.
 
         Raises
         ------
@@ -53,7 +53,7 @@ class _Averaging:
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:
-        """A scope in which the network has the means; after it the parameters are back.
+        """A scope in which the network's parameters are the means.
 
         Returns
         -------
@@ -77,7 +77,7 @@ class _Averaging:
             self._set_parameter_values(trained)
 
     def apply(self) -> None:
-        """Set the network's parameters to the means, for good.
+        """Set the network's parameters to the means permanently.
 
         Raises
         ------
@@ -89,8 +89,7 @@ class _Averaging:
         self._set_parameter_values(self._averages.values)
 
     def save(self, path: FileName) -> None:
-        """Write the means and their count; ``save_training(average=...)`` does it for a whole
-        training.
+        """Write the means and their count to a file; see also ``save_training(average=...)``.
 
         Parameters
         ----------
@@ -115,7 +114,7 @@ class _Averaging:
         self.load_state_dict(nd.load(path), path)
 
     def state_dict(self) -> dict[str, NDArray]:
-        """The means, ``'mean:NAME'``, and their ``'count'``, as arrays."""
+        """Return the means, ``'mean:NAME'``, and their ``'count'``, as arrays."""
         means = {f"{_MEAN_PREFIX}{name}": value for name, value in self._averages.values.items()}
         return {_COUNT_KEY: nd.array([self._averages.count], dtype="int64"), **means}
 
@@ -155,7 +154,7 @@ class _Averaging:
         self._averages.take(placed, int(state[_COUNT_KEY].asscalar()))
 
     def _averaged_parameters(self):
-        """The parameters that have means, by structural name."""
+        """Return the parameters that are averaged, by structural name."""
         return self._net._collect_params_with_prefix()
 
     def _parameter_arrays(self):

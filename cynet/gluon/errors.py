@@ -10,4 +10,4 @@ class DeferredInitializationError(StateError):
 
 
 class StaleGradientError(CynetError, UserWarning):
-    """A gradient belongs to an earlier step; a UserWarning that is raised, as in MXNet."""
+    """A gradient is stale: no backward has set it since the last step."""

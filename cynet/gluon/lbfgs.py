@@ -1,4 +1,4 @@
-"""LBFGS: a quasi-Newton method for losses of all data at once, by SciPy."""
+"""LBFGS: a quasi-Newton method for full-batch losses, by SciPy."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class LBFGS:
         self.message = ""  # why the last step ended
 
     def step(self, closure: Callable[[], NDArray]) -> float:
-        """Change the parameters until the loss has a minimum, or a limit is reached.
+        """Change the parameters until the loss is minimal or a limit is reached.
 
         Parameters
         ----------

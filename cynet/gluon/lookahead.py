@@ -20,7 +20,7 @@ _STEPS = "steps"
 
 @guarded
 class Lookahead(_Averaging):
-    """Slow weights that move a part of the way to the optimizer's weights.
+    """Lookahead optimization: every `k` steps, slow weights move towards the optimizer's weights.
 
     After each `k` steps: ``slow += alpha * (weight - slow)``, then ``weight = slow``. Zhang, Lucas,
     Hinton and Ba, https://arxiv.org/abs/1907.08610. It goes with every optimizer; states of the
@@ -77,7 +77,7 @@ class Lookahead(_Averaging):
         self._averages.update(self._parameter_arrays())
 
     def update(self) -> None:
-        """Count a step of the optimizer; at each `k`-th one, move slow weights and weights.
+        """Count a step of the optimizer; at every `k`-th step, update slow weights and weights.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Lookahead(_Averaging):
             self._set_parameter_values(self._averages.values)
 
     def state_dict(self) -> dict[str, NDArray]:
-        """The slow weights, ``'mean:NAME'``, how often they moved, and the steps, as arrays."""
+        """Return slow weights, ``'mean:NAME'``, and counts of updates and steps, as arrays."""
         return {_STEPS: nd.array([self._steps], dtype="int64"), **super().state_dict()}
 
     def load_state_dict(self, state: dict[str, NDArray], source: Any = "the state") -> None:

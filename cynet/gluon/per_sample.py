@@ -1,4 +1,4 @@
-"""Gradients of each sample: of a batch, by one forward and one backward."""
+"""Gradients of each sample of a batch, by one forward and one backward."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .nn.conv_layers import _Conv
 from .tracing import is_tracing
 
 _ZERO_TOLERANCE = 1e-5  # relative to the largest gradients
-# relative to the per-sample gradients, how far their sum may differ from the batch's gradient
+# maximum relative error between the sum of gradients and the batch's gradient
 _TOLERANCE = 1e-3
 
 
@@ -24,7 +24,7 @@ _TOLERANCE = 1e-3
 def per_sample_gradients(
     net: Block, loss: Callable[..., NDArray], data: Any, *labels: Any
 ) -> dict[str, NDArray]:
-    """The gradient of each sample's loss, of all parameters that are trained.
+    """Compute each sample's gradient, for all parameters that are trained.
 
     The network runs once, in training mode, and backward once. Layers of `gluon.nn` tell what each
     sample gave: Dense, convolutions (transposed ones, too), Embedding, LayerNorm, GroupNorm,
@@ -88,7 +88,7 @@ def per_sample_gradients(
         with autograd.record():
             losses = loss(net(*inputs), *labels)
         _check_losses(losses, inputs[0].shape[0])
-        _check_layers(layers, net)  # layers are checked now that shapes are known
+        _check_layers(layers, net)  # after forward: shapes are known
         before = _added_gradients(net)
         losses.backward()
     finally:
@@ -98,7 +98,7 @@ def per_sample_gradients(
 
 
 class _LayerCall:
-    """One call of a layer, and the gradient of its output, before its built-in activation."""
+    """One call of a layer, and the gradient of its output before the built-in activation."""
 
     def __init__(self, layer, data, output):
         self.layer, self.data, self.grad = layer, data.detach(), None
@@ -115,11 +115,11 @@ class _CallRecorder:
         self._calls, self._count, self._inner = calls, count, None
 
     def note(self, act, inputs):
-        """The array that the layer's activation is called with."""
+        """Record the array that the layer's activation is called with."""
         self._inner = inputs[0]
 
     def keep(self, layer, inputs, output):
-        """Keep the input and output of a layer that was called."""
+        """Record the input and output of a call of the layer."""
         output = output if self._inner is None else self._inner
         self._inner = None
         if is_tracing() or not autograd.is_recording() or not _trainable_parameters(layer):
@@ -139,7 +139,7 @@ def _trainable_parameters(layer):
 
 
 def _layers_of(net):
-    """Blocks that have parameters of their own, each once."""
+    """Return the Blocks that have parameters of their own, each once."""
     found = {}
     net.apply(lambda block: found.setdefault(id(block), block) if block._reg_params else None)
     return list(found.values())
@@ -180,7 +180,7 @@ def _dense_grad(grad):
 
 
 def _added_gradients(net):
-    """The values of gradients of grad_req 'add' before the call, by id."""
+    """Return the values of gradients of grad_req 'add' before the call, by parameter id."""
     params = net.collect_params().values()
     return {id(p): _dense_grad(p.grad()).copy() for p in params if p.grad_req == "add" and p._data}
 
@@ -207,8 +207,8 @@ def _gather_gradients(net, calls, data, before):
 
 
 def _check_sums(net, found, context, before):
-    """Check that the per-sample gradients add up to the batch's gradient; another use of the
-    parameter is refused."""
+    """Check that the per-sample gradients sum to the batch's gradient; if not, raise an error: the
+    parameter has another use."""
     params = [each for each in net.collect_params().values() if id(each) in found]
     gaps, limit = [], None
     for each in params:
@@ -223,7 +223,7 @@ def _check_sums(net, found, context, before):
         narrow = 30 if own.dtype != found[id(each)].dtype else 1
         gaps.append((gap - _TOLERANCE * narrow * (sizes + nd.norm(whole.reshape((-1,))))) / narrow)
         limit = sizes if limit is None else nd.maximum(limit, sizes)
-    # a value that is 0 up to rounding (a bias before a softmax) is small beside the others
+    # ignores values that are 0 up to rounding, such as a bias's before a softmax
     gaps = (nd.concat(*gaps, dim=0) - limit * _ZERO_TOLERANCE).asnumpy() if gaps else ()
     for each, gap in zip(params, gaps):
         if gap > 0:
@@ -235,7 +235,7 @@ def _check_sums(net, found, context, before):
 
 
 def _call_gradients(call):
-    """Pairs (Parameter, gradients of the samples) of one call."""
+    """Yield pairs (Parameter, gradients of the samples) of one call."""
     with autograd.pause(train_mode=False):
         arrays = call.data.as_nd_ndarray(), call.grad.as_nd_ndarray()
         found = _rule_of(call.layer)(call.layer, *arrays)
@@ -250,7 +250,7 @@ def _dense_gradients(layer, x, grad):
     n, units = x.shape[0], grad.shape[-1]
     x = x.reshape((n, 1, -1) if layer._flatten else (n, -1, x.shape[-1]))
     grad = grad.reshape((n, -1, units))
-    if x.shape[1] == 1:  # outer products, where a product of matrices has little to do
+    if x.shape[1] == 1:  # outer products are faster than a matrix product here
         weight = nd.broadcast_mul(grad.reshape((n, units, 1)), x)
     else:
         weight = nd.batch_dot(grad, x, transpose_a=True)
@@ -258,8 +258,8 @@ def _dense_gradients(layer, x, grad):
 
 
 def _conv_gradients(layer, x, grad):
-    """Gradients of a convolution's weight by im2col of the larger array: the output of a transposed
-    convolution."""
+    """Compute gradients of a convolution's weight by im2col of its input, or of a transposed
+    convolution's output."""
     settings, shape = layer._kwargs, layer.weight.shape
     is_last = settings["layout"][-1] == "C"
     if is_last:
@@ -278,8 +278,8 @@ def _conv_gradients(layer, x, grad):
 
 
 def _embedding_gradients(layer, x, grad):
-    """Gradients of an embedding's weight by the gradient of one table that contains all samples'
-    tables."""
+    """Compute gradients of an embedding's weight by one lookup in a table with a copy per
+    sample."""
     n, (rows, size) = x.shape[0], layer.weight.shape
     first = nd.arange(n, dtype="int64", ctx=x.context).reshape((n, *[1] * (x.ndim - 1)))
     index = nd.broadcast_add(nd.clip(x.astype("int64"), 0, rows - 1), first * rows)

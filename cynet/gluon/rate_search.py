@@ -28,8 +28,8 @@ def find_learning_rate(
     end: float = 10.0,
     steps: int = 100,
 ) -> RateCurve:
-    """Train with a learning rate that rises from batch to batch, until the loss diverges; then
-    restore the parameters and the trainer.
+    """Find a learning rate: train with a rising rate until the loss diverges, then restore
+    parameters and trainer.
 
     Smith, https://arxiv.org/abs/1506.01186. In ``Module.fit`` it is ``mx.callback.LRFinder``.
 
@@ -85,7 +85,7 @@ def find_learning_rate(
     params = list(net.collect_params().values())
     with autograd.pause():
         for part in _split_batch(first, trainer._contexts)[:1]:
-            net(part[0])  # the first call decides shapes
+            net(part[0])  # the first call infers shapes
     before = [each.data(each.list_ctx()[0]).copy() for each in params]
     snapshot, batch = Snapshot(trainer._updaters), first
     try:
@@ -112,7 +112,7 @@ def find_learning_rate(
 
 
 def _cycle_batches(batches):
-    """Each batch, from the beginning again when they end."""
+    """Yield batches, and restart the iterable when it ends."""
     while True:
         count = 0
         for batch in batches:

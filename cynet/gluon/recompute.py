@@ -19,7 +19,7 @@ from .tracing import is_tracing, note_change
 
 @guarded
 def checkpoint(block: Block) -> Block:
-    """Have a Block compute its intermediate values again in backward instead of keeping them.
+    """Make a Block recompute its intermediate values in backward instead of storing them.
 
     Between forward and backward it holds its inputs and outputs only. Gradients are the same:
     random numbers are drawn again, and running means and variances move once. In a hybridized
@@ -103,14 +103,14 @@ class _Recomputed:
 
 
 class _RecomputingNode(StepNode):
-    """A call whose backward runs forward again."""
+    """Tape node of a call whose backward runs forward again."""
 
     def __init__(self, recomputed, arrays, form, params, weights, states, outputs, before):
         self.recomputed, self.form, self.states, self.random = recomputed, form, states, before
         self.training = autograd.is_training()
         self.arrays_in = [each.detach() for each in arrays]
         self.params, self.weights = params, weights
-        self.older = {}  # position of a weight -> its value before set_data replaced it
+        self.older = {}  # index of a weight -> its value before set_data
         self.attach(arrays + weights, outputs, arrays + weights)
 
     @property
@@ -162,7 +162,7 @@ class _RecomputingNode(StepNode):
 
     @contextlib.contextmanager
     def _hold_weights(self, weights):
-        """Let the parameters hold the arrays that they held in forward, for a ``with``."""
+        """Restore the parameters' arrays of the forward pass for a ``with`` block."""
         changes = [
             (param, now, then)
             for param, now, then in zip(self.params, self.weights, weights)
@@ -191,7 +191,7 @@ class _RecomputingNode(StepNode):
                     state[:] = value
 
     def _leaf_variables(self, nodes, wanted):
-        """The variables that `nodes` were computed from; an error unless all are in `wanted`."""
+        """Return the variables that `nodes` depend on; an error unless all are in `wanted`."""
         own = {entry[0] for entry in map(entry_of, wanted) if entry}
         seen, stack = set(), list(nodes)
         while stack:

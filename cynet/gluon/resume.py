@@ -30,7 +30,7 @@ def save_training(
     extra: Any = None,
     average: EMA | SWA | None = None,
 ) -> None:
-    """Write all that training depends on into one file, whole or not at all.
+    """Write the complete state of a training to one file, atomically.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def load_training(
     loader: DataLoader | None = None,
     average: EMA | SWA | None = None,
 ) -> Any:
-    """Restore the state of `save_training`: parameters, optimizer, random numbers, batches.
+    """Restore the state that `save_training` wrote: parameters, optimizer, generators, loader.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""SAM: steps by the gradient where the loss nearby is worst."""
+"""SAM: sharpness-aware minimization, by the gradient at the worst nearby weights."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from ..typing import NDArray
 
-_TINY = 1e-12  # a gradient of zeros moves nothing
+_TINY = 1e-12  # avoids division by zero
 
 
 @guarded(but=("step",))
 class SAM:
-    """Sharpness-aware minimization around a Trainer: it looks for weights in flat valleys.
+    """Sharpness-aware minimization with a Trainer: prefers flat minima of the loss.
 
     A step computes the gradient, goes from the weights `rho` far where the loss grows, computes the
     gradient there, and lets the Trainer's optimizer change the weights by that one. Foret, Kleiner,
@@ -77,7 +77,7 @@ class SAM:
         self.trainer, self.rho, self.adaptive = trainer, rho, adaptive
 
     def step(self, closure: Callable[[], Any], batch_size: int) -> Any:
-        """Change the parameters once.
+        """Update the parameters once.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The state of a thread that traces a Block: hooks rest, and hybridized Blocks inside run as they
+"""The state of a thread that traces a Block: no hooks run, and hybridized Blocks inside run as they
 are written. A count of changes of Blocks and parameters, after which graphs are looked at again.
 And whether every operator is watched."""
 
@@ -6,11 +6,11 @@ from contextlib import contextmanager
 
 from ..base.tracing import state as _thread
 
-changes = [0]  # how often any Block or parameter was changed
+changes = [0]  # count of changes of any Block or parameter
 
 
 def note_change():
-    """Note that a Block was changed, or where a parameter is."""
+    """Count a change of a Block, or of a parameter's arrays."""
     changes[0] += 1
 
 
@@ -18,25 +18,25 @@ _watch = [None]
 
 
 def set_watch(hook):
-    """Make Blocks run operator by operator, and graphs without Blocks call ``hook(node_name,
-    operator_name, array)``; None ends that."""
+    """Set a hook ``hook(node_name, operator_name, array)`` for all operators: Blocks run without
+    graphs, other graphs call it. None removes the hook."""
     _watch[0] = hook
     note_change()
 
 
 def watch():
-    """The hook that watches the tracing, or None."""
+    """Return the hook that `set_watch` has set, or None."""
     return _watch[0]
 
 
 def is_tracing():
-    """Return whether this thread traces, or lets Blocks infer their shapes."""
+    """Return whether this thread traces a Block or infers its shapes."""
     return _thread.depth > 0
 
 
 @contextmanager
 def tracing(trace=None):
-    """This thread traces as long as the block runs."""
+    """A ``with`` scope in which this thread traces."""
     before, _thread.trace = _thread.trace, trace
     _thread.depth += 1
     try:
@@ -48,7 +48,7 @@ def tracing(trace=None):
 
 @contextmanager
 def not_tracing():
-    """Blocks run as at other times, within a run by which Blocks around them infer their shapes."""
+    """A ``with`` scope inside of `tracing` in which Blocks run normally."""
     depth, _thread.depth = _thread.depth, 0
     try:
         yield

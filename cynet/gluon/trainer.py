@@ -32,7 +32,7 @@ _UPDATE = Span("update", "training")
 
 @guarded(but=("step", "update"))
 class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, TrainerStates):
-    """Applies an optimizer to parameters: after ``backward`` call ``step(batch_size)``.
+    """Updates parameters by an optimizer: call ``step(batch_size)`` after ``backward``.
 
     One thread at a time uses it (docs/guide/threads.md).
 
@@ -118,7 +118,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         self._param2idx = {each.name: i for i, each in enumerate(self._params)}
         self._compression = compression_params
         if isinstance(kvstore, str):
-            made = kvs.create(kvstore)  # refuses a kind that does not exist, needed or not
+            made = kvs.create(kvstore)  # raises an error for an unknown kind
             if compression_params is not None:
                 made.set_gradient_compression(compression_params)
             if isinstance(made, kvs.DistKVStore):
@@ -128,9 +128,9 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                 f"Trainer: kvstore must be a KVStore, a name or None, got {shown(kvstore)}"
             )
         self._wished = kvstore, update_on_kvstore
-        self._stored = set()  # names whose values are in a KVStore that is not of this Trainer
+        self._stored = set()  # names of parameters that a user's KVStore holds
         self._contexts = self._check_contexts()
-        self._shared = []  # parameters that other Trainers have, too
+        self._shared = []  # parameters shared with other Trainers
         for each in self._params:
             each._set_trainer(self)
         self._init_optimizer(optimizer, optimizer_params)
@@ -142,7 +142,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             self._broadcast_parameters(self._params)
 
     _amp_loss_scaler = None  # set by amp.init_trainer
-    _has_warned = False  # a warning about the batch size of several ranks was given
+    _has_warned = False  # the warning about ranks and batch size
 
     def _repr_settings(self):
         kvstore, _ = self._wished
@@ -154,9 +154,9 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         }
 
     def _reset_kvstore(self):
-        """Have the next step decide again whether a KVStore is used."""
+        """Make the next step decide again whether a KVStore is used."""
         self._kvstore = self._update_on_kvstore = None
-        self._own_store = False  # whether the KVStore is one of the user's
+        self._own_store = False  # whether the KVStore is of a user's class
         self._kv_initialized = False
         self._params_to_init = list(self._params)
 
@@ -188,12 +188,12 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         self._set_groups()
 
     def _param_dict(self):
-        """Parameters by the names and by the indices of their states, as scripts look them up."""
+        """Parameters by the name and by the index of their states; users' scripts read it."""
         return {**dict(zip(self._names, self._params)), **dict(enumerate(self._params))}
 
     # --- several contexts -------------------------------------------------------------------------
     def _init_kvstore(self):
-        """Decide whether a KVStore is used, and make it."""
+        """Decide whether a KVStore is used, and create it."""
         self._contexts = self._check_contexts()
         while len(self._updaters) < len(self._contexts):
             self._updaters.append(opt.get_updater(self._optimizer))
@@ -217,7 +217,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                 self._kvstore.set_gradient_compression(self._compression)
             capable = not own or bool(kvstore.is_capable(kvs.KVStoreBase.OPTIMIZER))
             if on_kvstore is None:
-                ranks = isinstance(kvstore, kvs.DistKVStore)  # a copy of weights has no use there
+                ranks = isinstance(kvstore, kvs.DistKVStore)  # its weights' copies are not needed
                 on_kvstore = capable and self._clip is None and not (ranks or self._has_sparse())
             on_kvstore = bool(on_kvstore)
             if on_kvstore and not capable:
@@ -281,7 +281,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         self._params_to_init = waiting
 
     def _broadcast_parameters(self, params):
-        """Broadcast rank 0's values before the first gradient is computed from others."""
+        """Broadcast rank 0's values, before a rank computes a gradient from other values."""
         store = self._wished[0]
         if isinstance(store, kvs.DistKVStore) and store.num_workers > 1:
             known = {id(p): name for name, p in zip(self._names, self._params)}
@@ -290,7 +290,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                 store.share(ready)
 
     def _forget_copies_of(self, param):
-        """Note that the values of a parameter were set: the KVStore's copies are outdated."""
+        """Make the next step initialize the KVStore with a parameter whose values were set."""
         if self._kv_initialized and all(each is not param for each in self._params_to_init):
             self._reset_kvstore()
 
@@ -330,7 +330,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         return self._optimizer
 
     def set_learning_rate(self, lr: float) -> None:
-        """Change the rate; refused where a scheduler decides it.
+        """Change the learning rate; raise an error if a scheduler sets it.
 
         Parameters
         ----------
@@ -384,7 +384,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                         each.zero_grad()
 
     def allreduce_grads(self) -> None:
-        """Sum gradients over contexts, for `update` to use: between them they may be changed.
+        """Sum gradients over contexts; they may be changed before `update` uses them.
 
         Raises
         ------
@@ -458,11 +458,11 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             )
         self._check_and_rescale_grad(self._scale_of(batch_size))
         if not ignore_stale_grad and len(self._contexts) > 1:
-            self._check_fresh()  # stale gradients are found before any weight changes
+            self._check_fresh()  # raises an error before any weight changes
         self._update(ignore_stale_grad)
 
     def _check_and_rescale_grad(self, scale):
-        """Have gradients multiplied by `scale` in this step."""
+        """Set the factor of the gradients in this step."""
         self._optimizer.rescale_grad = scale
 
     def _scale_of(self, batch_size):
@@ -492,7 +492,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             for i, (name, each) in enumerate(zip(self._names, self._params)):
                 if each._grad_req != "null":
                     arrays = each._all_data()
-                    if not self._own_store:  # the store has given weights out already
+                    if not self._own_store:  # a user's store has updated the weights
                         self._kvstore.pull(name, arrays, priority=-i)
                     for array in arrays:
                         array._fresh_grad = False
@@ -545,14 +545,14 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             self._tell_others()
 
     def _tell_others(self):
-        """Note that values changed by this step are outdated in other Trainers' stores."""
+        """Make other Trainers update their KVStores' copies of shared parameters."""
         for each in self._shared:
             for other in each._owning_trainers():
                 if other is not self and other._update_on_kvstore:
                     other._forget_copies_of(each)
 
     def _params_are_plain(self):
-        """Return whether no Parameter has a user's own method of giving its arrays."""
+        """Return whether no Parameter has user-defined access methods such as `data`."""
         if self._looked_at != changes[0]:
             self._looked_at = changes[0]
             self._plain = all(each._is_plain() for each in self._params)
@@ -560,13 +560,13 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
 
 
 def _is_special(kvstore):
-    """Return whether a KVStore overrides methods, so that it is called even with one context."""
+    """Return whether a KVStore is user-defined, so that it is called even with one context."""
     kind = type(kvstore)
     return kind is not kvs.KVStore or any(callable(getattr(kind, n, None)) for n in vars(kvstore))
 
 
 def _group_selection(group):
-    """(a pattern or parameters, settings) of a dict of `groups`."""
+    """Return (a pattern or parameters, settings) of a dict of `groups`."""
     settings = dict(group) if isinstance(group, dict) else {}
     if settings.get("select") is None:
         raise ArgumentError(
@@ -577,7 +577,7 @@ def _group_selection(group):
 
 
 def _unique_parameters(params):
-    """A list of Parameters, each once."""
+    """Return a list of the Parameters without duplicates."""
     expected = "Trainer takes a list or dict of Parameters, got "
     if isinstance(params, (dict, ParameterDict)):
         params = list(params.values())

@@ -15,16 +15,16 @@ _STALE_MESSAGE = (
 
 
 def stale_error(param, context):
-    """The error for a gradient that no backward has set since the last step."""
+    """Return the error for a gradient that no backward has set since the last step."""
     return StaleGradientError(_STALE_MESSAGE.format(param.name, context))
 
 
 class TrainerGradients:
-    """Base of Trainer: the summation of its gradients."""
+    """Base of Trainer: sums gradients over contexts and ranks."""
 
-    _is_step = False  # whether `step` sums, and not a call of `allreduce_grads`
-    _are_fresh = False  # whether it has seen that all gradients are of this step
-    _joined = frozenset()  # names of gradients that a part of the contexts or ranks had
+    _is_step = False  # True in `step`, False in a call of `allreduce_grads`
+    _are_fresh = False  # whether all gradients are known to be fresh
+    _joined = frozenset()  # parameters with a fresh gradient somewhere
 
     def _check_fresh(self):
         for each in self._params:
@@ -34,7 +34,7 @@ class TrainerGradients:
                         raise stale_error(each, array.context)
 
     def _sum_in_step(self, all_are_fresh):
-        """`_allreduce_grads` inside of `step`, which skips parameters without a gradient."""
+        """Call `_allreduce_grads` for `step`, which skips parameters without a gradient."""
         self._is_step, self._are_fresh = True, all_are_fresh
         try:
             self._allreduce_grads()
@@ -42,11 +42,11 @@ class TrainerGradients:
             self._is_step = self._are_fresh = False
 
     def _allreduce_grads(self):
-        """Sum the gradients over contexts, or have the KVStore do so: a subclass may sum them over
-        machines, too."""
+        """Sum the gradients over contexts, directly or by the KVStore; a subclass may sum them over
+        machines."""
         if self._kvstore is None and len(self._contexts) < 2:
             return
-        together = {}  # gradients that ranks sum in one operation
+        together = {}  # gradients to sum over ranks in one call
         for i, name, each in self._gradients_to_sum():
             grads = each.list_grad()
             if self._kvstore is None:
@@ -66,14 +66,14 @@ class TrainerGradients:
             self._allreduce_gradients(list(together), list(together.values()))
 
     def _allreduce_gradients(self, names, grads):
-        """Have the KVStore of all ranks sum gradients, a list for each name."""
+        """Sum gradients, a list for each name, by the KVStore of all ranks."""
         if self._update_on_kvstore:
             self._kvstore.push(names, grads)
         else:
             self._kvstore.sum_up(names, grads, optimizer=self._optimizer)
 
     def _gradients_to_sum(self):
-        """(index, name, Parameter) of the parameters whose gradients are summed.
+        """Return (index, name, Parameter) of the parameters whose gradients are summed.
 
         A gradient that only a part of the contexts or ranks has set is the sum of theirs: it
         becomes 0 on the others, which take the step, too, so that all copies stay equal.
@@ -97,7 +97,7 @@ class TrainerGradients:
                 for grad, is_fresh in zip(row[2].list_grad(), own):
                     if not is_fresh:
                         grad[:] = 0
-            if is_some or not self._is_step:  # gradients set by hand have no fresh mark
+            if is_some or not self._is_step:  # users may set gradients by hand
                 chosen.append(row)
         self._joined = joined
         return chosen

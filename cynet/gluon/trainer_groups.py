@@ -99,7 +99,7 @@ class TrainerGroups:
 
     @property
     def param_groups(self) -> list[ParamGroup]:
-        """The groups that the Trainer was made with, then a group of the other parameters.
+        """The groups that the Trainer was created with, then a group of the other parameters.
 
         ``trainer.param_groups[0]["lr"] = 0.01`` changes the rate of a group.
 
@@ -120,12 +120,12 @@ class TrainerGroups:
         return [*self._groups, *rest]
 
     def _state_names(self, params):
-        """The names of states of some of the parameters."""
+        """Return the state names of some parameters."""
         wanted = {id(each) for each in params}
         return [name for name, each in zip(self._names, self._params) if id(each) in wanted]
 
     def _add_groups(self, given):
-        """Make groups of (parameters or a pattern, settings), and set attributes of parameters."""
+        """Create groups from (parameters or a pattern, settings), and set their attributes."""
         self._groups = []
         for i, (select, settings) in enumerate(given):
             unknown = settings.keys() - {*_SETTINGS}
@@ -179,7 +179,7 @@ class TrainerGroups:
                     seen[id(each)] = i
 
     def _set_groups(self):
-        """Set the optimizer's rates and decays to those that the groups were made with."""
+        """Set the optimizer's rates and decays to those that the groups were created with."""
         rates, decays = {}, {}
         for i, group in enumerate(self._groups):
             settings, indices = group._settings, self._indices_of(group)
@@ -191,7 +191,7 @@ class TrainerGroups:
         self._optimizer._group_rates, self._optimizer._group_decays = rates, decays
 
     def _indices_of(self, group):
-        """The names and numbers by which the optimizer knows the parameters of a group."""
+        """Return the state names and indices of a group's parameters, the optimizer's keys."""
         wanted = {id(each) for each in group["params"]}
         numbers = [i for i, each in enumerate(self._params) if id(each) in wanted]
         return [*(self._names[i] for i in numbers), *numbers]
@@ -207,7 +207,7 @@ class TrainerGroups:
         return float(lr) / base
 
     def _set_own(self, group, key, value):
-        """Change the rate or decay of a group."""
+        """Change the learning rate or weight decay of a group."""
         optimizer, indices = self._optimizer, self._indices_of(group)
         if not self._groups:  # all parameters
             if key == "lr":
@@ -222,8 +222,8 @@ class TrainerGroups:
             optimizer._group_decays = {**optimizer._group_decays, **dict.fromkeys(indices, value)}
 
     def _restore_groups(self, old, loaded):
-        """Give a loaded optimizer the groups: with the file's rates, or, if it has none, with the
-        rates of `old`, the previous optimizer."""
+        """Apply the groups to a loaded optimizer: with the file's rates, or, if it has none, with
+        those of `old`, the previous optimizer."""
         for table, key in (("_group_rates", "lr"), ("_group_decays", "wd")):
             own, theirs = getattr(old, table), getattr(loaded, table)
             if not theirs:
@@ -239,7 +239,7 @@ class TrainerGroups:
             setattr(loaded, table, {**theirs, **numbers})
 
     def _has_mixed_values(self, table):
-        """Whether the parameters of each group have several values in a table."""
+        """Yield for each group whether its parameters have several values in a table."""
         for group in self.param_groups:
             yield len({table.get(name) for name in self._state_names(group["params"])}) > 1
 
@@ -254,7 +254,7 @@ def _check_group_setting(key, value):
 
 
 def parameters_of(chosen):
-    """The Parameters of a Block, of a ParameterDict, dict or list, or a single one as a list."""
+    """Return a list of the Parameters of a Block, ParameterDict, dict or list, or of one."""
     if isinstance(chosen, Block):
         chosen = chosen.collect_params()
     if isinstance(chosen, Parameter):
@@ -274,8 +274,8 @@ def parameters_of(chosen):
 
 
 def split_groups(params):
-    """(parameters, their names, pairs of a group's parameters and settings) from a list of dicts;
-    None if `params` is not such a list."""
+    """Split a list of dicts into parameters, their names, and pairs (group's parameters, settings);
+    None if `params` is no such list."""
     if not (isinstance(params, (list, tuple)) and any(isinstance(each, dict) for each in params)):
         return None
     found, names, given = [], [], []
@@ -300,7 +300,7 @@ def split_groups(params):
 
 
 def names_of(params, found):
-    """Names for the states: structural ones if `params` knows them, else the parameters' names."""
+    """Return names for states: structural names if `params` is a Block's, else the parameters'."""
     owner = getattr(params, "_owner", None)
     names = {}
     if owner is not None:

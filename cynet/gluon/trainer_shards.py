@@ -1,4 +1,4 @@
-"""States of a Trainer's optimizer, sharded over the ranks: each one stores and updates a part."""
+"""Sharded states of a Trainer's optimizer: each rank stores and updates a part."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ if TYPE_CHECKING:
 
 
 class TrainerShards:
-    """Base of Trainer: each rank owns a part of the states; updated weights and saved states are
-    gathered."""
+    """Base of Trainer with ``shard_states``: each rank stores a part of the optimizer's states."""
 
     _shards = False  # whether the user has requested shards
-    _parted = None  # the Shards, once shapes are known
+    _parted = None  # Shards, created once shapes are known
 
     def _check_shards(self):
-        """Refuse settings that do not allow sharding, as soon as the KVStore is known."""
+        """Raise an error for settings that do not allow sharding, once the KVStore is known."""
         if not self._is_shared_out():
             return
         if self._update_on_kvstore:
@@ -40,11 +39,11 @@ class TrainerShards:
         return self._parted
 
     def _own_part(self, names, grads, weights):
-        """The updates that belong to this rank; updates of other ranks are only counted."""
+        """Return the updates that this rank computes; only count the updates of other ranks."""
         return self._shard_pairs().owned_updates(self._optimizer, names, grads, weights)
 
     def _broadcast_weights(self):
-        """Each rank broadcasts the weights that it has updated."""
+        """Broadcast the weights that this rank has updated."""
         self._shard_pairs().give(
             {
                 name: each._all_data()
@@ -54,7 +53,7 @@ class TrainerShards:
         )
 
     def gather_states(self) -> None:
-        """Have this rank's `save_states` know the states of all ranks, until the next step.
+        """Gather the states of all ranks, so that `save_states` writes all before the next step.
 
         With ``shard_states`` all ranks call it together before one of them writes; the handlers of
         an Estimator do. Without, it does nothing.
@@ -75,7 +74,7 @@ class TrainerShards:
             self._shard_pairs().gather(self._updaters[0], self._names)
 
     def _full_updater(self) -> Updater:
-        """The Updater with all states."""
+        """Return the Updater with the states of all ranks."""
         if not self._is_shared_out():
             return self._updaters[0]
         if self._shard_pairs().gathered is None:
@@ -86,5 +85,5 @@ class TrainerShards:
         return self._shard_pairs().gathered
 
     def _own_states(self, states):
-        """The states, by name, that this rank is to own."""
+        """Select the states, by name, that this rank stores."""
         return self._shard_pairs().own_states(states) if self._is_shared_out() else states

@@ -45,7 +45,7 @@ class TrainerStates:
         write_atomically(fname, self._state_chunks())
 
     def _state_chunks(self):
-        """The content of a file of `save_states`, in pieces."""
+        """Yield the content of a file of `save_states` in pieces."""
         if self._update_on_kvstore and self._own_store:
             raise MismatchError(
                 f"Trainer: {type(self._kvstore).__name__} keeps the optimizer's states itself;"
@@ -94,7 +94,7 @@ class TrainerStates:
         self._take_over(loaded, fname)
 
     def _take_over(self, loaded, fname):
-        """Use the optimizer and the states of an Updater that was loaded."""
+        """Replace optimizer and states by those of a loaded Updater."""
         self._prepare()
         first = self._updaters[0]
         strange = [name for name in loaded.states if name not in self._optimizer.param_dict]

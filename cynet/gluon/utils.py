@@ -43,7 +43,7 @@ _CHUNK_BYTES = 1 << 20  # bytes
 def split_data(
     data: nd.NDArray, num_slice: int, batch_axis: int = 0, even_split: bool = True
 ) -> list[nd.NDArray]:
-    """Parts of an array along an axis.
+    """Split an array along an axis.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def split_data(
 def split_and_load(
     data: ArrayLike, ctx_list: Sequence[ContextLike], batch_axis: int = 0, even_split: bool = True
 ) -> list[nd.NDArray]:
-    """Parts of an array along an axis, each on its context.
+    """Split an array along an axis, and copy each part to its context.
 
     Parameters
     ----------
@@ -261,11 +261,11 @@ def _matches_sha1(content, sha1_hash):
 
 
 def _get_repo_url():
-    """Return the address of MXNet's files, ending in a slash."""
+    """Return the URL of MXNet's files, ending in a slash."""
     address = config.get("CYNET_GLUON_REPO") or _REPOSITORY
     return address if address.endswith("/") else f"{address}/"
 
 
 def _get_repo_file_url(namespace, filename):
-    """The URL of a file of MXNet's, ``namespace/filename``."""
+    """Return the URL of MXNet's file ``namespace/filename``."""
     return f"{_get_repo_url()}{namespace}/{filename}"

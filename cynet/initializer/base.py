@@ -37,7 +37,7 @@ INITIALIZERS = Registry("initializer", ignore_case=True)
 
 
 def register(klass: Class) -> Class:
-    """Make `klass`, a subclass of Initializer, known by its lower-case name; a decorator too.
+    """Register `klass`, a subclass of Initializer, by its lower-case name; usable as a decorator.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def register(klass: Class) -> Class:
 
 
 def alias(*names: str) -> Callable[[Class], Class]:
-    """A decorator that registers an initializer under further names.
+    """Return a class decorator that registers an initializer under more names.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def alias(*names: str) -> Callable[[Class], Class]:
 
 
 def create(initializer: InitializerLike, **kwargs: Any) -> Any:
-    """An initializer from its name, from a text of ``dumps``, or an initializer itself.
+    """Return an initializer, from its name, a JSON text of ``dumps``, or an Initializer.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class Initializer(Guarded, SettingsRepr):
         return self
 
     def dumps(self) -> str:
-        """JSON of ``[name, settings]``, which :func:`create` reads.
+        """Return JSON of ``[name, settings]``, which :func:`create` reads.
 
         Examples
         --------
@@ -251,7 +251,7 @@ class Initializer(Guarded, SettingsRepr):
             self._init_by_name(desc, arr)
 
     def _legacy_init(self, name, arr):
-        """Fill an array by the end of a name that is a plain str."""
+        """Fill an array for a name that is a plain str, chosen by the name's suffix."""
         self._init_by_name(InitDesc(name, global_init=self), arr)
 
     def _init_by_name(self, desc, arr):
@@ -263,7 +263,7 @@ class Initializer(Guarded, SettingsRepr):
         self._init_default(desc, arr)
 
     def _verbose_print(self, desc, init, arr):
-        """Log the initializer that filled an array, if `set_verbosity` asked for it."""
+        """Log the initializer that filled an array, if verbosity is on."""
         if self._verbose:
             logging.info("Initialized %s as %s: %s", desc, init, self._print_func(arr))
 
@@ -308,7 +308,7 @@ def _size_of_entries(arr):
 
 
 class Mixed(SettingsRepr):
-    """Chooses among initializers by the first pattern that the name matches.
+    """Applies the initializer of the first pattern that the parameter's name matches.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ class Mixed(SettingsRepr):
 
 
 class Load:
-    """Fills parameters from saved arrays, others by another initializer.
+    """Fills parameters from saved arrays, and missing ones by another initializer.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class One(Initializer):
 
 @register
 class Constant(Initializer):
-    """Weights become `value`, a number or an array of their shape.
+    """Sets weights to `value`, a number or an array of their shape.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class Constant(Initializer):
 
 @register
 class Uniform(Initializer):
-    """Weights are drawn evenly from ``[-scale, scale)``.
+    """Draws weights uniformly from ``[-scale, scale)``.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Uniform(Initializer):
 
 @register
 class Normal(Initializer):
-    """Weights are drawn from a normal distribution of mean 0 and standard deviation `sigma`.
+    """Draws weights from a normal distribution of mean 0 and standard deviation `sigma`.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class Normal(Initializer):
 
 @register
 class Orthogonal(Initializer):
-    """Orthogonal rows of the weight matrix (or columns, if these are fewer).
+    """Fills the weight matrix with orthogonal rows (or columns, if they are fewer).
 
     Saxe et al., https://arxiv.org/abs/1312.6120. Axes after the first count as one.
 
@@ -199,7 +199,7 @@ class Orthogonal(Initializer):
 
 @register
 class Xavier(Initializer):
-    """Weights are drawn so that signals keep their size from layer to layer.
+    """Draws weights whose scale preserves the variance of signals from layer to layer.
 
     The width is ``sqrt(magnitude / factor)``, the factor is the number of inputs, of outputs, or
     the mean of both. Glorot and Bengio, 2010.
@@ -259,7 +259,7 @@ class Xavier(Initializer):
 
 @register
 class MSRAPrelu(Xavier):
-    """Xavier with the width that suits (leaky) rectifiers: magnitude ``2 / (1 + slope**2)``.
+    """Xavier for (leaky) ReLU, with magnitude ``2 / (1 + slope**2)``.
 
     He et al., https://arxiv.org/abs/1502.01852.
 

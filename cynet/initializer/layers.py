@@ -20,7 +20,7 @@ __all__ = ["Bilinear", "FusedRNN", "LSTMBias"]
 
 @register
 class Bilinear(Initializer):
-    """Weights of a Deconvolution for bilinear upsampling.
+    """Sets the weights of a Deconvolution to bilinear upsampling.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Bilinear(Initializer):
 
 
 def _bilinear_weights(extent, width):
-    # both axes take their slope from the width, as MXNet does it
+    # as in MXNet, the width determines the slope of both axes
     half = math.ceil(width / 2)
     centre = (2 * half - 1 - half % 2) / (2 * half)
     return 1 - np.abs(np.arange(extent) / half - centre)
@@ -49,7 +49,7 @@ def _bilinear_weights(extent, width):
 
 @register
 class LSTMBias(Initializer):
-    """Biases of an LSTM cell: 0, and `forget_bias` for the forget gate (second quarter).
+    """Sets an LSTM cell's biases: 0, and `forget_bias` for the forget gate (second quarter).
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class LSTMBias(Initializer):
 
 @register
 class FusedRNN(Initializer):
-    """The one array of parameters of the operator RNN, its parts by another initializer.
+    """Fills the packed parameters of the operator RNN: each part by another initializer.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class FusedRNN(Initializer):
         self._directions = ["l", "r"] if bidirectional else ["l"]
 
     def _init_weight(self, name, arr):
-        from ..rnn import packed  # here, because mx.rnn is imported when it is first used
+        from ..rnn import packed  # late: mx.rnn is loaded at its first use
 
         layout = self._mode, self._num_layers, self._directions
         num_input = packed.input_size_of(arr.size, *layout, self._num_hidden)

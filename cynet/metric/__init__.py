@@ -1,4 +1,4 @@
-"""Metrics: running figures of how good predictions are, by name or by class."""
+"""Metrics: running measures of the quality of predictions, created by name or class."""
 
 from ..operator.namespaces import public_names as _public_names
 from .base import *
@@ -10,6 +10,6 @@ from .loss import *
 from .probability import *
 from .regression import *
 from .texts import *
-from . import common_parameters  # last: it puts text into docstrings
+from . import common_parameters  # last: fills shared paragraphs into the docstrings above
 
 __all__ = _public_names(globals())

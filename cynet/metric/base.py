@@ -26,7 +26,7 @@ METRICS = Registry("metric", ignore_case=True)
 
 @guarded
 def register(klass: Class, name: str | None = None) -> Class:
-    """Make `klass`, a subclass of EvalMetric, known to :func:`create` (by its lower-case name).
+    """Register `klass`, a subclass of EvalMetric, for :func:`create`, by its lower-case name.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def register(klass: Class, name: str | None = None) -> Class:
 
 @guarded
 def alias(*names: str) -> Callable[[Class], Class]:
-    """A decorator that registers a metric under further names.
+    """Return a class decorator that registers a metric under more names.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def alias(*names: str) -> Callable[[Class], Class]:
 
 @guarded
 def create(metric: MetricLike, *args: Any, **kwargs: Any) -> EvalMetric:
-    """A metric from a name, a function, a list of these, a configuration or a metric itself.
+    """Create a metric from a name, function, list of these or configuration; return metrics as is.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def create(metric: MetricLike, *args: Any, **kwargs: Any) -> EvalMetric:
 def check_label_shapes(
     labels: Any, preds: Any, wrap: bool = False, shape: bool = False
 ) -> tuple[Any, Any]:
-    """Refuse labels and predictions that differ in number (or, with `shape`, in shape).
+    """Raise an error if labels and predictions differ in length (or, with `shape`, in shape).
 
     With `wrap`, a single array becomes a list of one, and the two lists are returned.
 
@@ -197,12 +197,12 @@ def check_label_shapes(
 
 
 def to_numpy(array: Any) -> NumpyArray:
-    """The values as a NumPy array; waits for the engine where `array` is an NDArray."""
+    """Convert an array to a NumPy array; waits for the engine if it is an NDArray."""
     return array.asnumpy() if hasattr(array, "asnumpy") else np.asarray(array)
 
 
 class EvalMetric(Guarded, SettingsRepr):
-    """A running mean over labels and predictions.
+    """Base of metrics: a running mean over labels and predictions.
 
     One thread at a time uses a metric (docs/guide/threads.md). Two means are kept: the *local* one
     since ``reset_local``, which Speedometer restarts, and the *global* one since ``reset``. A
@@ -245,7 +245,7 @@ class EvalMetric(Guarded, SettingsRepr):
         return f"EvalMetric: {dict(self.get_name_value())}"
 
     def get_config(self) -> dict[str, Any]:
-        """The settings by which :func:`create` makes this metric again.
+        """Return the settings from which :func:`create` recreates this metric.
 
         Returns
         -------
@@ -269,7 +269,7 @@ class EvalMetric(Guarded, SettingsRepr):
         }
 
     def update_dict(self, label: dict[str, NDArray], pred: dict[str, NDArray]) -> None:
-        """Update from dicts name -> array; `output_names` and `label_names` choose among them.
+        """Add a batch from dicts of name to array, selected by `output_names` and `label_names`.
 
         Parameters
         ----------
@@ -297,7 +297,7 @@ class EvalMetric(Guarded, SettingsRepr):
         )
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Take in one batch: lists of labels and of predictions of the same length.
+        """Add one batch: lists of labels and of predictions of the same length.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class EvalMetric(Guarded, SettingsRepr):
         self.global_sum_metric = 0.0
 
     def reset_local(self) -> None:
-        """Forget the values since the last ``reset_local``; the global mean continues.
+        """Reset the local mean; the global mean continues.
 
         Examples
         --------
@@ -340,18 +340,18 @@ class EvalMetric(Guarded, SettingsRepr):
         self.sum_metric = 0.0
 
     def _add(self, total, count):
-        """Add to the local and the global mean."""
+        """Add a sum over `count` entries to the local and the global mean."""
         self.sum_metric += total
         self.num_inst += count
         self.global_sum_metric += total
         self.global_num_inst += count
 
     def _metric_value(self, total, count):
-        """The metric's value for a sum over `count` (more than 0) entries."""
+        """Return the metric's value for a sum over `count` (more than 0) entries."""
         return total / count
 
     def get(self) -> tuple[Any, Any]:
-        """``(name, value)`` of the local mean; nan before any update.
+        """Return ``(name, value)`` of the local mean; the value is nan before any update.
 
         Returns
         -------
@@ -363,7 +363,7 @@ class EvalMetric(Guarded, SettingsRepr):
         return self.name, self._metric_value(self.sum_metric, self.num_inst)
 
     def get_global(self) -> tuple[Any, Any]:
-        """``(name, value)`` since ``reset``; of a metric without global mean, the local value.
+        """Return ``(name, value)`` since ``reset``; without a global mean, the local value.
 
         The `get` that a subclass defines counts: it is called with the global sums in place of the
         local ones.
@@ -384,8 +384,8 @@ class EvalMetric(Guarded, SettingsRepr):
         return self._global_result(self.get)
 
     def _global_result(self, figure):
-        """The result of a method over all that came since ``reset``."""
-        # an update of the user's may know the local sums alone
+        """Call a method such as `get` with the sums since ``reset``."""
+        # a user's `update` may maintain only the local sums
         if not self._has_global_stats or (self.num_inst and not self.global_num_inst):
             return figure()
         local = self.num_inst, self.sum_metric
@@ -396,7 +396,7 @@ class EvalMetric(Guarded, SettingsRepr):
             self.num_inst, self.sum_metric = local
 
     def _shared_state(self):
-        """The state since ``reset``, as JSON can hold it, for the other processes."""
+        """Return the state since ``reset`` for other processes, as values that JSON can hold."""
         return self._global_result(lambda: [float(self.num_inst), float(self.sum_metric)])
 
     def _take_shared(self, rows):
@@ -405,7 +405,7 @@ class EvalMetric(Guarded, SettingsRepr):
         self.sum_metric = self.global_sum_metric = sum(row[1] for row in rows)
 
     def get_name_value(self) -> list[tuple[str, float]]:
-        """A list of pairs (name, local value).
+        """Return a list of pairs (name, local value).
 
         Examples
         --------
@@ -423,7 +423,7 @@ class EvalMetric(Guarded, SettingsRepr):
         return _name_value_pairs(*self.get())
 
     def get_global_name_value(self) -> list[tuple[str, float]]:
-        """A list of pairs (name, global value); of a metric without global mean, local values.
+        """Return a list of pairs (name, global value); without a global mean, local values.
 
         Examples
         --------
@@ -436,7 +436,7 @@ class EvalMetric(Guarded, SettingsRepr):
 
 
 def _overrides_method(klass, name, other):
-    """Return whether the class defines method `name` nearer to itself than method `other`."""
+    """Return whether `name` is defined in a more derived class than method `other`."""
     owners = [
         next(i for i, each in enumerate(klass.__mro__) if n in vars(each)) for n in (name, other)
     ]
@@ -510,7 +510,7 @@ class CompositeEvalMetric(EvalMetric):
         self.metrics.append(create(metric))
 
     def get_metric(self, index: int) -> EvalMetric:
-        """The metric at `index`.
+        """Return the metric at `index`.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Metrics of the counts of classes: confusion matrix, precision, recall, IoU; the ROC's area."""
+"""Metrics per class: confusion matrix, precision, recall, IoU, area under the ROC curve."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AVERAGES = ("macro", "micro", "weighted")
 
 
 def _add_matrices(first, second):
-    """The sum of two square matrices, the smaller one with rows and columns of 0 after it."""
+    """Add two square matrices; the smaller one is padded with zeros."""
     out = np.zeros((max(len(first), len(second)),) * 2, np.int64)
     out[: len(first), : len(first)] += first
     out[: len(second), : len(second)] += second
@@ -29,7 +29,7 @@ def _add_matrices(first, second):
 
 @guarded
 class _ConfusionFigure(EvalMetric):
-    """A figure of the confusion matrix: a row for each label, a column for each prediction."""
+    """Base of metrics of the confusion matrix: rows are labels, columns are predictions."""
 
     def reset(self):
         super().reset()
@@ -41,11 +41,11 @@ class _ConfusionFigure(EvalMetric):
         self._local = np.zeros((0, 0), np.int64)
 
     def _score_of_counts(self, counts):
-        """The metric's value for a confusion matrix."""
+        """Return the metric's value for a confusion matrix."""
         return float(counts.trace() / counts.sum())
 
     def update(self, labels, preds):
-        """labels: classes, (N,); preds: scores, (N, classes), or classes, (N,)."""
+        """Add a batch. labels: classes, (N,); preds: scores, (N, classes), or classes, (N,)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
             label, pred = to_numpy(label).ravel().astype(np.int64), to_numpy(pred)
@@ -66,7 +66,7 @@ class _ConfusionFigure(EvalMetric):
         self._set()
 
     def _set(self):
-        """The sums that `get` and `get_global` divide."""
+        """Set the sums that `get` and `get_global` divide."""
         self.num_inst, self.global_num_inst = int(self._local.sum()), int(self._global.sum())
         if self.num_inst:
             self.sum_metric = self._score_of_counts(self._local) * self.num_inst
@@ -87,7 +87,7 @@ class _ConfusionFigure(EvalMetric):
 @register
 @alias("confusion_matrix")
 class ConfusionMatrix(_ConfusionFigure):
-    """Counts how often each class was taken for each; the figure is the share of right predictions.
+    """Counts predictions per label and predicted class; the value is the share of correct ones.
 
     Examples
     --------
@@ -111,13 +111,13 @@ class ConfusionMatrix(_ConfusionFigure):
 
     @property
     def matrix(self) -> NumpyArray:
-        """Counts, (classes, classes): a row for each label, a column for each prediction."""
+        """Return the counts, (classes, classes): rows are labels, columns are predictions."""
         return self._global.copy()
 
 
 @guarded
 class _ClassAverage(_ConfusionFigure):
-    """Right predictions of each class, divided by a sum of the matrix along an axis."""
+    """Base of Precision and Recall: a class's correct predictions over its sum along `axis`."""
 
     axis: int
 
@@ -138,7 +138,7 @@ class _ClassAverage(_ConfusionFigure):
         return float(rates[seen].mean())
 
     def by_class(self) -> NumpyArray:
-        """The figure of each class, (classes,); 0 where nothing can be said.
+        """Return the value of each class, (classes,); 0 for a class without samples.
 
         Examples
         --------
@@ -152,7 +152,7 @@ class _ClassAverage(_ConfusionFigure):
 
 @register
 class Precision(_ClassAverage):
-    """The share of the predictions of a class that are right.
+    """The share of the predictions of a class that are correct.
 
     Parameters
     ----------
@@ -222,8 +222,8 @@ class Recall(_ClassAverage):
 @register
 @alias("miou")
 class MeanIoU(_ConfusionFigure):
-    """Intersection over union of the pixels labelled as a class and the pixels predicted as it;
-    the mean over the classes that occurred.
+    """Mean over classes of the intersection over union of the pixels labelled and the pixels
+    predicted as the class.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class MeanIoU(_ConfusionFigure):
         )
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels: classes, (N, ...); preds: scores, (N, classes, ...), or classes, (N, ...)."""
+        """Add a batch. labels: classes, (N, ...); preds: scores, (N, classes, ...), or classes."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
             label, pred = to_numpy(label), to_numpy(pred)
@@ -268,7 +268,7 @@ class MeanIoU(_ConfusionFigure):
             super().update([label.ravel()], [pred.ravel()])
 
     def by_class(self):
-        """The figure of each class, (classes,); 0 for a class that did not occur.
+        """Return the value of each class, (classes,); 0 for a class that did not occur.
 
         Returns
         -------
@@ -290,7 +290,7 @@ def _recall_per_class(counts):
 @register
 @alias("roc_auc")
 class AUC(EvalMetric):
-    """Area under the ROC curve of two classes: how often a 1 has a higher score than a 0.
+    """Area under the ROC curve: the probability that a 1 has a higher score than a 0.
 
     It keeps all scores since ``reset``; nan until both classes were met.
 
@@ -317,7 +317,7 @@ class AUC(EvalMetric):
         self._begin = len(self._pairs)
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels: 0 or 1, (N,); preds: scores of class 1, (N,), or of both, (N, 2)."""
+        """Add a batch. labels: 0 or 1, (N,); preds: scores of class 1, (N,), or of both, (N, 2)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
             label, pred = to_numpy(label).ravel(), to_numpy(pred).astype(np.float64)
@@ -350,7 +350,7 @@ class AUC(EvalMetric):
 
 
 def _area_under_curve(pairs):
-    """The rank sum; equal scores share their ranks (Mann and Whitney)."""
+    """Compute the area by the rank sum (Mann and Whitney); equal scores have equal ranks."""
     if not pairs:
         return math.nan
     positive, scores = (np.concatenate(each) for each in zip(*pairs))

@@ -47,7 +47,7 @@ class Accuracy(EvalMetric):
         self.axis = axis
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels: classes; preds: scores with a class axis, or classes."""
+        """Add a batch. labels: classes; preds: scores with a class axis, or classes."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
             found = label.shape, pred.shape
@@ -125,7 +125,7 @@ class TopKAccuracy(EvalMetric):
         return {**super().get_config(), "name": self.name[: -len(f"_{self.top_k}")]}
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels: classes, (N,); preds: scores, (N, classes)."""
+        """Add a batch. labels: classes, (N,); preds: scores, (N, classes)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
             label, pred = to_numpy(label).ravel().astype(np.int32), to_numpy(pred)
@@ -140,7 +140,7 @@ class TopKAccuracy(EvalMetric):
             hits = (best == label[:, None]).any(axis=1)
             self._add(int(np.count_nonzero(hits)), len(label))
             classes = pred.shape[1]
-            known = (label >= 0) & (label < classes)  # others are misses of no class
+            known = (label >= 0) & (label < classes)  # other labels are misses
             rows = np.bincount(label[known], minlength=classes)
             hits = np.bincount(label[hits], minlength=classes)
             self._rows, self._hits = _padded_sum(self._rows, rows), _padded_sum(self._hits, hits)
@@ -150,7 +150,7 @@ class TopKAccuracy(EvalMetric):
         self._hits = self._rows = np.zeros(0, np.int64)
 
     def by_class(self) -> NumpyArray:
-        """The figure of each class, (classes,); 0 for a class that is never a label.
+        """Return the value of each class, (classes,); 0 for a class that is never a label.
 
         Examples
         --------
@@ -174,7 +174,7 @@ class TopKAccuracy(EvalMetric):
 
 
 def _padded_sum(first, second):
-    """The sum of two vectors, the shorter one with zeros after it."""
+    """Add two vectors; the shorter one is padded with zeros."""
     out = np.zeros(max(len(first), len(second)), np.int64)
     out[: len(first)] += first
     out[: len(second)] += second
@@ -183,7 +183,7 @@ def _padded_sum(first, second):
 
 @guarded
 class _Binary(EvalMetric):
-    """A score of the two-class confusion counts (true/false positives/negatives).
+    """Base of F1 and MCC: a score of two classes' confusion counts [[tn, fp], [fn, tp]].
 
     ``average='macro'`` is the mean of the updates' scores, ``'micro'`` the score of all examples.
     """
@@ -191,11 +191,11 @@ class _Binary(EvalMetric):
     def __init__(self, name, output_names, label_names, average):
         self.average = average
         super().__init__(name, output_names, label_names, has_global_stats=True)
-        if average != "macro":  # MXNet's configuration does not mention the default
+        if average != "macro":  # MXNet omits the default
             self._kwargs["average"] = average
 
     def _score(self, counts):
-        """The figure for counts = [[tn, fp], [fn, tp]]."""
+        """Return the score of counts = [[tn, fp], [fn, tp]]."""
         raise UndefinedError(f"{type(self).__name__} defines no _score")
 
     def reset(self):
@@ -208,8 +208,8 @@ class _Binary(EvalMetric):
         self._local = np.zeros((2, 2), np.int64)
 
     def update(self, labels, preds):
-        """labels: 0 or 1, (N,); preds: scores, (N, 2). As in MXNet, any label other than 1 is the
-        other class: -1 and 1 are accepted, and more columns of scores."""
+        """Add a batch. labels: 0 or 1, (N,); preds: scores, (N, 2). As in MXNet, any label other
+        than 1 is the other class: -1 and 1 are accepted, and more columns of scores."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         counts = np.zeros((2, 2), np.int64)
         for label, pred in zip(labels, preds):
@@ -315,7 +315,7 @@ class MCC(_Binary):
             true_neg + false_pos,
             true_neg + false_neg,
         ):
-            product *= margin or 1  # an empty row or column does not count
+            product *= margin or 1  # an empty row or column is left out
         return (true_pos * true_neg - false_pos * false_neg) / math.sqrt(product)
 
 
@@ -355,7 +355,7 @@ class PCC(EvalMetric):
         self._local = np.zeros((2, 2))
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels: classes, (N,); preds: scores, (N, classes)."""
+        """Add a batch. labels: classes, (N,); preds: scores, (N, classes)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
             label, pred = to_numpy(label).ravel().astype(np.int64), to_numpy(pred)

@@ -68,7 +68,7 @@ class CustomMetric(EvalMetric):
         self._allow_extra_outputs = allow_extra_outputs
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels, preds: lists of arrays, given to the function pair by pair."""
+        """Add a batch. labels, preds: lists of arrays; the function gets each pair."""
         if not self._allow_extra_outputs:
             labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
@@ -84,7 +84,7 @@ class CustomMetric(EvalMetric):
 def np(
     numpy_feval: Callable[..., Any], name: str | None = None, allow_extra_outputs: bool = False
 ) -> CustomMetric:
-    """A :class:`CustomMetric` from a function on NumPy arrays; usable as a decorator.
+    """Create a :class:`CustomMetric` from a function on NumPy arrays; usable as a decorator.
 
     Parameters
     ----------

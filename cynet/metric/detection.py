@@ -20,9 +20,9 @@ __all__ = ["MeanAveragePrecision"]
 
 class _EvaluationRule(NamedTuple):
     overlaps: tuple[float, ...]
-    points: int | None  # recalls at which precision is read; None: the area under the curve
-    only_free: bool  # whether a box that is taken already leaves a detection to the next one
-    most: int | None  # detections of an image and class that count
+    points: int | None  # number of recall points; None: exact area under the curve
+    only_free: bool  # match detections only to boxes that are not matched yet
+    most: int | None  # detections per image and class that count
 
 
 _COCO_THRESHOLDS = tuple(np.round(np.arange(0.5, 1.0, 0.05), 2).tolist())
@@ -34,7 +34,7 @@ _RULES = {
 
 
 def _pairwise_iou(found, boxes):
-    """Intersection over union of each detected box (n, 4) and each labeled box (m, 4): (n, m)."""
+    """Compute IoU (n, m) of each detected box (n, 4) with each labeled box (m, 4)."""
     low = np.maximum(found[:, None, :2], boxes[None, :, :2])
     high = np.minimum(found[:, None, 2:], boxes[None, :, 2:])
     both = (high - low).clip(0).prod(axis=2)
@@ -45,7 +45,7 @@ def _pairwise_iou(found, boxes):
 @register
 @alias("map")
 class MeanAveragePrecision(EvalMetric):
-    """Mean over classes of the precision of found boxes, averaged over recall.
+    """Mean over classes of the average precision of detected boxes.
 
     A found box is right where it overlaps a box of its class enough that no box with a higher score
     has taken. It keeps a row for each found box since ``reset``; nan until a box was to be found.
@@ -117,9 +117,10 @@ class MeanAveragePrecision(EvalMetric):
         self.reset()
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels: rows (class, left, top, right, bottom, ...), (N, boxes, 5 or more); preds: rows
-        (class, score, left, top, right, bottom), (N, found, 6), as of MultiBoxDetection. Rows of a
-        negative class are padding. Of several outputs the last one counts."""
+        """Add a batch. labels: rows (class, left, top, right, bottom, ...), (N, boxes, 5 or more);
+        preds: rows (class, score, left, top, right, bottom), (N, found, 6), as of
+        MultiBoxDetection. Rows of a negative class are padding. Of several outputs the last one
+        counts."""
         if not hasattr(preds, "shape"):
             preds = preds[-1:]
         labels, preds = check_label_shapes(labels, preds, wrap=True)
@@ -154,7 +155,7 @@ class MeanAveragePrecision(EvalMetric):
         self._found.setdefault(kind, []).extend(zip(rows[:, 0].tolist(), right.tolist()))
 
     def by_class(self) -> NumpyArray:
-        """The average precision of each class, (classes,); nan where there was no box of it.
+        """Return the average precision of each class, (classes,); nan for a class without boxes.
 
         Examples
         --------
@@ -181,7 +182,7 @@ class MeanAveragePrecision(EvalMetric):
         )
 
     def get(self) -> tuple[Any, Any]:
-        """The mean; with `class_names` lists: of the mean, then of each class."""
+        """Return name and mean; with `class_names`, lists: of the mean, then of each class."""
         values = self.by_class()
         there = values[np.isfinite(values)]
         mean = float(there.mean()) if there.size else math.nan
@@ -204,10 +205,10 @@ class MeanAveragePrecision(EvalMetric):
 
 
 def _average_precision(right, count, points):
-    """The average precision of detections in the order of their scores."""
+    """Return the average precision of detections in the order of their scores."""
     hits = right.cumsum()
     precision = np.append(hits / np.arange(1, len(right) + 1), 0.0)
-    best = np.maximum.accumulate(precision[::-1])[::-1]  # precision at this recall or more
+    best = np.maximum.accumulate(precision[::-1])[::-1]  # maximum precision at this recall or more
     if points is None:
         return best[:-1][right].sum() / count
     recalls = np.linspace(0, 1, points)

@@ -1,4 +1,4 @@
-"""The direction of a metric by its name: whether large values are good."""
+"""The direction of a metric by its name: whether larger values are better."""
 
 _LARGE_IS_GOOD = (
     "acc",
@@ -15,7 +15,7 @@ _SMALL_IS_GOOD = ("loss", "mse", "mae", "perplexity", "entropy", "likelihood", "
 
 
 def larger_is_better(name):
-    """True, False, or None if the name does not tell.
+    """Return whether larger values of a metric are better; None for an unknown name.
 
     >>> larger_is_better("Validation-accuracy"), larger_is_better("rmse"), larger_is_better("x")
     (True, False, None)

@@ -1,4 +1,4 @@
-"""Metrics that show an output unchanged: Loss, and its aliases Torch and Caffe."""
+"""Metrics of a network's loss output: Loss, and its aliases Torch and Caffe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Caffe", "Loss", "Torch"]
 
 @register
 class Loss(EvalMetric):
-    """The mean of all entries of the outputs; labels play no part.
+    """The mean of all entries of the outputs; labels are ignored.
 
     Examples
     --------

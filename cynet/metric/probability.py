@@ -18,7 +18,7 @@ __all__ = ["CalibrationError", "CrossEntropy", "NegativeLogLikelihood", "Perplex
 
 
 def _label_probabilities(name, label, pred, axis=-1):
-    """The probability of each label, flat, and the flat labels as integers."""
+    """Return the probability of each label, and the integer labels, both flattened."""
     label, pred = to_numpy(label), to_numpy(pred)
     if not -pred.ndim <= axis < pred.ndim:
         raise ShapeError(f"{name}: predictions of shape {pred.shape} have no axis {axis}")
@@ -33,7 +33,7 @@ def _label_probabilities(name, label, pred, axis=-1):
 
 
 def _entry_at_label(name, rows, labels):
-    """The entry of each row at its label; negative ones count from the end, as in MXNet."""
+    """Return each row's entry at its label; negative labels count from the end, as in MXNet."""
     classes = rows.shape[1]
     if labels.size and (labels.min() < -classes or labels.max() >= classes):
         raise ShapeError(
@@ -68,10 +68,10 @@ class CrossEntropy(EvalMetric):
         self.eps = eps
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels: classes, (N,), or distributions; preds: probabilities, both (N, classes)."""
+        """Add a batch. labels: classes (N,) or distributions, preds: probabilities (N, classes)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
-            # soft labels, of MixUp for example
+            # soft labels, as from MixUp
             if len(pred.shape) == 2 and label.shape == pred.shape:
                 losses = -to_numpy(label) * np.log(to_numpy(pred) + self.eps)
                 self._add(float(losses.sum()), pred.shape[0])
@@ -84,7 +84,7 @@ class CrossEntropy(EvalMetric):
 @register
 @alias("nll_loss", "nll-loss")
 class NegativeLogLikelihood(CrossEntropy):
-    """The same figure as :class:`CrossEntropy` under its other name.
+    """:class:`CrossEntropy` under its other name.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class Perplexity(EvalMetric):
         self.axis = axis
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels: classes; preds: probabilities, with one axis more."""
+        """Add a batch. labels: classes; preds: probabilities, with one axis more."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
             rows, classes = _label_probabilities(self.name, label, pred, self.axis)
@@ -163,7 +163,7 @@ class Perplexity(EvalMetric):
 @register
 @alias("ece")
 class CalibrationError(_Summed):
-    """Expected calibration error: how far confidence lies from accuracy.
+    """Expected calibration error: the mean difference between confidence and accuracy.
 
     The confidence of a prediction is its largest probability. Predictions are sorted into bins of
     equal width by it; the figure is the mean over predictions of the distance between the
@@ -201,10 +201,10 @@ class CalibrationError(_Summed):
         super().__init__(name, output_names, label_names, bins=bins, has_global_stats=True)
 
     def _initial_sums(self):
-        return np.zeros((3, self.bins + 1))  # count, confidence, right; first: all of them
+        return np.zeros((3, self.bins + 1))  # rows: count, confidence, correct; column 0: totals
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels: classes, (N,); preds: probabilities, (N, classes)."""
+        """Add a batch. labels: classes, (N,); preds: probabilities, (N, classes)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
             label, pred = to_numpy(label).ravel(), to_numpy(pred).astype(np.float64)

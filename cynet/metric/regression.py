@@ -20,18 +20,19 @@ __all__ = ["MAE", "MSE", "R2", "RMSE", "PearsonCorrelation"]
 
 @guarded
 class _MeanBatchError(EvalMetric):
-    """The mean over batches of one error measure."""
+    """Base of metrics that are means over batches of an error."""
 
     def __init__(self, name, output_names, label_names):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def _compute_value(self, error):
-        """The batch's figure for the array label - prediction."""
+        """Return a batch's value for the array label - prediction."""
         raise UndefinedError(f"{type(self).__name__} defines no _compute_value")
 
     def update(self, labels, preds):
-        """labels and preds: arrays of the same shape, or of shapes that NumPy broadcasts after (N,)
-        has become (N, 1): labels (N,) meet every column of predictions (N, K), as in MXNet."""
+        """Add a batch. labels and preds: arrays of the same shape, or of shapes that NumPy
+        broadcasts after (N,) has become (N, 1): labels (N,) meet every column of predictions (N,
+        K), as in MXNet."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
             label, pred = to_numpy(label), to_numpy(pred)
@@ -117,7 +118,7 @@ class RMSE(_MeanBatchError):
 @register
 @alias("r2_score")
 class R2(_Summed):
-    """The share of the labels' variance that predictions explain: 1 is best, 0 is the mean's.
+    """The share of the labels' variance that predictions explain: 1 is best; the mean gives 0.
 
     All entries since ``reset`` count alike; of several columns the mean of their shares is taken.
     nan while labels are all alike.
@@ -139,7 +140,7 @@ class R2(_Summed):
         return np.zeros((4, 0))  # rows, mean, sum of squares around it, sum of squared errors
 
     def _merge_sums(self, one, other):
-        """Sums of squares around means are joined without squares of the means (Chan et al.)."""
+        """Merge sums of squares around means in a numerically stable way (Chan et al.)."""
         if not one.size or not other.size:
             return other if other.size else one
         if one.shape != other.shape:
@@ -153,7 +154,7 @@ class R2(_Summed):
         return np.stack([rows, mean, spread, one[3] + other[3]])
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels and preds: arrays of the same number of entries, (N,) or (N, columns)."""
+        """Add a batch. labels and preds: arrays of the same size, (N,) or (N, columns)."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
             label, pred = (to_numpy(each).astype(np.float64) for each in (label, pred))
@@ -216,7 +217,7 @@ class PearsonCorrelation(EvalMetric):
         self.reset_micro()
 
     def reset_micro(self) -> None:
-        """Forget the entries of ``'micro'``; `reset` does it, too.
+        """Reset the sums of ``average='micro'``; `reset` includes this.
 
         Examples
         --------
@@ -232,7 +233,7 @@ class PearsonCorrelation(EvalMetric):
         self._scatter = np.zeros((2, 2))  # sums of products of deviations from the mean
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels and preds: arrays of the same shape."""
+        """Add a batch. labels and preds: arrays of the same shape."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds):
             check_label_shapes(label, pred, shape=True)
@@ -246,7 +247,7 @@ class PearsonCorrelation(EvalMetric):
             self.num_inst += 1
 
     def _merge_sums(self, count, mean, scatter):
-        """Add a set of entries by its mean and scatter (Chan et al.): no sum of squares cancels."""
+        """Merge a batch's mean and scatter in a numerically stable way (Chan et al.)."""
         if not count:
             return
         gap, total = mean - self._mean, self._update_counts + count

@@ -1,4 +1,4 @@
-"""What is common to metrics that are a figure of several sums."""
+"""Base of metrics that are computed from several sums."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .base import EvalMetric
 
 @guarded
 class _Summed(EvalMetric):
-    """A metric computed from an array of sums; two sums are stored, one since ``reset_local``."""
+    """Base of metrics computed from an array of sums, since ``reset`` and ``reset_local``."""
 
     def reset(self):
         super().reset()
@@ -23,7 +23,7 @@ class _Summed(EvalMetric):
         self._local = self._initial_sums()
 
     def _initial_sums(self):
-        """The sums before any data was seen; the first sum counts examples."""
+        """Return the sums without data; the first sum is the count of examples."""
         return np.zeros(self._n_sums)
 
     def _merge_sums(self, one, other):

@@ -17,7 +17,7 @@ __all__ = ["BLEU", "WordErrorRate"]
 
 
 def _token_lists(name, texts):
-    """Lists of tokens: a str is split at blanks, rows of an array are numbers until a negative."""
+    """Return token lists: a str is split at blanks, an array's row ends at a negative number."""
     if isinstance(texts, str):
         raise ArgumentTypeError(f"{name}: expected a list of texts, got {shown(texts)}")
     found = []
@@ -44,7 +44,7 @@ def _sentence_pairs(name, labels, preds):
 @register
 @alias("wer")
 class WordErrorRate(_Summed):
-    """Words to insert, delete and replace until a text is the reference, for each of its words.
+    """Word error rate: insertions, deletions and replacements, per word of the reference.
 
     Examples
     --------
@@ -65,8 +65,9 @@ class WordErrorRate(_Summed):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels: reference texts; preds: as many texts. A text is a str of words between blanks,
-        or a row of an array of numbers, (N, length), whose negative ones are padding."""
+        """Add a batch. labels: reference texts; preds: as many texts. A text is a str of words
+        between blanks, or a row of an array of numbers, (N, length), whose negative ones are
+        padding."""
         for label, pred in _sentence_pairs(self.name, labels, preds):
             self._add_sums(np.array([len(label), _edit_distance(label, pred)], np.float64))
 
@@ -75,7 +76,7 @@ class WordErrorRate(_Summed):
 
 
 def _edit_distance(one, other):
-    """Levenshtein's distance, computed by rows of its table."""
+    """Compute Levenshtein's distance."""
     last = list(range(len(other) + 1))
     for i, word in enumerate(one, 1):
         row = [i]
@@ -87,7 +88,7 @@ def _edit_distance(one, other):
 
 @register
 class BLEU(_Summed):
-    """How many runs of 1 to 4 words of translations stand in their references, over all texts.
+    """BLEU score of translations: precision of runs of 1 to 4 words, over all texts.
 
     The geometric mean of the shares, times ``exp(1 - r / c)`` where the texts are shorter (c words)
     than the references (r). No share is smoothed; texts are not tokenized, but split at blanks.
@@ -124,11 +125,12 @@ class BLEU(_Summed):
 
     @property
     def _n_sums(self):
-        return 3 + 2 * self.longest  # texts, their words, the references'; runs, and the right ones
+        return 3 + 2 * self.longest  # texts, words, reference words; runs, matches
 
     def update(self, labels: Any, preds: Any) -> None:
-        """labels: reference texts; preds: as many texts. A text is a str of words between blanks,
-        or a row of an array of numbers, (N, length), whose negative ones are padding."""
+        """Add a batch. labels: reference texts; preds: as many texts. A text is a str of words
+        between blanks, or a row of an array of numbers, (N, length), whose negative ones are
+        padding."""
         for label, pred in _sentence_pairs(self.name, labels, preds):
             sums = [1, len(pred), len(label)]
             for length in range(1, self.longest + 1):

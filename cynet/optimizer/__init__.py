@@ -1,4 +1,4 @@
-"""Optimizers: rules that change weights along gradients, by name or by class."""
+"""Optimizers: rules that update weights by gradients, created by name or class."""
 
 from .adafactor import Adafactor
 from .adaptive import FTML, AdaDelta, AdaGrad, Adam, Adamax, AdamW, Ftrl, Nadam, RMSProp
@@ -9,7 +9,7 @@ from .muon import Muon
 from .sgd import DCASGD, NAG, SGD, SGLD, Lion, Signum, ccSGD
 from .testing import Test
 from .updater import Updater, get_updater
-from . import common_parameters  # last: it puts text into docstrings
+from . import common_parameters  # last: fills shared paragraphs into the docstrings above
 
 __all__ = [
     "DCASGD",

@@ -20,29 +20,29 @@ cdef struct Item:
     UpdateLoop loop
     UpdateArrays arrays
     int64_t size
-    int width           # bytes of an element of weight, gradient and out
-    int state_width[4]  # bytes of an element of each state
+    int width           # bytes per element of weight, gradient and out
+    int state_width[4]  # bytes per element of each state
     int master    # index of the state that is a float32 copy of the weight; -1: none
-    void* kernel  # kernel of a GPU, instead of `loop`
-    bint skips_zero_gradient    # a row with gradient 0 is not updated, if the weight does not decay
+    void* kernel  # GPU kernel, instead of `loop`
+    bint skips_zero_gradient    # skip rows of gradient 0 if wd is 0
     Chunk* grad   # memory of the gradient
-    UpdateLoop first      # computes the step whose norm sets the rate (LAMB, LARS), or NULL
-    int64_t blocks_before  # number of blocks of the items before this one
+    UpdateLoop first      # computes the step, for its norm (LAMB, LARS), or NULL
+    int64_t blocks_before  # sum of block counts of earlier items
     int exact, dtype      # dtypes of the updated array (weight or float32 copy) and of the gradient
 
 cdef cppclass FusedUpdate:
-    # State that the runs of a JoinedUpdate share with it; each run holds the recording. Constant
+    # State that a JoinedUpdate shares with its runs, by reference counts in `recording`. Constant
     # except for the recording, which the weights' variables guard.
     vector[Item] items
-    bint apart     # some lie in the same memory: one item after the other
-    NormRate rate  # how learning rates follow from norms, or NULL
-    vector[double] squares  # sums of squares, a block each: of the weight, of the gradient or step
+    bint apart     # items overlap in memory: run one by one
+    NormRate rate  # computes a rate from norms, or NULL
+    vector[double] squares  # partial sums (weight, gradient or step) per block
     int dev_id
     Recording recording
 
-cdef struct UpdateTask:  # arguments of one run; holds a reference to `joined`
+cdef struct UpdateTask:  # arguments of one run; owns a reference to `joined`
     FusedUpdate* joined
-    UpdateParams params[1]  # parameters of the update of each item
+    UpdateParams params[1]  # one for each item
 
 cdef class JoinedUpdate(UpdateStep):
     cdef FusedUpdate* joined

@@ -1,4 +1,4 @@
-"""JoinedUpdate (contract in _joined.pxd)."""
+"""JoinedUpdate: implementation; see _joined.pxd."""
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free as c_free
@@ -27,7 +27,7 @@ from ..kernels.table import update_rules
 from ..base.dtype import NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
 
-# The number of states of each rule: for all rules, and for those that run on every device.
+# Number of states of each rule: of all rules, and of the rules that also run on GPUs.
 _OF_ALL = {rule: states for rule, (states, _, _) in update_rules().items()}
 _STATES = {rule: states for rule, (states, on_gpus, _) in update_rules().items() if on_gpus}
 
@@ -39,12 +39,12 @@ cdef dict _TYPES = {kFloat32: "float", kFloat64: "double", kFloat16: "cynet::hal
 cdef enum:
     BLOCK = 256  # threads on a GPU
     MAX_BLOCKS = 1 << 16
-    NORM_GROUP = 1 << 16  # elements whose norms are taken before they are updated
+    NORM_GROUP = 1 << 16  # elements of a group: norms, then update
 
 
 cdef extern from "update/norms.h" namespace "cynet" nogil:
-    const int64_t NORM_BLOCK  # elements whose squares are one partial sum, and
-    double norm_squares(int dtype, const void* x, int64_t n) noexcept  # sum of x[i]^2, one thread
+    const int64_t NORM_BLOCK  # elements per partial sum
+    double norm_squares(int dtype, const void* x, int64_t n) noexcept  # sum of x[i]^2
     NormRate find_norm_rate(const char* name, const char** first) noexcept  # may return NULL
 
 
@@ -95,8 +95,8 @@ cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
 
 
 cdef size_t _end_of_group(const FusedUpdate* joined, size_t first) noexcept nogil:
-    """Behind the last item that is updated together with the first: all, or, where norms are taken
-    before, as many as stay in a core's cache from there on."""
+    """Return the end of a group of items that are updated together: all, or, where norms are needed
+    first, as many as fit a core's cache."""
     cdef size_t last = first + 1
     cdef int64_t size = joined.items[first].size
     if joined.rate == NULL:
@@ -108,7 +108,7 @@ cdef size_t _end_of_group(const FusedUpdate* joined, size_t first) noexcept nogi
 
 
 cdef void _take_norms(UpdateTask* task, size_t first, size_t last) noexcept nogil:
-    """Set learning rates of items `first` to `last` by their norms, if the rule wants that. Partial
+    """Set learning rates of items `first` to `last` by their norms, if the rule uses norms. Partial
     sums are those of blocks, whatever the number of threads."""
     cdef FusedUpdate* joined = task.joined
     cdef Norms norms
@@ -159,7 +159,7 @@ cdef void _sum_blocks(void* arg, int64_t begin, int64_t end) noexcept nogil:
 
 
 cdef int64_t _count_changed(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
-    """About how many weights the step changes: rows without gradients stay unchanged."""
+    """Estimate how many elements the step changes, without rows that have no gradient."""
     cdef const Item* item
     cdef const RowSet* rows
     cdef int64_t changed = 0
@@ -172,7 +172,7 @@ cdef int64_t _count_changed(const UpdateTask* task, size_t first, size_t last) n
 
 
 cdef inline const RowSet* _rows_of(const UpdateTask* task, size_t i) noexcept nogil:
-    """The set of rows that says, while it holds, which of the i-th weight change; or NULL."""
+    """Return the set of rows of the i-th weight that may change, or NULL for all."""
     cdef const Item* item = &task.joined.items[i]
     cdef const RowSet* rows = item.grad.rows.load()
     if (rows == NULL or not item.skips_zero_gradient or rows.data != item.arrays.grad
@@ -223,7 +223,7 @@ cdef inline bint _is_large(const Item* item, int64_t parts) noexcept nogil:
 
 
 cdef void _update_part(UpdateTask* task, size_t i, int64_t begin, int64_t end) noexcept nogil:
-    """Update the elements that range `begin` to `end` has in common with the i-th weight."""
+    """Update the i-th weight's elements within the range `begin` to `end`."""
     cdef const Item* item = &task.joined.items[i]
     cdef int64_t first = _block_edge(begin, item.size), last = _block_edge(end, item.size)
     if first < last:
@@ -232,7 +232,7 @@ cdef void _update_part(UpdateTask* task, size_t i, int64_t begin, int64_t end) n
 
 cdef void _update_rows(UpdateTask* task, size_t i, const RowSet* rows, int64_t part,
                        int64_t parts) noexcept nogil:
-    """The update of those rows of the i-th weight that have gradients: one of several parts."""
+    """Update one of `parts` parts of the i-th weight's rows that have gradients."""
     cdef Item* item = &task.joined.items[i]
     cdef const uint64_t* bits = rows.bits.data()
     cdef int64_t length = rows.length // item.width
@@ -262,7 +262,7 @@ cdef void _update_span(UpdateTask* task, size_t i, int64_t first, int64_t last) 
 
 
 cdef inline UpdateArrays _part_of(const Item* item, int64_t first) noexcept nogil:
-    """The arrays from an element on."""
+    """Return the item's arrays, starting at element `first`."""
     cdef UpdateArrays part
     cdef int k
     part.weight = <const char*>item.arrays.weight + first * item.width
@@ -276,7 +276,7 @@ cdef inline UpdateArrays _part_of(const Item* item, int64_t first) noexcept nogi
 
 
 cdef inline int64_t _block_edge(int64_t at, int64_t size) noexcept nogil:
-    """The end of a share within a weight: at whole blocks of the loops, whatever the threads."""
+    """Round the end of a range down to whole blocks, so that results are independent of threads."""
     if at <= 0:
         return 0
     return size if at >= size else at - at % UPDATE_BLOCK
@@ -434,7 +434,7 @@ cdef class JoinedUpdate(UpdateStep):
             self.joined.items.push_back(item)
         if norm is not None:
             self.joined.squares.resize(2 * blocks)
-        # one launch is not worth a graph
+        # a single launch needs no CUDA graph
         self.joined.recording.never = self.joined.items.size() < 2
         self.joined.apart = written.size() < arrays_written
         for var in written:
@@ -450,12 +450,12 @@ cdef class JoinedUpdate(UpdateStep):
 
     cdef int _flags(self, const UpdateTask* task) noexcept nogil:
         if self.dev_type == kGPU:
-            return kInline  # work of a GPU is only put on its stream
+            return kInline  # only launches kernels
         cdef int64_t changed = _count_changed(task, 0, task.joined.items.size())
         return kInline if changed <= INLINE_UPDATE_ELEMENTS else kNormal
 
     def fits(self, list weights, list grads, list states):
-        """True if these are the arrays that the update was made for."""
+        """Return whether these are the arrays that the update was created for."""
         cdef Py_ssize_t i, n = len(self.weights)
         if len(weights) != n or len(grads) != n or len(states) != n:
             return False
@@ -466,7 +466,7 @@ cdef class JoinedUpdate(UpdateStep):
         return True
 
     def __call__(self, list lrs, list wds, double rescale, double clip, list numbers):
-        """Push a step.
+        """Push one step of all weights to the engine.
 
         lrs, wds (list of float): Learning rate and weight decay of each weight.
         rescale, clip (float): Factor of all gradients, and their bound after that; negative: none.
@@ -478,7 +478,7 @@ cdef class JoinedUpdate(UpdateStep):
             return
         task = self._task(lrs, wds, rescale, clip, numbers)
         with nogil:
-            # the engine owns the task from here on, whether or not the push is refused
+            # the engine owns the task from here on, even if the push fails
             _engine.push_sync(_run_device if self.dev_type == kGPU else _run, task, free_task,
                               self.dev_type, self.dev_id,
                               self.reads.data(), <int>self.reads.size(),

@@ -1,4 +1,4 @@
-"""Adafactor: steps like Adam's, with memory for the rows and columns of a weight alone."""
+"""Adafactor: an optimizer like Adam, with states of a weight's rows and columns only."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def _root_mean_square(array):
-    """The root of the mean square, an array (1,), without waiting for it."""
+    """Return the root mean square as an array (1,), without waiting for it."""
     return nd.sqrt(nd.mean(nd.square(array)))
 
 
 @register
 class Adafactor(Optimizer):
-    """Steps along gradients over the root of their mean square; for a weight with two axes or more
-    only the means of rows and of columns are stored.
+    """Adafactor: gradients over their root mean square; of a weight with two axes or more, only row
+    and column means are stored.
 
     Shazeer and Stern, https://arxiv.org/abs/1804.04235. All axes of a weight but the first are one,
     so that a kernel of a convolution is a matrix, too. States are float32 for weights of 16 bits.
@@ -134,7 +134,7 @@ class Adafactor(Optimizer):
         )
 
     def _numbers_of(self, index):
-        """Count a step; return its learning rate, weight decay, and share of the new squares."""
+        """Count a step; return its learning rate, weight decay, and the weight of new squares."""
         lr, wd, step = self._step(index)
         return min(lr, step**-0.5) if self.relative_step else lr, lr * wd, step**self.decay_rate
 
@@ -150,7 +150,7 @@ class Adafactor(Optimizer):
             rows, columns = state
             rows[:] = rows + share * (nd.mean(squares, axis=1, keepdims=True) - rows)
             columns[:] = columns + share * (nd.mean(squares, axis=0, keepdims=True) - columns)
-            # two roots: the product of two small means may underflow in float32
+            # two roots, because a product of two small means may underflow in float32
             move = nd.broadcast_div(grad, nd.sqrt(nd.broadcast_div(rows, nd.mean(rows))))
             move = nd.broadcast_div(move, nd.sqrt(columns))
         else:
@@ -166,5 +166,5 @@ class Adafactor(Optimizer):
 
 
 def _state_dtype(dtype):
-    """The dtype of states: squares of gradients are not float16's."""
+    """Return the dtype of states: float16 has too small a range for squares."""
     return np.float64 if np.dtype(dtype) == np.float64 else np.float32

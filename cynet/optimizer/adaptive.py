@@ -13,14 +13,14 @@ from .settings import warn_of_two_rates
 if TYPE_CHECKING:
     from ..typing import NDArray, State
 
-# A decay of 1 would divide by zero, one above have no root.
+# A decay of 1 would divide by 0; above 1, the root does not exist.
 _DECAY_KIND = number(0, 1)
 _FTRL_RATE = 0.1
 
 
 @register
 class Adam(FusedOptimizer):
-    """Steps along the mean of gradients over the root of their mean square.
+    """Adam: running mean of gradients over the root of their running mean square.
 
     Kingma and Ba, https://arxiv.org/abs/1412.6980. Weight decay is added to the gradient.
 
@@ -81,7 +81,7 @@ class Adam(FusedOptimizer):
 
 @register
 class AdamW(FusedOptimizer):
-    """Adam with weight decay apart from the gradient: ``weight -= lr * (step + wd * weight)``.
+    """Adam with decoupled weight decay: ``weight -= lr * (step + wd * weight)``.
 
     Loshchilov and Hutter, https://arxiv.org/abs/1711.05101.
 
@@ -132,7 +132,7 @@ class AdamW(FusedOptimizer):
         first, second = 1.0, 1.0
         if self.correct_bias:
             first, second = 1 - self.beta1**count, math.sqrt(1 - self.beta2**count)
-        # both sides of the fraction times `second`, so that one pass has one root
+        # the fraction is expanded by `second`, so that the kernel needs only one root
         return self.beta1, self.beta2, self.epsilon * second, second / first
 
 
@@ -205,7 +205,7 @@ class Nadam(FusedOptimizer):
         "m_schedule": number(),
     }
     _rule_name, _n_states = "nadam", 2
-    _couples_weights = True  # through the common factor `m_schedule`
+    _couples_weights = True  # all weights share `m_schedule`
 
     def __init__(
         self,
@@ -237,13 +237,13 @@ class Nadam(FusedOptimizer):
         return self.beta1, self.beta2, epsilon, gradient_part, mean_part
 
     def _all_numbers(self, counts):
-        # the schedule moves on with every weight, as in MXNet
+        # as in MXNet, `m_schedule` changes with every weight
         return [self._rule_params(count) for count in counts]
 
 
 @register
 class FTML(FusedOptimizer):
-    """Follow the moving leader. Zheng and Kwok, ICML 2017.
+    """FTML: "follow the moving leader". Zheng and Kwok, ICML 2017.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ class FTML(FusedOptimizer):
 
 @register
 class AdaGrad(FusedOptimizer):
-    """Steps along the gradient over the root of the sum of its squares so far.
+    """AdaGrad: gradient over the root of the sum of its squares so far.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ class AdaGrad(FusedOptimizer):
 
 @register
 class AdaDelta(FusedOptimizer):
-    """Steps whose size comes from earlier steps and gradients, without a learning rate.
+    """AdaDelta: step sizes from earlier steps and gradients, without a learning rate.
 
     Zeiler, https://arxiv.org/abs/1212.5701.
 
@@ -346,7 +346,7 @@ class AdaDelta(FusedOptimizer):
 
 @register
 class RMSProp(FusedOptimizer):
-    """Steps along the gradient over the root of the mean of its squares.
+    """RMSProp: gradient over the root of its running mean square.
 
     Tieleman and Hinton's form, or with ``centered`` that of Graves,
     https://arxiv.org/abs/1308.0850, which divides by the standard deviation and has a momentum.
@@ -413,7 +413,7 @@ class RMSProp(FusedOptimizer):
 
 @register
 class Ftrl(FusedOptimizer):
-    """Follow the regularized leader: weights that matter little become exactly 0.
+    """FTRL: "follow the regularized leader"; weights of little effect become exactly 0.
 
     McMahan et al., KDD 2013.
 

@@ -6,11 +6,11 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError, ShapeError, shown
 from .settings import check_real
 
-_MAX_WEIGHTS_PER_CALL = 64  # maximum of weights in one call of the operator
+_MAX_WEIGHTS_PER_CALL = 64  # per call of multi_sgd_update
 
 
 class Averages:
-    """Means of arrays by name, float32 (float64 of float64), where the arrays are.
+    """Running means of arrays by name, float32 (float64 of float64), on the arrays' devices.
 
     who (str): For messages.
     decay (float, optional): The share that the mean keeps at each update; None: all that was seen
@@ -26,7 +26,7 @@ class Averages:
         self.count, self.values = 0, {}
 
     def update(self, arrays):
-        """Move all means towards the arrays; the first ones are the means."""
+        """Update all means by the arrays; the first call copies the arrays."""
         if self.count == 0:
             self.values = {name: _average_dtype(each).copy() for name, each in arrays.items()}
             self.count = 1
@@ -36,7 +36,7 @@ class Averages:
         groups = {}
         for name, mean in self.values.items():
             if np.dtype(arrays[name].dtype).kind in "iub":
-                mean[:] = arrays[name]  # counters have no mean
+                mean[:] = arrays[name]  # integers are copied
                 continue
             # one operator call takes weights of one device and dtype
             groups.setdefault((mean.dtype, str(mean.context)), []).append(name)
@@ -53,7 +53,7 @@ class Averages:
         self.count += 1
 
     def check(self, arrays):
-        """Refuse arrays that differ in shape from the means."""
+        """Raise an error if names or shapes of arrays differ from those of the means."""
         missing = self.values.keys() ^ arrays.keys()
         if missing:
             raise ArgumentError(
@@ -68,12 +68,12 @@ class Averages:
                 )
 
     def need(self):
-        """Refuse to give means of nothing."""
+        """Raise an error if there was no update yet."""
         if not self.count:
             raise ArgumentError(f"{self.who}: no weights were averaged yet")
 
     def take(self, values, count):
-        """Continue from saved means."""
+        """Set the means to saved means."""
         self.values, self.count = dict(values), int(count)
 
 
@@ -83,8 +83,8 @@ def _average_dtype(array):
 
 
 def _move_averages(means, arrays, share):
-    """``mean += share * (array - mean)`` of each, by the update of SGD: its gradient is
-    ``-array``, its decay ``mean``."""
+    """Compute ``mean += share * (array - mean)`` for each mean, as an SGD update with gradient
+    ``-array`` and decay ``mean``."""
     pairs = [each for pair in zip(means, arrays) for each in pair]
     n = len(means)
     nd.multi_sgd_update(

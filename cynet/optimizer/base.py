@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 OPTIMIZERS = Registry("optimizer", ignore_case=True)
 
-# Methods that a joint step of several weights skips, but calls if a user overrides them.
+# Methods that a joint step of several weights calls only if a user overrides them.
 STEPS = frozenset(
     (
         "update",
@@ -46,7 +46,7 @@ STEPS = frozenset(
 
 @guarded
 def register(klass: Class) -> Class:
-    """Make `klass`, a subclass of Optimizer, known to :func:`create`; usable as a decorator.
+    """Register `klass`, a subclass of Optimizer, for :func:`create`; usable as a decorator.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def register(klass: Class) -> Class:
 
 @guarded
 def create(name: str, **kwargs: Any) -> Optimizer:
-    """An optimizer by name.
+    """Create an optimizer by name.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class Optimizer(ShownOptimizer):
     array([0.5, 0.5], dtype=float16)
     """
 
-    serialized_fields = {  # stored in files; a subclass adds its own
+    serialized_fields = {  # stored in files; subclasses add more
         "rescale_grad": number(),
         "lr": number(),
         "wd": number(),
@@ -176,15 +176,15 @@ class Optimizer(ShownOptimizer):
         "clip_gradient": number().or_none(),
     }
 
-    _decayed = ("_weight", "_gamma")  # suffixes of the names of weights with decay
+    _decayed = ("_weight", "_gamma")  # name suffixes of weights that decay
     aggregate_num = 0
-    _copy_is_last = False  # whether a state with a float32 copy has it behind, as MXNet's SGD
+    _copy_is_last = False  # order (state, float32 copy), as in MXNet's SGD
     _draws = False  # whether steps draw random numbers
-    _couples_weights = False  # whether the step of one weight depends on the others
-    _by_entry = False  # whether the step of an entry needs no other entry; not inherited
-    _group_rates: dict[Any, float] = {}  # factors of a Trainer's groups, by index
+    _couples_weights = False  # a weight's step depends on other weights
+    _by_entry = False  # the update is elementwise; not inherited
+    _group_rates: dict[Any, float] = {}  # factors of a Trainer's groups
     _group_decays: dict[Any, float] = {}  # replace `wd`
-    _takes_lists = True  # whether `update` gets all weights of an Updater's call at once
+    _takes_lists = True  # `update` accepts lists of weights
     # methods of STEPS that a user overrides, for the class and for this object
     _of_user: frozenset[str] = frozenset()
     _on_object: frozenset[str] = frozenset()
@@ -196,12 +196,12 @@ class Optimizer(ShownOptimizer):
             cls._of_user = found
         made = super().__new__(cls)
         if given.get("learning_rate") is not None:
-            made._rate_is_given = True  # until __init__ has looked
+            made._rate_is_given = True  # until __init__ reads it
         return made
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name in STEPS:  # looked up here, since a look at __dict__ slows down all attributes
+        if name in STEPS:  # reading __dict__ instead would slow down all attributes
             super().__setattr__("_on_object", self._on_object | {name})
 
     def __delattr__(self, name: str) -> None:
@@ -252,7 +252,7 @@ class Optimizer(ShownOptimizer):
     register = staticmethod(register)
 
     def create_state(self, index: Any, weight: NDArray) -> State:
-        """The state of one weight; None by default.
+        """Create the state of one weight; None by default.
 
         Parameters
         ----------
@@ -285,7 +285,7 @@ class Optimizer(ShownOptimizer):
         raise UndefinedError(f"{type(self).__name__} defines no update")
 
     def create_state_multi_precision(self, index: Any, weight: NDArray) -> State:
-        """The state, with a float32 copy of a narrow weight before it if ``multi_precision``.
+        """Create the state; with ``multi_precision`` after a float32 copy of a 16-bit weight.
 
         Parameters
         ----------
@@ -311,7 +311,7 @@ class Optimizer(ShownOptimizer):
     def update_multi_precision(
         self, index: Any, weight: NDArray, grad: NDArray, state: State
     ) -> None:
-        """``update``, through the float32 copy if there is one.
+        """Update a weight, by its float32 copy if there is one.
 
         Parameters
         ----------
@@ -331,7 +331,7 @@ class Optimizer(ShownOptimizer):
                 self._update_one(*each)
 
     def _master_and_state(self, pair):
-        """(float32 copy, state) of a narrow weight's state, or the other way round."""
+        """Swap between (float32 copy, state) and the order in which the optimizer stores them."""
         return pair[::-1] if self._copy_is_last else pair
 
     def _update_one(self, index, weight, grad, state):
@@ -350,7 +350,7 @@ class Optimizer(ShownOptimizer):
         grads: Sequence[NDArray],
         states: Sequence[State],
     ) -> None:
-        """One step of several weights; subclasses may join them in one call.
+        """Update several weights; a subclass may do so in one call.
 
         Parameters
         ----------
@@ -384,7 +384,7 @@ class Optimizer(ShownOptimizer):
             )
 
     def has_own(self, *names: str) -> bool:
-        """Return whether a user has defined one of these steps, for the class or this object.
+        """Return whether a user has overridden one of these methods, in the class or the object.
 
         >>> create("sgd").has_own("update", "_get_lr")
         False
@@ -397,7 +397,7 @@ class Optimizer(ShownOptimizer):
         return not (self._of_user.isdisjoint(names) and self._on_object.isdisjoint(names))
 
     def joined_update(self, indices, weights, grads, states):
-        """A step of several weights as one function, counted and ready to be pushed.
+        """Count a step of several weights and return it as one function, ready to be pushed.
 
         ``Module`` has it run with the backward pass. What it is called with, and how, is not for
         users.
@@ -426,7 +426,7 @@ class Optimizer(ShownOptimizer):
 
     @property
     def learning_rate(self) -> float:
-        """The rate now, before any multiplier.
+        """The current learning rate, before any multiplier.
 
         Examples
         --------
@@ -440,7 +440,7 @@ class Optimizer(ShownOptimizer):
         return self.lr
 
     def set_learning_rate(self, lr: float) -> None:
-        """Change the rate; refused where a scheduler decides it.
+        """Change the learning rate; raise an error if a scheduler sets it.
 
         Parameters
         ----------
@@ -515,7 +515,7 @@ class Optimizer(ShownOptimizer):
         return found
 
     def _set_current_context(self, device_id):
-        # updates are counted for each device, which all see every step
+        # update counts per device, because every device runs every step
         counts = self._all_index_update_counts.setdefault(device_id, {})
         self._index_update_count = counts
 
@@ -556,7 +556,7 @@ class Optimizer(ShownOptimizer):
         return [own.get(i, wd) * self._multiplier(i, self.wd_mult, "wd_mult") for i in indices]
 
     def _step(self, index):
-        """Count an update of `index`; its (learning rate, weight decay, number of updates)."""
+        """Count an update of `index`; return (learning rate, weight decay, update count)."""
         self._update_count(index)
         return self._get_lr(index), self._get_wd(index), self._index_update_count[index]
 
@@ -564,7 +564,7 @@ class Optimizer(ShownOptimizer):
         return {name: value for name, value in vars(self).items() if name != "_joined"}
 
     def _prepared_gradient(self, grad, decay=None):
-        """The rescaled gradient, plus the array `decay` if given, then clipped."""
+        """Rescale the gradient, add the array `decay` if given, and clip the sum."""
         grad = grad * self.rescale_grad
         if decay is not None:
             grad = grad + decay
@@ -574,5 +574,5 @@ class Optimizer(ShownOptimizer):
 
 
 def zeros_like(weight: NDArray) -> NDArray:
-    """A zero array of the weight's shape, dtype and context, as a state."""
+    """Return a zero array of the weight's shape, dtype and context, as a state."""
     return nd.zeros(weight.shape, ctx=weight.context, dtype=weight.dtype)

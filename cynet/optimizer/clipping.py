@@ -1,4 +1,4 @@
-"""clip_global_norm: gradients of all weights scaled together."""
+"""clip_global_norm: scales the gradients of all weights by one factor."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def clip_global_norm(
     if not max_norm >= 0:
         raise ArgumentError(f"clip_global_norm: max_norm must be 0 or more, got {shown(max_norm)}")
     ctx = arrays[0].context
-    # the squares of 16 bits would overflow
+    # squares of 16-bit floats would overflow
     wide = [each.astype("float32") if is_narrow(each.dtype) else each for each in arrays]
     squares = [nd.sum(nd.square(each)).astype("float32").as_in_context(ctx) for each in wide]
     total = nd.sqrt(nd.add_n(*squares))

@@ -19,7 +19,7 @@ __all__ = ["GroupAdaGrad"]
 
 @register
 class GroupAdaGrad(Optimizer):
-    """AdaGrad with one step size for each row of a weight, as for the rows of an Embedding.
+    """AdaGrad with one step size for each row of a weight, for example of an Embedding.
 
     ``history += mean(grad ** 2)`` over a row, then
     ``weight -= learning_rate * grad / sqrt(history + eps)``.

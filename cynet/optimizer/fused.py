@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class FusedOptimizer(Optimizer):
-    """Base of optimizers that compute their step natively, all weights of a call together.
+    """Base of optimizers whose step is native code for all weights of a call together.
 
     A subclass names the rule and says what goes in besides gradients: ``_rule_name``, ``_n_states``
     (arrays for a weight) or ``_update_rule(state)`` and ``create_state``; ``_rule_params(count)``
@@ -30,17 +30,17 @@ class FusedOptimizer(Optimizer):
     """
 
     _rule_name, _n_states = None, 0
-    _norm = None  # how learning rates follow from norms (JoinedUpdate): on CPUs alone
+    _norm = None  # `norm` of JoinedUpdate, for CPUs only
 
     _takes_lists = False
-    # MXNet's SGD takes lists of learning rates, and counts a list of indices
+    # MXNet's SGD calls _get_lrs and _update_count with lists of indices
     _asks_for_lists = False
-    _keeps_masters = False  # the rule has a form with float32 copies of narrow weights
-    _is_lazy = False  # rows without a gradient do not change if the gradient is row-sparse
+    _keeps_masters = False  # the rule supports float32 copies of 16-bit weights
+    _is_lazy = False  # a row_sparse gradient updates its rows only
     _joined = None  # tuple of indices to the JoinedUpdate of their arrays
 
     def _update_rule(self, state):
-        """Name of the update rule for a weight of this state."""
+        """Return the name of the update rule for a weight of this state."""
         if self._rule_name is None:
             raise UndefinedError(f"{type(self).__name__} defines no _rule_name")
         return self._rule_name
@@ -50,17 +50,17 @@ class FusedOptimizer(Optimizer):
         return states if len(states) > 1 else states[0] if states else None
 
     def _rule_params(self, count):
-        """The rule's own numbers, in the order that kernels/update/update.h names them."""
+        """Return the rule's parameters, in the order of kernels/update/update.h."""
         return ()
 
     def _all_numbers(self, counts):
-        """The numbers for each of several weights."""
+        """Return the rule's parameters for each of several weights."""
         if counts.count(counts[0]) == len(counts):
             return [self._rule_params(counts[0])] * len(counts)
         return [self._rule_params(count) for count in counts]
 
     def _rule_rate(self, lr, count):
-        """The learning rate that the rule gets."""
+        """Return the learning rate that the rule gets."""
         return lr
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
@@ -101,7 +101,7 @@ class FusedOptimizer(Optimizer):
             self._update_joined(list(indices), *arrays, self.multi_precision)
 
     def joined_update(self, indices, weights, grads, states):
-        """The function that `update_all` would push, and its arguments."""
+        """Return the function that `update_all` would push, and its arguments."""
         plain = type(self).update_all is FusedOptimizer.update_all and not self._steps_are_own()
         if among_sparse(grads) or among_sparse(weights):
             return None
@@ -111,11 +111,11 @@ class FusedOptimizer(Optimizer):
         return self._prepare_step(list(indices), *arrays, self.multi_precision)
 
     def _steps_are_own(self):
-        """Return whether a user has defined one of the methods that a joined step leaves out."""
+        """Return whether a user has overridden a method that a joint step does not call."""
         return bool(self._of_user or self._on_object)
 
     def _can_fuse_updates(self, weights):
-        """Return whether a step of these weights is one function."""
+        """Return whether one JoinedUpdate can update these weights."""
         if self._norm is not None and weights and weights[0].context.device_type == "gpu":
             return False
         return self._keeps_masters or not (
@@ -133,9 +133,9 @@ class FusedOptimizer(Optimizer):
             joined(*numbers)
 
     def _update_one_sparse(self, index, weight, grad, state, multi_precision, own):
-        """Change the rows that the gradient has, or all if the optimizer has no lazy update."""
+        """Update the gradient's rows, or all rows if the optimizer has no lazy update."""
         if grad.stype != "row_sparse" or not self._is_lazy:
-            copies = []  # copies of gradients that hold some rows only
+            copies = []  # dense copies of sparse arrays, written back below
             arrays = [dense_to_change(weight, copies)], [dense_of(grad)]
             states = [dense_to_change(state, copies)]
             self._update_joined([index], *arrays, states, multi_precision, own)
@@ -173,8 +173,8 @@ class FusedOptimizer(Optimizer):
         return joined, self._count_step(indices, own)
 
     def _count_step(self, indices, own):
-        """Count a step; its learning rates, weight decays, factor and bound of the gradient, and
-        the rule's own numbers."""
+        """Count a step; return its learning rates, weight decays, gradient factor and clipping
+        bound, and the rule's parameters."""
         if own and not self._asks_for_lists and len(indices) == 1:
             self._update_count(indices[0])
         else:
@@ -190,7 +190,7 @@ class FusedOptimizer(Optimizer):
         return rates, decays, self.rescale_grad, clip, self._all_numbers(counts)
 
     def _rates_of(self, indices):
-        """Learning rates and weight decays by the methods that a user's subclass defines."""
+        """Return learning rates and weight decays by the methods that a user overrides."""
         found = []
         for one, several in (("_get_lr", "_get_lrs"), ("_get_wd", "_get_wds")):
             if self._asks_for_lists and (self.has_own(several) or not self.has_own(one)):

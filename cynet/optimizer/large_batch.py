@@ -21,24 +21,24 @@ _STRATEGIES = ("linear", "power2", "sqrt", "lars")
 
 
 def _norm(array):
-    """The 2-norm of all entries, an array (1,) of float32, without waiting for it."""
+    """Return the 2-norm of all entries as a float32 array (1,), without waiting for it."""
     return nd.norm(array.astype("float32"))
 
 
 def _safe_ratio(above, below):
-    """``above / below`` of arrays (1,), 1 if one of the two is 0."""
+    """Return ``above / below`` of arrays (1,), or 1 if one of the two is 0."""
     return nd.where(above * below > 0, above / below, nd.ones_like(above))
 
 
 def _scale_array(array, factor):
-    """An array times an array (1,), in the first one's dtype."""
+    """Multiply an array by an array (1,), in the first one's dtype."""
     factor = factor.astype(array.dtype).reshape((1,) * len(array.shape))
     return nd.broadcast_mul(array, factor)
 
 
 @register
 class LAMB(FusedOptimizer):
-    """Adam whose step has a length in proportion to the norm of the weight.
+    """LAMB: Adam with steps whose norm is proportional to the norm of the weight.
 
     You et al., https://arxiv.org/abs/1904.00962.
 
@@ -98,12 +98,12 @@ class LAMB(FusedOptimizer):
         if self.bias_correction:
             first, second = 1 - self.beta1**count, math.sqrt(1 - self.beta2**count)
         bounds = (-1.0 if each is None else each for each in (self.lower_bound, self.upper_bound))
-        # both sides of the fraction times `second`, so that one pass has one root
+        # the fraction is expanded by `second`, so that the kernel needs only one root
         factors = self.epsilon * second, second / first
         return self.beta1, self.beta2, *factors, *bounds
 
     def _can_fuse_updates(self, weights):
-        # rounded states of 16 bits give a step other than the step whose norm was taken
+        # rounding of 16-bit states would change the step after its norm was computed
         rounds = not self.multi_precision and any(is_narrow(weight.dtype) for weight in weights)
         return not rounds and super()._can_fuse_updates(weights)
 
@@ -187,7 +187,7 @@ class LARS(FusedOptimizer):
         self.eta = eta
         self.eps = eps
         self.momentum_correction = momentum_correction
-        # the learning rates of this step and of the one before
+        # the learning rates of this step and of the previous step
         self.rate = self.rate_before = None
         self.rate_step = 0
 
@@ -195,7 +195,7 @@ class LARS(FusedOptimizer):
         return zeros_like(weight) if self.momentum != 0 else None
 
     def _step_momentum(self):
-        """The momentum of this step, which all weights share."""
+        """Return the momentum of this step, which all weights share."""
         if self.num_update != self.rate_step:
             self.rate_before, self.rate = self.rate, self.learning_rate
             self.rate_step = self.num_update
@@ -204,7 +204,7 @@ class LARS(FusedOptimizer):
         return self.momentum
 
     def _trust_ratio(self, weight, grad, wd):
-        """The weight's own factor of the learning rate, an array (1,)."""
+        """Return the weight's own factor of the learning rate, an array (1,)."""
         length, slope = _norm(weight), _norm(grad) * abs(self.rescale_grad)
         below = slope + wd * length + self.eps
         known = length * slope > 0
@@ -214,7 +214,7 @@ class LARS(FusedOptimizer):
         return "sgd" if state is None else "sgd_mom"
 
     def _has_trust(self, index):
-        """Return whether the weight has its own factor."""
+        """Return whether the weight has its own factor of the learning rate."""
         return not str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias"))
 
     def _count_step(self, indices, own):
@@ -310,7 +310,7 @@ class LBSGD(FusedOptimizer):
         self.num_epochs = num_epochs
 
     def create_state(self, index: Any, weight: NDArray) -> State:
-        """The momentum, and the sum of gradients."""
+        """Create the momentum and the sum of gradients."""
         velocity = zeros_like(weight) if self.momentum != 0 else None
         return velocity, zeros_like(weight) if self.batch_scale > 1 else None
 
@@ -329,7 +329,7 @@ class LBSGD(FusedOptimizer):
 
     def _count_step(self, indices, own):
         rates, decays = [], []
-        for index in indices:  # rates before this update is counted, as MXNet
+        for index in indices:  # as in MXNet, rates precede the count
             rates.append(self._get_lr(index))
             decays.append(self._get_wd(index))
             self._update_count(index)
@@ -337,7 +337,7 @@ class LBSGD(FusedOptimizer):
         return rates, decays, self.rescale_grad, clip, [self._rule_params(0)] * len(indices)
 
     def _warmup_factor(self, updates):
-        """The factor of the learning rate after this many updates."""
+        """Return the warm-up factor of the learning rate after this many updates."""
         last = self.warmup_epochs * self.updates_per_epoch
         if updates >= last:
             return float(self.batch_scale)

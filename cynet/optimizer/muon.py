@@ -15,11 +15,11 @@ from .base import Optimizer, register
 if TYPE_CHECKING:
     from ..typing import NDArray, State
 
-_POLYNOMIAL_FACTORS = (3.4445, -4.775, 2.0315)  # a polynomial that brings singular values near 1
+_POLYNOMIAL_FACTORS = (3.4445, -4.775, 2.0315)  # of orders 1, 3, 5
 
 
 def _orthogonalize(matrix, steps, epsilon):
-    """A matrix of the same singular vectors, whose singular values are near 1."""
+    """Return a matrix with the same singular vectors and singular values near 1."""
     a, b, c = _POLYNOMIAL_FACTORS
     wide = matrix.shape[0] <= matrix.shape[1]
     x = matrix if wide else matrix.T
@@ -32,7 +32,7 @@ def _orthogonalize(matrix, steps, epsilon):
 
 @register
 class Muon(Optimizer):
-    """Momentum, orthogonalized: all directions of a weight matrix move at the same rate.
+    """Muon: orthogonalized momentum, so that all directions of a weight matrix change equally.
 
     Keller Jordan, https://kellerjordan.github.io/posts/muon/. All axes of a weight but the first
     are one, so that a kernel of a convolution is a matrix, too. Weights of one axis, as biases,
@@ -138,5 +138,5 @@ class Muon(Optimizer):
 
 
 def _state_dtype(dtype):
-    """The dtype of states and of the iteration."""
+    """Return the dtype of states and of the iteration."""
     return np.float64 if np.dtype(dtype) == np.float64 else np.float32

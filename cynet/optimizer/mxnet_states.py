@@ -1,4 +1,4 @@
-"""Reads MXNet's optimizer states, which are pickles, without running code from them.
+"""Reads MXNet's optimizer states, which are pickles, without running their code.
 
 Of a pickle's classes nothing is imported: arrays, optimizers and schedules become records of what
 is said of them, and any other name is refused. Lengths that a file claims take no memory that the
@@ -30,21 +30,21 @@ _EXTRA_STATES = {"LBSGD": "lbmult", "DCASGD": "weight_previous"}  # attributes w
 
 
 class _Record:
-    """The description of an object in a pickle."""
+    """An object of a pickle, recorded but not constructed."""
 
     def __init__(self, *args):
         self.args = args
 
 
 class _Array(_Record):
-    """An array; its ``handle`` is its content in the form of a .params file."""
+    """A pickled array; its ``handle`` has the array in .params format."""
 
 
 class _Reader(pickle._Unpickler):
-    """Python's own unpickler, which allocates memory as it reads; the one in C allocates the
-    claimed size."""
+    """A restricted unpickler, by Python's implementation: the C one allocates any size that a file
+    claims."""
 
-    # BYTEARRAY8 claims memory; it is of a later form of pickles than MXNet's
+    # BYTEARRAY8 allocates any claimed size; MXNet's older pickle protocol does not have it
     dispatch = {k: v for k, v in pickle._Unpickler.dispatch.items() if k != pickle.BYTEARRAY8[0]}
 
     def find_class(self, module, name):
@@ -60,7 +60,7 @@ class _Reader(pickle._Unpickler):
 
 
 def _bytearray_content(value=b"", encoding=None):
-    """The bytes that ``bytearray`` is called with; nothing of a length."""
+    """Replaces ``bytearray`` in pickles: accepts bytes, not a length."""
     if isinstance(value, str) and encoding in ("latin-1", "latin1"):
         value = value.encode("latin-1")
     if not isinstance(value, bytes):
@@ -69,7 +69,7 @@ def _bytearray_content(value=b"", encoding=None):
 
 
 def read_states(content: bytes, names: Sequence[str] | None = None) -> tuple[dict[Any, Any], Any]:
-    """States, and the optimizer if it is included, from the bytes of MXNet's ``.states`` file.
+    """Read states, and the optimizer if it is included, from the bytes of MXNet's ``.states`` file.
 
     Parameters
     ----------
@@ -104,12 +104,12 @@ def read_states(content: bytes, names: Sequence[str] | None = None) -> tuple[dic
         return states, None if optimizer is None else _optimizer_of_record(optimizer, known)
     except CynetError:
         raise
-    except Exception as error:  # MXNet's reader does no checks
+    except Exception as error:  # the pickle may be malformed
         raise FormatError(f"a damaged pickle: {describe_error(error)}") from None
 
 
 def convert(source: str, target: str, names: Sequence[str] | None = None) -> int:
-    """Write MXNet's ``.states`` file as cynet's; the number of parameters that it has states of.
+    """Convert MXNet's ``.states`` file to cynet's; return the number of parameters with states.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _state_key(key):
 
 
 def _check_state(state, depth, left):
-    """None, an array or a tuple of these; `left` limits the nodes, as a pickle may repeat one."""
+    """Check and convert a state: None, an array or nested tuples, of at most `left` nodes."""
     left[0] -= 1
     if left[0] < 0 or not depth:
         raise FormatError("states are nested too deep, or repeated")

@@ -1,4 +1,4 @@
-"""Settings of an optimizer: unknown names and values of a wrong type are refused at once."""
+"""Checks of an optimizer's settings: names and types."""
 
 import functools
 import inspect
@@ -6,12 +6,12 @@ import inspect
 from ..base.errors import ArgumentTypeError, shown, warn_user
 from ..base.other_names import keyword_hint
 
-_BASE_RATE = 0.01  # learning rate of a schedule that has none
+_BASE_RATE = 0.01  # default base_lr of a schedule
 _NUMBER_OR_NONE = ("learning_rate", "clip_gradient", "clip_weights")
 
 
 def check_real(what, value):
-    """Refuse a value that cannot be converted to float."""
+    """Raise an error for a value that cannot be converted to float."""
     if not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         raise ArgumentTypeError(
             f"{what} must be a number, got {shown(value)} ({type(value).__name__})"
@@ -19,7 +19,7 @@ def check_real(what, value):
 
 
 def check_settings(klass, args, kwargs):
-    """Refuse settings that the constructor of `klass` does not take.
+    """Raise an error for settings that the constructor of `klass` does not take.
 
     args, kwargs (tuple, dict): What it is made with.
 
@@ -47,7 +47,7 @@ def check_settings(klass, args, kwargs):
 
 
 def warn_of_two_rates(name, rate, scheduler, given=True, schedule_counts=False):
-    """Warn if the learning rates of an optimizer and its schedule differ, and say which one counts.
+    """Warn if the learning rates of an optimizer and its schedule differ, and which one is used.
 
     name (str): The optimizer.
     rate (float): Its learning_rate, that of the schedule from now on.
@@ -58,7 +58,7 @@ def warn_of_two_rates(name, rate, scheduler, given=True, schedule_counts=False):
     own = getattr(scheduler, "base_lr", None)
     fixed = getattr(scheduler, "base_lr_orig", own if schedule_counts else None)
     kind = type(scheduler).__name__
-    if fixed is not None:  # the schedule's own initial rate
+    if fixed is not None:  # base_lr was set explicitly
         if fixed != rate and given:
             warn_user(
                 f"optimizer {name}: learning_rate={rate} does not count, {kind} begins at its own"
@@ -77,13 +77,13 @@ def warn_of_two_rates(name, rate, scheduler, given=True, schedule_counts=False):
 
 
 def accepted_settings(klass):
-    """Names of all parameters of a class."""
+    """Return the names of all constructor parameters of an optimizer class."""
     return _accepted_settings(klass)[0]
 
 
 @functools.cache
 def _accepted_settings(klass):
-    """The settings of an optimizer class: (names, names of numeric settings, names by position)."""
+    """Return (names, names of numeric settings, names by position) of a class's parameters."""
     known, numbers, order = {}, set(), None
     for owner in klass.__mro__:
         if "__init__" not in vars(owner) or owner is object:
@@ -110,7 +110,7 @@ def _accepted_settings(klass):
 
 
 def groups_by_dtype(weights, maximum):
-    """Groups of positions of weights of one dtype, at most `maximum` in a group."""
+    """Yield lists of at most `maximum` indices of weights of one dtype."""
     of_dtype = {}
     for i, weight in enumerate(weights):
         of_dtype.setdefault(weight.dtype, []).append(i)

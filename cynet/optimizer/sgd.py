@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @register
 class SGD(FusedOptimizer):
-    """Gradient descent, with optional momentum.
+    """Stochastic gradient descent, with optional momentum.
 
     ``state = momentum * state - lr * (clip(rescale_grad * grad) + wd * weight)``,
     ``weight = weight + state``.
@@ -65,12 +65,12 @@ class SGD(FusedOptimizer):
 
 
 OPTIMIZERS.register("ccsgd", SGD)
-ccSGD = SGD  # the name in the oldest scripts
+ccSGD = SGD  # MXNet's old name
 
 
 @register
 class NAG(FusedOptimizer):
-    """Gradient descent with Nesterov's momentum.
+    """Stochastic gradient descent with Nesterov's momentum.
 
     As in MXNet, the momentum takes the decay of the weight just updated.
 
@@ -146,8 +146,7 @@ class Signum(FusedOptimizer):
 
 @register
 class Lion(FusedOptimizer):
-    """Steps of constant size along the sign of a mean of gradients; it stores one array for a
-    weight.
+    """Steps of constant size along the sign of a mean of gradients; stores one array per weight.
 
     ``weight -= lr * (sign(beta1 * mean + (1 - beta1) * grad) + wd * weight)``, then
     ``mean = beta2 * mean + (1 - beta2) * grad``. Chen et al., https://arxiv.org/abs/2302.06675:
@@ -187,7 +186,7 @@ class Lion(FusedOptimizer):
 
 @register
 class SGLD(Optimizer):
-    """Gradient descent with noise that samples from the posterior (Langevin dynamics).
+    """Gradient descent with Gaussian noise, which samples from the posterior (Langevin dynamics).
 
     ``weight -= lr / 2 * (clip(rescale_grad * grad) + wd * weight) + normal(0, sqrt(lr))``.
 
@@ -223,7 +222,7 @@ class SGLD(Optimizer):
 
 @register
 class DCASGD(Optimizer):
-    """Gradient descent that makes up for gradients computed at old weights.
+    """Gradient descent that compensates for gradients computed at old weights (DC-ASGD).
 
     Parameters
     ----------

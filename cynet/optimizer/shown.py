@@ -1,11 +1,11 @@
-"""The text of an optimizer."""
+"""The repr of an optimizer."""
 
 from ..base.guard import Guarded
 from ..base.reprs import SettingsRepr
 
 
 class ShownOptimizer(Guarded, SettingsRepr):
-    """Shows the rate, and the numbers, flags and texts that are other than by default."""
+    """Base of Optimizer: its repr shows the rate and the settings that differ from defaults."""
 
     _unguarded = ("joined_update",)
 

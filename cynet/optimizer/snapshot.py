@@ -2,7 +2,7 @@
 
 
 class Snapshot:
-    """States, counts and numbers of Updaters that share one optimizer.
+    """A copy of the states, counts and numbers of Updaters that share one optimizer.
 
     updaters: list of Updater
     """
@@ -18,7 +18,7 @@ class Snapshot:
         ]
 
     def restore(self):
-        """Put everything back; once, for the arrays of the states are used from then on."""
+        """Restore the copied values; only once, because the Updaters then own the copied states."""
         for name, value in self._numbers.items():
             setattr(self._optimizer, name, value)
         for device, counts in self._optimizer._all_index_update_counts.items():
@@ -29,7 +29,7 @@ class Snapshot:
 
 
 def copy_state(state):
-    """A copy of a state: None, an array, or tuples of them."""
+    """Copy a state: None, an array, or nested tuples."""
     if isinstance(state, (tuple, list)):
         return tuple(map(copy_state, state))
     return None if state is None else state.copy()

@@ -1,4 +1,4 @@
-"""The form of optimizer states as bytes: a JSON header and the arrays in the .params format.
+"""The file format of optimizer states: a JSON header, then the arrays in .params format.
 
 Layout: 8 bytes of mark, the header's length as 8 bytes (little-endian), the header, a .params
 block, and a checksum of all that (base/files.py), which older files have not. The header has
@@ -24,7 +24,7 @@ from ..base.overrides import is_ours
 from ..ndarray.serialization import Buffer, chunks_of, load_from
 from .base import OPTIMIZERS
 
-# First bytes of files: today's; older, with the float32 copy first; older, without a checksum.
+# First bytes of files: present; older, with the float32 copy first; older, without checksum.
 _MAGIC_NUMBER, _MAGIC_COPY_FIRST, _MAGIC_UNSEALED = b"CYNSTAT3", b"CYNSTAT2", b"CYNSTAT1"
 _MAX_DEPTH = 8
 _COUNT_KIND, _NUMBER_KIND = count(), number()
@@ -33,11 +33,11 @@ _TABLES = {
     "lr_mult": _NUMBER_KIND.fits,
     "wd_mult": _NUMBER_KIND.fits,
 }
-_GROUPS = ("_group_rates", "_group_decays")  # tables by name, of Trainers with groups
+_GROUPS = ("_group_rates", "_group_decays")  # settings of Trainers with groups
 
 
 def pack(states, optimizer=None, pair=None):
-    """The file of states (dict of key to None, NDArray or nested tuples), as chunks of bytes.
+    """Return a states file as byte chunks; states: dict of key to None, NDArray, nested tuples.
 
     states: dict
     optimizer (Optimizer, optional): Whose settings and counts are kept, too.
@@ -70,7 +70,7 @@ def pack(states, optimizer=None, pair=None):
 
 
 def unpack(content, user=None):
-    """(states, optimizer or None) from the bytes of :func:`pack`.
+    """Return (states, optimizer or None) from the bytes of :func:`pack`.
 
     content: bytes
     user (Optimizer, optional): Whose states they become where the bytes hold no optimizer.
@@ -89,20 +89,20 @@ def unpack(content, user=None):
 
 
 def read_state_file(path, user=None):
-    """(states, optimizer or None) from a file (`unpack`), in no more memory than arrays need."""
+    """Return (states, optimizer or None) from a file, without a copy of its bytes."""
     with opened_sealed(path) as (file, size, whole):
         header, end = _read_header(file, size, path, whole)
         return _build(header, load_from(file, f"{path}", end, size), path, user)
 
 
 def check(path):
-    """Refuse a file that is damaged."""
+    """Raise an error if a file is damaged."""
     with opened_sealed(path) as (file, size, whole):
         _read_header(file, size, path, whole)
 
 
 def read_pair(path):
-    """The ``pair`` of a file's header: (digest, time), or None if it has none."""
+    """Return the ``pair`` of a file's header: (digest, time), or None if it has none."""
     with open_for_reading(path) as file:
         header, _ = _read_header(file, os.fstat(file.fileno()).st_size, path, True)
     pair = header.get("pair")
@@ -116,7 +116,7 @@ def read_pair(path):
 
 
 def _read_header(file, size, name, whole):
-    """The header of an open file, and its end; `whole`: whether there was a checksum."""
+    """Read an open file's header; return it and its end. `whole`: the file has a checksum."""
     mark = bytes(file.read(16))
     if mark[:1] == b"\x80":
         raise FormatError(
@@ -163,8 +163,8 @@ def _build(header, arrays, name, user):
 
 
 def _with_copies_last(states, optimizer):
-    """States of an older file in today's order: both may be float32 arrays of one shape, so only
-    the file's version mark distinguishes them."""
+    """Convert an older file's states to the present order of state and float32 copy, which only the
+    file's version tells apart."""
     if not (getattr(optimizer, "_copy_is_last", False) and optimizer.multi_precision):
         return states
     pairs = {key for key, state in states.items() if isinstance(state, tuple)}
@@ -214,7 +214,7 @@ def _groups_of(optimizer):
 
 
 def _read_table(what, pairs, fits):
-    """A dict of [[key, value], ...], whose keys are ints or strs and whose values fit."""
+    """Convert [[key, value], ...] to a dict; check that keys are ints or strs and values fit."""
     table = {}
     for pair in pairs if isinstance(pairs, list) else [pairs]:
         if not (isinstance(pair, list) and len(pair) == 2):
@@ -235,14 +235,14 @@ def _required_entry(described, name):
 
 
 def restore_optimizer(described):
-    """The optimizer of a header, if all its settings have the right type."""
+    """Create the optimizer of a header; raise an error for settings of a wrong type."""
     name = _required_entry(described, "name")
     if not isinstance(name, str) or name not in OPTIMIZERS:
         raise FormatError(f"no optimizer is named {shown(name)}")
     klass = OPTIMIZERS.get(name)
     settings = _required_entry(described, "settings")
     if isinstance(settings, dict) and settings.get("lr_scheduler", 0) is None:
-        # settings in older files
+        # older files have the scheduler among the settings
         settings = {k: v for k, v in settings.items() if k != "lr_scheduler"}
     optimizer = klass.__new__(klass)
     vars(optimizer).update(checked_settings(klass, settings))

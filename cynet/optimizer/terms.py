@@ -1,4 +1,4 @@
-"""Settings of an optimizer that ranks compare: different ones would make their weights diverge."""
+"""Settings of an optimizer that must be equal on all ranks, or their weights would diverge."""
 
 import functools
 import hashlib
@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import random
 
-_MAX_BRIEF_TEXT = 100  # characters of a message about all groups
+_MAX_BRIEF_TEXT = 100  # characters
 _PLAIN_TYPES = int, float, str, bool, type(None)
 _EXCLUDED_ATTRIBUTES = {
     "idx2name",
@@ -21,7 +21,7 @@ _EXCLUDED_ATTRIBUTES = {
 
 
 def terms_of(optimizer):
-    """Everything about an optimizer that its steps depend on.
+    """Return all settings of an optimizer that its steps depend on, as text by name.
 
     Attributes whose names begin with an underscore are nobody's business.
 
@@ -52,7 +52,7 @@ def terms_of(optimizer):
 
 
 def _group_settings(optimizer):
-    """Pairs (what, values by name) of the settings of a Trainer's groups."""
+    """Yield pairs (description, values by name) of the settings of a Trainer's groups."""
     tables = ("rate of the group", "_group_rates"), ("decay of the group", "_group_decays")
     for word, name in tables:
         found = getattr(optimizer, name)
@@ -60,7 +60,7 @@ def _group_settings(optimizer):
 
 
 def terms_of_states(updater):
-    """The states that an Updater has of its weights, such as momenta, as terms."""
+    """Return the digest of an Updater's states, such as momenta, as a dict like `terms_of`."""
     digest = hashlib.blake2b(digest_size=8)
     for each in updater.chunks():
         digest.update(each)
@@ -68,7 +68,7 @@ def terms_of_states(updater):
 
 
 def terms_of_step(optimizer):
-    """The settings of the next step as a short text: those that may change between steps.
+    """Return the settings that may change between steps, as a short text.
 
     >>> terms_of_step(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9)).split("; ")[:4]
     ['optimizer=SGD', 'rescale_grad=1.0', 'learning_rate=0.5', 'wd=0.0']
@@ -92,7 +92,7 @@ def terms_of_step(optimizer):
 
 
 def first_difference(rows):
-    """The first terms that ranks do not have in common.
+    """Return descriptions of the settings that differ between ranks.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def first_difference(rows):
                 values = [each or "not set" for each in (first, row.get(name))]
                 out.append(f"{name} is {values[0]} on rank 0 and {values[1]} on rank {rank}")
                 break
-        if out and name == "optimizer":  # settings of different optimizers do not compare
+        if out and name == "optimizer":  # settings of different optimizers are not comparable
             break
     return out
 
@@ -143,6 +143,6 @@ def _value_text(value):
 
 @functools.cache
 def _declared_settings(klass):
-    """Names of the settings that a class and its bases declare."""
+    """Return the names of the settings that a class and its bases declare."""
     rows = [vars(owner).get("serialized_fields", ()) for owner in reversed(klass.__mro__)]
     return tuple(dict.fromkeys(name for row in rows for name in row))

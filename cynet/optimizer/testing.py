@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @register
 class Test(Optimizer):
-    """Adds the rescaled gradient to the weight, and keeps the weight as state; for tests.
+    """Adds the rescaled gradient to the weight, and stores the weight as state; for tests.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Updater: an optimizer with the states of the weights it updates, and their form as bytes."""
+"""Updater: an optimizer with the states of its weights, and their serialization."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @guarded(but=("__call__",))
 class Updater:
-    """Calls an optimizer with the state of each weight, making states when first needed.
+    """Updates weights by an optimizer; creates and stores the state of each weight.
 
     One thread at a time uses it (docs/guide/threads.md).
 
@@ -47,7 +47,7 @@ class Updater:
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
-        if not hasattr(optimizer, "update"):  # a user's own need not be a subclass
+        if not hasattr(optimizer, "update"):  # a user's optimizer need not be a subclass
             raise ArgumentTypeError(f"Updater: expected an Optimizer, got {shown(optimizer)}")
         self.optimizer = optimizer
         self.states = {}
@@ -55,23 +55,23 @@ class Updater:
 
     @property
     def aggregate_updates(self) -> bool:
-        """True if overridden updates get several weights in one call."""
+        """Whether a user's `update` gets several weights in one call."""
         return getattr(self.optimizer, "aggregate_num", 0) > 0
 
     def __call__(
         self, index: Any, grad: NDArray | Sequence[NDArray], weight: NDArray | Sequence[NDArray]
     ) -> None:
-        """One step of a weight, or of several (three lists)."""
+        """Update a weight, or several weights (three lists)."""
         if not isinstance(index, (list, tuple)):
             index, grad, weight = (index,), (grad,), (weight,)
         try:
             states = self._states_of(index, weight)
-        except Exception as error:  # a step is short: it pays to be no guarded function
+        except Exception as error:  # faster than a guarded function
             refuse(error, Updater.__call__, self, index, grad, weight)
         self.optimizer.update_all(index, weight, grad, states)
 
     def joined(self, index, grad, weight):
-        """``optimizer.joined_update`` of several weights: the functions that a call would push.
+        """Return ``optimizer.joined_update`` of several weights: what a call would push.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Updater:
         try:
             if False not in [synced[i] for i in index]:
                 return [states[i] for i in index]
-        except KeyError:  # the weight is new
+        except KeyError:  # first update of the weight
             pass
         for i, each in zip(index, weight):
             if i not in states:
@@ -113,9 +113,9 @@ class Updater:
         return [states[i] for i in index]
 
     def _check_loaded(self, index, weight, state):
-        """Refuse a state from a file that the optimizer would not have made for the weight."""
+        """Raise an error if a state from a file does not fit the optimizer and the weight."""
         made = self.optimizer.create_state_multi_precision(index, weight)
-        # an optimizer without a state (momentum 0) is recognized by the state
+        # the optimizer may need no state (momentum 0)
         if _state_form(state) == _state_form(made):
             return
         whole = (weight.shape, weight.dtype)
@@ -129,7 +129,7 @@ class Updater:
         )
 
     def sync_state_context(self, state, context):
-        """The state with its arrays on `context`.
+        """Return the state with its arrays on `context`.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Updater:
         return None if state is None else state.as_in_context(context)
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
-        """All states as bytes, with `dump_optimizer` the optimizer's settings and counts too.
+        """Return all states as bytes; `dump_optimizer` adds the optimizer's settings and counts.
 
         Examples
         --------
@@ -169,7 +169,7 @@ class Updater:
         return b"".join(self._file_chunks(dump_optimizer))
 
     def chunks(self, dump_optimizer=False, pair=None):
-        """The bytes of ``get_states`` in pieces; the arrays' own memory is not copied.
+        """Yield the bytes of ``get_states`` in pieces, without a copy of the arrays.
 
         Where a user has defined ``get_states``, what that gives.
 
@@ -253,7 +253,7 @@ class Updater:
             self.set_states(read_file(fname))
 
     def take_over(self, states, optimizer):
-        """Use these states, and the optimizer if given.
+        """Replace the states, and the optimizer if given.
 
         Parameters
         ----------
@@ -279,7 +279,7 @@ class Updater:
 
 
 def _state_form(state):
-    """The shapes and dtypes in a state, in the tuples that it consists of."""
+    """Return the shapes and dtypes in a state, as nested tuples."""
     if isinstance(state, (tuple, list)):
         return [_state_form(each) for each in state]
     return None if state is None else (state.shape, state.dtype)
@@ -293,7 +293,7 @@ def _state_words(state):
 
 @guarded
 def get_updater(optimizer: Optimizer) -> Updater:
-    """An :class:`Updater` of the optimizer.
+    """Return an :class:`Updater` of the optimizer.
 
     Parameters
     ----------

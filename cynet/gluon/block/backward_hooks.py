@@ -1,4 +1,4 @@
-"""Backward hooks of Blocks: two steps of the graph around a Block tell them of gradients."""
+"""Backward hooks of Blocks: two tape nodes around a call pass gradients to the hooks."""
 
 from ...autograd.hooks import check_replacement
 from ...base.errors import ArgumentError, GradientError, shown
@@ -8,7 +8,7 @@ from ...symbol import Symbol
 from ..tracing import is_tracing
 from .structure import flatten, regroup
 
-_RECORDS_FLAG = 1  # bit of the thread's flags that tells of recording
+_RECORDS_FLAG = 1  # bit of the thread's state: autograd records
 
 
 class HookedCall:
@@ -35,7 +35,7 @@ class HookedCall:
         self.args, _ = regroup(arrays, form)
 
     def outputs(self, out):
-        """The Block's outputs, as arrays whose gradients are passed to the hooks."""
+        """Return the Block's outputs as arrays whose gradients are passed to the hooks."""
         arrays, form = flatten([out])
         chosen = [i for i, each in enumerate(arrays) if wants_gradient([each])]
         if not chosen:
@@ -48,14 +48,14 @@ class HookedCall:
         return regroup(arrays, form)[0][0]
 
     def keep(self, grads):
-        """Keep the gradients of the outputs, for the hooks."""
+        """Store the gradients of the outputs for the hooks."""
         self.grads_of_outputs = grads
-        if not self._gradient_positions:  # no later step reports the inputs' gradients
+        if not self._gradient_positions:  # without gradients of inputs, the hooks run now
             self.call([])
 
     def call(self, grads):
-        """Call the hooks; returns the gradients of the wanted inputs, as the hooks leave them."""
-        if self.grads_of_outputs is None:  # a gradient of a gradient, which belongs to no output
+        """Call the hooks; return the gradients of the inputs, possibly replaced by a hook."""
+        if self.grads_of_outputs is None:  # second-order gradients have no hooks
             return grads
         found = [None] * self._count
         for i, grad in zip(self._gradient_positions, grads):
@@ -84,7 +84,7 @@ class HookedCall:
 
 
 class _InputNode(StepNode):
-    """The arrays that a Block is called with."""
+    """Tape node of a Block's input arrays."""
 
     def __init__(self, call, inputs, outputs):
         self._call = call
@@ -99,7 +99,7 @@ class _InputNode(StepNode):
 
 
 class _OutputNode(StepNode):
-    """The output arrays of a Block."""
+    """Tape node of a Block's output arrays."""
 
     def __init__(self, call, inputs, outputs, positions, count):
         self._call, self._gradient_positions, self._count = call, positions, count
@@ -118,7 +118,7 @@ class _OutputNode(StepNode):
 
 
 def hooked_call(block, args, kwargs):
-    """The HookedCall of a Block with backward hooks; None if nothing is recorded."""
+    """Return the HookedCall of a Block with backward hooks; None outside of recording."""
     if is_tracing():
         return None
     if any(isinstance(each, Symbol) for each in (*args, *kwargs.values())):

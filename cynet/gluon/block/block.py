@@ -32,7 +32,7 @@ _MADE_BY_INIT |= {"_backward_hooks"}
 
 @guarded(but=("__call__", "forward", "__setattr__", "__delattr__"))
 class Block(Files):
-    """A part of a network: it has parameters and other Blocks, and `forward` computes.
+    """A part of a network: it has parameters, child Blocks, and a method `forward`.
 
     Blocks and Parameters that become attributes are registered, and so are Blocks in lists, tuples
     and dicts that are attributes. The name of a Parameter that no Block has yet gets this one's
@@ -77,7 +77,7 @@ class Block(Files):
     )
     """
 
-    _computation = None  # the method that chooses what computes a call; None: `forward` does
+    _computation = None  # method that chooses how a call is computed; None: by `forward`
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         if prefix is not None and not isinstance(prefix, str):
@@ -96,7 +96,7 @@ class Block(Files):
         set_("_scope", BlockScope(self))
 
     def _alias(self):
-        """The beginning of made-up prefixes."""
+        """Return the start of generated prefixes."""
         return type(self).__name__.lower()
 
     def __repr__(self) -> str:
@@ -133,7 +133,7 @@ class Block(Files):
     # --- names ------------------------------------------------------------------------------------
     @property
     def prefix(self) -> str:
-        """The text before the names of the Block's parameters."""
+        """The text that precedes the names of the Block's parameters."""
         return self._prefix
 
     @property
@@ -142,7 +142,7 @@ class Block(Files):
         return self._name
 
     def name_scope(self) -> BlockScope:
-        """A scope for ``with``: Blocks made inside get this one's prefix before theirs.
+        """Return a scope in which the prefixes of new Blocks start with this Block's prefix.
 
         Returns
         -------
@@ -153,12 +153,12 @@ class Block(Files):
 
     # --- children ---------------------------------------------------------------------------------
     def _named_children(self) -> Iterator[tuple[str, Block]]:
-        """Pairs of structural name and child; children in lists and dicts come last."""
+        """Yield pairs of structural name and child; children in lists and dicts come last."""
         yield from self._children.items()
         yield from blocks_within(self, Block)
 
     def register_child(self, block: Block, name: str | None = None) -> None:
-        """Make `block` a child, under `name` or its index among the children.
+        """Register `block` as a child, under `name` or its index among the children.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Block(Files):
         note_change()
 
     def apply(self, fn: Callable[[Block], Any]) -> Block:
-        """Call `fn` with every child and this Block, children first; returns this Block.
+        """Call `fn` with every child and then this Block; return this Block.
 
         Parameters
         ----------
@@ -206,7 +206,7 @@ class Block(Files):
         return self._params
 
     def collect_params(self, select: str | None = None) -> ParameterDict:
-        """The parameters of the Block and of all children.
+        """Return the parameters of the Block and of all children.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class Block(Files):
         return files.collected(self, select)
 
     def _collect_params_with_prefix(self, prefix=""):
-        """Dict of structural name (``0.weight``) to Parameter."""
+        """Return a dict of structural name (``0.weight``) to Parameter."""
         if prefix:
             prefix += "."
         found = {prefix + name: each for name, each in self._reg_params.items()}
@@ -247,7 +247,7 @@ class Block(Files):
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
     def freeze(self, select: str = "") -> list[str]:
-        """Switch parameters' gradients off, so that training keeps the values; returns the names.
+        """Disable the gradients of parameters, so that training skips them; return the names.
 
         Parameters
         ----------
@@ -268,7 +268,7 @@ class Block(Files):
         return files.set_frozen(self, select, True)
 
     def unfreeze(self, select: str = "") -> list[str]:
-        """Undo `freeze`; the names that matched and were frozen.
+        """Undo `freeze`; return the names of the parameters that were frozen.
 
         Parameters
         ----------
@@ -454,7 +454,7 @@ class Block(Files):
 
     # --- computing --------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> NDArray:
-        """`forward`, or its graph, with the hooks around it."""
+        """Run `forward`, or its graph, and the hooks around it."""
         run = self.forward if self._computation is None else self._computation(args, kwargs)
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
@@ -482,7 +482,7 @@ class Block(Files):
         raise NotFoundError(f"'{type(self).__name__}' object has no attribute '{name}'{meant}")
 
     def forward(self, *args: Any) -> Any:
-        """Compute the Block's outputs; subclasses define it.
+        """Compute the Block's outputs; a subclass defines this method.
 
         Parameters
         ----------
@@ -512,7 +512,7 @@ class Block(Files):
         raise UndefinedError(f"{type(self).__name__} defines no forward")
 
     def summary(self, *inputs: Any) -> None:
-        """Print a table of the layers, with output shapes and numbers of parameters.
+        """Print a table of the layers, with output shapes and parameter counts.
 
         Parameters
         ----------
@@ -543,7 +543,7 @@ class Block(Files):
 
 
 def _not_a_prefix(kind, given):
-    """A message for a `given` prefix that begins no name: the layer belongs elsewhere."""
+    """Return the error message for a prefix that is no str; layers are probably meant for `add`."""
     layers = given if isinstance(given, (list, tuple)) else [given]
     if layers and all(isinstance(each, Block) for each in layers):
         return (

@@ -1,12 +1,12 @@
-"""Blocks in lists, tuples and dicts of a Block; the state that a graph depends on."""
+"""Blocks inside a Block, and the attributes that its graph depends on."""
 
 from ...base.overrides import is_ours
 from ...ndarray import NDArray
 
 
 def blocks_within(owner, kind):
-    """Pairs of structural name (``layers.0``) and Block, for Blocks in containers of `owner` that
-    are not registered otherwise; `kind` is the class Block."""
+    """Yield pairs of structural name (``layers.0``) and Block, for Blocks in lists, tuples and
+    dicts of `owner` that are not registered as children; `kind` is the class Block."""
     known = None
     for name, value in vars(owner).items():
         if name in _OWN_ATTRIBUTES or not isinstance(value, (list, tuple, dict)) or not value:
@@ -44,7 +44,7 @@ def _iterate_with_paths(value, path, kind, depth):
 
 
 def fingerprint(block):
-    """Structure, numbers and parameters of a Block and its children, which a graph depends on."""
+    """Return all that a graph of a Block depends on: its children, parameters, plain attributes."""
     own = tuple(
         (name, value)
         for name, value in vars(block).items()
@@ -86,8 +86,8 @@ _NOT_SEEN = {
 
 
 def remember(block):
-    """The values of the attributes of a Block and of Blocks inside, lists and dicts in them opened:
-    pairs of a container and its copy."""
+    """Copy the attributes of a Block and of Blocks inside, and nested lists and dicts; return pairs
+    of a container and its copy."""
     found, seen = [], set()
 
     def add(container, depth):
@@ -110,7 +110,7 @@ def remember(block):
 
 
 def put_back(remembered, kind):
-    """Restore every attribute that is or contains a `kind`; returns whether there was one."""
+    """Restore every attribute that is or contains a `kind`; return whether there was one."""
     there_was = False
     for container, before in remembered:
         of_names = isinstance(container, dict)
@@ -150,8 +150,8 @@ def _is_hashable(value):
 
 
 def has_own_forward(block):
-    """Return whether a user's `forward` overrides the part that becomes a graph (`hybrid_forward`,
-    or the symbol of a SymbolBlock): then it runs at each call, as in MXNet."""
+    """Return whether a user's `forward` wraps the part that becomes a graph (`hybrid_forward`, or
+    the symbol of a SymbolBlock): then `forward` runs at each call, as in MXNet."""
     if is_ours(block.forward):
         return False
     hybrid = getattr(block.hybrid_forward, "__func__", block.hybrid_forward)

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PLAIN_TYPES = (bool, int, float, str, type(None))
-# elements of a list or dict; of a longer one it is known which and how long it is
+# longer lists and dicts are compared by identity and length only
 _MAX_COMPARED = 1000
 _PACKAGE = __name__.partition(".")[0]
 
 
 @guarded
 def compile(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of NDArrays that runs as a graph, as a hybridized Block does.
+    """Compile a function of NDArrays: it runs as a graph, like a hybridized Block.
 
     It is traced for each structure of its arguments, for numbers and str among them, for training
     or not and, where it looks at shapes, for each of those; and anew when an array or a number that
@@ -77,7 +77,7 @@ class _Function(HybridBlock):
         self._outside = ()
 
     def look(self):
-        """Compare the globals that the function reads with their last values."""
+        """Update the Block if a global that the function reads has changed since the last call."""
         found = _read(_underlying_function(vars(self)["_fn"]))
         held = vars(self)["_held"]
         if (
@@ -115,7 +115,7 @@ def _underlying_function(fn):
 
 
 def _read(fn):
-    """Names of global arrays, numbers and Blocks that a function and its callees read."""
+    """Return the global arrays, numbers and Blocks that a function and its callees read."""
     found, seen, stack = [], set(), [fn]
     while stack:
         value = stack.pop()
@@ -139,7 +139,7 @@ def _read(fn):
 
 def _closure_values(fn):
     for cell in fn.__closure__ or ():
-        with contextlib.suppress(ValueError):  # the cell of the closure is not set yet
+        with contextlib.suppress(ValueError):  # the closure's variable is not set yet
             yield cell.cell_contents
 
 

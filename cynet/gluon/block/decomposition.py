@@ -1,4 +1,4 @@
-"""Calls of functions of mx.np in graphs from files, written out in operators by tracing them."""
+"""Decomposes calls of mx.np functions, in graphs from files, into operators by tracing."""
 
 from typing import NamedTuple
 
@@ -13,8 +13,8 @@ from .traced_numpy import TracedNumpy
 
 
 class Written(NamedTuple):
-    """The graph of a call: entries of its outputs with shapes and dtypes, the variables for its
-    inputs, and arrays by name."""
+    """The operators of an mx.np call: outputs with shapes and dtypes, input variables,
+    constants."""
 
     entries: list
     shapes: list
@@ -24,7 +24,7 @@ class Written(NamedTuple):
 
 
 def write(prop, shapes, types, name="of"):
-    """The operators of a call of `prop` with inputs of these shapes and dtypes."""
+    """Trace a call of the operator `prop` with inputs of these shapes and dtypes."""
     names = [f"{name}_in{i}" for i in range(len(shapes))]
     trace = Trace(dict(zip(names, shapes)), dict(zip(names, types)), (), None, TracedNumpy)
     inputs = [var(each) for each in names]

@@ -1,4 +1,4 @@
-"""Parameters whose initialization waits for their shapes: it is finished when arrays come."""
+"""Deferred initialization of parameters, which the first call with arrays completes."""
 
 import contextlib
 
@@ -18,13 +18,12 @@ def finish_deferred(block, params, args):
 
 
 def finish_all_deferred(block, graphs, args, kwargs):
-    """Infer the shapes of a Block and those inside it, or find them by a run where inference
-    fails."""
+    """Infer the parameter shapes of a Block and its children; run it where inference fails."""
     params = list(block.collect_params().values())
     with contextlib.suppress(CynetError):
         block._deferred_infer_shape(*args, **kwargs)
     for each in params:
-        if has_sizes(each._shape):  # an error of its initializer goes to the caller
+        if has_sizes(each._shape):  # raises the errors of its initializer
             each._finish_deferred_init()
     if any(each._data is None and each._deferred_init for each in params):
         with autograd.pause(), tracing(), contextlib.suppress(DeferredInitializationError):

@@ -1,4 +1,4 @@
-"""Files of Blocks: parameters in any of MXNet's layouts of names, and the structure of a model."""
+"""Files of Blocks: parameters under any of MXNet's kinds of names, and a model's structure."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from ..parameter.shapes import merged_shape
 
 
 def collected(block, select):
-    """The parameters as ``collect_params`` gives them: own ones first, then the children's."""
+    """Return the Block's own parameters, then its children's, whose names match `select`."""
     found = ParameterDict(block.params.prefix)
     if select is None:
         found.update(block.params)
@@ -64,15 +64,15 @@ def save_parameters(block, filename, deduplicate):
 
 
 def load_parameters(block, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source):
-    """Read parameters under the kind of names that fits most names in the file: structural names,
-    full names, or names without the Block's prefix."""
+    """Read parameters by structural names, full names or names without the Block's prefix,
+    whichever fit most names in the file."""
     check_flag("load_parameters", "cast_dtype", cast_dtype)
     arrays = saved_arrays(filename)
     load_arrays(block, arrays, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
 
 
 def saved_arrays(filename):
-    """The arrays of a file by name, without the prefixes ``arg:`` and ``aux:`` of a Module."""
+    """Read a file's arrays by name, without the prefixes ``arg:`` and ``aux:`` of a Module."""
     return {
         name.removeprefix("arg:").removeprefix("aux:"): each
         for name, each in named_arrays(filename).items()
@@ -105,8 +105,8 @@ def load_arrays(
 
 
 def _rename_to_prefix(arrays, prefix):
-    """The arrays renamed to `prefix`, if all names have it but for the number of a network: a
-    file has ``mobilenet0_``, and the second such network of a process is ``mobilenet1_``."""
+    """Rename arrays whose names differ from `prefix` by its counter alone: a file has
+    ``mobilenet0_``, the second such network of a process is ``mobilenet1_``."""
     stem = re.escape(prefix.rstrip("_").rstrip("0123456789"))
     before = re.compile(f"{stem}[0-9]+_")
     found = {match and match.group() for match in map(before.match, arrays)}
@@ -117,7 +117,7 @@ def _rename_to_prefix(arrays, prefix):
 
 
 def check_names(params, arrays, filename, allow_missing, ignore_extra):
-    """Refuse all names that do not match, in one error."""
+    """Raise one error for all names that do not match."""
     check_flag("load_parameters", "allow_missing", allow_missing)
     check_flag("load_parameters", "ignore_extra", ignore_extra)
     problems = []

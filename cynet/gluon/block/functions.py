@@ -1,4 +1,4 @@
-"""The modules of operators that hybrid_forward gets as F."""
+"""The operator modules that hybrid_forward gets as F: mx.nd and mx.sym."""
 
 import sys
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Graphs of HybridBlocks: traced, run, asked for shapes and types, written to files."""
+"""Graphs of HybridBlocks: tracing, running, inference of shapes and dtypes, export."""
 
 import json
 import random
@@ -26,7 +26,7 @@ from .children import has_own_forward, put_back, remember
 from .structure import flatten, regroup
 from .traced import Trace, Traced, UntraceableError, kind_for
 
-_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.2)  # s before a trace beside drawing threads
+_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.2)  # s before a new trace
 
 
 _NODE_BYTES = 4096  # approximate bytes of a graph's node
@@ -34,7 +34,7 @@ _conversions = []  # functions that change the graphs before they run: contrib/a
 
 
 def convert_graphs(function):
-    """Have the graphs made from now on changed by ``function(symbol, names of data inputs)``."""
+    """Register ``function(symbol, input_names)``, which converts all graphs bound from now on."""
     _conversions[:] = [function]
 
 
@@ -67,13 +67,13 @@ class Graph(NamedTuple):
 
 
 def variable(param):
-    """The Symbol of a parameter inside a graph."""
+    """Return the Symbol of a parameter in the present trace."""
     trace = active()
     return param.var() if trace is None else trace.parameter(param)
 
 
 def input_names(count, taken):
-    """``data``, or ``data0``, ``data1``, ...; with underscores where a parameter has that name.
+    """Return ``data``, or ``data0``, ``data1``, ...; with underscores if a parameter has the name.
 
     >>> input_names(2, {"data1"})
     ['data0_', 'data1_']
@@ -85,7 +85,7 @@ def input_names(count, taken):
 
 
 def trace_block(block, arrays, form):
-    """The Graph of a Block called with symbols for the arrays of its arguments of format `form`."""
+    """Trace a Block: call it with symbols for the arrays of its arguments of format `form`."""
     before = remember(block)
     try:
         graph = _trace_call(block, arrays, form)
@@ -107,12 +107,12 @@ def _trace_call(block, arrays, form):
     )
     given, _ = regroup([trace.kind(sym.var(name).entries) for name in names], form)
     with tracing(trace), block.name_scope():
-        # a user's forward in front of hybrid_forward has run, or is running, with the arrays
+        # a user's forward that wraps hybrid_forward is not part of the graph
         run = block._builtin_forward if has_own_forward(block) else block.forward
         out = run(*given[0], **given[1])
         outputs, out_format = flatten(out, "output")
         outputs = [trace.constant(each) if isinstance(each, NDArray) else each for each in outputs]
-        # a plan computes its outputs: an input that is returned unchanged is copied
+        # an executor cannot output one of its inputs: an input that is returned unchanged is copied
         outputs = [
             sym.identity(each) if any(node.op is None for node, _ in each.entries) else each
             for each in outputs
@@ -124,7 +124,7 @@ def _trace_call(block, arrays, form):
 
 
 def trace_without_draws(block, arrays, form):
-    """The Graph of a call, refused where Python or NumPy draws random numbers in it.
+    """Trace a call; raise an error if it draws random numbers by Python or NumPy.
 
     Beside other threads, which may have drawn them, as those of a DataLoader do until their queue
     is full, it is traced again. What a block draws itself makes one graph different from another,
@@ -146,25 +146,25 @@ def trace_without_draws(block, arrays, form):
 
 
 def _python_draws():
-    """The states of NumPy's and Python's global generators, which change when they draw."""
+    """Return the states of Python's and NumPy's global generators, which change at each draw."""
     return hash(random.getstate()), numpy_state_token()
 
 
 def _nameless_content(graph):
-    """The trace without names: equal for two traces of one function."""
+    """Return a graph's nodes and constants without names: equal for two traces of one function."""
     nodes = json.loads(graph.symbol.tojson())["nodes"]
     constants = [(each.shape, each.asnumpy().tobytes()) for each in graph.constants.values()]
     return [(n["op"], n.get("attrs"), n["inputs"]) for n in nodes], constants
 
 
 class _Constant:
-    """An array, not a parameter, that replaces a Parameter; copied to each device once."""
+    """A constant of a graph with the interface of a Parameter; copied to each device once."""
 
     def __init__(self, array):
         self._copies = {array.context: array}
 
     def data(self, context):
-        """The constant array on a device."""
+        """Return the constant's array on a device."""
         found = self._copies.get(context)
         if found is None:
             array = next(iter(self._copies.values()))
@@ -183,15 +183,13 @@ class BoundGraph:
 
     def __init__(self, block, graph, arenas, arrays):
         self.graph = graph
-        self.face = (
-            arrays[0]._face if arrays else NDArray._face
-        )  # the outputs' array class: of mx.nd or mx.np
+        self.face = arrays[0]._face if arrays else NDArray._face  # array class: mx.nd's or mx.np's
         hook = block._op_hook or (watch() and (watch(), False))
         self.watch = None if hook is None else HookedGraph(graph.symbol, *hook)
         symbol = graph.symbol if self.watch is None else self.watch.symbol
         for convert in _conversions:
             symbol = convert(symbol, graph.inputs)
-        # the plans of a graph that serves one signature go with it
+        # a graph for one signature alone does not share its execution plans
         self.op = executor.CachedOp(symbol, not graph.reads_shapes, arenas)
         params = graph.params
         positions = {name: i for i, name in enumerate(graph.inputs)}
@@ -244,18 +242,18 @@ class BoundGraph:
             outputs = self.op(*inputs)
         except ArgumentError:
             for each in self.params:
-                each.data(arrays[0].context)  # raises an error with the parameter's contexts
+                each.data(arrays[0].context)  # raises an error that lists the parameter's contexts
             raise
         if self.watch is not None:
             outputs = self.watch(outputs, dict(zip(self.op.inputs, inputs)))
-        if outputs[0]._face is not self.face:  # the face of the parameters
+        if outputs[0]._face is not self.face:  # the array class of the parameters
             outputs = [with_face(each, self.face) for each in outputs]
         if self.single:
             return outputs[0]
         return regroup(outputs, self.graph.out_format)[0]
 
     def lacks_arrays(self):
-        """Return whether a parameter has no arrays: the call is refused; the next looks again."""
+        """Return whether a parameter is not initialized, so that a call raises an error."""
         return any(each._data is None for each in self.params)
 
     def fits(self, arrays):
@@ -275,7 +273,7 @@ class BoundGraph:
 
 
 class HookedGraph:
-    """A graph with the outputs of all its operators, and the hook to call with them.
+    """A graph that also outputs the results of all its operators, for a hook.
 
     symbol: Symbol
     callback (callable): ``callback(name, operator, array)``.
@@ -292,7 +290,7 @@ class HookedGraph:
         self.symbol = Symbol(self._entries + symbol.entries)
 
     def __call__(self, outputs, variables):
-        """Call the hook with all outputs; returns the outputs of the graph alone."""
+        """Call the hook with all operators' outputs; return the graph's own outputs."""
         count = len(self._entries)
         values = dict(zip(self._entries, outputs))
         for node in self._nodes:
@@ -307,7 +305,7 @@ class HookedGraph:
 
 
 def _infer_with(block, args, what, of_array):
-    """(name, inferred value) pairs of the parameters, by the graph's method `what`."""
+    """Yield (name, inferred value) of each parameter, by the Symbol's method `what`."""
     arrays, form = flatten([list(args), {}])
     graph = trace_block(block, arrays, form)
     symbol = graph.symbol
@@ -341,7 +339,7 @@ def infer_types(block, args):
 
 
 def exported(block: Any) -> tuple[Any, dict[str, Any]]:
-    """The Symbol that was traced last, and its parameters by names as ``arg:weight``."""
+    """Return the Symbol that was traced last, and its parameters by names like ``arg:weight``."""
     graph, cached = block._last_graph(), block._cached
     if graph is None:
         why = "hybridize it and call it once" if cached is None else cached.why_no_graph()

@@ -47,9 +47,9 @@ class HybridBlock(Block):
     [1.0, 2.0]
     """
 
-    _operator_modules = None  # values of a class for the argument F of hybrid_forward
-    _weight_rule = None  # computes the weights that hybrid_forward gets (nn/computed_weights.py)
-    _takes_symbols = True  # whether the class's `forward` works on symbols, too
+    _operator_modules = None  # (mx.nd, mx.sym), the argument F of hybrid_forward
+    _weight_rule = None  # computes weights from other parameters (nn/computed_weights.py)
+    _takes_symbols = True  # whether the class's `forward` accepts symbols
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -58,7 +58,7 @@ class HybridBlock(Block):
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
         vars(self).update(_active=False, _flags={}, _cached=None, _op_hook=None)
-        vars(self)["_formats"] = None  # of the arguments and results that were traced last
+        vars(self)["_formats"] = None  # of the last traced arguments and results
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -71,11 +71,11 @@ class HybridBlock(Block):
             vars(self)["_cached"] = None
 
     def __getstate__(self):
-        """The state of copies and pickles: without graphs, which have memory of their own."""
+        """Return the state for copies and pickles, without the graphs, which own memory."""
         return {**vars(self), "_cached": None}
 
     def register_child(self, block: Block, name: str | None = None) -> None:
-        """Make `block`, a HybridBlock, a child."""
+        """Register `block`, a HybridBlock, as a child."""
         if not isinstance(block, HybridBlock):
             if isinstance(block, Block):
                 raise ArgumentError(
@@ -135,7 +135,7 @@ class HybridBlock(Block):
         note_change()
 
     def _clear_cached_op(self):
-        """Forget the graphs: the next call traces anew."""
+        """Drop the graphs: the next call traces again."""
         vars(self)["_cached"] = None
 
     def _warn_of_hooks(self):
@@ -145,7 +145,7 @@ class HybridBlock(Block):
         )
 
     def optimize_for(self, x: Any, *args: Any, backend: str | None = None, **kwargs: Any) -> None:
-        """Refused: cynet has no other backends.
+        """Raise an error, because cynet has no other backends.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class HybridBlock(Block):
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Call ``callback(node_name, operator_name, array)`` for each output of the graph's
-        operators; with `monitor_all` for inputs, too."""
+        operators; `monitor_all` includes inputs."""
         super().register_op_hook(callback, monitor_all)
         vars(self)["_op_hook"] = (callback, monitor_all)
         note_change()
@@ -258,21 +258,21 @@ class HybridBlock(Block):
         graph.export(self, path, epoch)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NDArray:
-        """`forward`, or its graph, with the hooks around it."""
+        """Run `forward`, or its graph, and the hooks around it."""
         if is_tracing():
             with self.name_scope():
                 return self.forward(*args, **kwargs)
         if self._forward_pre_hooks or self._forward_hooks or self._backward_hooks or ON:
             return super().__call__(*args, **kwargs)
-        return self._computation(args, kwargs)(*args, **kwargs)  # the same, 0.1 us sooner
+        return self._computation(args, kwargs)(*args, **kwargs)  # 0.1 us faster than super()
 
     def _computation(self, args, kwargs):
-        """The method that computes a call: `forward`, or that of the graph."""
+        """Return the method that computes a call: `forward`, or the one that runs the graph."""
         if self._active:
             first = args[0] if args else None
             if type(first) is NDArray or isinstance(_first_array((args, kwargs)), NDArray):
                 graphs = self._cached or self._make_cache()
-                # a user's `forward` in front of hybrid_forward runs at each call, as in MXNet
+                # a user's `forward` that wraps hybrid_forward runs at each call, as in MXNet
                 return self.forward if graphs.runs_forward else self._call_cached_op
         if len(args) > 1 or kwargs:
             refuse_mixture((args, kwargs), self._name)
@@ -280,14 +280,14 @@ class HybridBlock(Block):
 
     @property
     def _cached_graph(self):
-        """Symbols of the inputs and of the outputs of the graph that was traced last, or (), as
-        packages written for MXNet read them."""
+        """Input and output Symbols of the last traced graph, or (); packages for MXNet read
+        this."""
         found = self._last_graph()
         return () if found is None else ([Variable(name) for name in found.inputs], found.symbol)
 
     @property
     def _in_format(self):
-        """The format of the arguments that were traced last, as packages for MXNet read it."""
+        """The format of the last traced arguments; packages for MXNet read it."""
         if self._formats is None:
             return None
         args, kwargs = format_of_mxnet(self._formats[0])
@@ -299,7 +299,7 @@ class HybridBlock(Block):
         return None if self._formats is None else format_of_mxnet(self._formats[1])
 
     def _last_graph(self):
-        """The Graph (graph.py) of the last trace, or None."""
+        """Return the Graph (graph.py) of the last trace, or None."""
         return None if self._cached is None else self._cached.last_graph()
 
     def _make_cache(self):
@@ -307,18 +307,18 @@ class HybridBlock(Block):
         return cached
 
     def _call_cached_op(self, *args, **kwargs):
-        """Run the graph for these arguments; without a graph run operator by operator."""
+        """Run the graph for these arguments, or operator by operator if there is none."""
         graphs = self._cached or self._make_cache()
         run, given = graphs.plan_for(args, kwargs)
         return run(given)
 
     def _check_unmixed(self, inputs, kind):
-        """Refuse a mixture of arrays and symbols as inputs."""
+        """Raise an error if both arrays and symbols are among the inputs."""
         if _first_array(inputs, kind) is not None:
             raise ArgumentError(f"{self.name} takes NDArrays or Symbols, and got some of both")
 
     def forward(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """``hybrid_forward`` with ``mx.nd`` or ``mx.sym``, according to the inputs."""
+        """Call ``hybrid_forward`` with ``mx.nd`` or ``mx.sym``, according to the inputs."""
         first = x if isinstance(x, (NDArray, Symbol)) else _first_array((x, args, kwargs))
         if not isinstance(first, NDArray):
             return self._run_symbols(first, x, *args, **kwargs)
@@ -328,13 +328,13 @@ class HybridBlock(Block):
         return self._call_cached_op(x, *args, **kwargs)
 
     def _run_symbols(self, first, x, *args, **kwargs):
-        """``hybrid_forward`` of symbols; `first` is one of them."""
+        """Call ``hybrid_forward`` with symbols; `first` is the first of them."""
         if first is None:
             raise ArgumentError(
                 f"{self.name} takes NDArrays or Symbols, and there is none among its arguments:"
                 f" {shown(x)}; mx.nd.array(x) makes one"
             )
-        # arrays beside symbols, in a trace, become constants of the graph by mx.nd's functions
+        # in a trace, mx.nd's functions turn arrays among the symbols into constants of the graph
         tracing = is_tracing()
         mixed = tracing and _first_array((x, args, kwargs), NDArray) is not None
         if not tracing:
@@ -351,15 +351,15 @@ class HybridBlock(Block):
         return found
 
     def _builtin_forward(self, *args, **kwargs):
-        """HybridBlock's `forward`, even where a user's class overrides it."""
+        """Call HybridBlock's `forward`, even where a user's class overrides it."""
         return HybridBlock.forward(self, *args, **kwargs)
 
     def _run_own(self, *args, **kwargs):
-        """`_builtin_forward` of arrays, without a graph."""
+        """Call ``hybrid_forward`` with arrays, without a graph."""
         return self._run(_first_array((args, kwargs), NDArray), *args, **kwargs)
 
     def _run(self, first, x, *args, **kwargs):
-        """``hybrid_forward`` of arrays; `first` is one of them."""
+        """Call ``hybrid_forward`` with arrays; `first` is the first of them."""
         params = self._reg_params
         if args or kwargs:
             self._check_unmixed((x, args, kwargs), Symbol)
@@ -376,7 +376,7 @@ class HybridBlock(Block):
         return self.hybrid_forward(functions[0], x, *args, **kwargs)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """Compute the Block's outputs; subclasses define it.
+        """Compute the Block's outputs; a subclass defines this method.
 
         Parameters
         ----------
@@ -419,7 +419,7 @@ _FORWARD_METHODS = ("forward", "hybrid_forward")
 
 
 def _first_array(value, kinds=(NDArray, Symbol)):
-    """The first NDArray or Symbol in nested lists, tuples and dicts, or None."""
+    """Return the first NDArray or Symbol in nested lists, tuples and dicts, or None."""
     try:
         return _find_first(value, kinds)
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Hybridized: a Block as graphs, one for each way in which it is called."""
+"""Hybridized: the graphs of a Block, one for each kind of arguments."""
 
 import time
 
@@ -19,12 +19,12 @@ _BY_ROWS = (
 )
 _ARRAYS = {NDArray}  # the types of arguments that need no format
 _MAX_SIGNATURES = 10_000  # signatures whose graph is remembered
-_TRAINS_FLAG = 2  # bit of the thread's flags that tells of training
+_TRAINS_FLAG = 2  # bit of the thread's state: training mode
 _MAX_GRAPHS = 64  # graphs for one format of arguments, each for several shapes
 
 
 class Hybridized:
-    """The calls of a hybridized HybridBlock.
+    """Traces and runs the graphs of a hybridized HybridBlock.
 
     A graph is traced for each format of arguments (structure, numbers), mode (training or not) and,
     where the Block looked at shapes, for each of those. It is traced anew when the Block, or one
@@ -39,28 +39,28 @@ class Hybridized:
         self.runs_forward = has_own_forward(block)
         self._fixed = graph
         self._finish_all_deferred = block._finish_all_deferred
-        self._plans = {}  # (format, mode) -> list of BoundGraphs that serve several shapes
+        self._plans = {}  # (format, mode) -> BoundGraphs that accept several shapes
         self._served = {}  # (format, mode, shapes and dtypes) -> a BoundGraph of `_plans`
-        self._alone = PlanCache()  # the key of `_served` -> BoundGraph for this key alone
-        self._arenas = {}  # idle arenas of all BoundGraphs
+        self._alone = PlanCache()  # key as of `_served` -> BoundGraph for this key alone
+        self._arenas = {}  # idle memory arenas of all BoundGraphs
         self._last = None  # the graph that export writes
         self._changes = -1
-        self._finished = -1  # changes after which no parameter waited for its shape
+        self._finished = -1  # change count at which no parameter was deferred
         self._print = None
         self._watched = None
-        # parameters with row-sparse gradients, for which graphs write dense ones
+        # parameters with row_sparse gradients, which graphs cannot compute
         self._by_rows = ()
         self._plain_reason = None  # the reason for running operator by operator, or None
         self._passed_by = None  # the reason why a call was not traced, or None
-        self._changed_itself = 0  # how often a `forward` changed attributes while it was traced
+        self._changed_itself = 0  # traces in which `forward` changed attributes
         self._warned_texts = set()
 
     def last_graph(self):
-        """The Graph of the last trace, or None."""
+        """Return the Graph of the last trace, or None."""
         return self._last
 
     def why_no_graph(self):
-        """The reason why calls were not traced."""
+        """Return the reason why calls were not traced."""
         if self._plain_reason is not None:
             return f"it cannot be traced: {self._plain_reason}"
         if self._passed_by is not None:
@@ -68,7 +68,7 @@ class Hybridized:
         return "hybridize it and call it once"
 
     def plan_for(self, args, kwargs):
-        """(BoundGraph, arrays) for a call, or (`by_operator`, (args, kwargs)) without a graph."""
+        """Return (BoundGraph, arrays) for a call, else (`by_operator`, (args, kwargs))."""
         if self._changes != changes[0]:
             self._look_at_changes()
         if self._plain_reason is not None:
@@ -110,13 +110,13 @@ class Hybridized:
         return self._block.forward(*args, **kwargs)
 
     def _wants_sparse_gradient(self):
-        """Return whether this call is recorded and a gradient is to be row_sparse."""
+        """Return whether autograd records this call and a parameter needs a row_sparse gradient."""
         return autograd.is_recording() and any(
             grad.stype != "default" for each in self._by_rows for grad in each._grad or ()
         )
 
     def _finish_deferred(self, args, kwargs):
-        """Initialize the parameters that waited for shapes; none does between two changes."""
+        """Initialize deferred parameters, if anything changed since the last search for them."""
         count = changes[0]
         if self._finished != count:
             if any(each._data is None and each._deferred_init for each in self._params()):
@@ -128,8 +128,8 @@ class Hybridized:
         return self._block.collect_params().values()
 
     def _new_plan(self, key, signature, arrays, form):
-        """The plan of a signature that is met for the first time; None where the Block cannot be
-        traced and runs operator by operator."""
+        """Return a BoundGraph for a new signature; None if the Block cannot be traced and runs
+        operator by operator."""
         plans = self._plans.setdefault(key, [])
         plan = next((each for each in plans if each.fits(arrays)), None)
         if plan is None:
@@ -154,7 +154,7 @@ class Hybridized:
         return plan
 
     def _traced(self, arrays, form):
-        """The graph of a call; None if the Block cannot be traced and runs operator by operator."""
+        """Trace a call; return None if the Block cannot be traced and runs operator by operator."""
         block = self._block
         before = fingerprint(block)
         try:
@@ -181,7 +181,7 @@ class Hybridized:
         return graph
 
     def _note_changed_attributes(self):
-        """Note that `forward` changed attributes; return whether it keeps doing so and must run."""
+        """Count that `forward` changed attributes; the second time, give up tracing."""
         self._changed_itself += 1
         if self._changed_itself > 1:
             self._plain_reason = "its forward changes attributes at each call"
@@ -192,7 +192,7 @@ class Hybridized:
         return True
 
     def _overrides_forward(self):
-        """Return whether the Block, or one inside, overrides `forward`, which may do anything."""
+        """Return whether the Block, or a Block inside, has a `forward` written by the user."""
 
         def own(block):
             if not is_ours(vars(block).get("forward", is_ours)):
@@ -207,7 +207,7 @@ class Hybridized:
         return any(found)
 
     def _look_at_changes(self):
-        """Forget the graphs if the Block was changed since they were traced."""
+        """Drop the graphs if the Block was changed since they were traced."""
         self._changes = changes[0]
         self._by_rows = [each for each in self._params() if each._grad_stype != "default"]
         now = fingerprint(self._block)

@@ -7,7 +7,7 @@ from ...symbol.node import topological_order, variable_nodes
 
 
 def _read_by_outputs(heads):
-    """Names of the variables that outputs depend on, in the graph without labels of losses."""
+    """Return the names of the variables that outputs depend on, apart from labels of losses."""
     seen, names, stack = set(), set(), [head for head, _ in heads]
     while stack:
         node = stack.pop()
@@ -23,7 +23,7 @@ def _read_by_outputs(heads):
 
 
 def remove_unlabeled_losses(symbol, given):
-    """Replace each loss whose label is not `given` by its output.
+    """Replace each loss operator whose label is not `given` by the loss's prediction.
 
     symbol: Symbol
     given (iterable of str): Names of variables that have values, whatever reads them.

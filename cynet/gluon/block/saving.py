@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Files(Guarded):
-    """Base of Block: saving and loading of its parameters."""
+    """Base of Block: saves and loads its parameters."""
 
     _unguarded = (*PER_BATCH, "hybrid_forward", "__call__", "step")
 
@@ -82,7 +82,7 @@ class Files(Guarded):
         )
 
     def save_params(self, filename: FileName) -> None:
-        """Deprecated, `save_parameters`: under names without the prefix.
+        """Write parameters under names without the prefix; deprecated, see `save_parameters`.
 
         Parameters
         ----------

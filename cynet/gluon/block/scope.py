@@ -1,4 +1,4 @@
-"""Names of Blocks: the prefix of each, counted by hint within the scope around it."""
+"""Prefixes of Blocks: a hint and its count in the enclosing scope, such as ``dense0_``."""
 
 import threading
 
@@ -9,7 +9,7 @@ _current = threading.local()
 
 
 class BlockScope:
-    """The scope of one Block: Blocks and symbols made inside get its prefix before theirs.
+    """A scope in which the prefixes of new Blocks and symbols start with a Block's prefix.
 
     A ``with`` statement enters it, also several times at once. A Block of prefix ``''`` has none:
     what is made inside is counted in the scope around it.
@@ -22,7 +22,7 @@ class BlockScope:
 
     @staticmethod
     def create(prefix, params, hint):
-        """(prefix, ParameterDict) of a new Block.
+        """Return (prefix, ParameterDict) of a new Block.
 
         prefix (str or None): As the user gave it; None makes one up from `hint` and a number.
         params (ParameterDict or None): Whose parameters the Block shares.

@@ -12,20 +12,20 @@ from ...symbol import Symbol
 
 
 class Fixed(NamedTuple):
-    """A value that is no array: a number, a str, ...; another one is another format."""
+    """The format of a value that is no array, such as a number or a str: the value itself."""
 
     value: object
 
 
 class Table(NamedTuple):
-    """The format of a dict: keys and the formats after them."""
+    """The format of a dict: its keys and the formats of its values."""
 
     keys: tuple
     formats: tuple
 
 
 def flatten(args, where="input"):
-    """(list of arrays, format) of nested lists, tuples and dicts.
+    """Flatten nested lists, tuples and dicts to (list of arrays, format).
 
     >>> x = mx.nd.zeros(1)
     >>> flatten([x, [x, None]])[1]
@@ -62,7 +62,7 @@ def _take_apart(value, arrays, where):
 
 
 def refuse_mixture(args, name):
-    """Raise where arrays of mx.nd and of mx.np are given together, in nested lists too.
+    """Raise an error if both arrays of mx.nd and of mx.np are among nested arguments.
 
     Raises ArgumentTypeError.
     """
@@ -86,7 +86,7 @@ def _add_faces(args, faces):
 
 
 def format_of_mxnet(form):
-    """A format as MXNet has it: lists alone.
+    """Convert a format to MXNet's, which has lists only.
 
     >>> format_of_mxnet([0, (0, -1)])
     [0, [0, -1]]
@@ -99,7 +99,7 @@ def format_of_mxnet(form):
 
 
 def hashable(form):
-    """A format as a key of a dict."""
+    """Convert a format to a hashable value, for keys of dicts."""
     if isinstance(form, Fixed):
         return form
     if isinstance(form, Table):
@@ -112,7 +112,7 @@ def hashable(form):
 
 
 def regroup(arrays, form):
-    """(value of format `form`, the arrays that are left).
+    """Rebuild a value of format `form`; return it and the arrays that are left.
 
     >>> regroup([1, 2, 3], [0, (0, -1)])
     ([1, (2, None)], [3])

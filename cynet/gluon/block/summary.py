@@ -1,4 +1,4 @@
-"""The table of a network's layers, with output shapes and numbers of parameters."""
+"""The table of a network's layers, with output shapes and parameter counts."""
 
 import math
 

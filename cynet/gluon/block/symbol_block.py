@@ -78,7 +78,7 @@ class SymbolBlock(HybridBlock):
         if isinstance(outputs, (list, tuple)) and len(outputs) == 1:
             form = form[0]
         whole = heads[0] if len(heads) == 1 else Group(heads)
-        # a label that only a loss's backward reads is not a parameter, and not needed
+        # a label that only a loss's backward reads is neither a parameter nor an input
         whole = remove_unlabeled_losses(whole, [*names, *(() if params is None else params.keys())])
         known = set(names)
         states = [name for name in whole.list_auxiliary_states() if name not in known]
@@ -107,7 +107,7 @@ class SymbolBlock(HybridBlock):
         allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> SymbolBlock:
-        """A SymbolBlock from files that `HybridBlock.export` or a Module wrote.
+        """Load a SymbolBlock from files that `HybridBlock.export` or a Module wrote.
 
         Parameters
         ----------
@@ -174,11 +174,11 @@ class SymbolBlock(HybridBlock):
         super().infer_shape(*args)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NDArray:
-        """The symbol's outputs for inputs in the order of `inputs`."""
+        """Compute the symbol's outputs from arguments in the order of `inputs`."""
         arrays = self._flatten_inputs(args)
         vars(self)["_active"] = True
         if not has_trace() and all(isinstance(each, NDArray) for each in arrays):
-            with not_tracing():  # Blocks around it may infer their shapes by a run
+            with not_tracing():  # the Block may run inside a shape inference
                 return super().__call__(*args, **kwargs)
         return super().__call__(*args, **kwargs)
 
@@ -199,7 +199,7 @@ class SymbolBlock(HybridBlock):
         return SymbolBlock.forward(self, x, *args, **kwargs)
 
     def _flatten_inputs(self, args):
-        """The arrays or symbols in `args`, one for each input."""
+        """Return the arrays or symbols in nested `args`, one for each input."""
         arrays, _ = flatten(list(args))
         if len(arrays) != len(self._graph.inputs):
             raise ArgumentTypeError(
@@ -209,7 +209,7 @@ class SymbolBlock(HybridBlock):
         return arrays
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """The graph with symbols in place of its inputs."""
+        """Return the symbol with its inputs replaced by the given symbols."""
         given = self._flatten_inputs([x, *args])
         trace = active()
         if trace is not None:
@@ -228,7 +228,7 @@ class SymbolBlock(HybridBlock):
 
 
 def _common_prefix(names):
-    """The prefix that all names have, up to an underscore.
+    """Return the longest prefix of all names that ends with an underscore.
 
     >>> _common_prefix(["net_fc_weight", "net_fb_bias"])
     'net_'

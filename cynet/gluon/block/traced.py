@@ -29,7 +29,7 @@ class UntraceableError(NotImplementedForSymbol):
 
 
 class Trace:
-    """The state of one trace: shapes and dtypes of its variables, arrays that became constants.
+    """The state of one trace: its parameters and constants, and shapes and dtypes of its variables.
 
     shapes (dict of str to tuple): Of variables.
     types: dict of str to dtype
@@ -40,7 +40,7 @@ class Trace:
 
     def __init__(self, shapes, types, params=(), context=None, kind=None):
         self.context = context
-        self.kind = kind or Traced  # class of the symbols
+        self.kind = kind or Traced  # class of the trace's symbols
         self.reads_shapes = False  # whether the Block has looked at a shape
         self.constants = {}  # name -> NDArray
         self.shapes = {name: known_shape(shape) for name, shape in shapes.items()}
@@ -57,22 +57,22 @@ class Trace:
         self.used = {}  # name -> Parameter, of those used in the trace
 
     def parameter(self, param):
-        """The symbol of a parameter."""
+        """Return the symbol of a parameter."""
         if self.used.setdefault(param.name, param) is not param:
             raise UntraceableError(f"two parameters of a graph are named '{param.name}'")
-        if param.name not in self.types:  # parameter of a Block that is no registered child
+        if param.name not in self.types:  # its Block is no registered child
             self.shapes[param.name] = param.shape
             self.types[param.name] = name_of(param.dtype)
         return self.kind(param.var().entries)
 
     def data_of(self, param):
-        """The symbol of a parameter's array, for a `forward` that calls ``data()``."""
-        if not param._is_plain():  # the graph would get the result of the user's method
+        """Return the symbol of a parameter's array, for a `forward` that calls ``data()``."""
+        if not param._is_plain():  # the user's method might return another array
             raise UntraceableError(f"parameter '{param.name}' has a method `data` of its own")
         return self.parameter(param)
 
     def constant(self, array):
-        """The symbol of an array that is no input: a parameter's, or a constant."""
+        """Return the symbol of an array that is no input: a parameter's, or a constant."""
         found = self._by_array.get(id(array))
         if found is None:
             param = self._params.get(id(array))
@@ -135,7 +135,7 @@ class Trace:
 
 
 def kind_for(arrays):
-    """The class of the symbols that represent arrays: as their class says, else `Traced`."""
+    """Return the symbol class for arrays: TracedNumpy for arrays of mx.np, else Traced."""
     for each in arrays:
         chosen = getattr(type(each), "stands_for", None)
         if chosen is not None:
@@ -144,18 +144,18 @@ def kind_for(arrays):
 
 
 def _as_traced(value):
-    """An operand as a Traced; numbers stay."""
+    """Convert an array or Symbol to a Traced; return numbers unchanged."""
     return active().constant(value) if isinstance(value, NDArray) else value
 
 
 class Traced(NumpyMethods, Symbol):
-    """A symbol with the face of an NDArray."""
+    """A symbol with the methods of an mx.nd array."""
 
     __slots__ = ()
 
     @property
     def shape(self):
-        """The shape in the call that is traced."""
+        """The shape that the array has in the call that is traced."""
         active().reads_shapes = True
         return self._shape()
 
@@ -206,7 +206,7 @@ class Traced(NumpyMethods, Symbol):
         return (self[i] for i in range(len(self)))
 
     def placeholder(self, name, row):
-        """See ``Symbol.placeholder``; the trace learns shape and dtype."""
+        """Create a variable with known shape and dtype; see ``Symbol.placeholder``."""
         trace = active()
         made = trace.kind(Symbol.placeholder(self, name, row).entries)
         try:
@@ -295,17 +295,17 @@ class Traced(NumpyMethods, Symbol):
         return sym.identity(self)
 
     def detach(self):
-        """A symbol of the array's values, which no gradient goes through."""
+        """Return a symbol of the same values that blocks gradients."""
         return sym.BlockGrad(self)
 
     def as_in_context(self, context):
-        """The array itself: a graph runs on one device."""
+        """Return the array itself, because a graph runs on one device."""
         return self
 
     as_in_ctx = as_in_context
 
     def __getitem__(self, key):
-        """A part of the array; of several outputs one of them."""
+        """Return a part of the array, or one of several outputs."""
         if len(self.entries) != 1:
             return Traced(Symbol.__getitem__(self, key).entries)
         if isinstance(key, (NDArray, Symbol)):
@@ -421,7 +421,7 @@ add_symbol_class(Traced)
 
 
 def call_on_symbols(entry, name, args, kwargs):
-    """``mx.nd.X`` for symbols and for random draws, while this thread traces."""
+    """Call ``mx.nd.X`` with symbols, or a random operator, while this thread traces."""
     values = [*args, *kwargs.values()]
     drawn = name.startswith("_random_")
     if not drawn and not any(isinstance(each, Symbol) for each in values):
@@ -435,8 +435,8 @@ def call_on_symbols(entry, name, args, kwargs):
 
 
 def control_flow(name, *args):
-    """``mx.nd.contrib.foreach`` and its like while this thread traces; arrays that they
-    are given become constants."""
+    """Call ``foreach``, ``while_loop`` or ``cond`` while this thread traces; array arguments become
+    constants."""
 
     def traced(value):
         if isinstance(value, (list, tuple)):

@@ -18,14 +18,14 @@ _HOST_INDEX_TYPES = (list, range, np.ndarray)  # indices whose values are known
 
 
 class TracedNumpy(Members, Traced):
-    """A symbol with the face of an array of mx.np."""
+    """A symbol with the methods of an mx.np array."""
 
     __slots__ = ()
 
     def __init__(self, entries):
         super().__init__(entries)
         for node, _ in entries:
-            if node.op is not None and node.prop.no_axes:  # a result without axes has no axes here
+            if node.op is not None and node.prop.no_axes:  # shape (), not mx.nd's (1,)
                 node.prop = node.prop.changed(no_axes=())
 
     @property
@@ -68,7 +68,7 @@ class TracedNumpy(Members, Traced):
         return active().context
 
     def __getitem__(self, key):
-        """A part of the array, as of ``mx.np.ndarray``."""
+        """Return a part of the array; see ``mx.np.ndarray``."""
         if len(self.entries) != 1:
             return TracedNumpy(Symbol.__getitem__(self, key).entries)
         keys = list(key) if isinstance(key, tuple) else [key]
@@ -106,7 +106,7 @@ class TracedNumpy(Members, Traced):
         whole = all(
             (b, e, s) in ((0, n, 1), (0, None, 1)) for b, e, s, n in zip(begins, ends, steps, sizes)
         )
-        if 0 in result and not whole:  # the operator refuses to leave nothing
+        if 0 in result and not whole:  # the operator raises an error for an empty result
             return ops._zeros(shape=tuple(result), dtype=self.dtype.name)
         out = self
         if not whole and sizes:
@@ -114,7 +114,7 @@ class TracedNumpy(Members, Traced):
         return shapes.reshape_view(out, tuple(result))
 
     def _take_elements(self, keys):
-        """Elements by arrays of ints, and ints, in axes that lie side by side; slices elsewhere."""
+        """Index adjacent axes by ints and arrays of ints, and other axes by slices."""
         keys = [part for each in keys for part in _indices(each)]
         keys += [slice(None)] * (self.ndim - len(keys))
         chosen = [i for i, each in enumerate(keys) if not isinstance(each, slice)]
@@ -142,7 +142,7 @@ class TracedNumpy(Members, Traced):
 
 
 def _indices(key):
-    """A key in NumPy's form: a mask with known values becomes the indices where it is true."""
+    """Convert an indexing key; a mask with known values becomes the indices where it is true."""
     if isinstance(key, NDArray) and np.dtype(key.dtype).kind == "b":
         key = key.asnumpy()
     if isinstance(key, _HOST_INDEX_TYPES):
@@ -157,7 +157,7 @@ def _indices(key):
 
 
 def _normalize_index(indices, n, axis):
-    """Indices along an axis of length `n`, counted from its beginning."""
+    """Convert negative indices along an axis of length `n` to non-negative ones."""
     if isinstance(indices, (NDArray, Symbol)):
         indices = array_of(indices, "take").astype("int64")
         return indices + (indices < 0).astype("int64") * n

@@ -1,4 +1,4 @@
-"""mx.gluon.data: datasets, samplers, and loaders that make batches of them."""
+"""mx.gluon.data: datasets, samplers, and a loader of batches."""
 
 from . import batchify, vision
 from .dataloader import DataLoader

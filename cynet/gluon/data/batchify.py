@@ -23,7 +23,7 @@ __all__ = ["AsList", "Group", "Pad", "Stack", "default_batchify_fn", "default_mp
 
 @guarded
 def host_array(values):
-    """An NDArray over a NumPy array's memory, or a copy where it cannot be shared; dtype kept.
+    """Return an NDArray of the same dtype that shares a NumPy array's memory if possible.
 
     Raises ArgumentTypeError: no NDArray has the dtype of `values`.
     """
@@ -41,7 +41,7 @@ def _check_dtype(values):
 
 @guarded
 def default_batchify_fn(data: Sequence[Any]) -> Any:
-    """A batch of samples: arrays are stacked, of tuples and dicts each field for itself.
+    """Make a batch of samples: stack arrays; treat each field of tuples and dicts separately.
 
     Tuples become a list, named tuples and dicts stay what they are, str stay a list. A list of
     numbers is an array, a list of anything else is as a tuple. NumPy's dtype is kept; Python's ints
@@ -74,7 +74,7 @@ default_mp_batchify_fn = default_batchify_fn
 
 
 def numpy_batchify(data):
-    """`default_batchify_fn` with NumPy arrays, which another process sends."""
+    """`default_batchify_fn` for worker processes: makes NumPy arrays, which can be sent."""
     return _batchify_field(data, "", nd_of=_check_dtype)
 
 
@@ -127,7 +127,7 @@ def _batchify_field(data, field, nd_of):
 
 
 def _numeric_array(lists):
-    """Nested lists of numbers or NumPy arrays as an array; None if they hold anything else."""
+    """Convert nested lists of numbers or NumPy arrays to an array; None if that is impossible."""
     leaf = lists
     while isinstance(leaf, (list, tuple)) and leaf:
         leaf = leaf[0]
@@ -135,7 +135,7 @@ def _numeric_array(lists):
         return None
     try:
         values = np.asarray(lists)
-    except ValueError:  # lists of different lengths
+    except ValueError:  # the lists' lengths differ
         return None
     return values if values.dtype.kind in "biuf" else None
 
@@ -145,7 +145,7 @@ def _field_suffix(field):
 
 
 def _rows_of_csr(data, field):
-    """The csr matrix of the rows of csr matrices."""
+    """Stack csr matrices of one row each to one csr matrix."""
     for i, each in enumerate(data):
         if each.stype != "csr":
             raise ArgumentError(
@@ -168,7 +168,7 @@ def _check_shapes(data, field):
 
 @guarded(but=("__call__",))
 class Stack:
-    """Arrays or numbers of one shape become an array with one axis more.
+    """Stacks arrays or numbers of one shape along a new first axis.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class Stack:
 
 @guarded(but=("__call__",))
 class Pad:
-    """Arrays whose lengths along one axis differ, filled up to the longest.
+    """Pads arrays along one axis to the longest, then stacks them.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class Pad:
         self._dtype, self._round_to = dtype, round_to
 
     def __call__(self, data: Sequence[Any]) -> NDArray | tuple[NDArray, NDArray]:
-        """The batch; with `ret_length` a tuple (batch, lengths)."""
+        """Return the batch; with `ret_length` a tuple (batch, lengths)."""
         arrays = [
             np.asarray(each.asnumpy() if isinstance(each, NDArray) else each) for each in data
         ]
@@ -261,7 +261,7 @@ class Pad:
 
 @guarded(but=("__call__",))
 class Group:
-    """A function for each field of samples that are tuples.
+    """Applies one batchify function to each field of samples that are tuples.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ class Group:
                 raise ArgumentTypeError(f"Group takes functions, got {shown(each)}")
 
     def __call__(self, data: Sequence[Any]) -> tuple[Any, ...]:
-        """The batches of all fields."""
+        """Return a tuple with the batch of each field."""
         for i, each in enumerate(data):
             if len(each) != len(self._fns):
                 raise ArgumentError(
@@ -302,7 +302,7 @@ class Group:
 
 @guarded(but=("__call__",))
 class AsList:
-    """A field as a list, unchanged.
+    """Returns the samples of a field as a list, without stacking.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""DataLoader: batches of a dataset, made here, by threads or by processes."""
+"""DataLoader: batches of a dataset, made by this thread, worker threads or processes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from collections import deque
 from contextlib import nullcontext
 from multiprocessing.pool import Pool, ThreadPool
-from multiprocessing.reduction import ForkingPickler as ForkingPickler  # packages take it here
+from multiprocessing.reduction import ForkingPickler as ForkingPickler  # for other packages
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import (
@@ -55,7 +55,7 @@ _STREAM_KEYS = {"samples", "stream"}
 
 @guarded(but=("__iter__",))
 class DataLoader(ReprMixin):
-    """Batches of a dataset, epoch by epoch.
+    """Loads batches of a dataset; each iteration is one epoch.
 
     One seed (``mx.random.seed``, or ``numpy.random.seed``) gives the same batches whatever the
     number of workers. A worker that dies, a sample that fails and samples that do not fit together
@@ -178,13 +178,13 @@ class DataLoader(ReprMixin):
         self._pool: Processes | Threads | None = None
         self._own_pool: Any = None  # see _worker_pool
         self._epoch = 0
-        self._waiting: _EpochIterator | None  # the next epoch, begun already
+        self._waiting: _EpochIterator | None  # the prefetched next epoch
         self.clean()
-        self._position: dict[str, Any] | None = None  # position in the epoch that was given last
+        self._position: dict[str, Any] | None = None  # in the epoch of the last batch
         self._resume: dict[str, Any] | None = None
 
     def __getstate__(self):
-        """The state of copies and pickles: workers and batches that were begun stay here."""
+        """Return the state for copies and pickles, without workers and prefetched batches."""
         return {**vars(self), "_pool": None, "_own_pool": None, "_waiting": None}
 
     def _repr_settings(self):
@@ -223,11 +223,11 @@ class DataLoader(ReprMixin):
             self.refresh()
 
     def refresh(self) -> None:
-        """Begin the batches of the next epoch now."""
+        """Start prefetching the next epoch."""
         self._waiting = self._begin_epoch()
 
     def clean(self) -> None:
-        """Forget batches that were begun for the next epoch."""
+        """Drop the batches that were prefetched for the next epoch."""
         self._waiting = None
 
     def close(self) -> None:
@@ -249,14 +249,14 @@ class DataLoader(ReprMixin):
 
     @property
     def _worker_pool(self):
-        """A multiprocessing pool as in MXNet's loaders, for the iterators of other packages;
-        started at its first use, or set by a subclass."""
+        """A multiprocessing pool as in MXNet's loaders, for loaders of other packages; created at
+        its first use, or set by a subclass."""
         if self._own_pool is None and self._num_workers:
             if self._thread_pool:
                 self._own_pool = ThreadPool(self._num_workers, _thread_worker_initializer)
             else:
                 with warnings.catch_warnings():
-                    # native threads do no harm: engine and pools support a fork
+                    # the warning is about forks beside threads, which engine and pools support
                     warnings.simplefilter("ignore", DeprecationWarning)
                     self._own_pool = Pool(
                         self._num_workers, _worker_initializer, [self._dataset, False, False]
@@ -282,8 +282,8 @@ class DataLoader(ReprMixin):
 
     # --- resuming ---------------------------------------------------------------------------------
     def state_dict(self) -> dict[str, Any]:
-        """Return where the loader is, as numbers and lists that JSON can hold: the epoch, how many
-        of its batches were given, the random state that it began with and the present one.
+        """Return the loader's position as numbers and lists that JSON can hold: the epoch, the
+        count of its batches so far, the random state at its begin and the present one.
 
         Returns
         -------
@@ -303,9 +303,9 @@ class DataLoader(ReprMixin):
         return {**where, "now": now, "samples": _known_length(self._dataset)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue at the position of `state_dict`: the next ``iter`` gives the remaining batches
-        of the epoch. The generators of the sample order (NumPy's global state, the count of
-        shuffles) are restored, too.
+        """Continue at the position of `state_dict`: the next ``iter`` yields the epoch's remaining
+        batches. The generators of the sample order (NumPy's global state, the count of shuffles)
+        are restored, too.
 
         Parameters
         ----------
@@ -336,7 +336,7 @@ class DataLoader(ReprMixin):
             epoch, batch = (to_index(name, state[name]) for name in ("epoch", "batch"))
             if min(epoch, batch) < 0 or (batch and state["begin"] is None):
                 raise FormatError("there is no such place")
-            if state["begin"] is not None:  # the random state at the epoch's begin is needed later
+            if state["begin"] is not None:  # restores the epoch's order
                 _set_random_state(self, state["begin"])
                 self._check_batch_index(batch)
             _set_random_state(self, state["now"])
@@ -350,8 +350,8 @@ class DataLoader(ReprMixin):
         self._epoch = epoch + (self._resume is not None)
 
     def _check_batch_index(self, batch):
-        """Refuse a position beyond the number of batches of the restored epoch."""
-        if type(self._batch_sampler) is BatchSampler:  # a user's sampler may not know its length
+        """Raise an error if the restored epoch has fewer than `batch` batches."""
+        if type(self._batch_sampler) is BatchSampler:  # a user's sampler may have no length
             maximum = _known_length(self._batch_sampler)
             if maximum is not None and batch > maximum:
                 raise FormatError(f"batch {batch} of {maximum}")
@@ -369,7 +369,7 @@ class _EpochIterator:
             _set_random_state(loader, self._begin_state)
         self._seed = epoch_seed(number)
         place = None if saved is None else saved.get("stream")
-        # position of a stream that can continue from there, after the given batches
+        # position of a seekable stream after the last batch
         self._place = place
         if loader._source is not None:
             first = 0 if place is None else saved["batch"] * _size_of(loader)
@@ -405,11 +405,11 @@ class _EpochIterator:
 
     @property
     def may_have_drawn_order(self):
-        """True if its order may have been drawn."""
+        """Return whether the random order of the epoch may have been drawn."""
         return self._given > 0 or self._pool is not None or self._resumed
 
     def position(self):
-        """The position in an epoch, for continuing a loader."""
+        """Return the position in the epoch, for `DataLoader.state_dict`."""
         begin = self._begin_state if self.may_have_drawn_order else None  # the order is drawn later
         found = {"epoch": self._number, "batch": self._given, "begin": begin}
         return found if self._place is None else {**found, "stream": self._place}
@@ -419,7 +419,7 @@ class _EpochIterator:
         task = Task(number, batch_seed(self._seed, number), ())
         try:
             task.indices, task.place = self._next_indices()
-        except Exception as error:  # an error of the sampler, raised after the batches before it
+        except Exception as error:  # raised when its batch is due
             task.settle(None, error)
         if task.indices is _END_MARK:
             return
@@ -428,7 +428,7 @@ class _EpochIterator:
             self._pool.push(task)
 
     def _next_indices(self):
-        """(a list of samples, or _END_MARK; the position of a stream after them)."""
+        """Return the next list of indices, or _END_MARK, and the stream's position after them."""
         indices, source = next(self._indices, _END_MARK), self._loader._source
         place = None if source is None else source.place()
         return (indices if indices is _END_MARK else list(indices)), place
@@ -440,7 +440,7 @@ class _EpochIterator:
         with _DATA_SPAN:
             try:
                 batch = self._next_batch()
-            except StopIteration as error:  # raised by a called function: it must not end the epoch
+            except StopIteration as error:  # user code raised it, the epoch is not over
                 raise loop_error(error, f"{describe_error(error)} (DataLoader)") from error
         if batch is _END_MARK:
             raise StopIteration
@@ -486,7 +486,7 @@ class _EpochIterator:
 
 
 def _known_length(of):
-    """The length of a dataset or sampler, or None."""
+    """Return the length of a dataset or sampler, or None."""
     try:
         return len(of)
     except (TypeError, UndefinedError):
@@ -494,7 +494,7 @@ def _known_length(of):
 
 
 def _random_state(loader):
-    """The state of the generator that draws the order of an epoch."""
+    """Return the state of the generator that draws the order of an epoch."""
     left = getattr(loader._batch_sampler, "_prev", [])
     return {"numpy": numpy_state(), "shuffles": shuffle_state(), "rollover": list(left)}
 
@@ -510,13 +510,13 @@ def _set_random_state(loader, saved, rollover=True):
 
 
 def _size_of(loader):
-    """The size of batches if known, else no limit."""
+    """Return the batch size, or infinity if a user's sampler decides it."""
     known = type(loader._batch_sampler) is BatchSampler
     return loader._batch_sampler._batch_size if known else float("inf")
 
 
 def _to_np_arrays(batch):
-    """A batch with arrays of mx.np."""
+    """Convert the arrays of a batch to arrays of mx.np."""
     if isinstance(batch, (list, tuple)):
         return type(batch)(map(_to_np_arrays, batch))
     if isinstance(batch, dict):
@@ -525,7 +525,7 @@ def _to_np_arrays(batch):
 
 
 def _copy_to_context(batch, context):
-    """A batch with its arrays on `context`."""
+    """Return a batch with its arrays on `context`."""
     if isinstance(batch, NDArray):
         return batch.as_in_context(context)
     if isinstance(batch, dict):
@@ -539,5 +539,5 @@ def _copy_to_context(batch, context):
 
 
 def _as_in_context(data: Any, ctx: Context) -> Any:
-    """`data` with its arrays on `ctx`."""
+    """Return `data` with its arrays on `ctx`."""
     return _copy_to_context(data, ctx)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Dataset(Guarded, LengthRepr):
-    """Samples by index: a subclass defines ``__getitem__`` and ``__len__``.
+    """Base of indexed datasets: a subclass defines ``__getitem__`` and ``__len__``.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Dataset(Guarded, LengthRepr):
         raise UndefinedError(f"{type(self).__name__} defines no __len__")
 
     def __iter__(self) -> Iterator[Any]:
-        # Python's own loop over indices takes a sample's IndexError or StopIteration for the end
+        # Python's default iteration would end at a sample's IndexError or StopIteration
         try:
             length = len(self)
         except UndefinedError:
@@ -55,7 +55,7 @@ class Dataset(Guarded, LengthRepr):
             yield self[index]
 
     def filter(self, fn: Callable[[Any], bool]) -> Dataset:
-        """The samples for which ``fn(sample)`` is true; all are checked now.
+        """Return the samples for which ``fn(sample)`` is true, checked at once.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class Dataset(Guarded, LengthRepr):
         return _IndexSubset(self, FilterSampler(fn, self))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
-        """One of several consecutive parts; the first ones have one sample more.
+        """Return one of `num_shards` consecutive parts, whose sizes differ by at most one.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class Dataset(Guarded, LengthRepr):
         return _IndexSubset(self, range(start, start + each + (index < more)))
 
     def take(self, count: int | None) -> Dataset:
-        """The first `count` samples, or all of fewer.
+        """Return the first `count` samples, or all if there are fewer.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Dataset(Guarded, LengthRepr):
         return _IndexSubset(self, range(length if count is None else min(count, length)))
 
     def sample(self, sampler: Sampler) -> Dataset:
-        """The samples that a Sampler chooses now, in its order.
+        """Return the samples that a Sampler selects, in its order.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class Dataset(Guarded, LengthRepr):
         return _IndexSubset(self, sampler)
 
     def transform(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
-        """``fn`` of each sample; of a tuple its fields are the arguments.
+        """Apply ``fn`` to each sample; the fields of a tuple are its arguments.
 
         Parameters
         ----------
@@ -170,12 +170,12 @@ class Dataset(Guarded, LengthRepr):
 
 
 def index_by_position(data):
-    """`data` such that ``data[i]`` is its i-th sample: objects of pandas become NumPy arrays."""
+    """Convert objects of pandas to NumPy arrays, so that ``data[i]`` is the i-th sample."""
     return data.to_numpy() if hasattr(data, "iloc") and hasattr(data, "to_numpy") else data
 
 
 class SimpleDataset(Dataset):
-    """A list, or anything with a length and indices, as a dataset.
+    """Makes a dataset of a list or any other indexable object.
 
     Parameters
     ----------
@@ -198,14 +198,14 @@ class SimpleDataset(Dataset):
         return self._data[idx]
 
     def _array_fields(self):
-        """Arrays that give a whole batch at once, and whether a sample is a tuple."""
+        """Return arrays of all samples, one per field, and whether a sample is a tuple."""
         if type(self).__getitem__ is not SimpleDataset.__getitem__:  # a subclass's own
             return None
         return ([self._data], False) if isinstance(self._data, (np.ndarray, NDArray)) else None
 
 
 class ArrayDataset(Dataset):
-    """Arrays of equal length, sample by sample; a sample of several arrays is a tuple.
+    """Makes a dataset of arrays of equal length; a sample of several arrays is a tuple.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class ArrayDataset(Dataset):
             if isinstance(each, NDArray):
                 each = each.asnumpy() if each.ndim == 1 else each
             elif hasattr(each, "__array__") and not isinstance(each, np.ndarray):
-                each = np.asarray(each)  # pandas would look up a label
+                each = np.asarray(each)  # pandas would index by label
             self._data.append(each)
 
     def __len__(self) -> int:
@@ -255,7 +255,7 @@ class ArrayDataset(Dataset):
         return tuple(each[idx] for each in self._data)
 
     def _array_fields(self):
-        """Arrays that give a whole batch at once, and whether a sample is a tuple."""
+        """Return arrays of all samples, one per field, and whether a sample is a tuple."""
         if type(self).__getitem__ is not ArrayDataset.__getitem__:  # a subclass's own
             return None
         if all(isinstance(each, (np.ndarray, NDArray)) for each in self._data):
@@ -264,7 +264,7 @@ class ArrayDataset(Dataset):
 
 
 class _IndexedDataset:
-    """A dataset reduced to its indexing."""
+    """A dataset that only supports ``dataset[i]``."""
 
     def __init__(self, dataset):
         self._dataset = dataset
@@ -274,7 +274,7 @@ class _IndexedDataset:
 
 
 class _IndexSubset(Dataset):
-    """Samples of another dataset, by a list of indices."""
+    """The samples of another dataset at a list of indices."""
 
     def __init__(self, dataset, indices):
         self._dataset = dataset
@@ -292,7 +292,7 @@ class _IndexSubset(Dataset):
 
 
 class _LazyTransformDataset(Dataset):
-    """A function of the samples of another dataset."""
+    """Applies a function to the samples of another dataset when they are read."""
 
     def __init__(self, dataset, fn):
         if not callable(fn):
@@ -308,7 +308,7 @@ class _LazyTransformDataset(Dataset):
 
 
 class _FirstArgumentFunction:
-    """A function of the first of several arguments; a class, for worker processes to take."""
+    """Applies a function to the first of several arguments; a class, so that it can be pickled."""
 
     def __init__(self, fn):
         self._fn = fn
@@ -331,7 +331,7 @@ class _DownloadedDataset(Dataset):
         self._get_data()
 
     def _get_data(self):
-        """Set ``self._data``, an NDArray or sequence, and ``self._label``, as long."""
+        """Set ``self._data``, an NDArray or sequence, and ``self._label``, of equal length."""
         raise UndefinedError(f"{type(self).__name__} defines no _get_data")
 
     def __getitem__(self, idx):
@@ -345,7 +345,7 @@ class _DownloadedDataset(Dataset):
 
 @guarded
 def random_split(dataset: Dataset, lengths: Sequence[float]) -> list[Dataset]:
-    """Parts of a data set, without a sample in common, in an order that is drawn.
+    """Split a dataset at random into disjoint parts of the given lengths.
 
     ``mx.random.seed`` decides it, or ``numpy.random.seed`` if that was not called.
 

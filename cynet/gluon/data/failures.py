@@ -13,7 +13,7 @@ from .transport import load_pickled
 
 
 def sent_error(error):
-    """An exception of `fetch` as plain values: (pickled, text, text with its traceback)."""
+    """Convert an exception of `fetch` to plain values: (pickled, text, text with its traceback)."""
     cause = error.__cause__ if isinstance(error, CynetError) and error.__cause__ else error
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     try:
@@ -24,21 +24,21 @@ def sent_error(error):
 
 
 def received_error(sent):
-    """The exception to raise for an error that a worker has sent."""
+    """Return the exception to raise for an error that a worker has sent."""
     pickled, text, trace = sent
     text = f"{text}\nIn a worker process:\n{trace}"
     try:
         cause = load_pickled(pickled)
-    except Exception:  # only the worker knows the error's class
+    except Exception:  # only the worker can import the error's class
         return CynetError(text)
     if isinstance(cause, Exception):
         return loop_error(cause, text)
-    cause.__cause__ = CynetError(text)  # SystemExit and the like arrive unchanged
+    cause.__cause__ = CynetError(text)  # SystemExit and the like stay unchanged
     return cause
 
 
 def _pickle_error(error):
-    """An exception as bytes that can be unpickled, if need be as one of its base classes."""
+    """Pickle an exception so that it can be unpickled, if need be as one of its base classes."""
     whole = _pickle_or_none(error)
     if whole is not None:
         return whole
@@ -55,7 +55,7 @@ def _pickle_error(error):
 
 
 def _pickle_or_none(value):
-    """A value as bytes, or None if they could not be unpickled."""
+    """Pickle a value; return None if it could not be unpickled."""
     try:
         content = bytes(ForkingPickler.dumps(value))
         load_pickled(content)
@@ -65,7 +65,7 @@ def _pickle_or_none(value):
 
 
 class _RestoredError:
-    """Pickled, an exception that is made without its class's own ``__init__``."""
+    """Pickles as an exception that is created without its class's own ``__init__``."""
 
     def __init__(self, *parts):
         self._parts = parts

@@ -1,4 +1,4 @@
-"""Making one batch of a dataset, with errors that name the sample."""
+"""Makes one batch of a dataset; errors name the sample."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from .dataset import ArrayDataset, SimpleDataset
 
 
 def fetch(dataset, indices, batchify):
-    """The batch of the samples at `indices`."""
+    """Make the batch of the samples at `indices`."""
     if batchify in (default_batchify_fn, numpy_batchify):
         whole = _fetch_from_arrays(dataset, indices, batchify)
         if whole is not None:
@@ -31,7 +31,7 @@ def fetch(dataset, indices, batchify):
 
 
 def draws_nothing(dataset, batchify):
-    """Return whether no user's code makes batches, so that it needs no random numbers."""
+    """Return whether batches are made without user code, so that no seed is needed."""
     if batchify not in (default_batchify_fn, numpy_batchify):
         return False
     if type(dataset) is ArrayDataset:
@@ -42,7 +42,7 @@ def draws_nothing(dataset, batchify):
 
 
 def _fetch_from_arrays(dataset, indices, batchify):
-    """The batch from a dataset's arrays, by one call for each; None if that is not possible."""
+    """Make a batch by indexing each of a dataset's arrays once; None if that is not possible."""
     fields = getattr(dataset, "_fields", None)
     fields = fields() if callable(fields) else None
     if fields is None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @guarded(but=("__call__",))
 class _Mixing:
-    """Mixes each sample with another sample of its batch, and their labels in the same shares."""
+    """Base of MixUp and CutMix: mixes pairs of samples of a batch, and their labels."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class _Mixing:
         self._batchify = numpy_batchify if batchify_fn is None else batchify_fn
 
     def __call__(self, samples: Sequence[Any]) -> list[NDArray]:
-        """A mixed batch ``[data, label]`` of samples ``(data, label)``."""
+        """Make a mixed batch ``[data, label]`` of samples ``(data, label)``."""
         batch = self._batchify(list(samples))
         if not isinstance(batch, (list, tuple)) or len(batch) != 2:
             raise ArgumentError(
@@ -59,7 +59,7 @@ class _Mixing:
         return [each if isinstance(each, NDArray) else host_array(each) for each in mixed]
 
     def mix(self, data: Any, label: Any) -> tuple[Any, Any]:
-        """Mix the samples of a finished batch.
+        """Mix the samples of a batch.
 
         Parameters
         ----------
@@ -124,10 +124,10 @@ class _Mixing:
         return np.eye(self.classes, dtype=np.float32)[whole]
 
     def _check_data(self, data):
-        """Refuse shapes that cannot be mixed."""
+        """Raise an error for shapes that cannot be mixed."""
 
     def _mix_batch(self, data, share, others, random):
-        """The mixed batch, and the share that each row keeps of its own sample."""
+        """Return the mixed data, and the weight of each row's own label."""
         raise UndefinedError(f"{type(self).__name__} defines no _mix_batch")
 
 
@@ -180,7 +180,7 @@ class MixUp(_Mixing):
     def _mix_batch(self, data, share, others, random):
         if isinstance(data, NDArray):
             return data * share + _take_rows(data, others) * (1 - share), share
-        # a number of Python would make float64 of a NumPy scalar's product before NumPy 2
+        # before NumPy 2, a Python float would promote the product to float64
         own, other = data.dtype.type(share), data.dtype.type(1 - share)
         return own * data + other * data[others], share
 

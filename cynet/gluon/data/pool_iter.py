@@ -22,13 +22,13 @@ _worker_dataset: Any = None
 def _worker_initializer(
     dataset: Any, active_shape: bool | None = None, active_array: bool | None = None
 ) -> None:
-    """Keep the dataset, at the start of a process of the pool."""
+    """Store the dataset when a process of the pool starts."""
     global _worker_dataset
     _worker_dataset = dataset
 
 
 def _worker_fn(samples: Any, batchify_fn: Callable[[list[Any]], Any], dataset: Any = None) -> Any:
-    """The batch of samples, pickled; unpickled for a `dataset` in this process."""
+    """Make a batch, pickled unless the `dataset` is given."""
     if dataset is not None:
         return batchify_fn([dataset[i] for i in samples])
     batch = batchify_fn([_worker_dataset[i] for i in samples])
@@ -36,16 +36,16 @@ def _worker_fn(samples: Any, batchify_fn: Callable[[list[Any]], Any], dataset: A
 
 
 def _thread_worker_initializer(active_shape: Any = None, active_array: Any = None) -> None:
-    """Do nothing, at the start of a thread of the pool."""
+    """Do nothing when a thread of the pool starts."""
 
 
 def _thread_worker_fn(samples: Any, batchify_fn: Callable[[list[Any]], Any], dataset: Any) -> Any:
-    """The batch of samples of a dataset in this process."""
+    """Make a batch of samples of a dataset in this process."""
     return batchify_fn([dataset[i] for i in samples])
 
 
 class _MultiWorkerIter:
-    """Batches that a pool of workers makes ahead, in order.
+    """Iterates over batches that a pool of workers prefetches, in order.
 
     batch_sampler: Gives lists of indices.
     worker_fn: ``worker_fn(indices, batchify_fn, dataset)`` gives a batch; without a `dataset`
@@ -89,7 +89,7 @@ class _MultiWorkerIter:
         return len(self._batch_sampler)  # type: ignore[arg-type]
 
     def _push_next(self) -> None:
-        """Let the pool begin the next batch."""
+        """Submit the next batch to the pool."""
         indices = next(self._iter, None)
         if indices is None:
             return
@@ -108,7 +108,7 @@ class _MultiWorkerIter:
         try:
             answer = self._data_buffer.pop(self._rcvd_idx).get(self._timeout)
             batch = load_pickled(answer) if self._dataset is None else answer
-        except StopIteration as error:  # a sample's, which would end the epoch
+        except StopIteration as error:  # user code raised it, the epoch is not over
             raise loop_error(error, f"{describe_error(error)} (DataLoader: in a worker)") from error
         if self._pin_memory:
             from .dataloader import _as_in_context

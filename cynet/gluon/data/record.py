@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @guarded(but=("__len__",))
 class RecordFileDataset(Dataset):
-    """Records (bytes) of a file, in the order of its index.
+    """The records (bytes) of a file with an index.
 
     Worker threads and processes of a DataLoader may read it at once.
 
@@ -63,4 +63,4 @@ class RecordFileDataset(Dataset):
         return len(self._record.keys)
 
 
-vars(dataset)["RecordFileDataset"] = RecordFileDataset  # the module in which MXNet has the class
+vars(dataset)["RecordFileDataset"] = RecordFileDataset  # MXNet's module of the class

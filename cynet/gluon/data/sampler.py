@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Sampler(Guarded, LengthRepr):
-    """Indices of samples: a subclass defines ``__iter__`` and ``__len__``.
+    """Base of samplers: a subclass defines ``__iter__`` and ``__len__``.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Sampler(Guarded, LengthRepr):
 
 
 class SequentialSampler(Sampler):
-    """Indices from `start` on, in order.
+    """Yields `length` indices from `start` on, in order.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """Indices below `length`, each once, in an order that is drawn anew each time.
+    """Yields the indices below `length` in a new random order each time.
 
     ``mx.random.seed`` decides it, or ``numpy.random.seed`` where that was not called.
 
@@ -97,7 +97,7 @@ class RandomSampler(Sampler):
 
 
 class WeightedSampler(Sampler):
-    """Indices drawn in proportion to weights: for classes with few samples.
+    """Draws indices with probabilities in proportion to weights, for rare classes.
 
     ``mx.random.seed`` decides them, or ``numpy.random.seed`` if that was not called.
 
@@ -149,7 +149,7 @@ class WeightedSampler(Sampler):
 
 
 class PartSampler(Sampler):
-    """Indices below `length` that are one rank's: each has another part, all as many.
+    """Yields one rank's part of the indices below `length`; all parts have equal lengths.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class PartSampler(Sampler):
 
 
 class FilterSampler(Sampler):
-    """Indices of the samples for which ``fn(sample)`` is true, checked once.
+    """Yields the indices of the samples for which ``fn(sample)`` is true, checked once.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class FilterSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """Lists of indices, `batch_size` each.
+    """Yields lists of `batch_size` indices.
 
     Parameters
     ----------

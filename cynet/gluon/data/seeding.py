@@ -1,4 +1,4 @@
-"""Random numbers of data loading: one seed decides the order of samples and the draws of each
+"""Random numbers of data loading: one seed determines the order of samples and the draws of each
 batch.
 
 The seed is that of ``mx.random.seed`` once it was called, else NumPy's global state. An epoch's
@@ -61,25 +61,25 @@ def sample_generator():
 
 
 def drawing():
-    """The generator of the next order: NumPy's global one, or one derived from the seed."""
+    """Return the generator of the next order: NumPy's global one, or one made from the seed."""
     drawn = mx_random.shuffles_drawn()
     return np.random if drawn is None else np.random.RandomState(_digest_parts(*drawn))
 
 
 def permutation(length):
-    """The indices 0 to length - 1, shuffled by the seed."""
+    """Return the indices 0 to length - 1 in random order."""
     return drawing().permutation(length)
 
 
 def epoch_seed(number):
-    """A seed of an epoch of a loader, from the state that decides; it changes no state."""
+    """Return the seed of a loader's epoch; draws no random number."""
     if mx_random.last_seed() is not None:
         return _digest_parts(mx_random.last_seed(), number)
     return _digest_parts(*numpy_state_token()[:2], number)
 
 
 def batch_seed(epoch, number):
-    """The seed of a batch."""
+    """Return the seed of a batch of an epoch."""
     return _digest_parts(epoch, number)
 
 
@@ -89,7 +89,7 @@ def _digest_parts(*parts):
 
 
 def seed_process(seed):
-    """Seed all streams of a worker process for a batch."""
+    """Seed all generators of a worker process for a batch."""
     np.random.seed(seed)
     random.seed(seed)
     mx_random.seed(seed)
@@ -98,7 +98,7 @@ def seed_process(seed):
 
 @contextmanager
 def seeded_thread(seed):
-    """This thread's `sample_generator`, and the seed of operators that it calls, for a batch."""
+    """Seed this thread's `sample_generator` and operators for a batch, then restore them."""
     before = _local.seed, _local.generator
     _local.seed, _local.generator = seed, None
     streams = use_own_streams((seed, 0))
@@ -111,7 +111,7 @@ def seeded_thread(seed):
 
 @contextmanager
 def seeded_here(seed):
-    """Seed NumPy's, Python's and cynet's streams for a batch, then restore them."""
+    """Seed NumPy's, Python's and cynet's generators for a batch, then restore them."""
     python_before, own = random.getstate(), mx_random.get_state()
     random.seed(seed)
     mx_random.seed(seed)

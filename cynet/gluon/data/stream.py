@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class IterableDataset(Guarded, LengthRepr):
-    """Samples one after another, as from a log, a socket or files that do not fit into memory.
+    """A dataset without indices: it yields samples, as from a log, a socket or large files.
 
     Give it a source, or define ``__iter__`` in a subclass. Each epoch iterates anew.
 
@@ -61,7 +61,7 @@ class IterableDataset(Guarded, LengthRepr):
     _unguarded = ("__iter__",)
 
     def __init__(self, source: Any = None) -> None:
-        # a callable makes a new iterator each time
+        # a callable returns a new iterator each time
         made = isinstance(source, type) or not hasattr(source, "__iter__")
         if hasattr(source, "__next__") and not made:
             raise ArgumentTypeError(
@@ -150,7 +150,7 @@ class IterableDataset(Guarded, LengthRepr):
         return _MappedIterator(self, itertools.islice, count)
 
     def shard(self, num_shards: int, index: int) -> IterableDataset:
-        """Take every n-th sample, as one of n ranks.
+        """Return every n-th sample, the part of one of n ranks.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class IterableDataset(Guarded, LengthRepr):
         return _MappedIterator(self, itertools.islice, index, None, num_shards)
 
     def shuffle(self, size: int) -> IterableDataset:
-        """Mix the order: each sample is drawn from the next `size` samples.
+        """Shuffle in a buffer: each sample is drawn from the next `size` samples.
 
         Parameters
         ----------
@@ -203,7 +203,7 @@ class IterableDataset(Guarded, LengthRepr):
 
 
 class _MappedIterator(IterableDataset):
-    """A stream made by applying a function to the iterator of another one."""
+    """Applies a function to the iterator of another stream."""
 
     def __init__(self, source, change, *settings):
         super().__init__(source)
@@ -214,7 +214,7 @@ class _MappedIterator(IterableDataset):
 
 
 class _Transformed(IterableDataset):
-    """A function of the samples of another stream."""
+    """Applies a function to each sample of another stream."""
 
     def __init__(self, source, fn):
         super().__init__(source)
@@ -230,7 +230,7 @@ class _Transformed(IterableDataset):
 
 
 def call_with_sample(fn, sample):
-    """Call a function with a sample, or with the fields of a tuple."""
+    """Call a function with a sample; the fields of a tuple are its arguments."""
     return fn(*sample) if isinstance(sample, tuple) else fn(sample)
 
 
@@ -251,8 +251,8 @@ def _shuffle_samples(samples, size):
 
 
 def is_stream(dataset: Any) -> bool:
-    """Return whether a dataset is an iterable: datasets of other packages may define an index that
-    only raises, but no length."""
+    """Return whether a dataset can only be iterated; other packages' streams may define an index
+    that only raises, but no length."""
     if isinstance(dataset, IterableDataset):
         return True
     has_indices = hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")
@@ -260,7 +260,7 @@ def is_stream(dataset: Any) -> bool:
 
 
 class Sample:
-    """A sample of a stream with its position, which is shown in place of an index."""
+    """A sample of a stream with its number, which errors show in place of an index."""
 
     __slots__ = ("number", "value")
 
@@ -272,7 +272,7 @@ class Sample:
 
 
 class Made:
-    """Replaces the dataset in workers, so that they finish each Sample."""
+    """Replaces a stream in workers: ``self[sample]`` applies the transforms to a Sample."""
 
     def __init__(self, functions):
         self._functions = functions
@@ -285,7 +285,7 @@ class Made:
 
 
 class Source:
-    """The Samples of a stream, in place of a sampler."""
+    """Yields the Samples of a stream, in place of a sampler's indices."""
 
     def __init__(self, stream):
         functions, given = [], stream
@@ -302,8 +302,8 @@ class Source:
         self._start, self._moved = self.place(), False
 
     def begin(self, epoch, place, number):
-        """Prepare the next iteration: from a `place`, whose first sample has the index `number`, or
-        from the beginning."""
+        """Prepare the next iteration: from the position `place`, whose first sample has the index
+        `number`, or from the beginning."""
         if hasattr(self._seeks, "set_epoch"):
             self._seeks.set_epoch(epoch)
         if place is not None or self._moved:
@@ -312,7 +312,7 @@ class Source:
         self._first = number
 
     def place(self):
-        """The position of a source that can continue from it."""
+        """Return the stream's position, or None if it is not seekable."""
         return copy.deepcopy(self._seeks.state_dict()) if self.can_seek else None
 
     def __iter__(self):

@@ -1,4 +1,4 @@
-"""Batches between processes: arrays in memory that both see, everything else through a pipe.
+"""Transport of batches between processes: arrays in shared memory, the rest through a pipe.
 
 A block of memory is a file without a name (memfd): it is gone as soon as no process has it, however
 the processes ended.
@@ -19,18 +19,18 @@ from ...ndarray import NDArray
 from ...ndarray.sparse.arrays import BaseSparseNDArray, make_sparse
 from .batchify import host_array
 
-_MAX_INLINE_BYTES = 64 << 10  # bytes that go through the pipe rather than through shared memory
+_MAX_INLINE_BYTES = 64 << 10  # larger batches go through shared memory
 _ALIGNMENT = 64
 _HAS_MEMFD = hasattr(os, "memfd_create")
 
 
 def load_pickled(content):
-    """The object that another process of the same loader has pickled."""
+    """Unpickle an object that another process of the same loader has pickled."""
     return pickle.loads(content)
 
 
 class _Array:
-    """Replaces an array in a message; `is_numpy`: it was a NumPy array."""
+    """Describes an array in a message: offset in the memory block, shape, dtype."""
 
     __slots__ = ("dtype", "is_numpy", "offset", "shape")
 
@@ -42,7 +42,7 @@ class _Array:
 
 
 def pack_batch(batch, numpy_stays=True):
-    """A batch as `send` takes it: arrays within lists, tuples and dicts, and other values.
+    """Convert a batch, arrays and other values in lists, tuples and dicts, for `send`.
 
     NumPy's arrays are NDArrays at the other end unless `numpy_stays`: a batchify_fn of the user's
     gave them.
@@ -89,7 +89,7 @@ def pack_batch(batch, numpy_stays=True):
 
 
 class _Sparse:
-    """A csr matrix or row_sparse array in a message: values, then the structure, as `_Array`s."""
+    """Describes a sparse array in a message: values, then indices, as `_Array`s."""
 
     __slots__ = ("parts", "shape", "stype")
 
@@ -101,7 +101,7 @@ class _Sparse:
 
 
 def send(connection, header, content):
-    """Send `header`, of plain values, and the result of `pack_batch`."""
+    """Send a `header` of plain values, and the result of `pack_batch`."""
     structure, block, number = content
     try:
         connection.send((header, structure, block))
@@ -113,7 +113,7 @@ def send(connection, header, content):
 
 
 def receive(connection):
-    """(header, content) of a message; `unpack_batch` makes the batch from the content."""
+    """Receive (header, content); `unpack_batch` makes the batch from the content."""
     header, structure, block = connection.recv()
     if isinstance(block, int):
         with interrupts_later():
@@ -126,7 +126,7 @@ def receive(connection):
 
 
 def unpack_batch(content):
-    """The batch with NDArrays; errors from unpickling a user's objects pass through."""
+    """Rebuild a batch with NDArrays; errors from unpickling a user's objects pass through."""
     structure, block = content
 
     def restore(value):
@@ -150,7 +150,7 @@ def unpack_batch(content):
 
 
 def _map_nested(value, of_each):
-    """A list, tuple or dict with `of_each` applied to its parts; other values unchanged."""
+    """Apply `of_each` to the parts of a list, tuple or dict; return other values unchanged."""
     if isinstance(value, dict):
         return type(value)((key, of_each(each)) for key, each in value.items())
     if isinstance(value, tuple):

@@ -25,8 +25,8 @@ from .fetch import fetch
 from .seeding import seed_process, seeded_thread
 from .transport import load_pickled, pack_batch, receive, send, unpack_batch
 
-_LOOK_FOR_PARENT = 2.0  # seconds between two looks whether the parent lives
-_PATIENCE_SECONDS = 2.0  # seconds that a worker is given to end by itself
+_LOOK_FOR_PARENT = 2.0  # interval of a worker's check
+_PATIENCE_SECONDS = 2.0  # before it is terminated
 _WORKER_ENDED_TEXT = (
     "DataLoader: its workers were ended, by close or by an interruption; a new iterator starts new"
     " ones"
@@ -38,18 +38,18 @@ class WorkerTimeout(TimeoutError, CynetError):
 
 
 class WorkerDied(StateError):
-    """A worker process ended before it had answered."""
+    """A worker process ended before it returned its batch."""
 
 
 class Task:
-    """One batch to be made, and the answer once it is there."""
+    """One batch to be made, and its result."""
 
     __slots__ = ("begun", "error", "indices", "key", "place", "result", "seed", "settled")
 
     def __init__(self, key, seed, indices):
         self.key, self.seed, self.indices = key, seed, indices
         self.place = None  # position in a stream, after its samples
-        self.begun = None  # the Future of a thread
+        self.begun = None  # Future, if a thread makes the batch
         self.settled, self.result, self.error = False, None, None
 
     def settle(self, result, error=None):
@@ -62,13 +62,13 @@ class Task:
 
 
 def _run(pipe, inherited, dataset, batchify, parent):
-    """Serve requests in a worker process until its pipe is closed."""
+    """Main loop of a worker process: make batches until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for each in inherited:
         each.close()
     if batchify is default_batchify_fn:
         batchify = numpy_batchify
-    with contextlib.suppress(EOFError, OSError):  # errors of a closed pipe are ignored
+    with contextlib.suppress(EOFError, OSError):  # raised by a closed pipe
         while True:
             while not pipe.poll(_LOOK_FOR_PARENT):
                 if os.getppid() != parent:
@@ -77,11 +77,11 @@ def _run(pipe, inherited, dataset, batchify, parent):
             try:
                 seed_process(seed)
                 error, content = None, _fetch_batch(dataset, load_pickled(indices), batchify)
-            except BaseException as raised:  # SystemExit and its kin are the user's, too
+            except BaseException as raised:  # user code may raise SystemExit
                 error, content = sent_error(raised), pack_batch(None)
             send(pipe, (key, error), content)
-            error = content = None  # held no longer than the batch is sent
-    os._exit(0)  # functions that the parent registered for its exit must not run here
+            error = content = None  # frees the batch's memory
+    os._exit(0)  # skips the parent's atexit functions
 
 
 def _fetch_batch(dataset, indices, batchify):
@@ -94,15 +94,15 @@ def _fetch_batch(dataset, indices, batchify):
 
 
 class Processes:
-    """Worker processes over one dataset."""
+    """Worker processes that make batches of one dataset."""
 
     def __init__(self, count, dataset, batchify):
         methods = multiprocessing.get_all_start_methods()
         context = multiprocessing.get_context("fork" if "fork" in methods else "spawn")
         self._workers, self._pipes = [], []
-        self._tasks = []  # tasks of each worker, in the order of its answers
+        self._tasks = []  # tasks of each worker, in order
         self._owner = os.getpid()
-        self._whole = True  # no call was left by a KeyboardInterrupt halfway through a message
+        self._whole = True  # False: KeyboardInterrupt cut a message short
         try:
             with warnings.catch_warnings():
                 # native threads do no harm: engine and pools support a fork
@@ -130,7 +130,7 @@ class Processes:
         self._tasks.append(deque())
 
     def push(self, task):
-        """Give a task to the worker that has the fewest."""
+        """Send a task to the worker that has the fewest tasks."""
         self._check_whole()
         if not self._pipes:
             raise StateError(_WORKER_ENDED_TEXT)
@@ -174,7 +174,7 @@ class Processes:
             self._whole = True
 
     def _receive_answer(self, k):
-        """The next answer of a worker, or its end."""
+        """Receive the next result of a worker, or detect its death."""
         try:
             if not self._pipes[k].poll(0):
                 self._workers[k].join(0)
@@ -198,7 +198,7 @@ class Processes:
         task.settle(batch)
 
     def _note_end(self, k):
-        """Note that a worker died: its tasks fail, since no other worker has its dataset."""
+        """Fail the tasks of a worker that died, since no other worker has its dataset."""
         worker = self._workers[k]
         worker.join(_PATIENCE_SECONDS)
         code = worker.exitcode
@@ -218,7 +218,7 @@ class Processes:
         tasks.clear()
 
     def alive(self):
-        """Return whether every worker lives, belongs to this process and can take tasks."""
+        """Return whether every worker is alive, belongs to this process and accepts tasks."""
         return (
             self._whole
             and self._owner == os.getpid()
@@ -231,7 +231,7 @@ class Processes:
 
 
 def _stop_workers(workers, pipes, owner):
-    if owner != os.getpid():  # this process is a fork of the process that made the workers
+    if owner != os.getpid():  # a fork of the workers' parent
         return
     for each in pipes:
         with contextlib.suppress(OSError):
@@ -253,7 +253,7 @@ def _stop_workers(workers, pipes, owner):
 
 
 class Threads:
-    """Threads of this process over one dataset."""
+    """Worker threads that make batches of one dataset."""
 
     def __init__(self, count, dataset, batchify):
         self._pool = ThreadPool(count, thread_name_prefix="cynet-data")
@@ -262,23 +262,23 @@ class Threads:
         weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
 
     def push(self, task):
-        """Have a thread make a batch."""
+        """Submit a task to the threads."""
         if self._closed or self._pool.interrupted:
             raise StateError(_WORKER_ENDED_TEXT)
         task.begun = self._pool.submit(_make_batch, task, self._dataset, self._batchify)
 
     def wait(self, task, timeout):
-        """Wait for the answer of `task`."""
+        """Wait for the result of `task`."""
         if task.begun is not None and not wait([task.begun], timeout).done:
             raise WorkerTimeout(
                 f"DataLoader: the batch of samples {shown(list(task.indices))} took longer than"
                 f" timeout={timeout} seconds"
             )
-        if not task.settled:  # no worker will do the task
+        if not task.settled:  # the pool was closed
             task.settle(None, StateError(_WORKER_ENDED_TEXT))
 
     def alive(self):
-        """Return whether the worker can take tasks."""
+        """Return whether the threads accept tasks."""
         return not (self._closed or self._pool.interrupted)
 
     def close(self):
@@ -291,6 +291,6 @@ def _make_batch(task, dataset, batchify):
     try:
         with seeded_thread(task.seed):
             found = fetch(dataset, task.indices, batchify), None
-    except BaseException as error:  # any exception is raised where the batch is waited for
+    except BaseException as error:  # raised where the batch is waited for
         found = None, error
     task.settle(*found)

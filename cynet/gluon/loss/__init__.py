@@ -10,6 +10,6 @@ from .margin import *
 from .imbalance import *
 from .regression import *
 from .sequence import *
-from . import common_parameters  # last: it puts text into docstrings
+from . import common_parameters  # last: fills shared paragraphs into the docstrings above
 
 __all__ = _public_names(globals())

@@ -1,4 +1,4 @@
-"""Loss: the base of losses, and how they are weighted."""
+"""Loss: the base of losses, with weights of samples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Loss"]
 
 
 def _apply_weighting(F, loss, weight=None, sample_weight=None):
-    """`loss` times a number and times weights that are broadcast against it."""
+    """Multiply `loss` by a number and by weights that are broadcast."""
     if sample_weight is not None:
         if isinstance(loss, NDArray):
             _check_broadcast(loss.shape, sample_weight.shape)
@@ -36,7 +36,7 @@ def _check_broadcast(loss, weights):
 
 
 def _reshape_like(F, x, y):
-    """`x` in the shape of `y`."""
+    """Reshape `x` to the shape of `y`."""
     return x.reshape(y.shape) if isinstance(x, NDArray) else F.reshape_like(x, y)
 
 
@@ -65,7 +65,7 @@ class Loss(HybridBlock):
         self._batch_axis = batch_axis
 
     def _mean_per_sample(self, F, loss):
-        """The mean over all axes except the batch axis."""
+        """Return the mean over all axes except the batch axis."""
         return F.mean(loss, axis=self._batch_axis, exclude=True)
 
     def __repr__(self) -> str:

@@ -40,7 +40,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
     def hybrid_forward(
         self, F: Any, pred: Any, label: Any, sample_weight: Any = None, pos_weight: Any = None
     ) -> Any:
-        """(N,) from pred, label of the same number of elements, and weights of samples and of
+        """Compute losses (N,) from pred, label of the same size, and weights of samples and of
         positive labels."""
         label = _reshape_like(F, label, pred)
         if not self._from_sigmoid:
@@ -111,11 +111,11 @@ class SoftmaxCrossEntropyLoss(Loss):
         self._smoothing = label_smoothing
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """(N,) from pred, labels, and weights."""
+        """Compute losses (N,) from pred, labels, and weights."""
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
-            # labels of samples that a weight leaves out may be anything
+            # samples of weight 0 may have invalid labels
             mode = "raise" if sample_weight is None else "clip"
             loss = -F.pick(pred, label, axis=self._axis, keepdims=True, mode=mode)
         else:
@@ -160,7 +160,7 @@ class KLDivLoss(Loss):
         self._axis = axis
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """(N,) from pred, distributions of the same shape, and weights."""
+        """Compute losses (N,) from pred, distributions of the same shape, and weights."""
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         loss = label * (F.log(label + 1e-12) - pred)

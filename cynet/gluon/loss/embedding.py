@@ -33,7 +33,7 @@ class TripletLoss(Loss):
     def hybrid_forward(
         self, F: Any, pred: Any, positive: Any, negative: Any, sample_weight: Any = None
     ) -> Any:
-        """(N,) from three arrays of equal size, and weights."""
+        """Compute losses (N,) from three arrays of equal size, and weights."""
         positive = _reshape_like(F, positive, pred)
         negative = _reshape_like(F, negative, pred)
         loss = F.sum(
@@ -72,7 +72,7 @@ class CosineEmbeddingLoss(Loss):
     def hybrid_forward(
         self, F: Any, input1: Any, input2: Any, label: Any, sample_weight: Any = None
     ) -> Any:
-        """(N, 1) from two arrays of vectors, labels, and weights."""
+        """Compute losses (N, 1) from two arrays of vectors, labels, and weights."""
         input1 = _reshape_like(F, input1, input2)
         cosine = _cosine_similarity(F, input1, input2)
         label = F.reshape(label, shape=(-1, 1))
@@ -88,7 +88,7 @@ def _cosine_similarity(F, x, y, axis=-1):
 
 
 class SDMLLoss(Loss):
-    """Smoothed deep metric learning: of pairs in a batch, each one's partner is to be the nearest.
+    """Smoothed deep metric learning: row i of one array should be nearest to row i of the other.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class SDMLLoss(Loss):
         self._smoothing = smoothing_parameter
 
     def hybrid_forward(self, F: Any, x1: Any, x2: Any) -> Any:
-        """(N,) from two arrays of vectors (N, size)."""
+        """Compute losses (N,) from two arrays of vectors (N, size)."""
         first = F.expand_dims(x1, axis=1)
         second = F.expand_dims(x2, axis=0)
         distances = F.sum(F.square(F.broadcast_sub(first, second)), axis=2)
@@ -126,7 +126,7 @@ class SDMLLoss(Loss):
         return _apply_weighting(F, loss, self._weight, None)
 
     def _smoothed_labels(self, F, x1, distances):
-        """1 - smoothing for the partner, the remainder spread over the others: (N, N)."""
+        """Return target probabilities (N, N): 1 - smoothing on the diagonal."""
         rows = F.cumsum(F.ones_like(distances), axis=0)
         columns = F.cumsum(F.ones_like(distances), axis=1)
         partner = rows == columns

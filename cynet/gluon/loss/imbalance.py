@@ -58,9 +58,9 @@ class SigmoidFocalLoss(Loss):
         self._gamma, self._alpha = gamma, alpha
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """(N,) from pred, label of the same number of elements, and weights."""
+        """Compute losses (N,) from pred, label of the same size, and weights."""
         label = _reshape_like(F, label, pred)
-        no = F.Activation(pred, act_type="softrelu")  # -log(1 - p), which overflows nowhere
+        no = F.Activation(pred, act_type="softrelu")  # -log(1 - p), numerically stable
         yes = no - pred  # -log(p)
         positive = label * F.exp(-self._gamma * no) * yes
         negative = (1 - label) * F.exp(-self._gamma * yes) * no
@@ -109,7 +109,7 @@ class SoftmaxFocalLoss(Loss):
         self._sparse_label, self._from_logits = sparse_label, from_logits
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """(N,) from pred, labels, and weights."""
+        """Compute losses (N,) from pred, labels, and weights."""
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
@@ -124,15 +124,15 @@ class SoftmaxFocalLoss(Loss):
         return self._mean_per_sample(F, loss)
 
     def _focal_loss(self, F, log):
-        """The loss of classes with these logarithms of probabilities."""
+        """Return the focal loss for log-probabilities `log`."""
         if self._gamma == 0:
             return -log
-        rest = -F.expm1(log) + 1e-12  # the slope of a root is infinite at 0
+        rest = -F.expm1(log) + 1e-12  # avoids an infinite gradient of the power at 0
         return -(rest**self._gamma) * log
 
 
 class DiceLoss(Loss):
-    """One minus Dice's coefficient: how little two regions overlap, whatever their size.
+    """One minus Dice's coefficient, a measure of overlap that is independent of region size.
 
     ``1 - (2 * sum(p * label) + smooth) / (sum(p) + sum(label) + smooth)``, sums over each sample,
     with ``p = sigmoid(pred)``.
@@ -169,7 +169,7 @@ class DiceLoss(Loss):
         self._from_sigmoid, self._smooth = from_sigmoid, smooth
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """(N,) from pred, label of the same number of elements, and weights (N,)."""
+        """Compute losses (N,) from pred, label of the same size, and weights (N,)."""
         label = _reshape_like(F, label, pred)
         if not self._from_sigmoid:
             pred = F.sigmoid(pred)

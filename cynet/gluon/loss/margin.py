@@ -35,7 +35,7 @@ class HingeLoss(Loss):
         return F.relu(loss)
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """(N,) from pred, label of the same number of elements, and weights."""
+        """Compute losses (N,) from pred, label of the same size, and weights."""
         label = _reshape_like(F, label, pred)
         loss = self._margin_loss(F, self._margin - pred * label)
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
@@ -98,7 +98,7 @@ class LogisticLoss(Loss):
         self._label_format = label_format
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """(N,) from pred, label of the same number of elements, and weights."""
+        """Compute losses (N,) from pred, label of the same size, and weights."""
         label = _reshape_like(F, label, pred)
         if self._label_format == "signed":
             label = (label + 1.0) / 2.0

@@ -25,7 +25,7 @@ class L2Loss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """(N,) from pred, label of the same number of elements, and weights."""
+        """Compute losses (N,) from pred, label of the same size, and weights."""
         label = _reshape_like(F, label, pred)
         loss = F.square(label - pred)
         loss = _apply_weighting(F, loss, self._weight / 2, sample_weight)
@@ -46,7 +46,7 @@ class L1Loss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """(N,) from pred, label of the same number of elements, and weights."""
+        """Compute losses (N,) from pred, label of the same size, and weights."""
         label = _reshape_like(F, label, pred)
         loss = F.abs(label - pred)
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
@@ -82,7 +82,7 @@ class HuberLoss(Loss):
         self._rho = rho
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """(N,) from pred, label of the same number of elements, and weights."""
+        """Compute losses (N,) from pred, label of the same size, and weights."""
         label = _reshape_like(F, label, pred)
         loss = F.abs(label - pred)
         loss = F.where(loss > self._rho, loss - 0.5 * self._rho, (0.5 / self._rho) * F.square(loss))
@@ -91,7 +91,7 @@ class HuberLoss(Loss):
 
 
 class PoissonNLLLoss(Loss):
-    """The negative log-likelihood of counts that are Poisson distributed; one number in all.
+    """The negative log-likelihood of Poisson distributed counts, as one number.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class PoissonNLLLoss(Loss):
     def hybrid_forward(
         self, F: Any, pred: Any, target: Any, sample_weight: Any = None, epsilon: float = 1e-08
     ) -> Any:
-        """One number from pred, target of the same number of elements, and weights."""
+        """Compute one number from pred, target of the same size, and weights."""
         target = _reshape_like(F, target, pred)
         if self._from_logits:
             loss = F.exp(pred) - target * pred

@@ -12,8 +12,8 @@ __all__ = ["CTCLoss"]
 
 
 class CTCLoss(Loss):
-    """The negative log-likelihood of label sequences, alignments summed out (connectionist temporal
-    classification).
+    """Connectionist temporal classification: the negative log-likelihood of label sequences over
+    all alignments.
 
     Class C - 1 of the scores is the blank; labels are 0 to C - 2, and -1 fills up what is short.
 
@@ -66,8 +66,8 @@ class CTCLoss(Loss):
         label_lengths: Any = None,
         sample_weight: Any = None,
     ) -> Any:
-        """(N,) from scores (N, T, C) before the softmax, labels (N, L), and optionally the number
-        of steps and of labels of each sample and weights."""
+        """Compute losses (N,) from scores (N, T, C) before the softmax, labels (N, L), and
+        optionally lengths of sequences and of labels, and weights."""
         if self._layout == "NTC":
             pred = F.swapaxes(pred, 0, 1)
         if self._batch_axis == 1:

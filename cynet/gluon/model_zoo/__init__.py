@@ -1,7 +1,7 @@
-"""mx.gluon.model_zoo: networks that are known by name, and files of their weights."""
+"""mx.gluon.model_zoo: well-known networks by name, and files of their weights."""
 
 from . import model_store, text, vision
 from .vision import get_model
-from . import common_parameters  # last: it puts text into docstrings
+from . import common_parameters  # last: fills shared paragraphs into the docstrings above
 
 __all__ = ["get_model", "model_store", "text", "vision"]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["get_model_file", "purge"]
 
 ROOT = "~/.mxnet/models"  # MXNet's folder for pretrained models
-_MAX_FILE_BYTES = 1 << 31  # bytes of an unpacked file
+_MAX_FILE_BYTES = 1 << 31  # of an unpacked file
 _model_sha1 = {
     "alexnet": "44335d1f0046b328243b32a26a4fbd62d9057b45",
     "densenet121": "f27dbf2dbd5ce9a80b102d89c7483342cd33cb31",
@@ -67,7 +67,7 @@ _model_sha1 = {
     "vgg19": "ad2f660d101905472b83590b59708b71ea22b2e5",
     "vgg19_bn": "f360b758e856f1074a85abd5fd873ed1d98297c3",
 }
-# no files of this kind are published for these networks; torchvision's weights are converted
+# MXNet published no weights for these networks; torchvision's are converted
 _CONVERTED_NETWORKS = (
     *(f"efficientnet_b{i}" for i in range(8)),
     *(f"convnext_{size}" for size in ("tiny", "small", "base")),
@@ -78,7 +78,7 @@ _CONVERTED_NETWORKS = (
 
 @guarded
 def short_hash(name: str) -> str:
-    """The eight digits in the name of a model's file.
+    """Return the eight hexadecimal digits in the name of a model's file.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def short_hash(name: str) -> str:
 
 @guarded
 def get_model_file(name: str, root: FileName = ROOT) -> str:
-    """The path of a model's trained weights; they are downloaded if they are not there.
+    """Return the path of a model's trained weights; download them if necessary.
 
     Networks that MXNet does not have, ``vit_b_16`` for example, have no address to download from:
     their weights are what you put into the folder as ``NAME.params``, for example those of
@@ -155,7 +155,7 @@ def _converted_file(name, root):
 
 
 def _archive_member(archive, name, url):
-    """The bytes of one file in a zip archive."""
+    """Read a file of a zip archive."""
     try:
         with zipfile.ZipFile(archive) as file:
             size = file.getinfo(name).file_size
@@ -178,7 +178,7 @@ def purge(root: FileName = ROOT) -> None:
 def load_pretrained(
     net: HybridBlock, name: str, pretrained: bool | FileName, root: FileName, ctx: Contexts | None
 ) -> None:
-    """Fill a network with trained weights: the weights of its name, or a file's."""
+    """Load trained weights into a network: those published for its name, or a file's."""
     if not isinstance(pretrained, (str, os.PathLike)):
         net.load_parameters(get_model_file(name, root=root), ctx=ctx)
         return

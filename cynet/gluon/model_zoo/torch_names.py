@@ -1,4 +1,4 @@
-"""Parameters of zoo networks, and their names in torchvision's state dicts."""
+"""Names of zoo networks' parameters in torchvision's state dicts."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ _FAMILIES = {
 
 
 def torch_names(network: str) -> dict[str, str]:
-    """Structural name of each parameter -> torchvision's name of the parameter.
+    """Return a dict of the zoo's structural names to torchvision's names of the parameters.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Parameters of zoo networks as arrays of torchvision's state dicts, and back."""
+"""Conversion between parameters of zoo networks and torchvision's state dicts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..block import HybridBlock
 
 _IGNORED = (".num_batches_tracked",)
-_OLDER = (  # old names in torchvision's files, and the present ones
+_OLDER = (  # (name in older torchvision files, present name)
     (re.compile(r"(denselayer\d+\.(?:norm|conv))\.([12])\."), r"\1\2."),
     (re.compile(r"\.mlp\.linear_1\."), ".mlp.0."),
     (re.compile(r"\.mlp\.linear_2\."), ".mlp.3."),
@@ -24,7 +24,7 @@ _OLDER = (  # old names in torchvision's files, and the present ones
 
 
 def from_torch(network: str, state: Mapping[str, NDArray]) -> dict[str, NDArray]:
-    """The arrays of torchvision's state dict under the zoo's structural names.
+    """Convert torchvision's state dict to arrays by the zoo's structural names.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def _modern_name(name):
 
 
 def _zoo_names_by_torch_name(names):
-    """torchvision's name of a parameter -> list of the zoo's names of it."""
+    """Return a dict of torchvision's name of a parameter to the list of its names in the zoo."""
     found: dict[str, list[str]] = {}
     for ours, theirs in names.items():
         found.setdefault(theirs, []).append(ours)
@@ -92,7 +92,7 @@ def _split_equally(network, name, value, count):
 def converted(
     network: str, net: HybridBlock, arrays: dict[str, NDArray], path: str
 ) -> dict[str, NDArray]:
-    """The arrays of a file under the zoo's names, whether it has these or torchvision's."""
+    """Return a file's arrays by the zoo's names; convert them if the file has torchvision's."""
     try:
         theirs = set(torch_names(network).values())
     except UndefinedError:  # torchvision has no such network
@@ -108,7 +108,7 @@ def converted(
 
 
 def to_torch(network: str, params: Mapping[str, NDArray]) -> dict[str, NDArray]:
-    """Parameters under the zoo's structural names as torchvision's state dict names them.
+    """Convert parameters by the zoo's structural names to torchvision's state dict.
 
     ``num_batches_tracked`` is left out; PyTorch begins it at 0.
 

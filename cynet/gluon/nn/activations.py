@@ -17,7 +17,7 @@ _QUARTER = initializer.Constant(0.25)
 
 
 class Activation(HybridBlock):
-    """An elementwise nonlinearity by name.
+    """Applies an activation function, chosen by name.
 
     Parameters
     ----------

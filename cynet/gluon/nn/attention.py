@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["MultiHeadAttention"]
 
-_MASK_PENALTY = 3e4  # taken off a score, which float16 holds, too
+_MASK_PENALTY = 3e4  # subtracted from scores; fits float16
 
 
 def causal_mask(F, scores, start=1):
-    """A mask (1, queries, keys) of keys up to a query's position; the first sees `start` keys."""
+    """Return a mask (1, queries, keys): query i attends to the first `start` + i keys."""
     ones = F.ones_like(F.slice_axis(scores, axis=0, begin=0, end=1))
-    # positions are counted in float32: bfloat16 is exact only up to 256
+    # position indices in float32: bfloat16 is exact only up to 256
     column = F.cast(F.slice_axis(ones, axis=2, begin=0, end=1), dtype="float32")
     lengths = F.contrib.arange_like(column, axis=1, start=start)
     rows = F.SequenceMask(F.reshape(ones, shape=(-3, 0)), lengths, use_sequence_length=True, axis=1)
@@ -29,7 +29,7 @@ def causal_mask(F, scores, start=1):
 
 
 def mask_scores(F, scores, mask):
-    """Scores, (batch, queries, keys), that keys without a 1 in `mask` get no weight by."""
+    """Lower the scores, (batch, queries, keys), of keys that `mask` excludes."""
     return F.broadcast_add(scores, (mask - 1) * _MASK_PENALTY)
 
 
@@ -108,14 +108,14 @@ class MultiHeadAttention(HybridBlock):
             self.rotary = RotaryPosition(units // num_heads, prefix="rotary_") if rotary else None
 
     def _split_heads(self, F, x):
-        """(batch, length, units) to (batch * heads, length, units of a head)."""
+        """Reshape (batch, length, units) to (batch * heads, length, units of a head)."""
         x = F.reshape(x, shape=(0, 0, -4, self._heads, -1))
         return F.reshape(F.transpose(x, axes=(0, 2, 1, 3)), shape=(-3, 0, 0))
 
     def hybrid_forward(
         self, F: Any, query: Any, key: Any = None, value: Any = None, mask: Any = None
     ) -> Any:
-        """The output, (batch, length of query, units)."""
+        """Compute the output, (batch, length of query, units)."""
         key = query if key is None else key
         value = key if value is None else value
         q = self._split_heads(F, self.query_proj(query) * self._scale)

@@ -119,7 +119,7 @@ class Dense(HybridBlock):
 
 
 class Dropout(HybridBlock):
-    """In training sets elements to 0 with probability `rate` and divides others by ``1 - rate``.
+    """In training, sets elements to 0 with probability `rate` and divides others by ``1 - rate``.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class Dropout(HybridBlock):
 
 
 class Embedding(HybridBlock):
-    """Vectors by index: rows of a matrix (input_dim, output_dim).
+    """Maps indices to vectors, the rows of a weight (input_dim, output_dim).
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ class Embedding(HybridBlock):
 
 
 class Flatten(HybridBlock):
-    """Joins all axes but the first.
+    """Flattens all axes but the first into one.
 
     Examples
     --------

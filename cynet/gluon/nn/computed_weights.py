@@ -1,4 +1,4 @@
-"""WeightNorm and WeightDrop: layers whose weights are computed anew at each call."""
+"""WeightNorm and WeightDrop: layers whose weights are computed at each call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["WeightDrop", "WeightNorm"]
 
 
 class Beside(Parameter):
-    """An additional parameter of a weight, initialized from the weight's values.
+    """A second parameter of a weight, with initial values computed from the weight.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ class Beside(Parameter):
 
     def _finish(self, init, contexts, default_init, values):
         if values is None and self._weight._data is None:
-            return  # the weight's own is deferred, too
+            return  # the weight is not initialized yet
         if has_sizes(self._weight.shape):
             self.shape = self._sized(self._weight.shape)
-            self._var = self._weight._var = None  # earlier variables have unknown lengths
+            self._var = self._weight._var = None  # cached variables have unknown shapes
         if values is None:
             with autograd.pause():
                 values = self._first(self._weight._reduce()).astype(self.dtype, copy=False)
@@ -53,7 +53,7 @@ class Beside(Parameter):
 
 
 class Rule:
-    """Base of weights that are computed from some of a layer's parameters.
+    """Base of rules that compute weights from some of a layer's parameters.
 
     Parameters
     ----------
@@ -68,17 +68,17 @@ class Rule:
     extras = ()  # suffixes of the additional parameters' names
 
     def __call__(self, F, values):
-        """The arrays or symbols that the layer computes with, from its parameters."""
+        """Replace the weights among a layer's `values`, arrays or symbols, by computed weights."""
         values = dict(values)
         for name, param in self.params.items():
             more = [values.pop(f"{name}_{extra}") for extra in self.extras]
-            if has_sizes(param.shape):  # else the layer's operator infers the shape now
+            if has_sizes(param.shape):  # else the layer's operator infers it
                 values[name] = self.computed(F, values[name], *more)
         return values
 
 
 class ComputedWeights(HybridBlock):
-    """Base of wrappers around one layer, which is ``wrapper.layer``."""
+    """Base of wrappers that compute the weights of one layer, ``wrapper.layer``."""
 
     _rule = None  # made by a subclass
 
@@ -93,11 +93,11 @@ class ComputedWeights(HybridBlock):
         self._rule = rule
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The layer's output with the computed weights."""
+        """Compute the layer's output with the computed weights."""
         return self.layer(*args, **kwargs)
 
     def remove(self) -> HybridBlock:
-        """Undo it: the layer, which is returned, keeps the weights of predictions as parameters.
+        """Undo the wrapping: return the layer, whose parameters become the computed weights.
 
         Examples
         --------
@@ -126,7 +126,7 @@ class ComputedWeights(HybridBlock):
 
 
 def matching_parameters(wrapper, layer, pattern):
-    """The names of the layer's own parameters that a pattern matches as a whole."""
+    """Return the names of the layer's own parameters that fully match a pattern."""
     if not isinstance(layer, HybridBlock):
         raise ArgumentTypeError(f"{wrapper} takes a layer, a HybridBlock, got {shown(layer)}")
     if type(layer).forward is not HybridBlock.forward:
@@ -150,7 +150,7 @@ def matching_parameters(wrapper, layer, pattern):
 
 
 def add_beside(layer, name, extra, sized, first, **kwargs):
-    """Give a layer a second parameter ``name_extra`` that belongs to its parameter `name`."""
+    """Add a second parameter ``name_extra`` for a layer's parameter `name`."""
     weight = layer._reg_params[name]
     made = Beside(f"{weight.name}_{extra}", weight, sized, first, **kwargs)
     layer._params._params[made.name] = made
@@ -159,7 +159,7 @@ def add_beside(layer, name, extra, sized, first, **kwargs):
 
 
 def axis_of(wrapper, weight, dim):
-    """The axis `dim`, which may be negative, as an index from 0 on."""
+    """Convert the axis `dim`, which may be negative, to a non-negative index."""
     ndim = len(weight.shape)
     if isinstance(dim, bool) or not isinstance(dim, int) or not -ndim <= dim < ndim:
         raise ArgumentError(
@@ -180,21 +180,21 @@ class _NormRule(Rule):
         return F.broadcast_mul(weight, F.broadcast_div(norms, self.norms(F, weight)))
 
     def norms(self, F, weight):
-        """Norms of each slice along `dim`, or of the whole weight."""
+        """Return the norm of each slice along `dim`, or of the whole weight."""
         axes = {} if self.dim is None else {"axis": self.dim, "exclude": True}
         return F.sqrt(F.sum(F.square(weight), keepdims=True, **axes))
 
     def first(self, weight):
-        """The initial lengths: the norms of the weight's slices."""
+        """Return the initial values of `g`, the norms of the weight's slices."""
         return self.norms(nd, weight)
 
     def sized(self, shape):
-        """The shape of the array of lengths."""
+        """Return the shape of `g` for a weight's shape."""
         return tuple(n if i == self.dim else 1 for i, n in enumerate(shape))
 
 
 class WeightNorm(ComputedWeights):
-    """A layer with a weight ``g * v / norm(v)``: its length and direction are trained apart.
+    """Wraps a layer: its weight is ``g * v / norm(v)``, with length `g` and direction `v`.
 
     `v` is the layer's own parameter; `g` is a parameter beside it, ``weight_g``, which begins as
     the norm of `v`. As PyTorch's ``weight_norm``; Salimans and Kingma 2016.
@@ -249,7 +249,7 @@ class _DropRule(Rule):
 
 
 class WeightDrop(ComputedWeights):
-    """A layer in which training sets a share of the weights to 0, anew at each call.
+    """Wraps a layer: in training, dropout zeros some of its weights at each call.
 
     Around a recurrent layer one choice holds for all steps of a sequence, as in the AWD-LSTM of
     Merity et al. 2017; around Dense or a convolution it is DropConnect. What is left is divided by
@@ -311,7 +311,7 @@ class WeightDrop(ComputedWeights):
 
 
 def matrix_sizes(shape: tuple[int, ...], dim: int) -> tuple[int, int]:
-    """(rows, columns) of a weight as a matrix with axis `dim` for its rows.
+    """Return (rows, columns) of a weight as a matrix whose rows are the axis `dim`.
 
     >>> matrix_sizes((4, 3, 2), 1)
     (3, 8)

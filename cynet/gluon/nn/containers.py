@@ -18,10 +18,10 @@ _Chain = TypeVar("_Chain", bound="_Container")
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _Container(Block):
-    """Base of Sequential and HybridSequential: their members."""
+    """Base of Sequential and HybridSequential: access to their Blocks."""
 
     def add(self, *blocks: Block) -> None:
-        """Put Blocks after the last one.
+        """Append Blocks.
 
         Parameters
         ----------
@@ -42,7 +42,7 @@ class _Container(Block):
     @overload
     def __getitem__(self: _Chain, key: slice) -> _Chain: ...
     def __getitem__(self, key):
-        """A member, or for a slice a container of those members."""
+        """Return a Block, or for a slice a container of several Blocks."""
         members = list(self._children.values())
         if isinstance(key, slice):
             part = type(self)(prefix=self._prefix)
@@ -57,7 +57,7 @@ class _Container(Block):
 
 
 class Sequential(_Container):
-    """Blocks one after the other, each on the output of the one before.
+    """Applies Blocks one after the other, each to the output of the previous one.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Sequential(_Container):
     """
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """The output of the last Block; a tuple of another is handed on as arguments."""
+        """Return the last Block's output; a tuple of another Block becomes several arguments."""
         return _call_in_order(self._children.values(), x, args)
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
@@ -84,7 +84,7 @@ class Sequential(_Container):
 
 
 class HybridSequential(_Container, HybridBlock):
-    """HybridBlocks one after the other, each on the output of the one before.
+    """Applies HybridBlocks one after the other, each to the output of the previous one.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class HybridSequential(_Container, HybridBlock):
     """
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        """The output of the last Block."""
+        """Return the output of the last Block."""
         return _call_in_order(self._children.values(), x, args)
 
 

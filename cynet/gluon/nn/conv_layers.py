@@ -27,7 +27,7 @@ __all__ = ["Conv1D", "Conv1DTranspose", "Conv2D", "Conv2DTranspose", "Conv3D", "
 
 
 def check_layout(layout, axes):
-    """Refuse a layout that does not fit this number of spatial axes."""
+    """Raise an error for a layout that does not fit this number of spatial axes."""
     first, second = CHANNELS_FIRST[axes], CHANNELS_LAST[axes]
     if layout not in (first, second):
         raise MismatchError(
@@ -36,7 +36,7 @@ def check_layout(layout, axes):
 
 
 def sizes_of(what, value, axes):
-    """A tuple of `axes` ints from one int or `axes` ints.
+    """Return a tuple of `axes` ints, from one int or `axes` ints.
 
     >>> sizes_of("strides", 2, 3)
     (2, 2, 2)
@@ -181,7 +181,7 @@ LAYOUTS = {  # texts about the layouts for docstrings
 
 
 class _DescribedConv(_Conv):
-    """The words for a class's axes in its docstring and signature."""
+    """Base of convolutions whose docstring and signature are filled in for their number of axes."""
 
     _sizes = ""  # text about sizes for the docstring
 
@@ -194,7 +194,7 @@ class _DescribedConv(_Conv):
 
 
 def _set_default_axes(init, axes):
-    """`init` with the defaults for this number of spatial axes in its signature."""
+    """Return `init` with defaults for this number of spatial axes in its signature."""
 
     @functools.wraps(init)
     def made(self, *args, **kwargs):

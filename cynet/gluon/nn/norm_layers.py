@@ -16,7 +16,7 @@ __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm
 
 
 class _AffineNorm(HybridBlock):
-    """A layer with a scale gamma and a shift beta."""
+    """Base of normalization layers with a scale gamma and a shift beta."""
 
     def _make_affine(self, size, scale, center, gamma_initializer, beta_initializer):
         self.gamma = self.params.get(
@@ -112,7 +112,7 @@ class BatchNorm(_AffineNorm):
             setattr(self, name, param)
 
     def cast(self, dtype: DTypeLike) -> None:
-        """Change the dtype of the parameters; beside float16 and bfloat16 they stay float32."""
+        """Change the dtype of the parameters; for float16 and bfloat16 data they become float32."""
         super().cast("float32" if is_narrow(dtype) else dtype)
 
     def hybrid_forward(
@@ -157,7 +157,7 @@ class BatchNormReLU(BatchNorm):
 
 
 class LayerNorm(_AffineNorm):
-    """Normalizes along one axis, then scales and shifts its entries.
+    """Normalizes each sample along one axis, then scales and shifts its entries.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class LayerNorm(_AffineNorm):
 
 
 class RMSNorm(HybridBlock):
-    """Divides by the root of the mean square along the last axis, then scales its entries.
+    """Divides by the root mean square along the last axis, then scales its entries.
 
     Parameters
     ----------

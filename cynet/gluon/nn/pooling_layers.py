@@ -73,7 +73,7 @@ class _Pooling(HybridBlock):
 
 
 class MaxPool1D(_Pooling):
-    """The largest element of each window over one spatial axis.
+    """Max pooling over one spatial axis.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class MaxPool1D(_Pooling):
 
 
 class MaxPool2D(_Pooling):
-    """The largest element of each window over two spatial axes.
+    """Max pooling over two spatial axes.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class MaxPool2D(_Pooling):
 
 
 class MaxPool3D(_Pooling):
-    """The largest element of each window over three spatial axes.
+    """Max pooling over three spatial axes.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class MaxPool3D(_Pooling):
 
 
 class AvgPool1D(_Pooling):
-    """The mean element of each window over one spatial axis.
+    """Average pooling over one spatial axis.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class AvgPool1D(_Pooling):
 
 
 class AvgPool2D(_Pooling):
-    """The mean element of each window over two spatial axes.
+    """Average pooling over two spatial axes.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class AvgPool2D(_Pooling):
 
 
 class AvgPool3D(_Pooling):
-    """The mean element of each window over three spatial axes.
+    """Average pooling over three spatial axes.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ class GlobalMaxPool3D(_Pooling):
 
 
 class GlobalAvgPool1D(_Pooling):
-    """The mean element of each channel, over one spatial axis.
+    """The mean of each channel over one spatial axis.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ class GlobalAvgPool1D(_Pooling):
 
 
 class GlobalAvgPool2D(_Pooling):
-    """The mean element of each channel, over two spatial axes.
+    """The mean of each channel over two spatial axes.
 
     Parameters
     ----------
@@ -336,7 +336,7 @@ class GlobalAvgPool2D(_Pooling):
 
 
 class GlobalAvgPool3D(_Pooling):
-    """The mean element of each channel, over three spatial axes.
+    """The mean of each channel over three spatial axes.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ class GlobalAvgPool3D(_Pooling):
 
 
 class ReflectionPad2D(HybridBlock):
-    """Images with borders in which the image is mirrored.
+    """Pads images by reflecting their border pixels.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ __all__ = ["RotaryPosition", "SinusoidalPosition"]
 
 
 def _position_angles(who, units, max_length, base) -> NumpyArray:
-    """Position times frequency, float64, (max_length, units / 2)."""
+    """Return position times frequency, float64, (max_length, units / 2)."""
     for name, value in (("units", units), ("max_length", max_length)):
         to_count(f"{who}: {name}", value)
     if units % 2:
@@ -78,14 +78,14 @@ class SinusoidalPosition(HybridBlock):
             self.dropout = Dropout(dropout) if dropout else None
 
     def hybrid_forward(self, F: Any, x: Any, table: Any) -> Any:
-        """`x`, (batch, length, units), with its positions."""
+        """Add the encodings of the positions to `x`, (batch, length, units)."""
         out = F.broadcast_add(x, F.slice_like(table, x, axes=(1,)))
         return out if self.dropout is None else self.dropout(out)
 
 
 class RotaryPosition(HybridBlock):
     """Rotates pairs of entries of queries or keys, (batch, length, units), by angles that rise with
-    the position, so that their products depend on distances.
+    the position, so that attention scores depend on distances.
 
     The pair i is rotated by ``p * base ** (-2 * i / units)`` at position p. Su et al.,
     https://arxiv.org/abs/2104.09864. ``MultiHeadAttention(rotary=True)`` has one.
@@ -132,7 +132,7 @@ class RotaryPosition(HybridBlock):
             self.table = self.params.get_constant("table", table.astype("float32"))
 
     def hybrid_forward(self, F: Any, x: Any, table: Any) -> Any:
-        """`x`, (batch, length, units), rotated."""
+        """Rotate `x`, (batch, length, units)."""
         table, half = F.slice_like(table, x, axes=(1,)), self._half
         cos = F.slice_axis(table, axis=2, begin=0, end=half)
         sin = F.slice_axis(table, axis=2, begin=half, end=2 * half)

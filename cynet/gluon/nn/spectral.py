@@ -22,11 +22,11 @@ __all__ = ["SpectralNorm"]
 
 _OPERATOR = "_spectral_norm"
 _INITIAL_ITERATIONS = 15  # iterations from random vectors, as in PyTorch
-_TRANSPOSED = (Conv1DTranspose, Conv2DTranspose, Conv3DTranspose)  # outputs are axis 1 of theirs
+_TRANSPOSED = (Conv1DTranspose, Conv2DTranspose, Conv3DTranspose)  # axis 1 of the weight: outputs
 
 
 def _weight_matrix(weight, dim):
-    """The weight as a matrix of float32."""
+    """Return the weight as a float32 matrix."""
     order = [dim, *(i for i in range(weight.ndim) if i != dim)]
     return nd.transpose(weight, order).reshape((weight.shape[dim], -1)).astype("float32")
 
@@ -36,7 +36,7 @@ def _unit_vector(vector, eps):
 
 
 def _power_iteration(matrix, v, times, eps):
-    """(left, right) singular vectors after some power iterations from a right one."""
+    """Run power iterations from a right singular vector; return (left, right) vectors."""
     u = None
     for _ in range(times):
         u = _unit_vector(nd.dot(matrix, v), eps)
@@ -45,7 +45,7 @@ def _power_iteration(matrix, v, times, eps):
 
 
 class _SpectralNorm(CustomOp):
-    """``weight / sigma`` with ``sigma = u' W v``; training moves u and v first."""
+    """Computes ``weight / sigma`` with ``sigma = u' W v``; training updates u and v first."""
 
     def __init__(self, dim, times, eps):
         self._dim, self._times, self._eps = dim, times, eps
@@ -79,7 +79,7 @@ class _SpectralNorm(CustomOp):
 
 @register(_OPERATOR)
 class _SpectralNormProp(CustomOpProp):
-    """Parameters arrive as texts."""
+    """Declares the operator; its parameters are strings."""
 
     def __init__(self, dim="0", times="1", eps="1e-12"):
         super().__init__()
@@ -121,11 +121,11 @@ class _SpectralRule(Rule):
         return F.Custom(weight, u, v, op_type=_OPERATOR, **settings)[0]
 
     def initial_u(self, weight):
-        """The first left vector."""
+        """Return the initial left singular vector."""
         return self._singular_vectors(weight)[0]
 
     def initial_v(self, weight):
-        """The first right vector."""
+        """Return the initial right singular vector."""
         return self._singular_vectors(weight)[1]
 
     def _singular_vectors(self, weight):
@@ -140,7 +140,7 @@ class _SpectralRule(Rule):
 
 
 class SpectralNorm(ComputedWeights):
-    """A layer with a weight ``W / sigma(W)``, where sigma is its largest singular value.
+    """Wraps a layer: its weight is ``W / sigma(W)``, where sigma is the largest singular value.
 
     sigma is found by power iterations, `n_power_iterations` at each call in training; its vectors
     are parameters beside the weight, ``weight_u`` and ``weight_v``, which get no gradient. As
@@ -210,7 +210,7 @@ class SpectralNorm(ComputedWeights):
 
 
 class _SizeOfVector:
-    """The size of a vector for a weight's shape; it can be copied and pickled."""
+    """A function that returns a singular vector's shape for a weight's shape; can be pickled."""
 
     def __init__(self, dim, place):
         self._dim, self._place = dim, place

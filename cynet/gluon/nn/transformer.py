@@ -1,4 +1,4 @@
-"""Encoder and decoder of transformers, and the layers that they consist of."""
+"""Transformer encoder and decoder, and their layers."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ ArgumentError
 
 @guarded(but=("hybrid_forward",))
 class _Layer(HybridBlock):
-    """Attentions and a network of two layers, each with a sum and a LayerNorm around it."""
+    """Base of transformer layers: attentions and a feed-forward network, with residual sums."""
 
     _attentions = ("self_attn",)
 
@@ -107,7 +107,7 @@ class _Layer(HybridBlock):
         return x if self.dropout is None else self.dropout(x)
 
     def _residual_sublayer(self, x, norm, part):
-        """`x` plus the output of `part` (residual sum), normalized before the part or after."""
+        """Return the residual sum of `x` and `part`'s output, normalized before or after `part`."""
         if self._pre_norm:
             return x + self._apply_dropout(part(norm(x)))
         return norm(x + self._apply_dropout(part(x)))
@@ -118,7 +118,7 @@ class _Layer(HybridBlock):
 
 @_shared
 class TransformerEncoderLayer(_Layer):
-    """Self-attention and a network of two layers, each with a residual sum and a LayerNorm.
+    """Self-attention and a feed-forward network, each with a residual sum and a LayerNorm.
 
     Inputs and outputs are of shape (batch, length, units). `mask`, of shape (batch, length,
     length), is 1 where a position may look and 0 where not. With the same weights it computes what
@@ -146,14 +146,14 @@ class TransformerEncoderLayer(_Layer):
     """
 
     def hybrid_forward(self, F: Any, x: Any, mask: Any = None) -> Any:
-        """The output, (batch, length, units)."""
+        """Compute the output, (batch, length, units)."""
         x = self._residual_sublayer(x, self.norm1, lambda x: self.self_attn(x, x, x, mask))
         return self._residual_sublayer(x, self.norm2, self._feed_forward)
 
 
 @_shared
 class TransformerDecoderLayer(_Layer):
-    """Self-attention, attention to an encoder's output, and a network of two layers, each with a
+    """Self-attention, attention to an encoder's output, and a feed-forward network, each with a
     residual sum and a LayerNorm.
 
     Inputs and outputs are of shape (batch, length, units), `memory` is (batch, length of memory,
@@ -215,7 +215,7 @@ class TransformerDecoderLayer(_Layer):
     def hybrid_forward(
         self, F: Any, x: Any, memory: Any, mask: Any = None, memory_mask: Any = None
     ) -> Any:
-        """The output, (batch, length, units)."""
+        """Compute the output, (batch, length, units)."""
         x = self._residual_sublayer(x, self.norm1, lambda x: self.self_attn(x, x, x, mask))
         x = self._residual_sublayer(
             x, self.norm2, lambda x: self.cross_attn(x, memory, memory, memory_mask)
@@ -278,7 +278,7 @@ class TransformerEncoder(_TransformerStack):
     """
 
     def hybrid_forward(self, F: Any, x: Any, mask: Any = None) -> Any:
-        """The output, (batch, length, units)."""
+        """Compute the output, (batch, length, units)."""
         for layer in self.layers:
             x = layer(x, mask)
         return x if self.norm is None else self.norm(x)
@@ -338,7 +338,7 @@ class TransformerDecoder(_TransformerStack):
     def hybrid_forward(
         self, F: Any, x: Any, memory: Any, mask: Any = None, memory_mask: Any = None
     ) -> Any:
-        """The output, (batch, length, units)."""
+        """Compute the output, (batch, length, units)."""
         for layer in self.layers:
             x = layer(x, memory, mask, memory_mask)
         return x if self.norm is None else self.norm(x)

@@ -26,10 +26,10 @@ _DEFERRED = (
 
 @guarded(but=("data", "grad"))
 class ParameterArrays:
-    """The part of Parameter that gives arrays; it lives on Parameter's attributes."""
+    """Base of Parameter: access to its arrays and gradients."""
 
     def data(self, ctx: ContextLike | None = None) -> nd.NDArray:
-        """The array on a context.
+        """Return the array on a context.
 
         Parameters
         ----------
@@ -55,7 +55,7 @@ class ParameterArrays:
         return self._check_and_get(self._data, ctx)
 
     def grad(self, ctx: ContextLike | None = None) -> _Gradient:
-        """The gradient on `ctx`, an array that ``backward`` fills.
+        """Return the gradient on `ctx`, an array that ``backward`` fills.
 
         Parameters
         ----------
@@ -78,12 +78,12 @@ class ParameterArrays:
         return self._check_and_get(self._grad, ctx)
 
     def list_data(self) -> list[nd.NDArray]:
-        """The arrays on all contexts."""
+        """Return the arrays on all contexts."""
         self._refuse_rows("list_data")
         return list(self._check_and_get(self._data, list))
 
     def list_grad(self) -> list[nd.NDArray]:
-        """The gradients on all contexts.
+        """Return the gradients on all contexts.
 
         Raises
         ------
@@ -97,12 +97,12 @@ class ParameterArrays:
         return list(self._check_and_get(self._grad, list))
 
     def _is_plain(self) -> bool:
-        """Return whether its arrays may be taken past `data` and its kin: no user has defined
-        these."""
+        """Return whether no user overrides `data` or a similar method, so that `_data` may be
+        read."""
         return not self._of_user and not self._is_patched
 
     def list_ctx(self) -> list[Context]:
-        """The contexts, also where initialization is deferred.
+        """Return the contexts, also where initialization is deferred.
 
         Raises
         ------
@@ -116,7 +116,7 @@ class ParameterArrays:
         return list(self._ctx_list)
 
     def _check_and_get(self, arr_list, ctx):
-        """The array of a list that is on `ctx`; all arrays for the class ``list``."""
+        """Return the array of a list that is on `ctx`, or all arrays for the class ``list``."""
         if has_trace() and not self._is_plain():
             # raises: a value computed from the array would become a constant
             active().data_of(self)
@@ -133,7 +133,7 @@ class ParameterArrays:
         position = positions.get(ctx.device_id)
         if position is None and len(positions) == 1 and ctx.device_typeid & 1:
             (only,) = positions.values()
-            # the device id of pinned and shared memory is a GPU's, or meaningless
+            # device ids of pinned and shared memory do not distinguish CPU arrays
             if ctx.device_type != "cpu" or self._ctx_list[only].device_type != "cpu":
                 position = only
         if position is not None:

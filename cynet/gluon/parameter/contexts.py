@@ -1,11 +1,11 @@
-"""Reads the contexts that a Parameter is to live on."""
+"""Parses the contexts of a Parameter."""
 
 from ...base.errors import ArgumentTypeError, shown
 from ...context import Context, current_context, read_context
 
 
 def context_list(ctx):
-    """A list of Contexts from one, several, or None for the current one."""
+    """Return a list of Contexts, from one, several, or None for the current context."""
     if ctx is None:
         return [current_context()]
     if isinstance(ctx, (Context, str)):
@@ -27,8 +27,8 @@ def _context_of_text(text):
 
 
 def device_positions(contexts):
-    """Two dicts of device id to position in the list: of GPUs, and of the host, where ordinary,
-    pinned and shared memory are one device."""
+    """Return two dicts of device id to index in the list: for GPUs, and for the host, where
+    ordinary, pinned and shared memory are one device."""
     found = {}, {}
     for i, ctx in enumerate(contexts):
         found[ctx.device_typeid & 1].setdefault(ctx.device_id, i)

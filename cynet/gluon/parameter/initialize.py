@@ -6,7 +6,7 @@ from ...initializer import InitDesc
 
 
 def fill(init, default_init, name, values):
-    """Fill an array by `init`, as a weight whatever its name is; Mixed and Load look at the name.
+    """Fill an array by `init` as a weight, whatever its name; only Mixed and Load use the name.
 
     As in MXNet it is the initializer of the whole network that is called, and `init` goes to it as
     the attribute ``__init__``: so one with a ``__call__`` of its own, or values that were loaded,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Contexts = ContextLike | Sequence[ContextLike]
 
 tensor_types = (nd.NDArray, sym.Symbol)
-_finishing = threading.RLock()  # held where a deferred initialization becomes a real one
+_finishing = threading.RLock()  # held while a deferred initialization is completed
 UNIFORM = initializer.Uniform()  # the default initializer of weights, of scale 0.07
 _GRAD_REQS = ("write", "add", "null")
 _GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")  # see _is_plain
@@ -44,7 +44,7 @@ _GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")  # s
 
 @guarded(but=("data", "grad", "var"))
 class Parameter(ParameterArrays, RowSparseData):
-    """A weight: an array on each of its contexts, with gradients, filled by an initializer.
+    """A weight of a network: its array and gradient on each context, and its initializer.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Parameter(ParameterArrays, RowSparseData):
 
     _is_patched = False  # whether one of _GIVE_ARRAYS was set on this object
     _is_listed = False  # whether a ParameterDict has the parameter
-    _unshared = None  # newly made values, which become the array of their context
+    _unshared = None  # new values, used as an array without a copy
     _of_user: frozenset[str] = frozenset()  # methods of _GIVE_ARRAYS that a user's class overrides
 
     def __new__(cls, *args, **kwargs):
@@ -160,12 +160,12 @@ class Parameter(ParameterArrays, RowSparseData):
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
         self._grad_req = None
-        self._thawed = None  # grad_req before the parameter was frozen
+        self._thawed = None  # grad_req before `freeze`
         self._shape = checked_shape(name, shape)
         dtype_flag(dtype)
         self._dtype = dtype
         self._stype, self._grad_stype = stype, grad_stype
-        # the last one; weak references to the earlier ones
+        # the last Trainer; weak references to earlier Trainers
         self._trainer, self._other_trainers = None, ()
         self.grad_req = grad_req
 
@@ -192,7 +192,7 @@ class Parameter(ParameterArrays, RowSparseData):
 
     @property
     def dtype(self) -> DTypeLike:
-        """The element type; setting it casts."""
+        """The element type; setting it casts the arrays."""
         return self._dtype
 
     @dtype.setter
@@ -237,7 +237,7 @@ class Parameter(ParameterArrays, RowSparseData):
         default_init: InitializerLike = UNIFORM,
         force_reinit: bool = False,
     ) -> None:
-        """Make the arrays and fill them, all contexts with the same values.
+        """Create the arrays and fill them with the same values on all contexts.
 
         Parameters
         ----------
@@ -280,7 +280,7 @@ class Parameter(ParameterArrays, RowSparseData):
         self._finish_deferred_init()
 
     def _finish_deferred_init(self):
-        """Make and fill the arrays now that the shape is known."""
+        """Create and fill the arrays if initialization was deferred and the shape is known."""
         # another thread that shares the network may initialize it at the same time
         with _finishing:
             if self._deferred_init:
@@ -305,7 +305,7 @@ class Parameter(ParameterArrays, RowSparseData):
                 self._trainer._broadcast_parameters([self])
 
     def _init_impl(self, data, ctx_list):
-        """Make the array of each context with these values, and its gradient."""
+        """Create the array of each context with these values, and its gradient."""
         self._ctx_list = list(ctx_list)
         self._ctx_map = device_positions(self._ctx_list)
         mine, data = data is self._unshared, dense_of(data)
@@ -314,11 +314,11 @@ class Parameter(ParameterArrays, RowSparseData):
         ]
         if np_arrays():
             self._data = [each.as_np_ndarray() for each in self._data]
-        note_change()  # now, since other threads look at it only once after a change
+        note_change()  # last: threads with the old count would cache the parameter without arrays
         self._init_grad()
 
     def _init_grad(self):
-        """Zero gradients for the arrays, or none if grad_req is 'null'."""
+        """Create zero gradients for the arrays, or none if grad_req is 'null'."""
         if self._grad_req == "null":
             self._grad = None
             self._data = [each.detach() for each in self._data]
@@ -327,18 +327,18 @@ class Parameter(ParameterArrays, RowSparseData):
         autograd.mark_variables(self._data, self._grad, self._grad_req)
 
     def _zeros_for(self, array):
-        """The initial gradient of an array: zeros."""
+        """Return the initial gradient of an array: zeros."""
         stype = self._grad_stype_of(array)
         if stype == "default":
             return untouched_zeros(array)
         return nd.zeros(array.shape, dtype=array.dtype, ctx=array.context, stype=stype)
 
     def _grad_stype_of(self, array):
-        """The storage type of the gradient of an array."""
+        """Return the storage type of the gradient of an array."""
         return "default" if array.context.device_type == "gpu" else self._grad_stype
 
     def _load_init(self, values, ctx, cast_dtype=False, dtype_source="current"):
-        """Take values from a file; an uninitialized parameter becomes initialized."""
+        """Set the values from a file; initialize the parameter if necessary."""
         if dtype_source not in ("current", "saved"):
             raise ArgumentError(
                 f"dtype_source must be 'current' or 'saved', got {shown(dtype_source)}"
@@ -381,8 +381,8 @@ class Parameter(ParameterArrays, RowSparseData):
 
     # --- changes ----------------------------------------------------------------------------------
     def set_data(self, data: ArrayLike) -> None:
-        """Set the values on all contexts; of a deferred parameter the shape and the values that
-        it gets. Within a record they are set, too, and no gradient goes to where they come from.
+        """Set the values on all contexts; for a deferred parameter, also the shape. Within a record
+        they are set, too, and no gradient goes to where they come from.
 
         Parameters
         ----------
@@ -411,7 +411,7 @@ class Parameter(ParameterArrays, RowSparseData):
                 write_apart(each, data)
 
     def _reduce(self):
-        """The parameter's values on the CPU, for files: the mean over all contexts."""
+        """Return the values for a file: the mean over all contexts, on the CPU."""
         arrays = [each.as_in_context(cpu()) for each in self._all_data()]
         mean = arrays[0] if len(arrays) == 1 else nd.add_n(*arrays) / len(arrays)
         return self._to_file_format(mean)
@@ -422,7 +422,7 @@ class Parameter(ParameterArrays, RowSparseData):
             each[:] = 0
 
     def reset_ctx(self, ctx: Contexts) -> None:
-        """Move to other contexts.
+        """Move the arrays to other contexts.
 
         Parameters
         ----------
@@ -449,7 +449,7 @@ class Parameter(ParameterArrays, RowSparseData):
             each._forget_copies_of(self)
 
     def cast(self, dtype: DTypeLike) -> None:
-        """Change the element type; gradients begin at 0 again.
+        """Change the element type; set gradients to 0.
 
         Parameters
         ----------
@@ -469,7 +469,7 @@ class Parameter(ParameterArrays, RowSparseData):
             self._init_grad()
 
     def var(self) -> sym.Symbol:
-        """The Symbol of this parameter: always the same object.
+        """Return the Symbol of this parameter, always the same object.
 
         Examples
         --------
@@ -498,7 +498,7 @@ class Parameter(ParameterArrays, RowSparseData):
         self._trainer = trainer
 
     def _owning_trainers(self):
-        """All Trainers that have the parameter."""
+        """Return all Trainers that have the parameter."""
         others = [each() for each in self._other_trainers]
         return [each for each in (*others, self._trainer) if each is not None]
 

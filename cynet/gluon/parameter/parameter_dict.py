@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @guarded
 class ParameterDict:
-    """Parameters by name, in the order in which they were made.
+    """A dictionary of Parameters by full name, in order of creation.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class ParameterDict:
         self._prefix = prefix
         self._params: dict[str, Parameter] = {}
         self._shared = shared
-        self._owner = None  # the Block that collected the dict; knows structural names
+        self._owner = None  # the Block whose `collect_params` made the dict
 
     def __repr__(self) -> str:
         name = f"{self._prefix} " if self._prefix else ""
@@ -71,7 +71,7 @@ class ParameterDict:
         return f"{name}(\n{rows}\n)"
 
     def __getitem__(self, key: str) -> Parameter:
-        """The parameter with this full name."""
+        """Return the parameter with this full name."""
         if key not in self._params:
             raise NotFoundError(
                 f"there is no Parameter {shown(key)}; there are {brief_list(self._params)}"
@@ -85,13 +85,13 @@ class ParameterDict:
         return len(self._params)
 
     def __bool__(self) -> bool:
-        return True  # True without parameters, too, as in MXNet: scripts only check for the method
+        return True  # also without parameters, as in MXNet: scripts test `if net.collect_params():`
 
     def __contains__(self, key: object) -> bool:
         return key in self._params
 
     def keys(self) -> KeysView[str]:
-        """The full names, with their prefixes."""
+        """Return the full names, with their prefixes."""
         return self._params.keys()
 
     def values(self) -> ValuesView[Parameter]:
@@ -99,17 +99,17 @@ class ParameterDict:
         return self._params.values()
 
     def items(self) -> ItemsView[str, Parameter]:
-        """Pairs of whole name and parameter."""
+        """Return pairs of full name and parameter."""
         return self._params.items()
 
     @property
     def prefix(self) -> str:
-        """The prefix of the names that `get` is given."""
+        """The prefix that `get` puts before names."""
         return self._prefix
 
     # --- members ----------------------------------------------------------------------------------
     def _find(self, name):
-        """The parameter with this full name, here or in `shared`, or None."""
+        """Return the parameter with this full name, here or in `shared`, or None."""
         if name in self._params:
             return self._params[name]
         if self._shared is not None and name in self._shared._params:
@@ -118,7 +118,7 @@ class ParameterDict:
         return None
 
     def get(self, name: str, **kwargs: Any) -> Parameter:
-        """The parameter ``prefix + name``, made if there is none.
+        """Return the parameter ``prefix + name``; create it if there is none.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class ParameterDict:
         return found
 
     def get_constant(self, name: str, value: ArrayLike | None = None) -> Constant:
-        """The Constant ``prefix + name``, made of `value` if there is none.
+        """Return the Constant ``prefix + name``; create it from `value` if there is none.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class ParameterDict:
         return found
 
     def update(self, other: ParameterDict | Mapping[str, Parameter]) -> None:
-        """Take all parameters of another dictionary in.
+        """Add all parameters of another dictionary.
 
         Parameters
         ----------
@@ -233,7 +233,7 @@ class ParameterDict:
             param._is_listed = True
 
     def _adopt_parameter(self, param: Parameter, attribute: str) -> None:
-        """Take in a parameter that became an attribute of the Block and is in no dictionary yet.
+        """Add a parameter that became an attribute of the Block and is in no dictionary yet.
 
         Its name gets the prefix before it; without a name, or where that is taken, the
         attribute's counts. One that was made by `get`, here or elsewhere, is left alone.
@@ -292,7 +292,7 @@ class ParameterDict:
             each.zero_grad()
 
     def reset_ctx(self, ctx: Contexts) -> None:
-        """Move all to other contexts.
+        """Move all parameters to other contexts.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class ParameterDict:
             each.reset_ctx(ctx)
 
     def list_ctx(self) -> list[Context]:
-        """Every context that a parameter is on.
+        """Return all contexts of the parameters.
 
         Examples
         --------
@@ -328,7 +328,7 @@ class ParameterDict:
         return list(found)
 
     def setattr(self, name: str, value: Any) -> None:
-        """Set an attribute of all: ``net.collect_params().setattr('grad_req', 'null')``.
+        """Set an attribute of all parameters: ``net.collect_params().setattr('grad_req', 'null')``.
 
         Parameters
         ----------
@@ -342,7 +342,7 @@ class ParameterDict:
 
     # --- files ------------------------------------------------------------------------------------
     def save(self, filename: FileName, strip_prefix: str = "") -> None:
-        """Write all to a ``.params`` file, under their names without `strip_prefix`.
+        """Write all parameters to a ``.params`` file, by their names without `strip_prefix`.
 
         Parameters
         ----------
@@ -508,7 +508,7 @@ def _name_without_prefix(prefix, name):
 
 
 def named_arrays(filename):
-    """The arrays of a ``.params`` file by name."""
+    """Read the arrays of a ``.params`` file by name."""
     arrays = nd.load(filename)
     if not isinstance(arrays, dict):
         if not arrays:
@@ -520,7 +520,7 @@ def named_arrays(filename):
 
 
 def brief_list(names, maximum=7):
-    """Names for a message, in quotes; of many the first and the last.
+    """Format names for a message, in quotes; of many names only the first and the last.
 
     >>> brief_list(["a", "b"])
     "'a', 'b'"

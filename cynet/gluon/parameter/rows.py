@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class RowSparseData:
-    """The data of a Parameter with ``stype='row_sparse'``. Each context keeps all rows, so that
-    rows are taken and nothing is fetched."""
+    """Base of Parameter: access to the rows of a row_sparse parameter. Each context keeps all rows,
+    so that rows are taken and nothing is fetched."""
 
     def row_sparse_data(self, row_id: NDArray) -> NDArray:
-        """The rows that `row_id` names, as a row_sparse array on its context.
+        """Return the rows at the indices `row_id`, as a row_sparse array on its context.
 
         In a record scope gradients of these rows go to `grad`.
 
@@ -52,7 +52,7 @@ class RowSparseData:
         return self._take_rows(self._check_and_get(self._data, row_id.context), row_id)
 
     def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
-        """`row_sparse_data` on all contexts: a list with one for each.
+        """Return a list with `row_sparse_data` of each context.
 
         Raises
         ------
@@ -89,13 +89,13 @@ class RowSparseData:
         return rows_of_dense(f"parameter '{self.name}': row_id", data, rows)
 
     def _all_data(self):
-        """The arrays on all contexts, whatever the storage type."""
+        """Return the arrays on all contexts, of any storage type."""
         if self._stype == "default":
             return self.list_data()
         return list(self._check_and_get(self._data, list))
 
     def _to_file_format(self, data):
-        """`data` as it is saved: if the storage type is row_sparse, an array with all rows."""
+        """Convert an array for a file: a row_sparse parameter is saved with all rows."""
         if self._stype == "default":
             return data
         with autograd.pause():

@@ -8,8 +8,7 @@ from ...base.np_shape import is_np_shape
 
 @guarded
 def shape_is_known(shape):
-    """Return whether every dimension of a shape is known: 0 and -1 are not, nor is how many there
-    are in ``()``.
+    """Return whether every dimension of a shape is known: 0, -1 and the shape ``()`` are unknown.
 
     Under ``np_shape`` 0 is a size, and ``()`` a number's shape.
 
@@ -35,12 +34,12 @@ def shape_is_known(shape):
 
 
 def has_sizes(shape):
-    """Return whether a parameter of this shape can be made: 0 is unknown, under np_shape, too."""
+    """Return whether all dimensions are greater than 0, so that the array can be created."""
     return shape_is_known(shape) and 0 not in shape
 
 
 def merged_shape(known, given):
-    """The shape that fits both, or None if they differ; 0 is an unknown dimension.
+    """Return the shape that fits both, or None if they differ; 0 is an unknown dimension.
 
     >>> merged_shape((2, 0), (0, 3)), merged_shape((2, 3), (2, 4))
     ((2, 3), None)

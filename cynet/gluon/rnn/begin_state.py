@@ -1,4 +1,4 @@
-"""Initial states: the functions that make them, and their face (mx.nd or mx.np)."""
+"""Initial states of recurrent cells: arrays of mx.nd, arrays of mx.np, or symbols."""
 
 from ... import ndarray
 from ...base.np_shape import np_arrays
@@ -6,7 +6,7 @@ from ...ndarray import NDArray
 
 
 def makes_arrays(func):
-    """Return whether a function of the states' shapes makes arrays, not symbols."""
+    """Return whether `func`, which makes initial states, returns arrays and not symbols."""
     return getattr(func, "__module__", "").startswith((ndarray.__name__, _NUMPY))
 
 
@@ -14,5 +14,5 @@ _NUMPY = f"{ndarray.__name__.partition('.')[0]}.numpy"
 
 
 def to_thread_array_class(state):
-    """A state as an array of mx.np, where the thread works with these."""
+    """Convert a state to an array of mx.np if the thread uses mx.np's arrays."""
     return state.as_np_ndarray() if np_arrays() and isinstance(state, NDArray) else state

@@ -20,14 +20,14 @@ _LAYOUTS = ("TNC", "NTC")
 
 
 def face_of(value):
-    """``mx.sym`` for symbols, or lists of them, else ``mx.nd``."""
+    """Return ``mx.sym`` for a symbol or a list of symbols, else ``mx.nd``."""
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
     return symbol if isinstance(value, Symbol) else ndarray
 
 
 def steps_of(length, inputs, layout):
-    """(F, list of inputs of each step, batch size) of an array or a list."""
+    """Split an array or list into steps; return (F, list of inputs of each step, batch size)."""
     if layout not in _LAYOUTS:
         raise MismatchError(f"layout must be one of {', '.join(_LAYOUTS)}, got {shown(layout)}")
     F, axis = face_of(inputs), layout.find("T")
@@ -52,12 +52,12 @@ def steps_of(length, inputs, layout):
 
 
 def merge_steps(F, outputs, layout):
-    """One array of the outputs of all steps."""
+    """Stack the outputs of all steps to one array."""
     return F.stack(*outputs, axis=layout.find("T"))
 
 
 def mask_outputs(F, outputs, layout, valid_length):
-    """The outputs as one array, 0 after each sequence's length."""
+    """Stack the outputs to one array, with 0 after each sequence's length."""
     axis = layout.find("T")
     if not isinstance(outputs, (list, tuple)):
         whole = outputs
@@ -67,7 +67,7 @@ def mask_outputs(F, outputs, layout, valid_length):
 
 
 def last_states(F, all_states, valid_length):
-    """Each state at its sequence's length, of lists of states for each step."""
+    """Return each sequence's last valid state, from lists of states for each step."""
     return [
         F.SequenceLast(F.stack(*steps, axis=0), valid_length, use_sequence_length=True, axis=0)
         for steps in zip(*all_states)
@@ -75,7 +75,7 @@ def last_states(F, all_states, valid_length):
 
 
 class RecurrentCell(Block):
-    """One step: ``cell(inputs, states)`` gives (output, new states).
+    """Base of recurrent cells: ``cell(inputs, states)`` returns (output, new states).
 
     A subclass defines ``state_info`` and ``forward`` or, of a HybridRecurrentCell,
     ``hybrid_forward``.
@@ -102,14 +102,14 @@ class RecurrentCell(Block):
         self.reset()
 
     def reset(self) -> None:
-        """Count steps from 0 again, before another sequence."""
+        """Reset the step counter before another sequence."""
         vars(self).update(_init_counter=-1, _counter=-1)
         for each in self._children.values():
             if isinstance(each, RecurrentCell):
                 each.reset()
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape and ``__layout__`` of each state.
+        """Return the shape and ``__layout__`` of each state.
 
         Returns
         -------
@@ -126,7 +126,7 @@ class RecurrentCell(Block):
     def begin_state(
         self, batch_size: int = 0, func: Callable[..., Any] | None = None, **kwargs: Any
     ) -> list[Any]:
-        """States to begin with.
+        """Return the initial states.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class RecurrentCell(Block):
         return states
 
     def _initial_states(self, F, begin_state, inputs, batch_size):
-        """`begin_state`, or zeros for these inputs."""
+        """Return `begin_state`, or zeros for these inputs."""
         if begin_state is not None:
             return begin_state
         if F is symbol:
@@ -220,7 +220,7 @@ class RecurrentCell(Block):
         return (merge_steps(F, outputs, layout) if merge_outputs else outputs), states
 
     def _get_activation(self, F, inputs, activation, **kwargs):
-        """An activation by name, or a Block or function, of `inputs`."""
+        """Apply an activation, given by name, Block or function, to `inputs`."""
         if activation in ("tanh", "sigmoid"):
             return F.Activation(inputs, act_type=activation, **kwargs)
         if activation in ("relu", "softsign", "softrelu"):
@@ -230,12 +230,12 @@ class RecurrentCell(Block):
         return activation(inputs, **({} if isinstance(activation, Block) else kwargs))
 
     def __call__(self, inputs: Any, states: Any) -> Any:
-        """(output, new states) of one step."""
+        """Compute (output, new states) of one step."""
         vars(self)["_counter"] += 1
         return super().__call__(inputs, states)
 
     def forward(self, inputs: Any, states: Any) -> Any:
-        """One step; subclasses define it."""
+        """Compute one step; a subclass defines this method."""
         raise UndefinedError(f"{type(self).__name__} defines no forward")
 
 
@@ -258,5 +258,5 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
     _takes_symbols = True
 
     def forward(self, inputs: Any, states: Any) -> Any:
-        """``hybrid_forward`` of one step."""
+        """Compute one step by ``hybrid_forward``."""
         return HybridBlock.forward(self, inputs, states)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _GatedCell(HybridRecurrentCell):
-    """A cell with weights of the input and of the state for each gate."""
+    """Base of cells with one weight for the input and one for the state, over all gates."""
 
     _gates = 1
     _num_states = 1
@@ -57,7 +57,7 @@ class _GatedCell(HybridRecurrentCell):
         return [dict(info) for _ in range(self._num_states)]
 
     def _gate_projections(self, F, inputs, state, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
-        """(step's prefix, product of the input, product of the state)."""
+        """Return the step's prefix, and the products of input and state with their weights."""
         step, rows = f"t{self._counter}_", self._gates * self._hidden_size
         i2h = F.FullyConnected(inputs, i2h_weight, i2h_bias, num_hidden=rows, name=f"{step}i2h")
         h2h = F.FullyConnected(state, h2h_weight, h2h_bias, num_hidden=rows, name=f"{step}h2h")
@@ -116,7 +116,7 @@ class RNNCell(_GatedCell):
         return "rnn"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
-        """(output, [h]) of one step."""
+        """Compute (output, [h]) of one step."""
         step, i2h, h2h = self._gate_projections(F, inputs, states[0], *args, **weights)
         total = F.elemwise_add(i2h, h2h, name=f"{step}plus0")
         output = self._get_activation(F, total, self._activation, name=f"{step}out")
@@ -128,7 +128,7 @@ class RNNCell(_GatedCell):
 
 @guarded(but=("hybrid_forward",))
 class _TwoActivationCell(_GatedCell):
-    """A cell with an activation of the state and one of the gates."""
+    """Base of cells with one activation for the state and one for the gates."""
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class LSTMCell(_TwoActivationCell):
         return "lstm"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
-        """(output, [h, c]) of one step."""
+        """Compute (output, [h, c]) of one step."""
         step, i2h, h2h = self._gate_projections(F, inputs, states[0], *args, **weights)
         gates = F.elemwise_add(i2h, h2h, name=f"{step}plus0")
         i, f, c, o = F.SliceChannel(gates, num_outputs=4, name=f"{step}slice")
@@ -195,7 +195,7 @@ class LSTMCell(_TwoActivationCell):
 
 
 class GRUCell(_TwoActivationCell):
-    """A gated recurrent unit; gates in the order r, z, n; r multiplies the state's whole part of n.
+    """A gated recurrent unit; gates in the order r, z, n; r multiplies the state's projection in n.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ class GRUCell(_TwoActivationCell):
         return "gru"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
-        """(output, [h]) of one step."""
+        """Compute (output, [h]) of one step."""
         before = states[0]
         step, i2h, h2h = self._gate_projections(F, inputs, before, *args, **weights)
         i2h_r, i2h_z, i2h = F.SliceChannel(i2h, num_outputs=3, name=f"{step}i2h_slice")
@@ -279,7 +279,7 @@ class LSTMPCell(_GatedCell):
         return "lstmp"
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape and ``__layout__`` of the projected state and of the memory."""
+        """Return the shape and ``__layout__`` of the projected state and of the memory."""
         sizes = (self._projection_size, self._hidden_size)
         return [{"shape": (batch_size, size), "__layout__": "NC"} for size in sizes]
 
@@ -294,7 +294,7 @@ class LSTMPCell(_GatedCell):
         i2h_bias: Any,
         h2h_bias: Any,
     ) -> Any:
-        """(output, [output, c]) of one step."""
+        """Compute (output, [output, c]) of one step."""
         step, i2h, h2h = self._gate_projections(
             F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias
         )

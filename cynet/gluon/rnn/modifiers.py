@@ -1,4 +1,4 @@
-"""Cells that change others: dropout, zoneout, residual connections."""
+"""Cells that modify another cell: dropout, zoneout, residual connections."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class DropoutCell(HybridRecurrentCell):
         self._axes = tuple(axes)
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """An empty list: the cell has no states."""
+        """Return an empty list: the cell has no states."""
         return []
 
     def _alias(self):
         return "dropout"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
-        """(inputs, some of them dropped; the states)."""
+        """Return the inputs after dropout, and the states unchanged."""
         if self._rate > 0:
             inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name=f"t{self._counter}_fwd")
         return inputs, states
@@ -67,7 +67,7 @@ class DropoutCell(HybridRecurrentCell):
         merge_outputs: bool | None = None,
         valid_length: Any = None,
     ) -> tuple[Any, list[Any]]:
-        """All steps at once if they are one array."""
+        """Apply dropout to all steps at once if they are one array."""
         self.reset()
         if not isinstance(inputs, (list, tuple)) and merge_outputs is not False:
             return self.hybrid_forward(face_of(inputs), inputs, begin_state or [])
@@ -78,7 +78,7 @@ class DropoutCell(HybridRecurrentCell):
 
 
 class ModifierCell(HybridRecurrentCell):
-    """Base of cells that modify another cell, which is then not called directly any more.
+    """Base of cells that modify another cell, which must not be called directly afterwards.
 
     Parameters
     ----------
@@ -116,13 +116,13 @@ class ModifierCell(HybridRecurrentCell):
         return self.base_cell.params
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """The states of the base cell."""
+        """Return shape and layout of the base cell's states."""
         return self.base_cell.state_info(batch_size)
 
     def begin_state(
         self, batch_size: int = 0, func: Callable[..., Any] | None = None, **kwargs: Any
     ) -> list[Any]:
-        """The first states of the base cell."""
+        """Return the initial states of the base cell."""
         self.base_cell._modified = False
         try:
             return self.base_cell.begin_state(batch_size, func, **kwargs)
@@ -134,7 +134,7 @@ class ModifierCell(HybridRecurrentCell):
 
 
 class ZoneoutCell(ModifierCell):
-    """In training some outputs and states keep their values of the step before.
+    """Zoneout: in training, random outputs and states keep their previous step's values.
 
     Parameters
     ----------
@@ -171,12 +171,12 @@ class ZoneoutCell(ModifierCell):
         return "zoneout"
 
     def reset(self) -> None:
-        """Forget the output of the step before."""
+        """Drop the previous step's output."""
         super().reset()
         vars(self)["_previous"] = None
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
-        """(output, states) of one step."""
+        """Compute (output, states) of one step."""
         output, new = self.base_cell(inputs, states)
 
         def mixed(rate, fresh, before):
@@ -199,7 +199,7 @@ class ZoneoutCell(ModifierCell):
 
 
 class ResidualCell(ModifierCell):
-    """Adds the input to the output.
+    """Adds the input to the output of a base cell.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class ResidualCell(ModifierCell):
         return "residualcell"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
-        """(output, states) of one step."""
+        """Compute (output, states) of one step."""
         output, states = self.base_cell(inputs, states)
         return F.elemwise_add(output, inputs, name=f"t{self._counter}_fwd"), states
 
@@ -232,7 +232,7 @@ class ResidualCell(ModifierCell):
         merge_outputs: bool | None = None,
         valid_length: Any = None,
     ) -> tuple[Any, list[Any]]:
-        """The base cell unrolled, and the inputs added; see `RecurrentCell.unroll`."""
+        """Unroll the base cell, and add the inputs; see `RecurrentCell.unroll`."""
         self.reset()
         self.base_cell._modified = False
         try:

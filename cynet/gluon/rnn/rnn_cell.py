@@ -1,4 +1,4 @@
-"""The cells, where MXNet has them: ``from mxnet.gluon.rnn.rnn_cell import LSTMCell``.
+"""MXNet's module of recurrent cells: ``from mxnet.gluon.rnn.rnn_cell import LSTMCell``.
 
 Also the helpers that cells of users' own import from there.
 """
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def _format_sequence(length, inputs, layout, merge, in_layout=None):
-    """Inputs of `unroll` as one array or as a list of steps.
+    """Convert inputs of `unroll` to one array or to a list of steps.
 
     length: int or None
     inputs: array, or list of one (batch, size) for each step
@@ -48,5 +48,5 @@ def _format_sequence(length, inputs, layout, merge, in_layout=None):
 
 
 def _get_begin_state(cell, F, begin_state, inputs, batch_size):
-    """`begin_state`, or zeros of a cell for these inputs, one array or a list of steps."""
+    """Return `begin_state`, or a cell's zero states for inputs: one array or a list of steps."""
     return cell._initial_states(F, begin_state, inputs, batch_size)

@@ -32,7 +32,7 @@ _PARAMETER_PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_wei
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _RNNLayer(HybridBlock):
-    """The base of the recurrent layers."""
+    """Base of the recurrent layers RNN, LSTM and GRU."""
 
     _gates = 1
 
@@ -90,7 +90,7 @@ class _RNNLayer(HybridBlock):
         return f"{type(self).__name__}({text})"
 
     def _collect_params_with_prefix(self, prefix=""):
-        """The names that `_unfuse` gives, so that files of layers and of cells are compatible."""
+        """Return parameters by the names of `_unfuse`, for files compatible with cells."""
         if prefix:
             prefix += "."
         found = {}
@@ -120,7 +120,7 @@ class _RNNLayer(HybridBlock):
             )
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape, ``__layout__`` and dtype of each state.
+        """Return the shape, ``__layout__`` and dtype of each state.
 
         Returns
         -------
@@ -144,7 +144,7 @@ class _RNNLayer(HybridBlock):
     def begin_state(
         self, batch_size: int = 0, func: Callable[..., Any] | None = None, **kwargs: Any
     ) -> list[Any]:
-        """States to begin with, (layers * directions, batch, hidden or projection size) each.
+        """Return the initial states, (layers * directions, batch, hidden or projection size) each.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class _RNNLayer(HybridBlock):
         return states
 
     def _cell_maker(self):
-        """A function that makes the cell of this mode."""
+        """Return a function that creates a cell of the layer's mode."""
         if self._projection_size is not None:
             return lambda **kw: LSTMPCell(self._hidden_size, self._projection_size, **kw)
         return {
@@ -186,7 +186,7 @@ class _RNNLayer(HybridBlock):
         }[self._mode]
 
     def _unfuse(self):
-        """Cells with the same parameters, one above the other."""
+        """Return stacked cells with the same parameters."""
         stack = HybridSequentialRNNCell(prefix=self.prefix, params=self.params)
         make, inputs = self._cell_maker(), self._input_size
         with stack.name_scope():
@@ -203,7 +203,7 @@ class _RNNLayer(HybridBlock):
     def __call__(
         self, inputs: Any, states: Any = None, sequence_length: Any = None, **kwargs: Any
     ) -> Any:
-        """The output; with states given (output, [states])."""
+        """Compute the output; with `states` (output, [states])."""
         if sequence_length is not None:
             kwargs["sequence_length"] = sequence_length
         elif self._use_sequence_length:
@@ -228,7 +228,7 @@ class _RNNLayer(HybridBlock):
     def hybrid_forward(
         self, F: Any, inputs: Any, states: Any = None, sequence_length: Any = None, **params: Any
     ) -> Any:
-        """The output; with states given (output, [states])."""
+        """Compute the output; with `states` (output, [states])."""
         skips = states is None
         if skips:
             if isinstance(inputs, Symbol):
@@ -276,7 +276,7 @@ class _RNNLayer(HybridBlock):
 
 
 class RNN(_RNNLayer):
-    """Layers of plain recurrent units.
+    """Layers of simple (Elman) recurrent units.
 
     Parameters
     ----------

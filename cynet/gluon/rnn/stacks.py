@@ -1,4 +1,4 @@
-"""Cells one above the other, and in both directions."""
+"""Stacked and bidirectional recurrent cells."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _Stack(RecurrentCell):
-    """The base of both kinds of stacks of recurrent cells."""
+    """Base of SequentialRNNCell and HybridSequentialRNNCell."""
 
     def add(self, cell: RecurrentCell) -> None:
-        """Put a cell on top.
+        """Append a cell.
 
         Parameters
         ----------
@@ -30,13 +30,13 @@ class _Stack(RecurrentCell):
         self.register_child(cell)
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape and ``__layout__`` of each state of all cells."""
+        """Return the shape and ``__layout__`` of each state of all cells."""
         return [info for each in self._children.values() for info in each.state_info(batch_size)]
 
     def begin_state(
         self, batch_size: int = 0, func: Callable[..., Any] | None = None, **kwargs: Any
     ) -> list[Any]:
-        """States of all cells to begin with."""
+        """Return the initial states of all cells."""
         if self._modified:
             raise MismatchError(
                 f"{self.name or type(self).__name__} is inside of a modifier (ZoneoutCell, ...):"
@@ -49,7 +49,7 @@ class _Stack(RecurrentCell):
         ]
 
     def forward(self, inputs: Any, states: Any) -> Any:
-        """(output of the last cell, new states of all)."""
+        """Return the output of the last cell, and the new states of all cells."""
         new, at = [], 0
         for each in self._children.values():
             count = len(each.state_info())
@@ -67,7 +67,7 @@ class _Stack(RecurrentCell):
         merge_outputs: bool | None = None,
         valid_length: Any = None,
     ) -> tuple[Any, list[Any]]:
-        """Each cell over all steps, on the outputs of the one below; see `RecurrentCell.unroll`."""
+        """Unroll each cell over the outputs of the previous one; see `RecurrentCell.unroll`."""
         self.reset()
         F, steps, batch_size = steps_of(length, inputs, layout)
         states = self._initial_states(F, begin_state, steps, batch_size)
@@ -95,7 +95,7 @@ class _Stack(RecurrentCell):
 
 
 class SequentialRNNCell(_Stack):
-    """Cells one above the other.
+    """Stacks cells: each takes the output of the previous cell.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class SequentialRNNCell(_Stack):
 
 
 class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
-    """Hybrid cells one above the other; see :class:`SequentialRNNCell`.
+    """Stacks hybrid cells; see :class:`SequentialRNNCell`.
 
     Examples
     --------
@@ -158,17 +158,17 @@ class BidirectionalCell(HybridRecurrentCell):
         self._output_prefix = output_prefix
 
     def __call__(self, inputs: Any, states: Any) -> Any:
-        """Refused: one step has no future."""
+        """Raise an error: the backward cell needs the whole sequence."""
         raise UndefinedError("a BidirectionalCell has no single steps, only unroll")
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape and ``__layout__`` of each state of both cells."""
+        """Return the shape and ``__layout__`` of each state of both cells."""
         return self.l_cell.state_info(batch_size) + self.r_cell.state_info(batch_size)
 
     def begin_state(
         self, batch_size: int = 0, func: Callable[..., Any] | None = None, **kwargs: Any
     ) -> list[Any]:
-        """States of both cells to begin with."""
+        """Return the initial states of both cells."""
         if self._modified:
             raise MismatchError(
                 f"{self.name or type(self).__name__} is inside of a modifier (ZoneoutCell, ...):"
@@ -186,7 +186,7 @@ class BidirectionalCell(HybridRecurrentCell):
         merge_outputs: bool | None = None,
         valid_length: Any = None,
     ) -> tuple[Any, list[Any]]:
-        """Both cells over all steps, their outputs joined; see `RecurrentCell.unroll`."""
+        """Unroll both cells, and concatenate their outputs; see `RecurrentCell.unroll`."""
         self.reset()
         F, steps, batch_size = steps_of(length, inputs, layout)
         states = self._initial_states(F, begin_state, steps, batch_size)
@@ -218,7 +218,7 @@ class BidirectionalCell(HybridRecurrentCell):
 
 
 def _reverse_sequence(F, steps, layout, valid_length):
-    """The steps in reverse order, within each sequence's length."""
+    """Reverse the order of steps within each sequence's length."""
     if valid_length is None:
         return list(reversed(steps))
     whole = F.SequenceReverse(F.stack(*steps, axis=0), valid_length, use_sequence_length=True)

@@ -1,4 +1,4 @@
-"""mx.gluon.contrib.cnn: convolutions whose windows are moved by offsets that they learn."""
+"""mx.gluon.contrib.cnn: deformable convolutions."""
 
 from . import conv_layers
 from .conv_layers import DeformableConvolution, ModulatedDeformableConvolution

@@ -1,4 +1,4 @@
-"""Deformable convolutions: a convolution makes offsets, by which another one reads its input."""
+"""Deformable convolutions: one convolution computes the sampling offsets of another."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ ArgumentError
 
 @guarded(but=("hybrid_forward",))
 class _DeformableConv(HybridBlock):
-    """Base of both deformable convolutions; each point of a window takes `_each` channels."""
+    """Base of both deformable convolutions; `_each` offset channels belong to a kernel point."""
 
     _each = 2
 
@@ -134,7 +134,7 @@ class _DeformableConv(HybridBlock):
             self.act = None if not activation else Activation(activation, prefix=f"{activation}_")
 
     def _order_of_parameters(self, offset, own):
-        """The two convolutions in the order of their parameters."""
+        """Return the offset convolution and the main one in the order of their parameters."""
         return offset, own
 
     def hybrid_forward(
@@ -172,7 +172,7 @@ class _DeformableConv(HybridBlock):
 
 
 def _with_parameter_docs(cls):
-    """`cls` with the parameters in its docstring, and its name as the default of `op_name`."""
+    """Class decorator: completes the docstring; the default of `op_name` is the class's name."""
 
     @functools.wraps(cls.__init__)
     def init(self, *args, **kwargs):
@@ -188,7 +188,7 @@ def _with_parameter_docs(cls):
 
 @_with_parameter_docs
 class DeformableConvolution(_DeformableConv):
-    """A convolution whose windows are moved, point by point, by offsets that another one computes.
+    """A convolution whose sampling points are shifted by offsets that another convolution computes.
 
     Dai et al., "Deformable convolutional networks", 2017. With offsets of zero, as they are at
     first, it is an ordinary convolution.

@@ -1,4 +1,4 @@
-"""mx.gluon.contrib.data: a sampler at intervals, texts."""
+"""mx.gluon.contrib.data: IntervalSampler and the WikiText data sets."""
 
 from . import sampler, text
 from .sampler import IntervalSampler

@@ -16,7 +16,7 @@ __all__ = ["IntervalSampler"]
 
 
 class IntervalSampler(Sampler):
-    """Indices 0, `interval`, 2 `interval`, ...; then, with `rollover`, 1, 1 + `interval`, ...
+    """Yields indices 0, `interval`, 2 `interval`, ...; with `rollover` then 1, 1 + `interval`, ...
 
     Parameters
     ----------

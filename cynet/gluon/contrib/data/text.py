@@ -26,7 +26,7 @@ _ROOT2, _ROOT103 = (os.path.join("~", ".mxnet", "datasets", f"wikitext-{n}") for
 
 
 class _WikiText(SimpleDataset):
-    """Sequences of word indices, each with its labels: for every word the word that follows."""
+    """Sequences of word indices; the label of each word is the next word."""
 
     _name = ""
 
@@ -59,7 +59,7 @@ class _WikiText(SimpleDataset):
         )
 
     def _read_words(self, root, part):
-        """All words of a file; each line ends with `_END`, empty lines are skipped."""
+        """Return all words of a file; `_END` follows each line, empty lines are skipped."""
         folder = os.path.expanduser(file_name(root, f"{type(self).__name__}: root"))
         path = os.path.join(folder, f"wiki.{part}.tokens")
         if not os.path.exists(path):
@@ -76,17 +76,17 @@ class _WikiText(SimpleDataset):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The Vocabulary that has the words' indices."""
+        """The Vocabulary, which maps words to indices."""
         return self._vocab
 
     @property
     def frequencies(self) -> collections.Counter[str]:
-        """The number of times each word occurs."""
+        """The count of each word."""
         return self._counter
 
 
 class WikiText2(_WikiText):
-    """WikiText-2: two million words of good articles of Wikipedia.
+    """WikiText-2: two million words of Wikipedia's "good" articles.
 
     A sample is a pair of int32 arrays (seq_len,): the numbers of words, and those of the words that
     follow each. The end of a line is the word ``<eos>``.

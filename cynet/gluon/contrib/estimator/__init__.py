@@ -1,4 +1,4 @@
-"""mx.gluon.contrib.estimator: training loops with handlers of their events."""
+"""mx.gluon.contrib.estimator: a training loop that calls event handlers."""
 
 from . import batch_processor, event_handler
 from .averaging import AveragingHandler

@@ -1,4 +1,4 @@
-"""A handler that averages weights: an Estimator validates, saves and ends with the means."""
+"""AveragingHandler: an Estimator validates, saves and ends with averaged weights."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class AveragingHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
         self._epoch = 0
 
     def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Restore the network's own weights."""
+        """Restore the network's trained weights."""
         self._means.close()
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
@@ -78,7 +78,7 @@ class AveragingHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
             self.average.update()
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Update an SWA, and give the network the means."""
+        """Update an SWA, and set the network's weights to the means."""
         if isinstance(self.average, SWA) and self._epoch >= self.start:
             self.average.update()
         self._epoch += 1

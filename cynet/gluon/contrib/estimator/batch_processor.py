@@ -16,7 +16,7 @@ __all__ = ["BatchProcessor"]
 
 @guarded
 class BatchProcessor:
-    """Computes predictions, losses and, in training, gradients; a subclass may do it otherwise.
+    """Computes predictions and losses of a batch, and in training gradients; may be subclassed.
 
     Both methods return (data, label, predictions, losses): lists with an array for each context.
 
@@ -54,13 +54,13 @@ class BatchProcessor:
     """
 
     def _get_data_and_label(self, batch, ctx, batch_axis=0):
-        """(data, label) of a batch, split over the contexts."""
+        """Split a batch's data and label over the contexts."""
         data = split_and_load(batch[0], ctx, batch_axis, even_split=False)
         label = split_and_load(batch[1], ctx, batch_axis, even_split=False)
         return data, label
 
     def fit_batch(self, estimator: Estimator, train_batch: Any, batch_axis: int = 0) -> Any:
-        """Forward and backward of one batch; gradients are left in the parameters.
+        """Run forward and backward of one batch; the parameters store the gradients.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class BatchProcessor:
         return data, label, pred, loss
 
     def evaluate_batch(self, estimator: Estimator, val_batch: Any, batch_axis: int = 0) -> Any:
-        """Forward of one batch, by the estimator's `val_net` and `val_loss`.
+        """Run forward of one batch, by the estimator's `val_net` and `val_loss`.
 
         Parameters
         ----------

@@ -30,7 +30,7 @@ _FORMAT = "cynet random 1"  # format of the file with random states
 
 
 class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
-    """Writes ``PREFIX-epochEbatchB.params``, ``.states`` and ``.random``, and
+    """Saves checkpoints ``PREFIX-epochEbatchB.params``, ``.states`` and ``.random``, and
     ``PREFIX-symbol.json`` of a hybridized network.
 
     Who goes on from a checkpoint draws the random numbers that would have come (Dropout, shuffled
@@ -110,7 +110,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             self.best = worst_value(self.monitor_op)
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Begin a new training, or resume where the last checkpoint was written."""
+        """Start a new training, or resume from the last checkpoint."""
         self.current_epoch = self.current_batch = 0
         self.trained_epoch, self.trained_batch = -1, -1
         if self.save_best:
@@ -119,21 +119,21 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             self._resume_training(estimator)
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Write where a period of batches ends."""
+        """Save a checkpoint after each period of batches."""
         if self.batch_period and (self.current_batch + 1) % self.batch_period == 0:
             self._save_checkpoint(estimator, self.current_batch + 1)
         self.current_batch += 1
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Write where a period of epochs ends."""
+        """Save a checkpoint after each period of epochs."""
         if self.epoch_period and (self.current_epoch + 1) % self.epoch_period == 0:
             self._save_checkpoint(estimator, self.current_batch)
         self.current_epoch += 1
 
     def _save_checkpoint(self, estimator, batches):
-        """Write after `batches` batches of this run."""
+        """Save a checkpoint after `batches` batches of this run."""
         before = self.trained_batch if self.trained_batch >= 0 else 0
-        batch = self.current_batch + before  # MXNet's file names count batches like this
+        batch = self.current_batch + before  # the batch index in MXNet's file names
         prefix = f"{self.model_prefix}-epoch{self.current_epoch + self.trained_epoch + 1}"
         prefix += f"batch{batch}"
         ranks = estimator._ranks
@@ -161,7 +161,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     def _save_best(self, estimator):
         name, value = self.monitor.get()
-        if value != value:  # nothing to compare: NaN
+        if value != value:  # NaN compares with nothing
             warn_user(
                 f"CheckpointHandler: {name} has no value; does anything update it?", RuntimeWarning
             )
@@ -187,7 +187,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         estimator.trainer.save_states(f"{path}.states")
 
     def _save_symbol(self, estimator):
-        """Write the network's graph, once, if it has one."""
+        """Save the network's graph, once, if it has one."""
         path = os.path.join(self.model_dir, f"{self.model_prefix}-symbol.json")
         if self.saved_checkpoints:
             return
@@ -201,7 +201,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             )
 
     def _last_checkpoint(self):
-        """(epoch, batch) of the newest checkpoint in the folder, or None."""
+        """Return (epoch, batch) of the newest checkpoint in the folder, or None."""
         form = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
         found = [form.fullmatch(name) for name in os.listdir(self.model_dir)]
         return max(((int(m[1]), int(m[2])) for m in found if m), default=None)
@@ -256,7 +256,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     @staticmethod
     def _restore_random(file, ranks):
-        """Each rank restores its own random state; rank 0's if the number of ranks changed."""
+        """Restore this rank's random state, or rank 0's if the number of ranks changed."""
         meta, arrays = read_training(file, _FORMAT)
         if not ranks.is_first:
             if meta.get("ranks", 1) != ranks.size:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
-    """Ends training after an epoch when a metric has not improved for some.
+    """Ends training when a metric has not improved for `patience` epochs.
 
     Parameters
     ----------
@@ -72,13 +72,13 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         self.stop_training = False
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Forget the best value and the epochs of an earlier training."""
+        """Reset the best value and the epoch count."""
         self.wait = self.stopped_epoch = self.current_epoch = 0
         self.stop_training = False
         self.best = worst_value(self.monitor_op) if self.baseline is None else self.baseline
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> bool:
-        """Return whether training ends: no better value for `patience` epochs."""
+        """Return whether training ends: the metric has not improved for `patience` epochs."""
         value = self.monitor.get()[1]
         if math.isnan(value):
             warn_user(

@@ -229,7 +229,7 @@ class Estimator:
         tell("train_end")
 
     def _batches_of_all_ranks(self, data):
-        """The batches of an epoch, as long as all ranks have one."""
+        """Yield the batches of an epoch until one of the ranks has none left."""
         if self._ranks.size == 1:
             yield from data
             return
@@ -245,7 +245,7 @@ class Estimator:
         batch_axis: int = 0,
         event_handlers: EventHandler | Sequence[EventHandler] | None = None,
     ) -> None:
-        """Validate: `val_metrics` have the results.
+        """Validate the network; `val_metrics` hold the results.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class Estimator:
         tell("epoch_end")
 
     def _prepare_default_handlers(self, val_data, event_handlers):
-        """The handlers of `fit`, in the order in which they are called."""
+        """Return the handlers of `fit` in the order of calls."""
         handlers = _handler_list(event_handlers)
         handlers.append(StoppingHandler(self.max_epoch, self.max_batch))
         kinds = {kind for each in handlers for kind in type(each).__mro__}
@@ -289,7 +289,7 @@ class Estimator:
         return _sort_by_priority(handlers)
 
     def _prepare_default_validation_handlers(self, event_handlers):
-        """The handlers of `evaluate`, in the order in which they are called."""
+        """Return the handlers of `evaluate` in the order of calls."""
         handlers = _handler_list(event_handlers)
         kinds = {kind for each in handlers for kind in type(each).__mro__}
         if MetricHandler not in kinds:
@@ -300,13 +300,13 @@ class Estimator:
         return _sort_by_priority(handlers)
 
     def _categorize_handlers(self, event_handlers):
-        """Lists of the handlers of each event, in the order of `EVENTS`."""
+        """Return a list of handlers for each event, in the order of `EVENTS`."""
         return tuple(
             [each for each in event_handlers if isinstance(each, kind)] for kind in EVENTS.values()
         )
 
     def _check_metrics(self, handlers):
-        """Refuse handlers that look at metrics which nothing updates."""
+        """Raise an error if a handler monitors a metric that nothing updates."""
         known = {id(each) for each in self._train_metrics + self._val_metrics}
         for handler in handlers:
             used = [*(getattr(handler, "metrics", None) or []), getattr(handler, "monitor", None)]
@@ -319,7 +319,7 @@ class Estimator:
 
 
 class _Listeners:
-    """The handlers of each event; calling it calls them, and returns whether one returned True."""
+    """The handlers of one event; a call calls all, and returns whether one returned True."""
 
     def __init__(self, estimator, handlers):
         self._estimator = estimator

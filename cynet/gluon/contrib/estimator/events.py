@@ -234,7 +234,7 @@ EVENTS = {
 
 
 def metric_list(metrics):
-    """A list of metrics from a metric, a list, a composite metric, or None."""
+    """Return a list of metrics, from a metric, a list, a composite metric, or None."""
     if metrics is None:
         return []
     if isinstance(metrics, CompositeEvalMetric):

@@ -1,4 +1,4 @@
-"""Handlers that make the loop one of training: updates, metrics, validation, its end."""
+"""Handlers of the training loop: weight updates, metrics, validation, stopping."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
         self.stop_training = False
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Count from 0 again, up to the limit given to `fit`."""
+        """Reset the counts and take the limits that `fit` was called with."""
         self.max_epoch, self.max_batch = estimator.max_epoch, estimator.max_batch
         self.current_batch = self.current_epoch = 0
         self.stop_training = False
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> bool:
-        """True at the last batch."""
+        """Return True at the last batch."""
         self.current_batch += 1
         if self.current_batch == self.max_batch:
             self.stop_training = True
         return self.stop_training
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> bool:
-        """True at the last epoch."""
+        """Return True at the last epoch."""
         self.current_epoch += 1
         if self.current_epoch == self.max_epoch:
             self.stop_training = True
@@ -117,7 +117,7 @@ class MetricHandler(EpochBegin, BatchEnd, EpochEnd):
             metric.reset()
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Update: a Loss by the losses, others by labels and predictions."""
+        """Update each Loss metric by the losses, other metrics by labels and predictions."""
         for metric in self.metrics:
             if isinstance(metric, Loss):
                 metric.update(0, kwargs["loss"])
@@ -130,7 +130,7 @@ class MetricHandler(EpochBegin, BatchEnd, EpochEnd):
 
 
 class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
-    """Validates after every few epochs or batches.
+    """Validates after each period of epochs or batches.
 
     ``Estimator.fit`` adds one that does it after each epoch if it is given `val_data`.
 
@@ -201,21 +201,21 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
         )
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Validate where a period of batches ends."""
+        """Validate after each period of batches."""
         self.current_batch += 1
         if self.batch_period and self.current_batch % self.batch_period == 0:
             self._run_validation(estimator)
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Validate where a period of epochs ends."""
+        """Validate after each period of epochs."""
         self.current_epoch += 1
         if self.epoch_period and self.current_epoch % self.epoch_period == 0:
             self._run_validation(estimator)
 
 
 class GradientUpdateHandler(BatchEnd):
-    """Updates the weights after each batch, with gradients divided by the batch size of all ranks
-    together.
+    """Updates the weights after each batch, with gradients divided by the total batch size of all
+    ranks.
 
     ``Estimator.fit`` adds one unless there is one among its handlers.
 

@@ -1,4 +1,4 @@
-"""Detects when a metric has improved, for checkpoints and early stopping."""
+"""Comparison of a metric's values, for checkpoints and early stopping."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MODES = ("auto", "min", "max")
 
 
 def check_monitor(who, monitor):
-    """Refuse an object that is not a metric."""
+    """Raise an error if `monitor` is not a metric."""
     if not isinstance(monitor, EvalMetric):
         raise ArgumentError(
             f"{who}: monitor must be one of estimator.train_metrics or estimator.val_metrics, got"
@@ -21,7 +21,7 @@ def check_monitor(who, monitor):
 
 
 def comparison(who, monitor, mode):
-    """``numpy.less`` or ``numpy.greater``: compares a better value to the one before."""
+    """Return ``numpy.less`` or ``numpy.greater``: whether a new value is better than an old one."""
     if mode not in _MODES:
         warn_user(
             f"{who}: mode must be 'auto', 'min' or 'max', got {shown(mode)}; it is taken as 'auto'",
@@ -41,5 +41,5 @@ def comparison(who, monitor, mode):
 
 
 def worst_value(operator):
-    """The value that every other one is better than."""
+    """Return the infinity that every value is better than."""
     return np.inf if operator is np.less else -np.inf

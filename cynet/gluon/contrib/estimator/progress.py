@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, BatchEnd):
-    """Logs metrics and times, by the estimator's `logger`.
+    """Logs metrics and times with the estimator's `logger`.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self._in_training = False
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Log the plan of the training."""
+        """Log the optimizer and the number of epochs or batches."""
         self._in_training = True
         self.batch_index = self.current_epoch = self.processed_samples = 0
         self.log_interval_time = 0.0
@@ -123,7 +123,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self.batch_index = 0
 
     def batch_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Note the time at which the batch begins."""
+        """Record the time at which the batch begins."""
         self.batch_start = time.perf_counter()
 
     def batch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""mx.gluon.contrib.nn: layers side by side, pixel shuffles, SyncBatchNorm, SparseEmbedding."""
+"""mx.gluon.contrib.nn: parallel layers, pixel shuffles, SyncBatchNorm, SparseEmbedding."""
 
 from ....operator.namespaces import public_names as _public_names
 from . import basic_layers

@@ -1,4 +1,4 @@
-"""Layers side by side, pixel shuffles, SyncBatchNorm."""
+"""Parallel layers, pixel shuffles, SyncBatchNorm."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 
 class Concurrent(Sequential):
-    """Blocks side by side on one input, their outputs concatenated.
+    """Applies several Blocks to one input, and concatenates their outputs.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Concurrent(Sequential):
 
 
 class HybridConcurrent(HybridSequential):
-    """HybridBlocks side by side on one input, their outputs concatenated.
+    """Applies several HybridBlocks to one input, and concatenates their outputs.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def _concat_outputs(F, blocks, x):
 
 
 class Identity(HybridBlock):
-    """Gives its input back: a way past the others in a HybridConcurrent.
+    """Returns its input; a skip connection in a HybridConcurrent.
 
     Examples
     --------
@@ -173,7 +173,7 @@ class SyncBatchNorm(BatchNorm):
             in_channels=in_channels,
             **kwargs,
         )
-        self._is_of_several = is_launched()  # a graph may be older than the ranks' joining
+        self._is_of_several = is_launched()  # ranks may join after a graph was made
         self._key = layer_key(self.name)
 
     def hybrid_forward(
@@ -220,7 +220,7 @@ class _PixelShuffle(HybridBlock):
 
 
 class PixelShuffle1D(_PixelShuffle):
-    """Channels become steps: (N, C*f, W) to (N, C, W*f).
+    """Rearranges channels to steps: (N, C*f, W) to (N, C, W*f).
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class PixelShuffle1D(_PixelShuffle):
 
 
 class PixelShuffle2D(_PixelShuffle):
-    """Channels become pixels: (N, C*f1*f2, H, W) to (N, C, H*f1, W*f2).
+    """Rearranges channels to pixels: (N, C*f1*f2, H, W) to (N, C, H*f1, W*f2).
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ class PixelShuffle2D(_PixelShuffle):
 
 
 class PixelShuffle3D(_PixelShuffle):
-    """Channels become voxels: (N, C*f1*f2*f3, D, H, W) to (N, C, D*f1, H*f2, W*f3).
+    """Rearranges channels to voxels: (N, C*f1*f2*f3, D, H, W) to (N, C, D*f1, H*f2, W*f3).
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ __all__ = ["SparseEmbedding"]
 
 
 class SparseEmbedding(Block):
-    """Vectors by index from a row_sparse weight, whose gradient is row_sparse.
+    """An embedding whose weight and gradient are row_sparse.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class SparseEmbedding(Block):
         )
 
     def forward(self, x: NDArray) -> NDArray:
-        """The rows of the indices `x`."""
+        """Return the weight's rows at the indices `x`."""
         return nd.Embedding(x, self.weight.row_sparse_data(x), name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:

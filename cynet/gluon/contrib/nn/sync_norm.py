@@ -1,4 +1,4 @@
-"""BatchNorm over all ranks, an operator that eager calls and graphs have."""
+"""The custom operator of SyncBatchNorm, for eager calls and graphs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ....distributed import is_joined, world
 from ....operator.custom.custom import CustomOp, CustomOpProp, register
 
 OPERATOR = "_sync_batch_norm"
-_layers = Counter()  # number of layers by name
-_calls = {}  # layer -> indices of its forward passes, in the order of the script's calls
+_layers = Counter()  # count of layers by name
+_calls = {}  # layer -> counter of its forward passes
 
 
 def layer_key(name):
-    """The name of a layer, equal on all ranks and unique."""
+    """Return a unique name of a layer, equal on all ranks."""
     _layers[name] += 1
     return name if _layers[name] == 1 else f"{name} ({_layers[name]})"
 
 
 class _SyncBatchNorm(CustomOp):
-    """Statistics of the examples of all ranks.
+    """BatchNorm operator with statistics over the examples of all ranks.
 
     Threads of the engine run it in any order, so each sum says which call of which layer it belongs
     to. A layer's calls have one order, for all of them write its moving means.
@@ -34,7 +34,7 @@ class _SyncBatchNorm(CustomOp):
         self._key, self._eps, self._momentum, self._fix_gamma = key, eps, momentum, fix_gamma
 
     def _sums_over_ranks(self, what, call, *values):
-        """Each array's sum over all ranks."""
+        """Sum each array over all ranks."""
         flat = np.concatenate([each.astype(np.float64).ravel() for each in values])
         if is_joined():
             flat = world().allreduce(flat, f"{what} of '{self._key}', call {call}", in_order=False)
@@ -48,7 +48,7 @@ class _SyncBatchNorm(CustomOp):
         call, total = -1, 0  # a call without training
         if is_train:
             call = next(_calls.setdefault(self._key, count()))
-            number = np.array([x.size / x.shape[1]])  # ranks may have batches of several sizes
+            number = np.array([x.size / x.shape[1]])  # batch sizes of ranks may differ
             mean, (total,) = self._sums_over_ranks("mean", call, x.sum(axis=axes).asnumpy(), number)
             mean = (mean / total).astype(dtype)
             centred = x - nd.array(mean, dtype=dtype).reshape(form)
@@ -80,7 +80,7 @@ class _SyncBatchNorm(CustomOp):
             )
             first, second = (nd.array(each / total, dtype=dtype).reshape(form) for each in sums)
             head = head - first - normal * second
-            for moving, new in zip(aux, (mean, var)):  # updated in backward, as in BatchNorm
+            for moving, new in zip(aux, (mean, var)):  # in backward, as in BatchNorm
                 moving[:] = moving * self._momentum + new * (1 - self._momentum)
         scale = inverse if self._fix_gamma else inverse * gamma
         self.assign(in_grad[0], req[0], (head * scale.reshape(form)).astype(data.dtype, copy=False))
@@ -89,13 +89,13 @@ class _SyncBatchNorm(CustomOp):
 
 
 def _reduced_axes(x):
-    """All axes except the channels', and the shape of an array with one entry for each channel."""
+    """Return all axes but the channels', and the broadcast shape of per-channel arrays."""
     return tuple(i for i in range(x.ndim) if i != 1), (1, -1, *[1] * (x.ndim - 2))
 
 
 @register(OPERATOR)
 class _SyncBatchNormProp(CustomOpProp):
-    """Parameters arrive as texts."""
+    """Declares the operator; its parameters are strings."""
 
     def __init__(self, key="", eps="1e-5", momentum="0.9", fix_gamma="False"):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Recurrent cells whose products are convolutions: RNN, LSTM and GRU over one to three axes."""
+"""Convolutional recurrent cells: RNN, LSTM and GRU over one to three spatial axes."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class _ConvCell(HybridRecurrentCell):
         return [dict(info) for _ in range(self._num_states)]
 
     def _gate_convolutions(self, F, inputs, state, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
-        """(step's prefix, convolution of the input, convolution of the state)."""
+        """Return the step's prefix, and the convolutions of input and state."""
         step = f"t{self._counter}_"
         i2h = F.Convolution(inputs, i2h_weight, i2h_bias, name=f"{step}i2h", **self._i2h)
         h2h = F.Convolution(state, h2h_weight, h2h_bias, name=f"{step}h2h", **self._h2h)
@@ -198,7 +198,7 @@ class _ConvRNNCell(_ConvCell):
     _activated = "the new state"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
-        """(output, [h]) of one step."""
+        """Compute (output, [h]) of one step."""
         step, i2h, h2h = self._gate_convolutions(F, inputs, states[0], *args, **weights)
         total = F.elemwise_add(i2h, h2h)
         output = self._get_activation(F, total, self._activation, name=f"{step}out")
@@ -212,7 +212,7 @@ class _ConvLSTMCell(_ConvCell):
     _activated = "the candidate cell and of the output"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
-        """(output, [h, c]) of one step."""
+        """Compute (output, [h, c]) of one step."""
         step, i2h, h2h = self._gate_convolutions(F, inputs, states[0], *args, **weights)
         i, f, c, o = self._split_gates(F, F.elemwise_add(i2h, h2h), f"{step}slice")
         i = F.Activation(i, act_type="sigmoid", name=f"{step}i")
@@ -230,7 +230,7 @@ class _ConvGRUCell(_ConvCell):
     _activated = "the candidate state"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, *args: Any, **weights: Any) -> Any:
-        """(output, [h]) of one step."""
+        """Compute (output, [h]) of one step."""
         before = states[0]
         step, i2h, h2h = self._gate_convolutions(F, inputs, before, *args, **weights)
         i2h_r, i2h_z, i2h = self._split_gates(F, i2h, f"{step}i2h_slice")
@@ -245,54 +245,54 @@ class _ConvGRUCell(_ConvCell):
 
 
 class Conv1DRNNCell(_ConvRNNCell):
-    """A recurrent cell over steps, with convolutions in place of products."""
+    """A recurrent cell over steps, with convolutions in place of matrix products."""
 
     _axes = 1
 
 
 class Conv1DLSTMCell(_ConvLSTMCell):
-    """A long short-term memory over steps, with convolutions in place of products."""
+    """A long short-term memory over steps, with convolutions in place of matrix products."""
 
     _axes = 1
 
 
 class Conv1DGRUCell(_ConvGRUCell):
-    """A gated recurrent unit over steps, with convolutions in place of products."""
+    """A gated recurrent unit over steps, with convolutions in place of matrix products."""
 
     _axes = 1
 
 
 class Conv2DRNNCell(_ConvRNNCell):
-    """A recurrent cell over images, with convolutions in place of products."""
+    """A recurrent cell over images, with convolutions in place of matrix products."""
 
     _axes = 2
 
 
 class Conv2DLSTMCell(_ConvLSTMCell):
-    """A long short-term memory over images, with convolutions in place of products."""
+    """A long short-term memory over images, with convolutions in place of matrix products."""
 
     _axes = 2
 
 
 class Conv2DGRUCell(_ConvGRUCell):
-    """A gated recurrent unit over images, with convolutions in place of products."""
+    """A gated recurrent unit over images, with convolutions in place of matrix products."""
 
     _axes = 2
 
 
 class Conv3DRNNCell(_ConvRNNCell):
-    """A recurrent cell over volumes, with convolutions in place of products."""
+    """A recurrent cell over volumes, with convolutions in place of matrix products."""
 
     _axes = 3
 
 
 class Conv3DLSTMCell(_ConvLSTMCell):
-    """A long short-term memory over volumes, with convolutions in place of products."""
+    """A long short-term memory over volumes, with convolutions in place of matrix products."""
 
     _axes = 3
 
 
 class Conv3DGRUCell(_ConvGRUCell):
-    """A gated recurrent unit over volumes, with convolutions in place of products."""
+    """A gated recurrent unit over volumes, with convolutions in place of matrix products."""
 
     _axes = 3

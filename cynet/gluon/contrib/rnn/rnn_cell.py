@@ -1,4 +1,4 @@
-"""LSTMPCell, VariationalDropoutCell, and unrolling over all steps that an array has."""
+"""LSTMPCell, VariationalDropoutCell and dynamic_unroll."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["LSTMPCell", "VariationalDropoutCell"]
 
 
 class VariationalDropoutCell(ModifierCell):
-    """Dropout around a cell that leaves out the same elements at all steps of a sequence.
+    """Dropout around a cell, with the same mask at all steps of a sequence.
 
     Which they are is drawn at the first step after `reset`; `unroll` begins with that.
 
@@ -62,16 +62,16 @@ class VariationalDropoutCell(ModifierCell):
         return "vardrop"
 
     def hybridize(self, active: bool = True, *args: Any, **kwargs: Any) -> None:
-        """Hybridize the base cell; its dropout masks have to outlive a step of this cell."""
+        """Hybridize only the base cell, because the dropout masks outlive one step."""
         self.base_cell.hybridize(active, *args, **kwargs)
 
     def reset(self) -> None:
-        """Forget the dropout masks; the next step draws new ones."""
+        """Drop the dropout masks; the next step draws new masks."""
         super().reset()
         vars(self)["_masks"] = {}
 
     def _apply_dropout_mask(self, F, name, value):
-        """`value` times the dropout mask that this sequence has under `name`."""
+        """Multiply `value` by the sequence's dropout mask of this `name`."""
         if not self._rates[name]:
             return value
         mask = self._masks.get(name)
@@ -81,7 +81,7 @@ class VariationalDropoutCell(ModifierCell):
         return F.elemwise_mul(value, mask)
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
-        """(output, states) of one step."""
+        """Compute (output, states) of one step."""
         first = (
             self._apply_dropout_mask(F, "states", states[0]) if self._rates["states"] else states[0]
         )
@@ -98,7 +98,7 @@ class VariationalDropoutCell(ModifierCell):
         merge_outputs: bool | None = None,
         valid_length: Any = None,
     ) -> tuple[Any, list[Any]]:
-        """All steps; see `RecurrentCell.unroll`."""
+        """Apply the cell to all steps; see `RecurrentCell.unroll`."""
         if self._rates["states"]:
             return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
         self.reset()
@@ -113,7 +113,7 @@ class VariationalDropoutCell(ModifierCell):
         finally:
             self.base_cell._modified = True
         outputs = [self._apply_dropout_mask(F, "outputs", each) for each in outputs]
-        if merge_outputs is not False:  # None, too, as in MXNet, where no states are dropped
+        if merge_outputs is not False:  # as in MXNet, also for None
             outputs = merge_steps(F, outputs, layout)
         return outputs, states
 
@@ -123,7 +123,7 @@ class VariationalDropoutCell(ModifierCell):
 
 
 def _is_bidirectional(cell):
-    """Return whether the cell, or one inside, needs all steps at once."""
+    """Return whether the cell, or a cell inside, needs all steps at once."""
     if isinstance(cell, BidirectionalCell):
         return True
     return any(_is_bidirectional(each) for each in cell._children.values())
@@ -139,7 +139,7 @@ def dynamic_unroll(
     layout: str = "TNC",
     valid_length: Any = None,
 ) -> tuple[Any, list[Any]]:
-    """Apply a cell to all steps of an array, as many as it has.
+    """Apply a cell to all steps of an array, of any length.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def dynamic_unroll(
 
 
 def _unroll_by_foreach(cell, inputs, begin_state, drop_inputs, drop_outputs, layout, valid_length):
-    """A loop over the steps of a Symbol."""
+    """Apply a cell to the steps of a Symbol, by the operator foreach."""
     if layout not in ("TNC", "NTC"):
         raise MismatchError(f"dynamic_unroll: layout must be TNC or NTC, got {shown(layout)}")
     if _keeps_something(cell):
@@ -225,7 +225,7 @@ def _unroll_by_foreach(cell, inputs, begin_state, drop_inputs, drop_outputs, lay
 
 
 def _keeps_something(cell):
-    """Return whether a cell, or one inside, stores a mask or an output of the previous step."""
+    """Return whether the cell, or a cell inside, stores a mask or the previous step's output."""
     if isinstance(cell, (VariationalDropoutCell, ZoneoutCell)):
         return True
     return any(map(_keeps_something, cell._children.values()))

@@ -31,7 +31,7 @@ _DATASETS_FOLDER = "~/.mxnet/datasets/"
 
 
 class _Images(_DownloadedDataset):
-    """Images and labels in memory."""
+    """Base of data sets of images and labels in memory."""
 
     def _get_data(self):
         images, labels = self._read()
@@ -39,11 +39,11 @@ class _Images(_DownloadedDataset):
         self._label = labels.astype(np.int32)
 
     def _read(self):
-        """(images (N, H, W, C) of uint8, labels (N,)) as NumPy arrays."""
+        """Return NumPy arrays (images (N, H, W, C) of uint8, labels (N,))."""
         raise UndefinedError(f"{type(self).__name__} defines no _read")
 
     def _fields(self):
-        """Arrays that give a whole batch at once; a sample is a tuple."""
+        """Return arrays of all samples, one per field; a sample is a tuple."""
         plain = self._transform is None and type(self).__getitem__ is _Images.__getitem__
         return ([self._data, self._label], True) if plain else None
 
@@ -102,7 +102,7 @@ class MNIST(_Images):
 
 
 class FashionMNIST(MNIST):
-    """Pictures of clothes in MNIST's form.
+    """Pictures of clothes in MNIST's file format.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class FashionMNIST(MNIST):
 
 
 class _Cifar(_Images):
-    """Records of labels and 3 x 32 x 32 bytes."""
+    """Base of CIFAR10 and CIFAR100: records of labels and 3 x 32 x 32 bytes."""
 
     _labels = 1
     _namespace = _archive = _folder = ""

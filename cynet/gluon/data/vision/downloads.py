@@ -1,4 +1,4 @@
-"""Files of data sets: local folders, addresses, checksums.
+"""Files of data sets: local folders, URLs, checksums.
 
 MXNet's repository is asked first, then who made the data.
 """
@@ -16,7 +16,7 @@ from ....io.fetch import fetch_first
 from ....test_utils import datasets as files
 from ... import utils
 
-_MAX_MEMBER_BYTES = 1 << 30  # bytes of a member of an archive
+_MAX_MEMBER_BYTES = 1 << 30  # per file of an archive
 _FASHION_URL = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
 _FASHION_SHA1 = {
     "train-images-idx3-ubyte": "0cf37b0d40ed5169c6b3aba31069a9770ac9043d",
@@ -34,7 +34,7 @@ _CIFAR_SHA1 = {
     "test_batch.bin": "67eb016db431130d61cd03c7ad570b013799c88c",
     "train.bin": "e207cd2e05b73b1393c74c7f5e7bea451d63e08e",
     "test.bin": "8fb6623e830365ff53cf14adec797474f5478006",
-}  # checksums of the files in the archives, independent of the packer
+}  # checksums of the files inside the archives
 
 
 def _repository_url(namespace, name):
@@ -51,12 +51,12 @@ def _make_folder(folder):
 
 
 def mnist(root):
-    """Paths of MNIST's four files: in the folder, as of ``get_mnist``, or downloaded into it."""
+    """Return the paths of MNIST's four files, downloaded into the folder if they are not there."""
     return files.find_mnist(root) or files.find_mnist() or files.download_mnist(Path(root))
 
 
 def fashion_mnist(root):
-    """Paths of FashionMNIST's four files: in the folder, in CYNET_DATA_DIR, or downloaded."""
+    """Return paths of FashionMNIST's four files: in the folder, CYNET_DATA_DIR, or downloaded."""
     data_dir = config.get("CYNET_DATA_DIR")
     for folder in [root, *([os.path.join(data_dir, "fashion-mnist")] if data_dir else [])]:
         found = files.idx_files(folder)
@@ -78,7 +78,7 @@ def fashion_mnist(root):
 
 
 def cifar(root, namespace, archive, below, names):
-    """(path, bytes) of each of the files `names`.
+    """Return (path, bytes) of each of CIFAR's files `names`.
 
     They are looked for in the folder, in its subfolder `below` and in the archive there, then so in
     CYNET_DATA_DIR; else the archive is downloaded into the folder.
@@ -108,7 +108,7 @@ def cifar(root, namespace, archive, below, names):
 
 
 def _archive_members(content, path):
-    """Dict of names to contents of CIFAR's files in an archive."""
+    """Return a dict of names to contents of CIFAR's files in an archive."""
     found = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(content)) as packed:
@@ -122,7 +122,7 @@ def _archive_members(content, path):
 
 
 def _pick_files(found, path, names):
-    """(path, bytes) of each of the names."""
+    """Return (path, bytes) of each of the names."""
     missing = [name for name in names if name not in found]
     if missing:
         raise FormatError(f"{path} has no {', '.join(missing)}")

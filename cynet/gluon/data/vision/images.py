@@ -1,4 +1,4 @@
-"""Datasets of images: in a file of records, and in a folder of folders."""
+"""Datasets of images in a record file, or in a folder with a subfolder per class."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DEFAULT_EXTENSIONS = (".jpg", ".jpeg", ".png")  # file name endings of images, 
 
 
 def _is_of_the_system(name):
-    """Return whether a file is one that systems leave in folders, which is skipped silently."""
+    """Return whether an operating system created the file, so that it is skipped silently."""
     name = os.path.basename(name).lower()
     return name.startswith(".") or name in ("thumbs.db", "desktop.ini")
 
@@ -47,7 +47,7 @@ class _SkippingDataset:
         raise UndefinedError(f"{type(self).__name__} defines no _load_sample")
 
     def _read(self, idx):
-        """The (image, label) at an index, or of the next image that can be read."""
+        """Return (image, label) at an index, or of the next readable image."""
         if not self.skip_damaged:
             return self._load_sample(idx)
         count = len(self)
@@ -61,7 +61,7 @@ class _SkippingDataset:
 
 
 class ImageRecordDataset(_SkippingDataset, RecordFileDataset):
-    """Images and labels of a file of records.
+    """The images and labels of a record file.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class ImageRecordDataset(_SkippingDataset, RecordFileDataset):
 
 
 class ImageFolderDataset(_SkippingDataset, Dataset):
-    """Images of a folder whose folders are the classes.
+    """The images of a folder whose subfolders are the classes.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class ImageFolderDataset(_SkippingDataset, Dataset):
 
 
 def _extensions(exts):
-    """The file name extensions in lower case; refused if there are none."""
+    """Return the file name extensions in lower case; an error if there are none."""
     if isinstance(exts, str) or not all(isinstance(e, str) and e[:1] == "." for e in exts):
         raise ArgumentTypeError(
             f"ImageFolderDataset: exts must be a list of endings, as ['.png', '.bmp'], got "

@@ -1,4 +1,4 @@
-"""RandAugment: a few random changes of one strength."""
+"""RandAugment: a few random image operations of one strength."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from .resizing import _PixelTransform
 
 __all__ = ["RandAugment"]
 
-_GRAY_WEIGHTS = (0.299, 0.587, 0.114)  # weights of red, green and blue (ITU-R BT.601)
+_GRAY_WEIGHTS = (0.299, 0.587, 0.114)  # of red, green and blue (ITU-R BT.601)
 _STRENGTH_BINS = 31  # strengths from 0 to 30
 
 
 def _blend_images(a, b, share):
-    """Interpolates: a for `share` 0, b for 1, beyond b above 1."""
+    """Interpolate from image a (`share` 0) to image b (1); extrapolate above 1."""
     return np.clip(np.rint(a + share * (b.astype(np.float32) - a)), 0, 255).astype(np.uint8)
 
 
 def _to_grayscale(image):
-    """(H, W, 1): the brightness of each pixel."""
+    """Return the brightness of each pixel, (H, W, 1)."""
     if image.shape[2] == 1:
         return image.astype(np.float32)
     return (image.astype(np.float32) @ np.array(_GRAY_WEIGHTS, np.float32))[..., None]
 
 
 def _affine_transform(image, matrix):
-    """The pixels that an affine map of (x, y) finds; 0 where that is outside."""
+    """Sample an image at affinely mapped coordinates; 0 outside of the image."""
     height, width = image.shape[:2]
-    # nearest neighbor, with the matrix not inverted
+    # INTER_NEAREST | WARP_INVERSE_MAP
     out = cv().warpAffine(image, matrix, (width, height), flags=0 | 16)
     return out.reshape(image.shape)
 
 
 def _map_around_center(image, a, b, c, d):
-    """The image under the linear map ((a, b), (c, d)), whose fixed point is the middle."""
+    """Transform an image by the linear map ((a, b), (c, d)) around its center."""
     y, x = ((size - 1) / 2 for size in image.shape[:2])
     matrix = [[a, b, x - a * x - b * y], [c, d, y - c * x - d * y]]
     return _affine_transform(image, np.array(matrix, np.float64))
@@ -63,7 +63,7 @@ def _sharpen_image(image, share):
 
 
 def _autocontrast(image):
-    """Each channel from 0 to 255."""
+    """Stretch each channel to the range from 0 to 255."""
     low, high = image.min((0, 1)).astype(np.float32), image.max((0, 1)).astype(np.float32)
     scale = np.where(high > low, 255 / np.maximum(high - low, 1), 1)
     low = np.where(high > low, low, 0)
@@ -71,7 +71,7 @@ def _autocontrast(image):
 
 
 def _equalize_histogram(image):
-    """Each channel with its brightnesses about equally frequent."""
+    """Equalize the histogram of each channel."""
     out = image.copy()
     for channel in range(image.shape[2]):
         counts = np.bincount(image[..., channel].ravel(), minlength=256)
@@ -83,7 +83,7 @@ def _equalize_histogram(image):
     return out
 
 
-# Name -> (largest strength, whether its sign is drawn, function of the image and the strength)
+# name -> (largest strength, whether its sign is random, function of image and strength)
 CHANGES = {
     "Identity": (0.0, False, lambda x, s: x),
     "ShearX": (0.3, True, lambda x, s: _map_around_center(x, 1, s, 0, 1)),
@@ -115,7 +115,7 @@ CHANGES = {
 
 
 class RandAugment(_PixelTransform):
-    """Apply several random changes, drawn from fourteen, of the same strength.
+    """Applies several operations, drawn at random from fourteen, of the same strength.
 
     Cubuk, Zoph, Shlens and Le, https://arxiv.org/abs/1909.13719. The changes are: none, shears,
     translations and turns, brightness, color, contrast, sharpness, fewer bits, inverted bright

@@ -1,4 +1,4 @@
-"""Transforms that resize, crop and turn images."""
+"""Transforms that resize, crop and rotate images."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["CenterCrop", "CropResize", "RandomResizedCrop", "RandomRotation", "R
 
 
 class _RandomOfGenerator:
-    """A NumPy Generator with the methods of Python's random that crops draw by."""
+    """Wraps a NumPy Generator in the methods of Python's random that crops use."""
 
     def __init__(self, generator):
         self.uniform = generator.uniform
@@ -37,7 +37,7 @@ class _RandomOfGenerator:
 
 
 def _width_height(size):
-    """(width, height) of an int or a pair."""
+    """Convert an int or a pair to (width, height)."""
     pair = (size, size) if isinstance(size, int) else tuple(size)
     if len(pair) != 2 or min(pair) < 1:
         raise ArgumentError(f"size is an int or (width, height), got {shown(size)}")
@@ -55,10 +55,10 @@ def _module_of(x):
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _PixelTransform(Block):
-    """A function of the pixels of an image (H, W, C), or of each of a batch (N, H, W, C)."""
+    """Base of transforms of images: one (H, W, C), or each of a batch (N, H, W, C)."""
 
     def forward(self, x: Any) -> Any:
-        """The changed image or images."""
+        """Return the transformed image or images."""
         if not isinstance(x, NDArray):
             raise ArgumentTypeError(f"{type(self).__name__} takes an NDArray, got {shown(x)}")
         if x.ndim not in (3, 4):
@@ -75,7 +75,7 @@ class _PixelTransform(Block):
 
 
 def _resize_images(x, size, keep_ratio, interpolation):
-    """The image or images in another size; sizes or chance decide of interpolations 9 and 10."""
+    """Resize images; interpolations 9 (by sizes) and 10 (at random) choose a method."""
     if interpolation == 10:
         interpolation = int(sample_generator().integers(INTERPOLATIONS))
     elif interpolation == 9 and not isinstance(x, Symbol) and len(x.shape) in (3, 4):
@@ -110,7 +110,7 @@ class Resize(HybridBlock):
         self._keeps = bool(keep_ratio and isinstance(size, int))
 
     def forward(self, x: Any) -> Any:
-        """The image (H, W, C), or images (N, H, W, C), in that size."""
+        """Resize the image (H, W, C), or images (N, H, W, C)."""
         if not hasattr(self.hybrid_forward, "is_undefined"):  # a subclass defines hybrid_forward
             return super().forward(x)
         _check_array(self, x)
@@ -119,7 +119,7 @@ class Resize(HybridBlock):
 
 
 class CenterCrop(_PixelTransform):
-    """Crop the center; a smaller image gives its largest crop of that aspect ratio, enlarged.
+    """Crops the center; of a smaller image, the largest crop of that aspect ratio is enlarged.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class CenterCrop(_PixelTransform):
 
 
 class RandomResizedCrop(_PixelTransform):
-    """A crop of random area and ratio of sides, resized.
+    """Crops a region of random area and aspect ratio, and resizes it.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class RandomResizedCrop(_PixelTransform):
 
 
 class CropResize(HybridBlock):
-    """A part of an image, resized if a size is given.
+    """Crops a given part of an image, and resizes it if a size is given.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class CropResize(HybridBlock):
         self._interpolation = 1 if interpolation is None else interpolation
 
     def forward(self, x: Any) -> Any:
-        """The cropped part of the image (H, W, C), or of the images (N, H, W, C)."""
+        """Crop the image (H, W, C), or images (N, H, W, C)."""
         if not hasattr(self.hybrid_forward, "is_undefined"):  # a subclass defines hybrid_forward
             return super().forward(x)
         _check_array(self, x)
@@ -233,7 +233,7 @@ class CropResize(HybridBlock):
 
 
 class Rotate(Block):
-    """Images (C, H, W) or (N, C, H, W) of float32, turned: see ``mx.image.imrotate``.
+    """Rotates images (C, H, W) or (N, C, H, W) of float32; see ``mx.image.imrotate``.
 
     Parameters
     ----------
@@ -256,12 +256,12 @@ class Rotate(Block):
         self._args = rotation_degrees, zoom_in, zoom_out
 
     def forward(self, x: Any) -> Any:
-        """The turned image or images."""
+        """Rotate the image or images."""
         return imrotate(x, *self._args)
 
 
 class RandomRotation(Block):
-    """Images (C, H, W) or (N, C, H, W) of float32, turned by angles between limits.
+    """Rotates images (C, H, W) or (N, C, H, W) of float32 by random angles between limits.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class RandomRotation(Block):
         self._probability = rotate_with_proba
 
     def forward(self, x: Any) -> Any:
-        """The image or images, perhaps turned."""
+        """Rotate the image or images, with the probability that the transform was made with."""
         generator = sample_generator()
         if generator.uniform() >= self._probability:
             return x

@@ -1,4 +1,4 @@
-"""Transforms of images, alone or one after the other."""
+"""Transforms of images, and Compose."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ __all__ = [
 
 
 class Compose(Sequential):
-    """Transforms one after the other.
+    """Applies transforms one after the other.
 
     Parameters
     ----------
@@ -111,12 +111,12 @@ class Cast(HybridBlock):
         self._dtype = dtype
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The image in that dtype."""
+        """Convert the image to the dtype."""
         return F.cast(x, dtype=self._dtype)
 
 
 class ToTensor(HybridBlock):
-    """Images (H, W, C) or (N, H, W, C) of uint8 as (C, H, W) or (N, C, H, W) from 0 to 1.
+    """Converts images (H, W, C) or (N, H, W, C) of uint8 to (C, H, W) or (N, C, H, W), 0 to 1.
 
     Examples
     --------
@@ -125,12 +125,12 @@ class ToTensor(HybridBlock):
     """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The images as float32."""
+        """Convert the images to float32."""
         return F.image.to_tensor(x)
 
 
 class Normalize(HybridBlock):
-    """``(x - mean) / std`` of each channel of (C, H, W) or (N, C, H, W).
+    """Computes ``(x - mean) / std`` for each channel of (C, H, W) or (N, C, H, W).
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class Normalize(HybridBlock):
 
 
 class RandomFlipLeftRight(HybridBlock):
-    """Mirrors an image (H, W, C) left to right every second time; in a batch each image on its own.
+    """Mirrors each image, (H, W, C) or (N, H, W, C), left to right with probability 0.5.
 
     Examples
     --------
@@ -170,12 +170,12 @@ class RandomFlipLeftRight(HybridBlock):
     """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The image, or its mirror image."""
+        """Return the image or its mirror image."""
         return F.image.random_flip_left_right(x)
 
 
 class RandomFlipTopBottom(HybridBlock):
-    """Mirrors an image (H, W, C) top to bottom every second time; in a batch each image on its own.
+    """Mirrors each image, (H, W, C) or (N, H, W, C), top to bottom with probability 0.5.
 
     Examples
     --------
@@ -186,12 +186,12 @@ class RandomFlipTopBottom(HybridBlock):
     """
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The image, or its mirror image."""
+        """Return the image or its mirror image."""
         return F.image.random_flip_top_bottom(x)
 
 
 class RandomApply(Sequential):
-    """A transform, or several, with a probability.
+    """Applies one or several transforms with a probability.
 
     Parameters
     ----------
@@ -214,13 +214,13 @@ class RandomApply(Sequential):
         self.p = p
 
     def forward(self, x: Any) -> Any:
-        """The image, or the transformed image."""
+        """Return the image or the transformed image."""
         return self.transforms(x) if sample_generator().uniform() < self.p else x
 
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
 class _RandomColor(HybridBlock):
-    """Changes colors by a factor from ``[max(0, 1 - strength), 1 + strength]``; keeps uint8."""
+    """Changes colors by a random factor from ``[max(0, 1 - strength), 1 + strength]``."""
 
     _operator = ""
 
@@ -305,7 +305,7 @@ class RandomSaturation(_RandomColor):
 
 
 class RandomHue(_RandomColor):
-    """Rotates the hue of an image by a part of the circle.
+    """Rotates the hue of an image by a random angle.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ class RandomHue(_RandomColor):
 
 
 class RandomColorJitter(HybridBlock):
-    """Changes brightness, contrast, saturation and hue, in an order that is drawn.
+    """Changes brightness, contrast, saturation and hue in a random order.
 
     Parameters
     ----------
@@ -372,5 +372,5 @@ class RandomLighting(HybridBlock):
         self._alpha = alpha
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The image (H, W, 3), with another light."""
+        """Add the noise to the image (H, W, 3)."""
         return F.image.random_lighting(x, alpha_std=self._alpha)

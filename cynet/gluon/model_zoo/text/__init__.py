@@ -1,4 +1,4 @@
-"""mx.gluon.model_zoo.text: transformers for language, their weights from Hugging Face's files."""
+"""mx.gluon.model_zoo.text: language models, with weights from Hugging Face's files."""
 
 from .bert import BERT
 from .generation import generate

@@ -12,7 +12,8 @@ from ...block import HybridBlock
 
 
 class BERT(HybridBlock):
-    """The encoder of Devlin et al. 2018: a vector for each token, and one for the whole text.
+    """BERT, the text encoder of Devlin et al. 2018: a vector for each token, and one for the whole
+    text.
 
     Inputs are tokens (batch, length), their types (0 for the first of two texts, 1 for the second)
     and a mask, 1 where a token is and 0 where padding; both of the same shape, and both may be left
@@ -98,7 +99,7 @@ class BERT(HybridBlock):
             )
 
     def __call__(self, tokens: Any, *more: Any) -> Any:
-        """The outputs; sequences longer than `max_length` are refused."""
+        """Compute the outputs; raise an error for sequences longer than `max_length`."""
         shape = getattr(tokens, "shape", None)  # a Symbol has no shape
         if shape is not None and (len(shape) != 2 or shape[1] > self.max_length):
             raise ArgumentError(
@@ -108,13 +109,13 @@ class BERT(HybridBlock):
         return super().__call__(tokens, *more)
 
     def hybrid_forward(self, F: Any, tokens: Any, types: Any = None, mask: Any = None) -> Any:
-        """The outputs of tokens (batch, length)."""
+        """Compute the outputs for tokens (batch, length)."""
         row = F.slice_axis(F.cast(tokens, dtype="float32"), axis=0, begin=0, end=1)
         positions = self.place(F.contrib.arange_like(row, axis=1))
         x = F.broadcast_add(self.word(tokens), F.expand_dims(positions, axis=0))
         x = x + self.type(F.zeros_like(tokens) if types is None else types)
         x = self.dropout(self.norm(x))
-        # (batch, length of the texts, of keys): all positions attend to the tokens
+        # (batch, queries, keys): all positions attend to the valid tokens
         if mask is not None:
             column = F.ones_like(F.expand_dims(mask, axis=2))
             mask = F.cast(F.broadcast_mul(column, F.expand_dims(mask, axis=1)), dtype="float32")

@@ -1,4 +1,4 @@
-"""Continues sequences of tokens by a language model: greedy, by chance, or by beams."""
+"""Text generation by a language model: greedy, sampling, beam search."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def generate(
     length_penalty=1.0,
     stop=(),
 ):
-    """The tokens that a model continues a text with.
+    """Generate the tokens by which a model continues a text.
 
     Each new token is computed from the keys and values that the earlier ones left.
 
@@ -128,7 +128,7 @@ def generate(
 
 
 def _check_settings(length, temperature, top_k, top_p, num_beams, length_penalty, stop):
-    """The set of tokens that stop; raises if a setting is out of range."""
+    """Return the set of stop tokens; raise an error if a setting is out of range."""
     if to_index("generate: length", length) < 0:
         raise ArgumentError(f"generate: length must be 0 or more, got {length}")
     for name, value in (("top_k", top_k), ("num_beams", num_beams)):
@@ -155,7 +155,7 @@ def _raise_invalid(name, value, wanted):
 
 
 def _token_lists(net, tokens, length):
-    """Lists of ints, and whether `tokens` was one of them."""
+    """Return a list of token lists, and whether `tokens` was a single list."""
     if isinstance(tokens, ndarray.NDArray):
         tokens = tokens.asnumpy().astype(int)
     rows = list(tokens)
@@ -180,7 +180,7 @@ def _token_lists(net, tokens, length):
 
 
 def _next_log_probs(net, rows, past):
-    """Log probabilities of the next token, (rows, vocabulary), float64; and the new past."""
+    """Return log-probabilities of the next token, (rows, vocabulary), float64; and the new past."""
     context = net.weight.list_ctx()[0]
     scores, past = net.step(ndarray.array(rows, context, "int32"), past)
     last = scores[:, -1].astype("float32").asnumpy().astype(np.float64)
@@ -191,7 +191,7 @@ def _next_log_probs(net, rows, past):
 
 
 def _sample_tokens(logs, temperature, top_k, top_p):
-    """A token for each row of logarithms of chances."""
+    """Draw a token for each row of log-probabilities."""
     if not temperature:
         return logs.argmax(axis=1)
     order = np.argsort(-logs, axis=1, kind="stable")[:, :top_k]
@@ -203,7 +203,7 @@ def _sample_tokens(logs, temperature, top_k, top_p):
     sums = chances.cumsum(axis=1)
     drawn = ndarray.random.uniform(shape=(len(logs), 1), ctx=cpu()).asnumpy() * sums[:, -1:]
     at = (sums <= drawn).sum(axis=1)
-    # a draw that rounding puts at the end takes the last token that has a chance
+    # rounding errors may put a draw behind the last token of non-zero probability
     at = np.minimum(at, (chances > 0).sum(axis=1) - 1)
     return order[np.arange(len(order)), at]
 
@@ -226,7 +226,7 @@ def _sample_sequences(net, rows, length, settings, stops):
 
 
 def _select_past(net, past, count, sequences):
-    """Keys and values for some of `count` sequences; each sequence has one row for each head."""
+    """Select the keys and values of some of `count` sequences, which have one row for each head."""
     heads = past[0][0].shape[0] // count
     rows = (np.array(sequences)[:, None] * heads + np.arange(heads)).ravel()
     index = ndarray.array(rows, past[0][0].context, "int32")
@@ -234,7 +234,7 @@ def _select_past(net, past, count, sequences):
 
 
 def _beam_search(net, row, length, count, penalty, stops):
-    """The best continuation of a text by beam search; it stops when `count` continuations have
+    """Return the best continuation by beam search, which stops when `count` continuations have
     ended."""
     ended: list[tuple[float, list[int]]] = []
     texts, sums = [[]], np.zeros(1)

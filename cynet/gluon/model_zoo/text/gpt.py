@@ -23,7 +23,7 @@ def _gelu(F, x):
 
 
 class _Attention(HybridBlock):
-    """Attention of each position to earlier positions; returns its keys and values, too."""
+    """Causal self-attention; returns the output, keys and values."""
 
     def __init__(self, units, num_heads, dropout, **kwargs):
         super().__init__(**kwargs)
@@ -35,8 +35,8 @@ class _Attention(HybridBlock):
             self.dropout = nn.Dropout(dropout)
 
     def hybrid_forward(self, F: Any, x: Any, keys: Any = None, values: Any = None) -> Any:
-        """The output (batch, length, units), then keys and values (batch * heads, positions, units
-        of a head)."""
+        """Return the output (batch, length, units), keys and values (batch * heads, positions,
+        units of a head)."""
         parts = F.reshape(self.qkv(x), shape=(0, 0, -4, 3 * self._heads, -1))
         parts = F.split(F.transpose(parts, axes=(0, 2, 1, 3)), num_outputs=3, axis=1)
         q, k, v = (F.reshape(each, shape=(-3, 0, 0)) for each in parts)
@@ -52,7 +52,7 @@ class _Attention(HybridBlock):
 
 
 class _DecoderLayer(HybridBlock):
-    """Attention, then two Dense layers, each after a LayerNorm and added to its input."""
+    """Attention, then two Dense layers; both parts have a LayerNorm and a residual connection."""
 
     def __init__(self, units, num_heads, hidden_size, dropout, **kwargs):
         super().__init__(**kwargs)
@@ -65,7 +65,7 @@ class _DecoderLayer(HybridBlock):
             self.dropout = nn.Dropout(dropout)
 
     def hybrid_forward(self, F: Any, x: Any, keys: Any = None, values: Any = None) -> Any:
-        """The whole layer; returns the same tuple as :class:`_Attention`."""
+        """Apply the layer; return the same tuple as :class:`_Attention`."""
         past = () if keys is None else (keys, values)
         out, keys, values = self.attention(self.norm1(x), *past)
         x = x + out
@@ -73,7 +73,7 @@ class _DecoderLayer(HybridBlock):
 
 
 class GPT2(HybridBlock):
-    """The language model of Radford et al. 2019: scores of the next token at each position.
+    """GPT-2, the language model of Radford et al. 2019: scores of the next token at each position.
 
     Tokens are of shape (batch, length); scores are (batch, length, `vocab_size`), those at a place
     computed from this and earlier places alone. The last layer has the weights of the first one.
@@ -139,7 +139,7 @@ class GPT2(HybridBlock):
             self.norm = nn.LayerNorm(in_channels=units, prefix="norm_")
 
     def __call__(self, tokens: Any) -> Any:
-        """The scores; sequences longer than `max_length` are refused."""
+        """Compute the scores; raise an error for sequences longer than `max_length`."""
         self._check_length(tokens, 0)
         return super().__call__(tokens)
 
@@ -152,7 +152,7 @@ class GPT2(HybridBlock):
             )
 
     def _forward_with_cache(self, F, tokens, weight, past):
-        """Scores, and keys and values of each layer; `past` has earlier tokens' keys and values."""
+        """Return scores, and each layer's keys and values; `past` holds those of earlier tokens."""
         start = past[0][0].shape[1] if past else 0
         row = F.slice_axis(F.cast(tokens, dtype="float32"), axis=0, begin=0, end=1)
         positions = self.place(F.contrib.arange_like(row, axis=1, start=start))
@@ -166,11 +166,11 @@ class GPT2(HybridBlock):
         return F.FullyConnected(self.norm(x), weight, **settings), present
 
     def hybrid_forward(self, F: Any, tokens: Any, weight: Any) -> Any:
-        """The scores of tokens (batch, length)."""
+        """Compute the scores for tokens (batch, length)."""
         return self._forward_with_cache(F, tokens, weight, None)[0]
 
     def step(self, tokens: NDArray, past: list | None = None) -> tuple[NDArray, list]:
-        """Scores of tokens that follow others, without computing those again.
+        """Compute the scores of new tokens, with cached keys and values of earlier tokens.
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _NORM = {"gamma": "weight", "beta": "bias"}
 _DENSE = {"weight": "weight", "bias": "bias"}
-# Parts of a file beside a network's weights: masks, tied copies, heads of pretraining.
+# Arrays in files that are no weights of the network: masks, tied copies, pretraining heads.
 _IGNORED_KEYS = re.compile(
     r"(.*\.)?(attn\.bias|attn\.masked_bias|position_ids)|lm_head\.weight|cls\..*|classifier\..*"
 )
@@ -125,7 +125,7 @@ _KINDS: dict[str, tuple[Callable, Callable, str]] = {
 
 
 class _Config(dict):
-    """The settings of a file config.json."""
+    """The settings in a file config.json."""
 
     def __init__(self, path: Path) -> None:
         found = read_json(_read_text(path))
@@ -152,7 +152,7 @@ def _read_text(path: Path) -> str:
 
 
 def _load_arrays(folder: Path) -> dict[str, Any]:
-    """The arrays of a folder's files, by name."""
+    """Load the arrays of a folder's weight files, by name."""
     index = folder / "model.safetensors.index.json"
     files = ["model.safetensors"]
     if index.exists():
@@ -175,7 +175,7 @@ def _load_arrays(folder: Path) -> dict[str, Any]:
 def from_hugging_face(
     folder: FileName, ctx: Contexts | None = None, classes: int | None = None
 ) -> HybridBlock:
-    """The network of a folder that ``save_pretrained`` of transformers wrote, with its weights.
+    """Load a network with its weights from a folder that transformers' ``save_pretrained`` wrote.
 
     GPT-2 and BERT are known; of BERT the encoder is read and, of ``BertForSequenceClassification``,
     the classifier. Needs the package safetensors; nothing is fetched.
@@ -231,7 +231,7 @@ def from_hugging_face(
 
 
 def _modern_name(name: str) -> str:
-    """Files of older versions have the names gamma and beta."""
+    """Rename the gamma and beta of older files to weight and bias."""
     where, _, word = name.rpartition(".")
     return f"{where}.{_NORM[word]}" if word in _NORM else name
 
@@ -254,7 +254,7 @@ def _fill(net, names, given, folder):
     for ours, theirs in names.items():
         value, param = given[theirs].asnumpy(), params[ours]
         if isinstance(net, GPT2) and theirs.startswith("h.") and value.ndim == 2:
-            value = np.ascontiguousarray(value.T)  # GPT-2 multiplies by the weight from the right
+            value = np.ascontiguousarray(value.T)  # GPT-2 stores weights transposed
         if any(n not in (0, m) for n, m in zip(param.shape, value.shape)) or (
             len(param.shape) != value.ndim
         ):

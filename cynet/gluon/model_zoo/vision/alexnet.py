@@ -16,7 +16,7 @@ __all__ = ["AlexNet", "alexnet"]
 
 
 class AlexNet(Network):
-    """AlexNet, in the form for one device: five convolutions and three dense layers, for 224x224.
+    """AlexNet for one device: five convolutions and three dense layers, for 224x224.
 
     Examples
     --------

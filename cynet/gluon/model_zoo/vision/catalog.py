@@ -15,7 +15,7 @@ __all__ = ["get_model"]
 
 
 def _suggest_names(name):
-    """Suggestions for an unknown network: names that begin alike."""
+    """Return the text that suggests similar names for an unknown network."""
     if not isinstance(name, str):
         return ""
     start = name[:40].lower().replace("-", "_")

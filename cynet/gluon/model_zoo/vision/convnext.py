@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ConvNeXt", "convnext_base", "convnext_small", "convnext_tiny", "get_convnext"]
 
-# name -> (blocks of each stage, channels, share of blocks that are left out), Liu et al. 2022
+# name -> (blocks per stage, channels per stage, stochastic depth rate), Liu et al. 2022
 _SIZES = {
     "tiny": ((3, 3, 9, 3), (96, 192, 384, 768), 0.1),
     "small": ((3, 3, 27, 3), (96, 192, 384, 768), 0.4),
@@ -36,7 +36,7 @@ _EPSILON = 1e-6
 
 
 class _Block(HybridBlock):
-    """A residual block, whose dense layers go over the channels of each pixel."""
+    """A residual block: depthwise convolution, then dense layers over each pixel's channels."""
 
     def __init__(self, channels, drop_path, **kwargs):
         super().__init__(**kwargs)

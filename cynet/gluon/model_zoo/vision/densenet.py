@@ -1,4 +1,4 @@
-"""DenseNet: each layer sees the outputs of all before it."""
+"""DenseNet: each layer takes the outputs of all layers before it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _norm_and_relu():
 
 
 def _dense_layer(growth_rate, bn_size, dropout):
-    """The input, concatenated with the output of a layer."""
+    """Return a layer that concatenates its input and the output of two convolutions."""
     fresh = nn.HybridSequential(prefix="")
     fresh.add(
         *_norm_and_relu(),
@@ -103,7 +103,7 @@ class DenseNet(Network):
             self.output = nn.Dense(classes)
 
 
-# number of layers -> (first channels, growth rate, layers of each stage); scripts read this table
+# number of layers -> (first channels, growth rate, layers per stage); users' scripts read it
 densenet_spec = {
     121: (64, 32, [6, 12, 24, 16]),
     161: (96, 48, [6, 12, 36, 24]),

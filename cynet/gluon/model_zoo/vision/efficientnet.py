@@ -1,4 +1,4 @@
-"""EfficientNet: mobile blocks with a weight for each channel, scaled in width and depth."""
+"""EfficientNet: squeeze-excitation blocks, scaled in width and depth."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["EfficientNet", "efficientnet_b0", "efficientnet_b1", "efficientnet_b
 __all__ += ["efficientnet_b3", "efficientnet_b4", "efficientnet_b5", "efficientnet_b6"]
 __all__ += ["efficientnet_b7", "get_efficientnet"]
 
-# stages of B0: (widening inside, kernel, stride, channels, blocks), Tan and Le 2019
+# stages of B0: (expansion factor, kernel, stride, channels, blocks), Tan and Le 2019
 _STAGES = (
     (1, 3, 1, 16, 1),
     (6, 3, 2, 24, 2),
@@ -36,7 +36,7 @@ _STAGES = (
     (6, 5, 2, 192, 4),
     (6, 3, 1, 320, 1),
 )
-# number -> (times the width, times the depth, dropout before the output)
+# number of the variant -> (width factor, depth factor, dropout before the output)
 _SCALES = {
     0: (1.0, 1.0, 0.2),
     1: (1.0, 1.1, 0.2),
@@ -47,22 +47,22 @@ _SCALES = {
     6: (1.8, 2.6, 0.5),
     7: (2.0, 3.1, 0.5),
 }
-_WIDE_NORM = {"epsilon": 1e-3, "momentum": 0.99}  # settings of BatchNorm from B5 on
+_WIDE_NORM = {"epsilon": 1e-3, "momentum": 0.99}  # BatchNorm of B5 to B7
 
 
 def _round_channels(channels):
-    """The nearest multiple of 8, but not less than nine tenths."""
+    """Round to the nearest multiple of 8 that is at least 90 % of `channels`."""
     near = max(8, int(channels + 4) // 8 * 8)
     return near + 8 if near < 0.9 * channels else near
 
 
 def _stage_depths(depth):
-    """The number of blocks of each stage."""
+    """Return the number of blocks of each stage."""
     return [math.ceil(stage[-1] * depth) for stage in _STAGES]
 
 
 class _SqueezeExcitation(HybridBlock):
-    """Scales each channel by a weight that two convolutions compute from the means of all."""
+    """Scales each channel by a weight computed from the means of all channels."""
 
     def __init__(self, channels, inner, **kwargs):
         super().__init__(**kwargs)
@@ -79,7 +79,7 @@ class _SqueezeExcitation(HybridBlock):
 
 
 class _Block(HybridBlock):
-    """Wide inside and narrow outside: 1x1, depthwise, squeeze-excitation, 1x1."""
+    """Inverted residual block: 1x1 expansion, depthwise, squeeze-excitation, 1x1 projection."""
 
     def __init__(self, in_channels, channels, widening, kernel, stride, drop_path, norm, **kwargs):
         super().__init__(**kwargs)
@@ -107,7 +107,7 @@ class _Block(HybridBlock):
 
 
 def _conv_norm(channels, in_channels, norm, kernel=1, stride=1, groups=1):
-    """A convolution and its normalization."""
+    """Return a convolution followed by its BatchNorm."""
     layer = nn.Conv2D(
         channels,
         kernel,

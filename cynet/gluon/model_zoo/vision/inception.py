@@ -1,4 +1,4 @@
-"""Inception v3: convolutions of several sizes side by side."""
+"""Inception v3: parallel convolutions of several sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _conv_norm_relu(channels, kernel=1, stride=1, padding=0):
 
 
 def _branch(*convolutions, pool=None):
-    """A chain of convolutions, each given as arguments of `_conv_norm_relu`, after a `pool`."""
+    """Return a `pool`, then convolutions, each given as arguments of `_conv_norm_relu`."""
     out = nn.HybridSequential(prefix="")
     if pool == "avg":
         out.add(nn.AvgPool2D(3, strides=1, padding=1))
@@ -40,7 +40,7 @@ def _branch(*convolutions, pool=None):
 
 
 def _inception_block(prefix, *branches):
-    """Branches side by side, each a function that makes it within the module's names."""
+    """Return parallel branches; each is a function that makes one within the block's name scope."""
     out = HybridConcurrent(axis=1, prefix=prefix)
     with out.name_scope():
         for each in branches:
@@ -100,7 +100,7 @@ def _block_d(prefix):
 
 
 def _forked_convolutions(*convolutions):
-    """Convolutions, then a row-wise and a column-wise convolution in parallel."""
+    """Return convolutions followed by a 1x3 and a 3x1 convolution in parallel."""
 
     def make():
         out = nn.HybridSequential(prefix="")
@@ -127,8 +127,8 @@ def _block_e(prefix):
 
 @guarded
 def make_aux(classes: int) -> nn.HybridSequential:
-    """The classifier that helps to train the lower layers: of features (N, 768, 17, 17) scores
-    (N, classes).
+    """Return the auxiliary classifier for training: features (N, 768, 17, 17) to scores (N,
+    classes).
 
     >>> make_aux(10)[-1]
     Dense(None -> 10, linear)

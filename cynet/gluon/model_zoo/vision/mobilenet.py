@@ -21,15 +21,15 @@ __all__ += ["mobilenet_v2_0_5", "mobilenet_v2_0_75", "mobilenet_v2_1_0"]
 
 
 class RELU6(HybridBlock):
-    """ReLU that stops at 6."""
+    """A ReLU with the upper limit 6."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The input between 0 and 6."""
+        """Clip the input to the range from 0 to 6."""
         return F.clip(x, a_min=0, a_max=6, name="relu6")
 
 
 def _conv_norm_act(channels, kernel=1, stride=1, padding=0, groups=1, activation=None):
-    """A convolution, its normalization, and an activation."""
+    """Return a convolution, its BatchNorm, and an activation."""
     layer = nn.Conv2D(
         channels, kernel, strides=stride, padding=padding, groups=groups, use_bias=False
     )
@@ -74,7 +74,7 @@ class MobileNet(Network):
 
 
 class LinearBottleneck(HybridBlock):
-    """Wide inside and narrow outside, without an activation at the narrow ends.
+    """Inverted residual block: 1x1 expansion, depthwise, linear 1x1 projection.
 
     t: How many times as wide it is inside.
     """
@@ -98,7 +98,7 @@ class LinearBottleneck(HybridBlock):
 
 
 class MobileNetV2(Network):
-    """MobileNet of version 2, for 224x224.
+    """MobileNet version 2, for images of 224x224.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def get_mobilenet(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> MobileNet:
-    """MobileNet of a multiple of channels: images (N, 3, 224, 224) to scores (N, classes).
+    """MobileNet with a width multiplier: images (N, 3, 224, 224) to scores (N, classes).
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def get_mobilenet_v2(
     root: FileName = ROOT,
     **kwargs: Any,
 ) -> MobileNetV2:
-    """MobileNet v2 of a multiple of channels: images (N, 3, 224, 224) to scores (N, classes).
+    """MobileNet v2 with a width multiplier: images (N, 3, 224, 224) to scores (N, classes).
 
     Parameters
     ----------

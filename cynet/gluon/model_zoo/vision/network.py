@@ -1,4 +1,4 @@
-"""The base of the networks: features, then an output; trained weights can be loaded into one."""
+"""The base of image classifiers, and their public functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Made = TypeVar("Made", bound="Network")
 
-NETWORKS: dict[str, Callable[..., HybridBlock]] = {}  # name for get_model to the function
+NETWORKS: dict[str, Callable[..., HybridBlock]] = {}  # get_model's names
 _DOC = """{about}
 
 {more}Parameters
@@ -46,26 +46,26 @@ class Network(HybridBlock):
     """A classifier of images: `features`, then `output`."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The scores (N, classes) of images (N, C, H, W)."""
+        """Compute the scores (N, classes) of images (N, C, H, W)."""
         return self.output(self.features(x))
 
 
 def with_pretrained_weights(network, name, pretrained, ctx, root):
-    """`network`, with the trained weights of `name`, or of a file, if `pretrained`."""
+    """Load trained weights, by name or from a file, if `pretrained`; return the network."""
     if pretrained:
         load_pretrained(network, name, pretrained, root, ctx)
     return network
 
 
 def choose_option(options, key, what):
-    """``options[key]``; other keys are refused."""
+    """Return ``options[key]``; raise an error for other keys."""
     if key not in options:
         raise MismatchError(f"{what} must be one of {listed(options)}, got {shown(key)}")
     return options[key]
 
 
 def shortened(multiplier):
-    """A multiplier in the name of a network: 1.0, 0.75, 0.5, 0.25."""
+    """Return a multiplier as it stands in the name of a network: 1.0, 0.75, 0.5, 0.25."""
     text = f"{multiplier:.2f}"
     return text[:-1] if text in ("1.00", "0.50") else text
 
@@ -83,7 +83,7 @@ def network_function(
     keywords: str = "``classes``",
     size: int = 224,
 ) -> Callable[..., Made]:
-    """The function that builds one network.
+    """Create the public function that builds one network.
 
     name: Name of the function.
     builder: Function that makes the network, one of many.
@@ -118,12 +118,12 @@ def network_function(
 
 
 def stages_example(lengths, output):
-    """The example of a network that has stages: how many blocks each has, and its last layer."""
+    """Return a docstring example: the number of blocks of each stage, and the last layer."""
     return _STAGES.format(list(lengths), output)
 
 
 def join_and(lengths):
-    """Several numbers as words of a sentence.
+    """Format several numbers as part of a sentence.
 
     >>> join_and([3, 4, 6, 3])
     '3, 4, 6 and 3'

@@ -51,9 +51,10 @@ Examples
 
 @guarded(but=("hybrid_forward",))
 class _Block(HybridBlock):
-    """The base of blocks. A subclass has the first line of its docstring, and `_fill`."""
+    """Base of residual blocks of both versions. A subclass has the first line of its docstring, and
+    `_fill`."""
 
-    _strided = ""  # the convolution with the stride, in the docstring
+    _strided = ""  # docstring: which convolution has the stride
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -74,7 +75,7 @@ class _Block(HybridBlock):
 
 
 class _BlockV1(_Block):
-    """The body, whose output is added to the input, which is projected where sizes change."""
+    """Adds the body's output to the input, which is projected if sizes change."""
 
     _body_first = False  # the order of operators in the graph, that of MXNet's files
 
@@ -148,7 +149,7 @@ class BottleneckV1b(_BlockV1):
 
 
 class _BlockV2(_Block):
-    """Convolutions behind normalizations, added to the input; projected where sizes change."""
+    """Adds convolutions after BatchNorm to the input, which is projected if sizes change."""
 
     _shortcut = staticmethod(_projection)
 
@@ -194,7 +195,7 @@ class BottleneckV2(_BlockV2):
 
 
 class _ResNet(Network):
-    """The stem and the stages that both versions have."""
+    """Base of ResNetV1 and ResNetV2: the stem and the stages."""
 
     def _check(self, layers, channels):
         if len(layers) != len(channels) - 1:

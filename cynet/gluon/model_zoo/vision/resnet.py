@@ -36,7 +36,7 @@ __all__ += ["resnet18_v1", "resnet101_v2", "resnet152_v1", "resnet152_v1b", "res
 __all__ += ["resnet18_v2", "resnet34_v1", "resnet34_v2", "resnet50_v1", "resnet50_v1b"]
 __all__ += ["resnet50_v2"]
 
-# number of layers -> (kind of block, blocks of each stage, channels); scripts read these tables
+# number of layers -> (kind of block, blocks per stage, channels); users' scripts read it
 resnet_spec = {
     18: ("basic_block", [2, 2, 2, 2], [64, 64, 128, 256, 512]),
     34: ("basic_block", [3, 4, 6, 3], [64, 64, 128, 256, 512]),

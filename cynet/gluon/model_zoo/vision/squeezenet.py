@@ -28,7 +28,7 @@ def _conv_relu(channels, kernel, padding=0):
 
 
 def _fire_module(squeezed, channels):
-    """A 1x1 convolution to few channels, then 1x1 and 3x3 convolutions to `channels` each."""
+    """Return a fire module: a 1x1 convolution to few channels, then 1x1 and 3x3 convolutions."""
     expand = HybridConcurrent(axis=1, prefix="")
     out = nn.HybridSequential(prefix="")
     out.add(_conv_relu(squeezed, 1))
@@ -37,7 +37,7 @@ def _fire_module(squeezed, channels):
     return out
 
 
-# the first convolution, and fires between poolings
+# version -> the first convolution, and the fire modules between poolings
 _VERSIONS = {
     "1.0": ((96, 7), ((16, 16, 32), (32, 48, 48, 64), (64,))),
     "1.1": ((64, 3), ((16, 16), (32, 32), (48, 48, 64, 64))),

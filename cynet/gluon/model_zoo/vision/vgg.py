@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["VGG", "get_vgg", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19"]
 __all__ += ["vgg19_bn"]
 
-# number of layers -> (convolutions of each stage, filters); scripts read this table
+# number of layers -> (convolutions per stage, filters); users' scripts read it
 vgg_spec = {
     11: ([1, 1, 2, 2, 2], [64, 128, 256, 512, 512]),
     13: ([2, 2, 2, 2, 2], [64, 128, 256, 512, 512]),

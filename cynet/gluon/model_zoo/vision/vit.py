@@ -1,4 +1,4 @@
-"""Vision transformers: patches of an image as a sequence, and an encoder over it."""
+"""Vision transformers: an encoder over the sequence of an image's patches."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _SIZES = {"s": (12, 384, 6, 1536), "b": (12, 768, 12, 3072), "l": (24, 1024, 16,
 
 
 class _Patches(HybridBlock):
-    """Images (N, C, H, W) to (N, 1 + patches, units): a class token, then a projection of each
-    patch; learned position embeddings are added."""
+    """Converts images (N, C, H, W) to (N, 1 + patches, units): a class token, then a projection of
+    each patch, plus learned position embeddings."""
 
     def __init__(self, patch_size, length, units, **kwargs):
         super().__init__(**kwargs)
@@ -43,10 +43,10 @@ class _Patches(HybridBlock):
 
 
 class _ClassToken(HybridBlock):
-    """The first position of each sequence, (N, units)."""
+    """Selects the class token, the first position of each sequence: (N, units)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The output at the first position, where the class token is."""
+        """Return the first position of each sequence."""
         return F.reshape(F.slice_axis(x, axis=1, begin=0, end=1), shape=(0, -1))
 
 
