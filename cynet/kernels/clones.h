@@ -12,7 +12,7 @@
 #else
 #define CYNET_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
-// Cython writes the type before variables, too, where the attribute means nothing.
+// Cython writes the type before variables as well, where the attribute has no effect.
 #pragma GCC diagnostic ignored "-Wattributes"
 #else
 #define CYNET_CLONES

@@ -52,10 +52,10 @@ struct Blob {
 
 enum { MAX_TENSORS = 72 };  // maximum number of tensors that a kernel reads or writes
 
-// The first of the positions that threads report.
+// The lowest index that threads report.
 struct FirstPlace {
   std::atomic<int64_t> first{-1};
-  std::vector<double> values;  // further numbers for the message
+  std::vector<double> values;  // values for the error message
   int64_t place() const { return first; }
   void tell(int64_t place) {
     int64_t seen = first;
@@ -64,7 +64,7 @@ struct FirstPlace {
   }
 };
 
-// The place of a failure, and of values that the user is to be warned of.
+// The index of a failure, and of a value that the user is warned of.
 struct Failure : FirstPlace {
   FirstPlace noted;
 };
@@ -73,17 +73,17 @@ struct Failure : FirstPlace {
 struct Args {
   const Blob* in[MAX_TENSORS];  // nullptr: not given
   const Blob* out[MAX_TENSORS];
-  bool wanted[MAX_TENSORS];  // whether that output is to be written at all; one is
-  bool add[MAX_TENSORS];     // whether to add to the output
+  bool wanted[MAX_TENSORS];  // true if the output must be written
+  bool add[MAX_TENSORS];     // true: add to the output
   const void* params;        // the struct that CYNET_PARAMS names
   int threads;               // maximum number of threads that the kernel may use
-  int level;                 // the CPU's, for loops that are chosen by it (levels.h)
+  int level;                 // CPU level that selects loops (levels.h)
   bool training;
-  void* space;  // workspace, as many bytes as the entry's `space` says
+  void* space;  // workspace of as many bytes as the entry's `space` returns
   Failure* failure;
-  uint64_t seed, stream;  // seed and stream of the run's random words, if it asks for them
-  uint64_t* rows;  // nullptr, or a bit for each row of the gradient that is not zeros: to be saved
-  bool rows_known;  // whether the bits of `rows` are right before the run
+  uint64_t seed, stream;  // seed and stream of random words, for kernels that draw
+  uint64_t* rows;  // nullptr, or a bit set of the nonzero rows of the gradient, to be written
+  bool rows_known;  // true if the bits of `rows` are valid before the run
 
   template <typename T>
   const T* input(int i) const {  // nullptr: not given
@@ -97,8 +97,8 @@ struct Args {
   const P& as() const {
     return *static_cast<const P*>(params);
   }
-  // The number of threads that this number of simple operations is worth (GRAIN of parallel.pxd):
-  // for a kernel that works on a small part of a large tensor.
+  // The number of threads for `work` simple operations (GRAIN of parallel.pxd), for a kernel that
+  // works on a small part of a large tensor.
   int threads_of(int64_t work) const {
     const int64_t maximum = work < 65536 ? 1 : work / 32768;
     return threads < maximum ? threads : static_cast<int>(maximum);
@@ -119,7 +119,7 @@ struct Args {
 
 typedef void (*KernelFunction)(const Args& args);
 
-// A loop that is slower where it is merged with its caller, or has to be compiled for the baseline.
+// For a function that is slower when inlined, or that must be compiled for the baseline.
 #if defined(__GNUC__)
 #define CYNET_NOINLINE __attribute__((noinline))
 #else
@@ -131,7 +131,7 @@ typedef int64_t (*SpaceFunction)(const Args& args);  // bytes of workspace
 struct ParamField {
   const char* name;
   char kind;  // code of Python's struct module: q, d, i, ?
-  int count;  // how many numbers it has; a declaration may give fewer, and the others are 0
+  int count;  // number of values; the declaration may give fewer, others are 0
   // (of Floats: 0, for any number)
   size_t offset;
 };
@@ -186,7 +186,7 @@ struct Kind<std::array<T, n>> {
     }                                                        \
   };
 
-// Writes or adds one number to an output that may not be wanted.
+// Writes or adds one number to an output; no effect if `out` is nullptr.
 template <typename T>
 inline void put_number(T* out, int64_t i, double value, bool add) {
   if (out) out[i] = static_cast<T>(add ? out[i] + value : value);
@@ -201,9 +201,9 @@ struct NoParams {
 
 struct KernelEntry {
   const char* name;
-  int cost;  // simple operations for each element of the largest tensor: how many threads it pays
+  int cost;  // simple operations for each element of the largest tensor
   size_t params_size;
-  const ParamField* fields;  // the end has no name
+  const ParamField* fields;  // ends with an entry without name
   SpaceFunction space;  // bytes of workspace; nullptr: none
   KernelFunction run[N_DTYPE][N_LEVEL];
   const KernelEntry* next;
@@ -216,7 +216,7 @@ inline const KernelEntry*& first_kernel() {
   return first;
 }
 
-// The row of tables by dtype for elements of type T.
+// The row for elements of type T in tables that are indexed by dtype.
 template <typename T>
 constexpr int row_for = -1;
 template <>
@@ -238,7 +238,7 @@ constexpr int row_for<bool> = BOOL;
 template <>
 constexpr int row_for<bfloat16> = 8;
 
-// Forms<T>::at is a kernel for elements of type T at each level.
+// Forms<T>::at holds a kernel's functions for elements of type T, one per level.
 template <template <typename> class Forms, typename... Types>
 struct RegisteredKernel {
   KernelEntry entry;

@@ -65,4 +65,4 @@ cdef ReduceLoop find_reduce(const char* name, int dtype) except NULL
 # `master`: the weight has a float32 copy.
 cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) except NULL
 # Whether the rule leaves weights alone whose gradient is 0.
-cdef bint update_rests(const char* rule) noexcept nogil
+cdef bint skips_zero_gradients(const char* rule) noexcept nogil

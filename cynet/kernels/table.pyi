@@ -3,5 +3,5 @@
 def kernels() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
     """The names in the table: each kernel's parameters, and the dtypes that it has a form for."""
 
-def has_space(name: str) -> bool:
+def uses_workspace(name: str) -> bool:
     """Whether a kernel asks for temporary space."""

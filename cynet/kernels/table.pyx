@@ -47,7 +47,7 @@ cdef extern from "rng/philox.h" namespace "cynet" nogil:
 cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
     UpdateLoop find_update_loop(const char* name, int dtype, int master, int add,
                                 int level) noexcept
-    bint rule_rests(const char* name) noexcept
+    bint rule_skips_zero_gradients(const char* name) noexcept
     const char* update_rule(size_t i, int* states, int* gpu) noexcept
 
 
@@ -200,20 +200,20 @@ def kernels():
     return found
 
 
-def has_space(str name):
+def uses_workspace(str name):
     """True if a kernel gets workspace.
 
-    >>> has_space("l2_norm")
+    >>> uses_workspace("l2_norm")
     False
     """
     cdef const KernelEntry* entry
-    if name not in _spaces:
+    if name not in _uses_workspace:
         entry = _entry(name)
-        _spaces[name] = entry != NULL and entry.space != NULL
-    return _spaces[name]
+        _uses_workspace[name] = entry != NULL and entry.space != NULL
+    return _uses_workspace[name]
 
 
-cdef dict _spaces = {}  # cached answers of has_space, which each bind needs
+cdef dict _uses_workspace = {}  # cached answers of uses_workspace, which each bind needs
 
 
 cdef Functor _functor(const FunctorTable& table, const char* name, int dtype, bint add) except *:
@@ -298,8 +298,8 @@ cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) 
     return loop
 
 
-cdef bint update_rests(const char* rule) noexcept nogil:
-    return rule_rests(rule)
+cdef bint skips_zero_gradients(const char* rule) noexcept nogil:
+    return rule_skips_zero_gradients(rule)
 
 
 def update_rules():

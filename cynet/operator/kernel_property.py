@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..base.errors import ArgumentError
-from ..kernels.table import has_space
+from ..kernels.table import uses_workspace
 from .checks.dtypes import FLOATS, require_float_cpu
 from .kernel_operator import KernelOperator
 from .property import OperatorProperty, ResourceRequest
@@ -134,7 +134,7 @@ class KernelProperty(OperatorProperty):
 
     def _kernel_resources(self, direction: str) -> list[int]:
         kernels = self.kernels_of(direction)
-        spaces = any(kernel.whole or has_space(kernel.name) for kernel in kernels)
+        spaces = any(kernel.whole or uses_workspace(kernel.name) for kernel in kernels)
         draws = any(kernel.draws for kernel in kernels)
         # random numbers first: GPU forms read the first
         return [ResourceRequest.random] * draws + [ResourceRequest.temp_space] * spaces

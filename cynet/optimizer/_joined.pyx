@@ -18,9 +18,9 @@ from ..cuda.graphs cimport hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
 from ..kernels.parallel cimport parallel_ranges, threads_for
 from ..kernels.update.update cimport (
-    UPDATE_BLOCK, UpdateArrays, UpdateParams, leaves_alone, run_update
+    UPDATE_BLOCK, UpdateArrays, UpdateParams, can_skip_zero_gradients, run_update
 )
-from ..kernels.table cimport find_update, update_rests
+from ..kernels.table cimport find_update, skips_zero_gradients
 
 from ..cuda.device import device
 from ..kernels.table import update_rules
@@ -177,7 +177,7 @@ cdef inline const RowSet* _rows_of(const UpdateTask* task, size_t i) noexcept no
     cdef const RowSet* rows = item.grad.rows.load()
     if (rows == NULL or not item.skips_zero_gradient or rows.data != item.arrays.grad
             or rows.n * rows.length != item.size * item.width
-            or not leaves_alone(task.params[i])):
+            or not can_skip_zero_gradients(task.params[i])):
         return NULL
     return rows
 
@@ -407,7 +407,7 @@ cdef class JoinedUpdate(UpdateStep):
                 item.kernel = _kernel(weight, rule, master is not None)
             item.arrays.weight = item.arrays.out = weight.blob.data
             item.arrays.grad, item.grad = grad.blob.data, grad.chunk
-            item.skips_zero_gradient = master is None and update_rests(name)
+            item.skips_zero_gradient = master is None and skips_zero_gradients(name)
             item.size, item.width = weight.blob.size, <int>dtype_size(weight.blob.dtype)
             written.insert(weight.chunk.var)
             arrays_written += 1

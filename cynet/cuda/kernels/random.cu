@@ -96,7 +96,8 @@ __global__ void draw_integers(T* out, Index n, Index low, Index range, const Ran
   CYNET_FOR(i, n) {
     uint32_t words[4];
     key.block(static_cast<uint64_t>(i) / 2, words);
-    const Word at = cynet::below(words[i % 2 * 2], words[i % 2 * 2 + 1], static_cast<Word>(range));
+    const Word at =
+        cynet::integer_below(words[i % 2 * 2], words[i % 2 * 2 + 1], static_cast<Word>(range));
     store(out, i, static_cast<T>(static_cast<Word>(low) + at), add);
   }
 }
@@ -147,7 +148,7 @@ extern "C" __global__ void draw_swaps(Index* choice, Index n, const RandomStream
   CYNET_FOR(i, n) {
     uint32_t w[4];
     key.block(static_cast<uint64_t>(i), w);
-    choice[i] = static_cast<Index>(cynet::below(w[0], w[1], static_cast<uint64_t>(i) + 1));
+    choice[i] = static_cast<Index>(cynet::integer_below(w[0], w[1], static_cast<uint64_t>(i) + 1));
   }
 }
 

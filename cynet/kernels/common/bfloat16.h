@@ -29,7 +29,7 @@ struct bfloat16 {
   }
 };
 
-// Floats of two bytes, which are computed in float.
+// True for float types of two bytes; kernels compute in float for them.
 template <typename T>
 constexpr bool is_narrow = std::is_same<T, half>::value || std::is_same<T, bfloat16>::value;
 

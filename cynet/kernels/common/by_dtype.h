@@ -1,4 +1,4 @@
-// A loop for the element type that a dtype code says (kernel_table.h).
+// Calls a function with the C++ type of a dtype code (kernel_table.h).
 #ifndef CYNET_BY_DTYPE_H
 #define CYNET_BY_DTYPE_H
 
@@ -6,7 +6,7 @@
 
 namespace cynet {
 
-// body(T()) with T the type of `dtype`.
+// Calls body(T()), where T is the C++ type of `dtype`.
 template <typename Body>
 inline void by_dtype(int dtype, const Body& body) {
   switch (dtype) {

@@ -1,4 +1,4 @@
-// Loops of every dtype: half is computed in float, and integers wrap.
+// Helpers for loops over every dtype: half is computed in float, and integers wrap.
 #ifndef CYNET_EMIT_H
 #define CYNET_EMIT_H
 
@@ -14,7 +14,7 @@
 
 namespace cynet {
 
-// half is computed in float
+// The type in which elements of type T are computed: float for half.
 template <typename T>
 using plain = typename std::conditional<std::is_same<T, half>::value, float, T>::type;
 

@@ -2,12 +2,11 @@
 // IEEE sums, products, quotients and square roots, each rounded separately. No C library function
 // is called, since libraries differ in the last bit.
 //
-// Whoever includes this is compiled without joining a product and a sum: setup.py and
-// cuda/families.py see to it. Where nvcc decides, CYNET_MUL and CYNET_ADD keep them apart anyway.
-// The polynomials of the double functions: tests/fixtures/make_exact_math.py. All but log_factorial
-// and log_share are without branches, so that loops over them vectorise; they are defined where
-// random numbers need them, and are within 1.7 units of the last place there
-// (tests/kernels/common/test_exact_math.py).
+// Files that include this are compiled without fused multiply-add (setup.py, cuda/families.py).
+// Where nvcc decides, CYNET_MUL and CYNET_ADD keep them apart anyway. The polynomials of the double
+// functions: tests/fixtures/make_exact_math.py. All but log_factorial and log_share are without
+// branches, so that loops over them vectorise; they are defined where random numbers need them, and
+// are within 1.7 units of the last place there (tests/kernels/common/test_exact_math.py).
 #ifndef CYNET_EXACT_MATH_H
 #define CYNET_EXACT_MATH_H
 
@@ -69,9 +68,10 @@ CYNET_XINLINE void cos_sin(uint32_t word, float* cosine, float* sine) {
   *sine = (quarter & 2) ? -b : b;
 }
 
-const double double_shift = 4503599627370496.0;  // 2^52: the integers below it are its last bits
+const double double_shift = 4503599627370496.0;  // 2^52: x + 2^52 has integer x in its last bits
 
-// An integer below 2^52 as a double. (Before AVX-512 no vector instruction converts such integers.)
+// Converts an integer below 2^52 to a double. (Before AVX-512 no vector instruction converts such
+// integers.)
 CYNET_XINLINE double small_to_double(uint64_t n) {
   return bit_cast<double>(n | 0x4330000000000000u) - double_shift;
 }
@@ -119,7 +119,7 @@ CYNET_XINLINE double exp_not_positive(double x) {
   p = CYNET_ADD(CYNET_MUL(p, r), 0.1666666666666667);
   p = CYNET_ADD(CYNET_MUL(p, r), 0.5);
   p = CYNET_ADD(CYNET_ADD(r, CYNET_MUL(CYNET_MUL(r, r), p)), 1.0);
-  // 2^n as two factors; the first one leaves a normal number, so a subnormal result is rounded once
+  // 2^n as two factors: the first keeps the number normal, so a subnormal result is rounded once
   const uint64_t i = bit_cast<uint64_t>(shifted) - bit_cast<uint64_t>(1.5 * double_shift) + 2046;
   const uint64_t first = i >> 1;
   const double scaled = CYNET_MUL(p, bit_cast<double>(first << 52));
@@ -129,7 +129,7 @@ CYNET_XINLINE double exp_not_positive(double x) {
 // cos(2 pi u) and sin(2 pi u) of u in [0, 1), a multiple of 2^-53. t is 4 u less the nearest
 // integer, exactly; sin(t pi / 2) = t (pi / 2 + q p(q)), q = t^2.
 CYNET_XINLINE void cos_sin_turn(double u, double* cosine, double* sine) {
-  const double shifted = 4.0 * u + double_shift;  // a quarter of a turn is the last bit
+  const double shifted = 4.0 * u + double_shift;  // one unit of the last bit is a quarter of a turn
   const uint64_t quarter = bit_cast<uint64_t>(shifted);
   const double t = 4.0 * u - (shifted - double_shift), q = CYNET_MUL(t, t);
   double s = 5.642225369163528e-08;

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
-// CYNET_XINLINE: always inlined, so that a loop that calls it is compiled whole (levels.h);
-// CYNET_XFUNCTION: an ordinary function. Both run in CUDA too.
+// CYNET_XINLINE: always inlined, so a loop and the functions it calls are compiled for one CPU
+// level (levels.h); CYNET_XFUNCTION: an ordinary function. Both run in CUDA too.
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define CYNET_XFUNCTION __host__ __device__ inline
 #define CYNET_XINLINE CYNET_XFUNCTION

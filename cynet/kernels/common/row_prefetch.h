@@ -1,5 +1,4 @@
-// Rows at random offsets of a large table: each is prefetched a while before it is needed, to hide
-// the latency of memory.
+// Prefetches rows at random offsets of a large table, to hide the latency of memory.
 #ifndef CYNET_ROWS_H
 #define CYNET_ROWS_H
 
@@ -10,9 +9,9 @@
 
 namespace cynet {
 
-enum { ROWS_AHEAD = 16, BYTES_AHEAD = 512 };  // how many rows before, and how much of each
+enum { ROWS_AHEAD = 16, BYTES_AHEAD = 512 };  // prefetch distance; bytes of each row
 
-// The unit of work for threads that share rows with one bit each: a cache line of bits. Halves
+// Rows per unit of work when each row has one bit in a shared bit set: a cache line of bits. Halves
 // would be unfair when most rows are in one of them, as frequent words are in the first.
 enum { ROWS_TOGETHER = 512 };
 
@@ -35,7 +34,7 @@ inline int64_t lowest_bit(uint64_t word) {
 #endif
 }
 
-// The first row from `row` on whose bit is set; `last` if no row before it is.
+// The first row in [row, last) whose bit is set; `last` if there is none.
 inline int64_t next_row(const uint64_t* bits, int64_t row, int64_t last) {
   while (row < last) {
     const uint64_t word = bits[row / 64] >> (row & 63);

@@ -26,9 +26,9 @@ CYNET_XINLINE T horner(T x, T first, Others... others) {
 // ----- exponentials
 // Polynomials: Moshier's Cephes library, expf.c.
 
-const float exp_shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
+const float exp_shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds a float to an integer
 
-// V: float, or a vector of floats where the compiler has them.
+// V is float, or a vector of floats if the compiler has vector types.
 
 // e^r - 1 for |r| <= ln(2) / 2
 template <typename V>
@@ -51,9 +51,9 @@ CYNET_XINLINE V exp_reduce(V x, V* t) {
 
 CYNET_XINLINE float power_of_two(int32_t n) { return bit_cast<float>((n + 127) << 23); }
 
-// e^x * 2^extra: two factors make up the power of two, so that subnormal results and overflow come
-// out as they should. Where nothing is left, the last one is 0: a product that underflows takes
-// Intel's processors over a hundred cycles.
+// e^x * 2^extra: the power of two is two factors, so subnormal results and overflow are right.
+// Where nothing is left, the last one is 0: a product that underflows takes Intel's processors over
+// a hundred cycles.
 CYNET_XINLINE float exp_scaled(float x, int32_t extra) {
   float t, c = x > 91.0f ? 91.0f : x;
   c = c < -105.0f ? -105.0f : c;
@@ -66,7 +66,7 @@ CYNET_XINLINE float exp_scaled(float x, int32_t extra) {
 CYNET_XINLINE float exp(float x) { return exp_scaled(x, 0); }
 CYNET_XINLINE double exp(double x) { return ::exp(x); }
 
-// e^x of x <= 0 or NaN: its power of two is made 2^64 times too large, so that it is normal. I:
+// e^x for x <= 0 or NaN: the power of two is scaled by 2^64, so that it is a normal number. I:
 // integers of 32 bits, as many as V has floats.
 template <typename I, typename V>
 CYNET_XINLINE V exp_below(V x) {
@@ -91,8 +91,7 @@ CYNET_XINLINE float expm1(float x) {
 }
 CYNET_XINLINE double expm1(double x) { return ::expm1(x); }
 
-// The argument of e^ is never positive, so that nothing overflows and small results keep their
-// digits.
+// e^-|x| is used, so nothing overflows and small results keep their digits.
 template <typename T>
 CYNET_XINLINE T sigmoid(T x) {
   const T e = math::exp_below(-std::fabs(x));
@@ -153,7 +152,7 @@ CYNET_XINLINE float log_reduce(float x, float* n) {
   return bit_cast<float>((bits & 0x007fffff) + root_half_bits) - 1.0f;
 }
 
-// y, or the logarithm of x if x is not positive and finite: an infinity or NaN
+// y, or for x that is not positive and finite its logarithm: an infinity or NaN
 CYNET_XINLINE float log_limits(float x, float y) {
   y = x <= 3.402823466e38f ? y : x;  // infinity and NaN
   y = x == 0.0f ? -std::numeric_limits<float>::infinity() : y;
@@ -213,8 +212,8 @@ CYNET_XINLINE double exp2_wide(double x) {
   return p * bit_cast<double>((bit_cast<int64_t>(t) << 52) + 0x3ff0000000000000LL);
 }
 
-// a^b as C has it, by way of 2^(b log2 a) in double. An odd integer b keeps the sign of a; of a
-// negative a other powers than integers are NaN. Conditions are joined without branches.
+// a^b as C's pow defines it, computed as 2^(b log2 a) in double. An odd integer b keeps the sign of
+// a; of a negative a other powers than integers are NaN. Conditions are joined without branches.
 CYNET_XINLINE float power(float a, float b) {
   const float size = std::fabs(a), inf = std::numeric_limits<float>::infinity();
   const float to = std::fabs(b), half = 0.5f * to, unit = 8388608.0f;  // 2^23 and above: integers
@@ -305,7 +304,7 @@ CYNET_XINLINE float mod_suited(float a, float b) {
   return (rest != 0.0f) & ((rest < 0.0f) != (b < 0.0f)) ? rest + b : rest;
 }
 
-// ----- the hypotenuse
+// ----- the hypotenuse: sqrt(x^2 + y^2)
 // Its legs, which the unit is taken out of, its length in that unit, and the unit: no square of
 // them overflows, nor vanishes beside the other one.
 template <typename T>
@@ -408,7 +407,7 @@ CYNET_XINLINE T round(T x) {
   return whole + std::copysign(rest >= T(0.5) ? T(1) : T(0), x);
 }
 
-// A third of the exponent's and mantissa's bits is within 4 % of the root; two of Halley's steps.
+// A third of the bits is a start within 4 % of the root; two of Halley's steps follow.
 CYNET_XINLINE float cbrt(float x) {
   const float size = std::fabs(x);
   const bool tiny = size < 1.17549435e-38f;

@@ -66,7 +66,7 @@ CYNET_XFUNCTION double erfinv(double y) {
   }
   const double size = y < 0 ? -y : y;
   double x = erfinv_start(size);
-  // near 1 the complement keeps the digits that erf loses
+  // near 1, 1 - erf(x) by erfc keeps the digits that erf loses
   const double miss = size > 0.5 ? (1 - size) - ::erfc(x) : ::erf(x) - size;
   const double step = miss * 0.88622692545275801365 * ::exp(x * x);  // sqrt(pi) / 2
   x -= step / (1 + x * step);

@@ -11,8 +11,7 @@
 
 namespace cynet {
 
-// Unsigned arithmetic may wrap; types of 32 bits and more must not be promoted to a signed type
-// first.
+// The unsigned type in which T is computed: unsigned arithmetic may wrap, signed may not.
 template <typename T>
 using wrapping =
     typename std::conditional<std::is_integral<T>::value,
@@ -38,7 +37,7 @@ CYNET_XINLINE T negative_of(T x) {
   else return -x;
 }
 
-// Towards zero; by 0 it is 0, and the lowest number by -1 is itself.
+// The quotient rounded towards zero; 0 if b is 0; the lowest number divided by -1 is itself.
 template <typename T>
 CYNET_XINLINE T whole_quotient(T a, T b) {
   if (b == T(0)) return T(0);
@@ -69,8 +68,8 @@ CYNET_XINLINE T whole_floor_quotient(T a, T b) {
   return q;
 }
 
-// A shift by the width of the type or more gives 0, or -1 for a negative number to the right. So
-// does a shift by a negative count.
+// Shifts by the type's width or more give 0, and a right shift of a negative number -1. So does a
+// shift by a negative count.
 template <typename T>
 CYNET_XINLINE T shifted_left(T a, T b) {
   const bool inside = b >= T(0) && b < T(8 * sizeof(T));
@@ -100,7 +99,8 @@ CYNET_XINLINE T whole_lcm(T a, T b) {
   return product < T(0) ? negative_of(product) : product;
 }
 
-// The low bits of a^b. A negative b gives the truncated fraction: 0, except for 1 and -1.
+// a^b modulo 2^bits, as wrapping multiplication gives it. A negative b gives the truncated
+// fraction: 0, except for 1 and -1.
 template <typename T>
 CYNET_XINLINE T whole_power(T a, T b) {
   if constexpr (std::is_signed<T>::value) {

@@ -1,13 +1,15 @@
-// count_sketch: numbers of a line added, with a sign, to sums that are given for each place.
+// count_sketch: adds each number of a line, with a sign, to the sum that an index array names.
 #include "elementwise/convert.h"
 #include "kernel.h"
 
 namespace cynet {
 namespace {
 
-inline int64_t sketch_space(const Args& args) { return args.in[1]->size * sizeof(int64_t); }
+inline int64_t sketch_workspace_bytes(const Args& args) {
+  return args.in[1]->size * sizeof(int64_t);
+}
 
-// The index among n sums for each number, in the workspace; nullptr if one is out of range.
+// Reads the sum index of each number into the workspace; nullptr if one is not in [0, n).
 template <typename T>
 const int64_t* read_sums(const Args& args, int64_t n) {
   int64_t* sums = static_cast<int64_t*>(args.space);
@@ -57,5 +59,5 @@ void count_sketch_grad(const Args& args) {
 }  // namespace
 }  // namespace cynet
 
-CYNET_PLAIN_SPACE_KERNEL(count_sketch, NoParams, 1, sketch_space, CYNET_FLOATS)
-CYNET_PLAIN_SPACE_KERNEL(count_sketch_grad, NoParams, 1, sketch_space, CYNET_FLOATS)
+CYNET_PLAIN_SPACE_KERNEL(count_sketch, NoParams, 1, sketch_workspace_bytes, CYNET_FLOATS)
+CYNET_PLAIN_SPACE_KERNEL(count_sketch_grad, NoParams, 1, sketch_workspace_bytes, CYNET_FLOATS)

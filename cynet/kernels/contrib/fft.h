@@ -48,8 +48,7 @@ inline void transform_power(Complex* x, int64_t n, const Complex* roots, int sig
   }
 }
 
-// The tables of one length, in memory of `numbers()` complex numbers; a transform needs `padded`
-// more for its work.
+// Tables for one length: `numbers()` complex numbers; a transform needs `padded` more as workspace.
 struct Fourier {
   int64_t n, padded;  // n itself if it is a power of two, else the length of the convolution
   Complex *roots, *chirp, *kernel;
@@ -82,7 +81,7 @@ struct Fourier {
     transform_power(kernel, padded, roots, -1);
   }
 
-  // Transforms x (padded numbers, the first n are data); sign as above, unscaled
+  // Transforms x in place, unscaled: `padded` numbers, of which the first n are data.
   void transform(Complex* x, int sign) const {
     if (is_power_of_two()) return transform_power(x, n, roots, sign);
     if (sign > 0)
@@ -100,8 +99,9 @@ struct Fourier {
   }
 };
 
-// Lines of n real numbers and of n complex ones side by side. `back` reads complex lines and gives
-// the real parts of sums with exp(2 pi i k j / n); else real lines give sums with exp(-2 pi i ...).
+// Transforms lines of n real numbers to n complex ones, or back. `back` reads complex lines and
+// gives the real parts of sums with exp(2 pi i k j / n); else real lines give sums with exp(-2 pi i
+// ...).
 template <typename T>
 inline void fourier_lines(const Fourier& table, bool back, const T* x, T* y, int64_t begin,
                           int64_t end, Complex* space, bool add) {

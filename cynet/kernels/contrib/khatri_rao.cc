@@ -19,7 +19,7 @@ struct Factors {
       product *= rows[count];
     }
   }
-  // The lines of the factors that row `row` of the product is made of.
+  // Finds the line of each factor whose product is row `row`.
   void find(int64_t row, const T** lines) const {
     for (int i = count - 1; i >= 0; --i) {
       lines[i] = at[i] + row % rows[i] * columns;
@@ -48,7 +48,7 @@ void khatri_rao(const Args& args) {
   });
 }
 
-// dx (rows[which], columns) (+)= sums over the product's rows that have a row of the factor
+// dx (rows[which], columns) (+)= the gradient of factor `which`
 template <typename T>
 void one_factor(const Factors<T>& k, int threads, int which, const T* grad, T* dx, bool add) {
   int64_t inner = 1;

@@ -15,15 +15,15 @@ cdef struct ConvShape:
     int64_t pad[3]
     int64_t dilate[3]
     # derived by `conv_complete`
-    int64_t in_space, out_space  # products of the sizes
+    int64_t in_space, out_space  # number of input and output positions
     int64_t unrolled             # channels / groups * kernel: rows of an unrolled window
-    int64_t tile, tiles          # output positions unrolled at a time, and such parts an image
+    int64_t tile, tiles          # output positions of a tile; tiles per image
     bint plain                   # 1x1 without stride and pad: the input is the unrolled matrix
     bint implicit                # forward by implicit gemm (implicit_gemm.h)
 
-# `implicit`: conv_forward is to be implicit gemm; of float32, and not `plain`.
+# Fills in the derived fields. `implicit`: forward is implicit gemm (float32, not `plain`).
 cdef void conv_complete(ConvShape* shape, bint implicit) noexcept nogil
-# How many threads, and how many elements of temporary space the functions below then need.
+# The number of threads, and the elements of workspace that the functions below need.
 cdef int conv_threads(const ConvShape* shape) noexcept nogil
 cdef int64_t conv_workspace_elements(const ConvShape* shape, int threads,
                                      bint weight_gradient) noexcept nogil

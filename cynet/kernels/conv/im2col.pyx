@@ -32,11 +32,11 @@ cdef extern from "conv/implicit_gemm.h" namespace "cynet" nogil:
 
 cdef enum:
     TILE_ELEMENTS = 1 << 17  # elements of one unrolled tile: half a megabyte of floats
-    LEAST_TILE = 48          # output positions; narrower products waste gemm
-    FEW_TASKS = 8            # tiles of all images that may be too few for the threads
-    MAX_SUMS = 8            # gradients of a weight, each of some tiles, that are added in the end
-    MAX_SUMMED = 1 << 21    # maximum elements of the gradients to add, beyond two of them
-    FEW_PIXELS = 512        # least pixels of one of these: fewer cost more to add than threads save
+    LEAST_TILE = 48          # minimum output positions; gemm is slow for narrower products
+    FEW_TASKS = 8            # with fewer tiles in all images, threads would be idle
+    MAX_SUMS = 8            # maximum partial sums of a weight's gradient
+    MAX_SUMMED = 1 << 21    # maximum elements of all partial sums, if more than two
+    FEW_PIXELS = 512        # minimum pixels of a partial sum
 
 
 cdef inline int64_t _ceil_div(int64_t a, int64_t b) noexcept nogil:
@@ -98,8 +98,8 @@ cdef int64_t conv_workspace_elements(const ConvShape* shape, int threads,
 
 
 cdef int64_t _count_partial_sums(const ConvShape* shape) noexcept nogil:
-    """The number of partial gradients of the weight that are summed: by shape, so that the result
-    does not depend on threads."""
+    """The number of partial sums of a weight's gradient; depends on the shape alone, not on
+    threads."""
     cdef int64_t fitting = MAX_SUMMED // (shape.filters * shape.unrolled)
     return max(1, min(min(shape.batch * shape.tiles, shape.batch * shape.out_space // FEW_PIXELS),
                       max(2, min(MAX_SUMS, fitting))))
@@ -185,7 +185,7 @@ cdef void _col2im(const ConvShape* shape, const floating* cols, int64_t first, i
 cdef void _forward_part(const ConvShape* shape, const floating* x, const floating* w,
                         const floating* bias,
                         floating* y, bint add, int64_t task, floating* cols) noexcept nogil:
-    """One tile of one group of one image."""
+    """Computes y for one tile of one group of one image."""
     cdef int64_t per_group = shape.filters // shape.groups
     cdef int64_t first = task % shape.tiles * shape.tile
     cdef int64_t width = min(shape.tile, shape.out_space - first)
@@ -240,7 +240,7 @@ cdef void conv_forward(const ConvShape* shape, const floating* x, const floating
 
 cdef void _data_part(const ConvShape* shape, const floating* w, const floating* dy, floating* dx,
                      bint add, int64_t task, floating* cols) noexcept nogil:
-    """One group of one image."""
+    """Computes dx for one group of one image."""
     cdef int64_t per_group = shape.filters // shape.groups, depth = shape.channels // shape.groups
     cdef int64_t group = task % shape.groups, image = task // shape.groups
     cdef int64_t tile, first, width
@@ -279,7 +279,7 @@ cdef void conv_backward_data(const ConvShape* shape, const floating* w, const fl
 
 cdef void _weight_part(const ConvShape* shape, const floating* x, const floating* dy, floating* dw,
                        int64_t task, bint add, floating* cols) noexcept nogil:
-    """One tile of all groups of one image."""
+    """Adds one tile of one image to dw, for all groups."""
     cdef int64_t per_group = shape.filters // shape.groups, depth = shape.channels // shape.groups
     cdef int64_t first = task % shape.tiles * shape.tile
     cdef int64_t width = min(shape.tile, shape.out_space - first)

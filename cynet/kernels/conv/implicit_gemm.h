@@ -25,7 +25,7 @@ struct ImageShape {
   int64_t size[3], out[3], kernel[3], stride[3], dilate[3], pad[3];
   int64_t batch, groups;
 
-  // How many rows an output is a sum of; floats for their offsets.
+  // The number of input rows that an output row sums; floats that hold their offsets.
   int64_t depth() const { return channels * kernel[0] * kernel[1] * kernel[2]; }
   int64_t offsets() const { return (2 * depth() + 15) / 16 * 16; }
   bool is_strided() const { return stride[0] > 1 || stride[1] > 1 || stride[2] > 1; }
@@ -33,13 +33,13 @@ struct ImageShape {
   // The size of a phase along an axis.
   int64_t phase_size(int axis) const { return (size[axis] + stride[axis] - 1) / stride[axis]; }
   int64_t input_size(int axis) const { return size[axis] - 2 * pad[axis]; }
-  // Floats of all phases of a channel, of a group's image without the pad, of a group's output.
+  // Floats of all phases of a channel, of one group's unpadded image, of one group's output.
   int64_t channel() const {
     return stride[0] * phase_size(0) * stride[1] * phase_size(1) * stride[2] * phase_size(2);
   }
   int64_t input_size() const { return channels * input_size(0) * input_size(1) * input_size(2); }
   int64_t output_size() const { return filters * out[0] * out[1] * out[2]; }
-  // The offset of number (d, h, w) of a channel in the phases.
+  // The offset of element (d, h, w) of a channel in the phases.
   int64_t offset_of(int64_t d, int64_t h, int64_t w) const {
     const int64_t phase = (d % stride[0] * stride[1] + h % stride[1]) * stride[2] + w % stride[2];
     return ((phase * phase_size(0) + d / stride[0]) * phase_size(1) + h / stride[1]) *
@@ -59,7 +59,7 @@ struct ImageShape {
 
 namespace cynet {
 
-// Floats of scratch, aligned to 64: offsets of rows, copies of images.
+// Floats of workspace, aligned to 64 bytes: offsets of rows, and copies of images.
 inline int64_t image_workspace_floats(const ImageShape& s, int threads) {
   return s.offsets() + (s.is_copied() ? threads * (s.channels * s.channel() + FLOATS_APART) : 0);
 }

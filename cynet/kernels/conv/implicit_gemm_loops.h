@@ -9,8 +9,7 @@
 
 constexpr int64_t STRIP_PIXELS = WIDTH * LANES;
 
-// Where a part of a strip is written: pixels from .. from + n of the strip go to `to` in each
-// filter's plane.
+// A destination of a strip: its pixels from .. from + n are written at `to` of each filter's plane.
 struct ImagePiece {
   int64_t from, to, n;
 };
@@ -51,7 +50,7 @@ struct ImagePieces {
   }
 };
 
-// R filters by V vectors of pixels, the last one with `lanes` lanes.
+// Sums of R filters by V vectors of pixels; the last vector has `lanes` lanes.
 template <int R, int V, bool PART>
 inline void image_sums(const float* x, const int64_t* offsets, int64_t depth, const float* w,
                        int64_t lanes, float* to) {
@@ -99,8 +98,7 @@ inline void copy_evens(const float* from, int64_t step, int64_t n, float* to) {
   copy_steps(from, step, n, to);
 }
 
-// The numbers of an axis that belong to a phase and that a tap of the window sees: n of them, from
-// `from` on, which is `to` in the phase.
+// The n positions of an axis in one phase: from `from` in the image, from `to` in the phase.
 struct Phase {
   int64_t from, to, n;
   Phase(const ImageShape& s, int axis, int64_t phase) {

@@ -1,5 +1,5 @@
-"""The one guarded door to oneDNN: primitives over fixed shapes of float32, bfloat16 or integers of
-8 bits, made once and run often.
+"""The only interface to oneDNN: primitives over fixed shapes of float32, bfloat16 or 8-bit
+integers.
 
 The library is the one in the `onednn-cpu-gomp` wheel, opened when the first primitive is requested;
 nothing is linked and no header is needed. It runs on the threads of parallel.pxd. Where it is
@@ -107,7 +107,7 @@ cdef class Primitive:
     cdef void* handle     # dnnl_primitive_t, owned
     cdef Argument arguments[9]
     cdef int count
-    cdef int threads      # number of threads when it was made: its parts meet at barriers
+    cdef int threads      # number of threads at creation, as its parts wait at barriers
     cdef readonly size_t scratch_bytes
     cdef readonly tuple layouts
     cdef readonly str implementation
@@ -115,8 +115,8 @@ cdef class Primitive:
 
 
 cdef class ReorderedPrimitive:
-    # A primitive whose operands may first be brought into, or whose result be brought out of, the
-    # layout it prefers: reorders in, primitive, reorder out, all over one piece of scratch.
+    # A primitive with reorders of its operands and its result between the given layouts and those
+    # that it prefers; all use one scratch buffer.
     cdef Primitive main
     cdef void* reorders[9]      # reorder of each tensor: a Primitive that `_owned` holds, or NULL
     cdef list _owned
@@ -135,9 +135,9 @@ cdef class ReorderedPrimitive:
     cdef int _run_reorder(self, int i, void** pair, char* base) except -1 nogil
 
 
-# For files of further primitives: the functions, after a Layout was made; whether they run on
-# cynet's threads; an exception for a status; the primitive of a description; a change of the
-# description to kernels that are freed with the primitive, False if there are none.
+# For other files with primitives: oneDNN's functions (once a Layout exists); whether they run on
+# cynet's threads; a check of a status; the primitive of a description; a change of the description
+# to kernels that are freed with the primitive, False if there are none.
 cdef const Library* opened() noexcept
 cdef bint runs_on_team() noexcept
 cdef int check(int status, str what) except -1

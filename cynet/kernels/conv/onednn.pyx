@@ -22,12 +22,12 @@ from .onednn_library import library_path
 
 ctypedef int64_t Dims[12]
 
-# dnnl_status_t: the values that `check` has names for; others are internal errors
+# Names of dnnl_status_t values; others are internal errors
 cdef dict _STATUS = {1: "out of memory", 2: "invalid arguments", 3: "not implemented",
                      4: "no further implementation", 5: "runtime error", 6: "not required"}
 
 cdef enum:
-    PRIMITIVES = 8  # primitives that each of the 16 parts of oneDNN's cache keeps
+    PRIMITIVES = 8  # capacity of each of the 16 parts of oneDNN's primitive cache
     F32 = 3, BF16 = 2, S8 = 5, U8 = 6
     # dnnl_cpu_isa_...: levels with avx512_core_bf16, avx512_core_vnni or avx2_vnni have these bits
     ISA_BF16 = 0xe7
@@ -64,7 +64,7 @@ cdef tuple _FUNCTIONS = (
     "primitive_desc_next_impl", "primitive_attr_set_scales_mask", "post_ops_append_binary")
 
 cdef Library _dnnl
-_opened = None  # None: not tried yet; False: not installed; else the ctypes library, kept open
+_opened = None  # None: not tried yet; False: not installed; else the open ctypes library
 _why_not = None
 cdef int _on_team = 0  # 1: oneDNN's parallel regions run on cynet's threads
 
@@ -89,7 +89,7 @@ def available():
 
 
 def _open_library():
-    """True if the library is open; it is tried once, and the reason of a failure is reported."""
+    """Try once to open the library; return True if it is open."""
     global _opened, _why_not
     if _opened is None:
         try:
@@ -125,13 +125,13 @@ def why_not():
 
 
 def takes_bfloat16():
-    """True when primitives of bfloat16 are computed by the processor's own instructions for it."""
+    """True when the CPU has instructions for bfloat16."""
     return (available() and cpu_capability() in ("avx512", "amx")
             and _opened.dnnl_get_effective_cpu_isa() & ISA_BF16 == ISA_BF16)
 
 
 def takes_int8():
-    """True when products of 8 bits are added by instructions of their own, VNNI or AMX. Without
+    """True when the CPU has instructions for products of 8-bit integers: VNNI or AMX. Without
     these oneDNN adds pairs of products in 16 bits, which saturate."""
     if not available():
         return False
@@ -237,7 +237,7 @@ cdef bytes _implementation(const void* pd):
 
 
 cdef bint leave_brgemm(void* pd) except -1:
-    """Make a description one of kernels that are freed with their primitives.
+    """Change a description to kernels that are freed with their primitive.
 
     oneDNN keeps the brgemm kernels of convolutions for ever, some 8 KB for each new shape; those of
     its other generator are as fast. False where there are none: the description is then used up.
@@ -254,14 +254,14 @@ cdef bint leave_brgemm(void* pd) except -1:
 
 
 cdef int _leave_family(void* pd, bytes family) except -1:
-    """Make a description one of the next implementation that is not of a family of them."""
+    """Change a description to the next implementation outside of a family."""
     while _implementation(pd).startswith(family):
         check(_dnnl.next_implementation(pd), "other implementation")
     return 0
 
 
 cdef Primitive primitive_of(void* pd, list tensors):
-    """Make the primitive of a description, which is freed.
+    """Make the primitive of a description, and free the description.
 
     `tensors` are (argument number, query and index that find its layout, ...) in the order of run,
     or (argument number, Layout).
@@ -338,7 +338,7 @@ def has_activation(act_type):
 
 
 cdef class ReorderedPrimitive:
-    """A primitive with the reorders that bring its tensors from and to the layouts given."""
+    """A primitive with reorders between the layouts given and those that it prefers."""
 
     def __init__(self, Primitive main, tuple given, int output, str dtype):
         cdef Layout mine, wanted
@@ -411,7 +411,7 @@ def reorder(Layout source, Layout target):
 
 
 cdef class Window:
-    """stride, dilate and pad of a convolution, as oneDNN counts them (dilate from 0)."""
+    """Stride, dilate and pad of a convolution in oneDNN's convention (dilate counts from 0)."""
 
     cdef Dims stride, dilate, pad
 
@@ -439,7 +439,7 @@ cdef class Convolution:
     cdef str dtype
     cdef tuple shape  # shape of the weight
     cdef int filters
-    cdef void* hint  # the forward description, which the backward ones ask for
+    cdef void* hint  # the forward description, which backward descriptions need
 
     def __init__(self, data, weight, out, stride, dilate, pad, bias, dtype="float32", last=True):
         self.window, self.dtype = Window(stride, dilate, pad), dtype

@@ -1,5 +1,5 @@
-"""Layers of integers of 8 bits by oneDNN's convolutions: sums of 32 bits, a factor for each filter,
-bias, a term that is added, bounds, and 8 bits again, in one primitive.
+"""Layers of 8-bit integers by oneDNN's convolutions: 32-bit sums, a factor for each filter, bias,
+residual, bounds, and rounding to 8 bits, in one primitive.
 
 Numbers of enumerations are those of oneDNN 3's public headers (oneapi/dnnl/dnnl_types.h).
 """
@@ -28,8 +28,8 @@ cdef enum:
 
 
 def int8_by_onednn():
-    """True if layers of 8 bits are oneDNN's: where it adds products of 8 bits in 32 bits, or where
-    CYNET_INT8 asks for it."""
+    """True if oneDNN computes 8-bit layers: the CPU has the instructions, or CYNET_INT8 requests
+    it."""
     setting = config.get("CYNET_INT8")
     if setting == "auto":
         return takes_int8()
@@ -37,7 +37,7 @@ def int8_by_onednn():
 
 
 def int8_convolution(dict geometry, str data_type, str out_type, str residual_type, low, high):
-    """The primitives of a layer over channels-last arrays.
+    """Make the primitives of a layer over channels-last arrays.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def int8_convolution(dict geometry, str data_type, str out_type, str residual_ty
         pad[i] = sizes["pad"][i]
     batch, groups, filters = geometry["batch"], geometry["groups"], geometry["filters"]
     if {*sizes["in_size"], *sizes["kernel"], *sizes["out_size"]} == {1}:
-        # rows of a matrix: oneDNN's kernels work along the last axis, and the bytes are the same
+        # a matrix is one image row: oneDNN's kernels work along the last axis
         sizes["in_size"] = sizes["out_size"] = (1,) * (axes - 1) + (batch,)
         batch = 1
     taps = (geometry["channels"] // groups, *sizes["kernel"])

@@ -10,7 +10,7 @@ def library_path():
     usual = os.path.join(sys.prefix, "lib", name)
     if os.path.exists(usual):
         return usual
-    from importlib import metadata  # imports email and zipfile: 10 ms of an import of cynet
+    from importlib import metadata  # imported late: it takes 10 ms
 
     try:
         files = metadata.distribution("onednn-cpu-gomp").files or ()

@@ -6,13 +6,13 @@ from .onednn cimport MAX_THREADS
 
 
 cdef class Matmul:
-    # Not for two threads at once: an Operator that holds one is `stateful`.
-    cdef readonly int stacks, cuts, strips  # parts of the stack, of rows and of columns
+    # Not thread-safe: an Operator with one is `stateful`.
+    cdef readonly int stacks, cuts, strips  # number of parts along the stack, rows and columns
     cdef int threads, n_tensors
     cdef list _owned
     cdef void* chains[MAX_THREADS]  # Primitive of each thread; `_owned` owns them
     cdef int64_t products, space_bytes
-    cdef int64_t steps[4][3]  # bytes to the next part of the stack, row, column of each tensor
+    cdef int64_t steps[4][3]  # bytes from part to part, along each axis of each tensor
     cdef readonly int64_t scratch_bytes
     # `data` has the addresses of a, b[, bias] and c; `scratch` has `scratch_bytes`.
     cdef int run(self, void** data, void* scratch) except -1 nogil

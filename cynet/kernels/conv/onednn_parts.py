@@ -5,15 +5,15 @@ from itertools import product
 from math import prod
 
 MAX_PARTS = 16
-THREADS = (2, 4, 8, 16)  # among which parts are to be shared out evenly
+THREADS = (2, 4, 8, 16)  # thread counts for which parts should be even
 REGISTER = 16  # filters, or columns, that oneDNN computes at once
 # Multiplications below which the product stays one part: 100 us of work.
 SHARED_CONVOLUTION, SHARED_MATMUL = 1 << 23, 1 << 22
 
 CUTS = (1, 2, 4, 8, 16)
-MAX_SUMMED = 1 << 20  # elements of the gradients of all slices
-MAX_COPIED = 1 << 20  # elements of a part's out_grad that has some of the filters
-MAX_SLOWDOWN = 1.08  # times as slow as the fastest way with two threads, and still taken
+MAX_SUMMED = 1 << 20  # maximum elements of the gradients of all slices
+MAX_COPIED = 1 << 20  # maximum elements of a part's copy of out_grad
+MAX_SLOWDOWN = 1.08  # accepted slowdown with two threads, relative to the fastest choice
 # Measured on Zen 4 with AVX-512; only their ratios matter.
 PART_NS, PRODUCT_NS, SUM_NS, COPY_NS = 5000, 0.021, 0.8, 0.2
 
@@ -21,7 +21,7 @@ FEW_ROWS, FEW_COLUMNS = 16, 64  # smallest part
 
 
 def _imbalance(parts, threads):
-    """Time of threads for equal parts, over that for work that could be shared out evenly."""
+    """Return the time with these equal parts, relative to a perfectly even distribution."""
     return -(-parts // threads) * threads / parts
 
 
@@ -31,7 +31,7 @@ def slice_of(batch, slices):
 
 
 def _possible_splits(data, weight, out):
-    """(slices, cuts) that are possible."""
+    """Yield the possible pairs (slices, cuts)."""
     for slices, cuts in product(range(1, MAX_PARTS + 1), CUTS):
         each, filters = slice_of(data[0], slices), out[1] // cuts
         if slices * cuts > MAX_PARTS or (slices - 1) * each >= data[0] or out[1] % cuts:
@@ -45,13 +45,13 @@ def _possible_splits(data, weight, out):
 
 
 def _cost_of_cuts(data, weight, out, slices, cuts):
-    """Nanoseconds of all threads together."""
+    """Return an estimate of the time of all threads together, in nanoseconds."""
     products, filters = prod(weight) * out[0] * prod(out[2:]), out[1] // cuts
     cost = slices * cuts * PART_NS
     cost += products * PRODUCT_NS * (filters + -filters % REGISTER) / filters
     if slices > 1:
         cost += slices * prod(weight) * SUM_NS
-    if cuts > 1:  # out_grad is copied once, data brought into another order for each cut
+    if cuts > 1:  # out_grad is copied once; data are reordered for each cut
         cost += (prod(out) + (cuts - 1) * prod(data)) * COPY_NS
     return cost
 
@@ -78,14 +78,13 @@ def slices_and_cuts(data, weight, out):
 
 
 def rows_as_images(data, out):
-    """Shapes of data and out of a single image in channels-last order, whose windows are its
-    pixels, as several images of fewer rows each."""
+    """Return the shapes of data and out with one image's pixel rows seen as several images."""
     rows = max(n for n in range(1, MAX_PARTS + 1) if data[2] % n == 0)
     return [(rows, shape[1], shape[2] // rows, *shape[3:]) for shape in (data, out)]
 
 
 def _divisors(n, least, maximum, multiple=1):
-    """1, and the divisors of n that leave parts of `least` and a multiple of `multiple`."""
+    """Yield 1, and divisors of n with parts >= `least` that are multiples of `multiple`."""
     found = [d for d in range(2, maximum + 1) if n % d == 0]
     return [1, *(d for d in found if n // d >= least and n // d % multiple == 0)]
 

@@ -7,14 +7,14 @@ from .onednn cimport MAX_THREADS, Primitive
 
 
 cdef class WeightGradient:
-    # Not for two threads at once: an Operator that holds one is `stateful`.
+    # Not thread-safe: an Operator with one is `stateful`.
     cdef readonly int slices, cuts  # number of slices of the batch, and of cuts of the filters
     cdef int parts
     cdef list _owned
     # ReorderedPrimitives of each thread, which `_owned` holds: for the last slice, and for the
     # earlier slices if these are longer.
     cdef void* chains[2][MAX_THREADS]
-    cdef bint of_slices             # whether earlier slices are longer than the last
+    cdef bint of_slices             # True if earlier slices are longer than the last
     cdef int threads                # number of threads that have chains
     cdef Primitive finish           # reorders a sum of slices to row-major, or None
     cdef Kernel add, add_slice

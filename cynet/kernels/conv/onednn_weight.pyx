@@ -1,6 +1,6 @@
 """The gradient of a convolution's weight by oneDNN, the same for any number of threads.
 
-oneDNN's own threads add what each of them has found, so its sums depend on how many there are. Here
+With oneDNN's own threads, sums would depend on their number. Here
 shapes alone say how the work is cut: the batch into slices, whose gradients are added in order, and
 the filters, whose gradients lie side by side. Each part is a primitive of one thread.
 """
@@ -23,7 +23,7 @@ from .onednn_parts import rows_as_images, slice_of, slices_and_cuts
 
 
 cdef class WeightGradient:
-    """Made of the arguments of a Convolution."""
+    """Takes the arguments of a Convolution."""
 
     def __init__(self, data, weight, out, stride, dilate, pad, bias, dtype="float32", last=True):
         cdef ReorderedPrimitive chain
@@ -101,7 +101,7 @@ cdef class WeightGradient:
 
     cdef int _run_parts(self, int thread, int threads, char* grad, char* data, char* weight,
                         char* bias, char* scratch) except -1 nogil:
-        """One thread's parts: each slice of a cut, then the next cut."""
+        """Run one thread's parts: each slice of a cut, then the next cut."""
         cdef void* tensors[4]
         cdef void* chain
         cdef int part, each, cut

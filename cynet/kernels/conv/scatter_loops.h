@@ -1,5 +1,5 @@
-// Gradients of images with few channels by scattered products, at one CPU level. After
-// small_loops.h; included by small.h for each level.
+// Gradients of images with few channels: each pixel of dy adds its window to dx; at one CPU level.
+// After small_loops.h; included by small.h for each level.
 //
 // Each pixel of dy adds its window to dx. Here dy's pixels are multiplied by all weights in one
 // matrix product whose columns are (row, column, channel), so a row of the window is one contiguous
@@ -8,15 +8,15 @@
 // done chunk by chunk, with weights packed beforehand (scatter_pack), so that few images can be
 // shared among threads.
 
-constexpr int64_t SPREAD_PIXELS = 64;  // pixels at a time, or a row of dy
+constexpr int64_t SPREAD_PIXELS = 64;  // maximum pixels of a block of rows of dy
 constexpr int64_t SPREAD_CHANNELS = 32;  // channels of a chunk
 
 inline int64_t scatter_chunks(const ConvWindow& s) {
   return (s.channels + SPREAD_CHANNELS - 1) / SPREAD_CHANNELS;
 }
 
-// A chunk of channels, from `first` on: columns of its weights, floats from one pixel's window to
-// the next, offset of its weights in the packed ones.
+// A chunk of channels, from `first` on: columns and offset of its packed weights, floats of a
+// pixel's window.
 struct ScatterChunk {
   int64_t first, channels, columns, row, begin;
 
@@ -28,7 +28,7 @@ struct ScatterChunk {
         begin(i * lines(s.filters * vectors_of(taps_of(s) * SPREAD_CHANNELS) * LANES)) {}
 };
 
-inline int64_t scatter_rows(const ConvWindow& s) {  // rows of dy at a time
+inline int64_t scatter_rows(const ConvWindow& s) {  // rows of dy in a block
   return std::max<int64_t>(1, SPREAD_PIXELS / std::max<int64_t>(s.out_width, 1));
 }
 
@@ -88,7 +88,7 @@ inline void scatter_pack(const ConvWindow& s, const float* w, int threads, float
 inline void scatter_row(const ConvWindow& s, const ScatterChunk& chunk, const float* windows,
                         int64_t y, int64_t begin, int64_t end, float* dx) {
   const int64_t length = s.kernel_w * chunk.channels;
-  // each pass adds windows that do not overlap
+  // the windows of one pass do not overlap
   const int64_t passes = (s.kernel_w + s.stride_w - 1) / s.stride_w;
   const bool whole = chunk.channels == s.channels;
   for (int64_t a = 0; a < s.kernel_h; ++a, windows += length) {
@@ -139,7 +139,7 @@ inline void scatter_data(const ConvWindow& s, const float* w, const float* packe
       float* to = dx + image * s.height * line + chunk.first;
       for (int64_t i = begin * s.width; !add && i < end * s.width; ++i)
         std::fill_n(to + i * s.channels, chunk.channels, 0.0f);
-      // Rows of dy whose windows reach these.
+      // The rows of dy whose windows touch these rows of dx.
       const int64_t reach = begin + s.pad_h - s.kernel_h + 1;
       int64_t y = reach > 0 ? (reach + s.stride_h - 1) / s.stride_h : 0;
       const int64_t stop = std::min(s.out_height, (end - 1 + s.pad_h) / s.stride_h + 1);

@@ -65,10 +65,10 @@ struct Problem {
   float* y;
 };
 
-// The purpose of scratch: forward, forward with packed weights, or both gradients.
+// The use of a workspace: forward, forward with packed weights, or both gradients.
 enum Stage { FORWARD = 0, BACKWARD = 1, PACKED = 2 };
 
-// The functions of one form of the loops; see below for their contract.
+// The functions of one form of the loops; documented below.
 struct Loops {
   int64_t (*scratch)(const WinogradShape&, int threads, Stage);
   int64_t (*packed_size)(const WinogradShape&);
@@ -105,7 +105,7 @@ inline const winograd::Loops& winograd_loops(int form) {
   return *table[form];
 }
 
-// Bytes of scratch, to be aligned to 64.
+// Bytes of workspace, which must be aligned to 64.
 inline size_t winograd_workspace_bytes(int form, const WinogradShape& shape, int threads,
                                        winograd::Stage stage) {
   return winograd_loops(form).scratch(shape, threads, stage) * sizeof(float);

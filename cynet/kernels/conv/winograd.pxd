@@ -19,25 +19,24 @@ cdef extern from "conv/winograd_sizes.h" namespace "cynet::winograd" nogil:
     int64_t winograd_side "cynet::winograd::side_of"(const WinogradShape& shape) noexcept
 
 cdef extern from "conv/winograd.h" namespace "cynet::winograd" nogil:
-    # the purpose of scratch: winograd_forward, both gradients, winograd_forward with packed weights
+    # the use of a workspace: winograd_forward, both gradients, winograd_forward with packed weights
     enum Stage:
         FORWARD
         BACKWARD
         PACKED
 
-# Every shape with pads of 0 or more is computed rightly.
-# Bytes of scratch.
+# Pads must not be negative. The bytes of workspace.
 cdef size_t winograd_workspace_bytes(const WinogradShape* shape, int threads,
                                      Stage stage) noexcept nogil
 
-# Floats of packed weights, and w in that form, which belongs to the processor, the CPU level and
-# these sizes, and is aligned to 64.
+# The floats of packed weights, and the packing of w; aligned to 64, valid for one CPU level and
+# these sizes.
 cdef int64_t winograd_packed_size(const WinogradShape* shape) noexcept nogil
 cdef void winograd_pack(const WinogradShape* shape, const float* w, int threads,
                         float* packed) noexcept nogil
 
-# y = relu(x * w + bias + y): `bias` has `filters` numbers or is NULL, `relu` and `add` are
-# switches; `packed`: w comes from winograd_pack.
+# y = relu(x * w + bias + y): `bias` may be NULL; `relu` and `add` (of y) are flags; `packed`: w
+# comes from winograd_pack.
 cdef void winograd_forward(const WinogradShape* shape, const float* x, const float* w,
                            bint packed, const float* bias, bint relu, float* y, bint add,
                            int threads, char* space) noexcept nogil

@@ -73,7 +73,7 @@ cdef WinogradShape _shape(x, filters, kernel, pad, stride):
 
 
 def winograd_is_by_row(level, channels, filters, stride):
-    """True if the loops at that capability level are those by rows of positions."""
+    """True if that capability level uses the loops by rows of positions."""
     cdef WinogradShape shape
     shape.channels, shape.filters, shape.stride = channels, filters, stride
     cdef int at = level_number(level)
@@ -90,7 +90,7 @@ def _winograd_forms():
 
 def _winograd_arrays(what, x, w, y, pad, bias=None, bint relu=False, bint add=False,
                      int threads=1, form=None, int fill=255, stride=1):
-    """One of the four on C-contiguous NumPy float32 arrays, for tests and benchmarks.
+    """Run one of the four functions on C-contiguous NumPy float32 arrays, for tests and benchmarks.
 
     `what` is ``'forward'``, ``'backward_data'``, ``'backward_weight'`` or ``'packed'`` (forward
     with weights packed before); y, x or w is written. `form` is one of _winograd_forms, by default
@@ -125,7 +125,7 @@ def _winograd_arrays(what, x, w, y, pad, bias=None, bint relu=False, bint add=Fa
 
 
 cdef object _aligned_buffer(size_t size, int fill, size_t* start):
-    """Bytes of `fill`; from `start` on they are aligned to 64 and at least `size`."""
+    """Return bytes of `fill`, at least `size` from `start` on, which is aligned to 64."""
     buffer = np.full(size + 128, fill, np.uint8)
     start[0] = (buffer.ctypes.data + 63) // 64 * 64 - <size_t>buffer.ctypes.data
     return buffer

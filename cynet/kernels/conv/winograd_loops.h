@@ -1,8 +1,8 @@
 // Winograd's convolutions in one form: loops over vectors of LANES channels. After
 // winograd_tiles.h; included by winograd_forms.h for each form.
 //
-// P, M and K as in winograd_transforms.h. N is the number of pixels written per direction of a
-// tile: M, or P if tiles of a gradient are added to the inputs. Scratch is laid out as in
+// P, M and K are defined in winograd_transforms.h. N is the number of pixels written per direction
+// of a tile: M, or P if tiles of a gradient are added to the inputs. Scratch is laid out as in
 // winograd_plans.h.
 
 // ----- weights
@@ -61,7 +61,7 @@ inline void transform_weights(const float (*window)[LANES], const Taps<K>& from,
   }
 }
 
-// The transposed map: `parts` sums of PxP positions, `apart` floats apart, to the taps of a phase.
+// The transpose of transform_weights: `parts` sums of PxP positions, `apart` floats apart, to taps.
 template <int P, int K>
 inline void weights_out(const float* du, int64_t position, int64_t parts, int64_t apart,
                         const Taps<K>& to, float (*window)[LANES]) {
@@ -101,7 +101,7 @@ struct Parts {
 
   Parts(const Image& from, const Image& to, int64_t side, bool spread, int threads)
       : threads(threads), tiles(Tiles(spread ? from : to, side).count) {
-    unit = spread ? tiles / from.batch : STEP;  // tiles that overlap must be one thread's
+    unit = spread ? tiles / from.batch : STEP;  // overlapping tiles must belong to one thread
     units = (tiles + unit - 1) / unit;
     by_filters = !spread && depth(from) >= 64 && units < 8 * threads;
   }
@@ -151,8 +151,7 @@ inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zer
   }
 }
 
-// Strides of w, in floats, between output channels and between input channels; `turn`: rotated by
-// 180 degrees.
+// Strides of w in floats along output and input channels; `turn`: rotated by 180 degrees.
 struct Weights {
   const float* w;
   int64_t kernel, out_step, in_step;
@@ -188,7 +187,7 @@ inline void weights_all(const Image& from, const Image& to, const Weights& w, in
   });
 }
 
-// The convolution with transformed weights `u`, if they are given.
+// The whole convolution; `u` has the transformed weights, if they are given.
 template <int P, int M, int N>
 inline void convolve_all(const Problem& p, const float* u, const Weights& w, int threads,
                          float* space) {
@@ -284,7 +283,7 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
 
 // ----- the three convolutions (contract in winograd.h)
 
-// Pixels before the first tile; with stride 2 each phase has its own.
+// Padding above the first tile; with stride 2 each phase has its own.
 inline int64_t first_h(const WinogradShape& s) { return s.stride == 1 ? s.pad_h : 0; }
 inline int64_t first_w(const WinogradShape& s) { return s.stride == 1 ? s.pad_w : 0; }
 

@@ -24,10 +24,10 @@ constexpr int FILTERS = BY_ROW ? 1 : 2;
 
 constexpr int64_t blocks_of(int64_t n) { return (n + LANES - 1) / LANES; }
 constexpr int64_t rounded_to_line(int64_t n) { return (n + 15) / 16 * 16; }
-// n floats with a distance to the next ones, which other threads write.
+// n floats, and a distance to those that other threads write.
 constexpr int64_t spaced_size(int64_t n) { return rounded_to_line(n) + FLOATS_APART; }
 
-// Whether adjacent tiles are transformed together.
+// True if adjacent tiles are transformed together.
 constexpr bool STRIPS = LANES < 16 && !BY_ROW;
 
 // Floats for the columns of `tiles` adjacent tiles (read_run): up to 6 positions per column, 4
@@ -38,11 +38,11 @@ constexpr int64_t strip_of(int64_t tiles) { return STRIPS ? 6 * (4 * tiles + 2) 
 // different cache sets.
 struct ForwardPlan {
   int64_t channel_blocks, filter_blocks;
-  int64_t tile_block, chunk;  // tiles and filter blocks at a time
+  int64_t tile_block, chunk;  // tiles and filter blocks that are processed together
   int64_t v_block, v_group, v_across, v_down;  // strides: channel block, ROWS tiles, position
   int64_t u_block, u_channel, u_across, u_down;
   int64_t s_block, s_tile, s_group, s_position;
-  int64_t zeros, u, v, s, part;  // sizes; `part`: from one thread's scratch to the next
+  int64_t zeros, u, v, s, part;  // sizes in floats; `part`: a thread's workspace
 
   // The plan for a thread with at most `tiles` tiles.
   ForwardPlan(int64_t positions, int64_t channels, int64_t filters, int64_t pixels,
@@ -112,8 +112,8 @@ struct ForwardPlan {
 
 struct GradientPlan {
   int64_t channel_blocks, filter_blocks, tile_block;
-  int64_t chunk;  // filter blocks at a time, so that their sums stay in the cache
-  int64_t cuts;  // cuts of the tiles, each with own sums; depends on the shape alone
+  int64_t chunk;  // filter blocks processed together: their sums fit the cache
+  int64_t cuts;  // ranges of tiles with separate sums; depends on the shape alone
   int64_t u_block, u_position, v_block, v_position, m_position;
   // Sizes. `sums` and `part`: from one cut's sums, and from one thread's other scratch, to the next
   // one's.
@@ -128,8 +128,7 @@ struct GradientPlan {
     const int64_t all = positions * positions;
     u = rounded_to_line(all * u_position);
     sums = spaced_size(u);
-    // Adding more cuts, or cuts of fewer tiles, takes longer than threads gain; two are always two
-    // threads', which then share no transform.
+    // More cuts, or cuts of fewer tiles, would cost more than threads gain.
     const bool in_cache = u <= 1 << 16;
     const int64_t maximum = in_cache ? 8 : u <= 1 << 18 ? 4 : 2;
     const int64_t least = std::min<int64_t>(tiles / 32 + 1, 2);
@@ -145,8 +144,8 @@ struct GradientPlan {
     part = spaced_size(v + m + strip_of(tile_block));
   }
   int64_t size(int threads) const { return spaced_size(zeros) + cuts * sums + threads * part; }
-  // The parts of a chunk's groups of FILTERS blocks in each cut: as many units of work as threads,
-  // or a multiple, if there are enough groups. A sum is made of the same parts.
+  // The number of parts of a chunk's groups: as many units of work as threads, or a multiple, if
+  // possible. A sum is made of the same parts.
   int64_t span_count(int64_t groups, int64_t threads) const {
     for (int64_t n = 1; n <= groups; ++n)
       if (cuts * n % threads == 0) return n;

@@ -85,7 +85,7 @@ inline void product_of_tiles(int64_t tiles, const float* v, const float* u, int6
   run(v, u, channels, s);
 }
 
-// s for a number of tiles and the filter blocks b .. last, at most plan.chunk of them.
+// Computes s for `tiles` tiles and the filter blocks b .. last, at most plan.chunk of them.
 template <int P, int N>
 inline void multiply(const ForwardPlan& plan, const float* v, const float* u, int64_t channels,
                      int64_t tiles, int64_t b, int64_t last, float* s) {

@@ -21,7 +21,7 @@ namespace winograd {
 
 constexpr int64_t MAX_KERNEL = 8;  // rows of the largest window
 
-// Taps per direction in a phase of the image; outputs per direction of a tile.
+// Taps of a phase along one axis; outputs of a tile along one axis.
 inline int64_t taps_of(int64_t kernel, int64_t stride) { return (kernel + stride - 1) / stride; }
 inline int64_t side_of(int64_t taps) { return taps == 2 ? 4 : 7 - taps; }
 
@@ -58,7 +58,7 @@ inline Image output_of(const WinogradShape& s) {
 }
 
 struct Tile {
-  int64_t image, row, column;  // place of the tile's first pixel, which may be outside
+  int64_t image, row, column;  // position of the tile's first pixel, maybe outside of the image
 };
 
 // The tiles of side x side pixels of an image, row by row.
@@ -75,8 +75,7 @@ struct Tiles {
   }
 };
 
-// Whether the gradient of x is computed from tiles of dy: if they are fewer, and there is an image
-// for each thread.
+// True if the gradient of x uses tiles of dy: they are fewer, and each thread has an image.
 inline bool uses_dy_tiles(const WinogradShape& s) {
   const int64_t side = side_of(taps_of(s));
   return s.batch >= 8 && 4 * Tiles(input_of(s), side).count > 5 * Tiles(output_of(s), side).count;

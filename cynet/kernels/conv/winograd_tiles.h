@@ -7,15 +7,14 @@ inline int64_t depth(const Image& image) {
   return image.step == 1 ? image.channels : 4 * blocks_of(image.channels) * LANES;
 }
 
-// A tile's place in a phase of the image, whose pixels are `step` apart.
+// The tile's position in a phase of the image, whose pixels are `step` apart.
 inline Tile in_phase(const Image& image, const Tile& tile, int64_t phase) {
   if (image.step == 1) return tile;
   return {tile.image, 2 * tile.row + phase / 2 - image.top,
           2 * tile.column + phase % 2 - image.left};
 }
 
-// How many steps fit before the place `pixels` behind a tile's first pixel; negative if that is
-// before it.
+// The number of steps that fit into `pixels`, rounded up; negative for negative `pixels`.
 inline int64_t steps_in(const Image& image, int64_t pixels) {
   return image.step == 1 ? pixels : (pixels + 1) / 2;
 }
@@ -97,9 +96,9 @@ CYNET_XINLINE void turn_columns(const float* strip, int64_t line, float* v, int6
   }
 }
 
-// Where the positions of tiles are written, for the blocks begin .. end, `block` floats apart, and
-// groups of ROWS adjacent tiles, `group` floats apart. Position (row i, column j) of a tile is at i
-// * down + j * across.
+// Destination of the positions of tiles: blocks begin .. end, `block` floats apart, and groups of
+// ROWS adjacent tiles, `group` floats apart. Position (row i, column j) of a tile is at i * down +
+// j * across.
 struct TileTargets {
   float* v;
   int64_t begin, end, block, group, down, across;
@@ -108,8 +107,8 @@ struct TileTargets {
   }
 };
 
-// Positions of `count` adjacent tiles, `side` pixels apart, from `first` on, which is tile t of
-// `to`. Rows are transformed once into `strip` for all tiles, because adjacent tiles share columns.
+// Transforms `count` adjacent tiles, `side` pixels apart; `first` is tile t of `to`. Rows are
+// transformed once into `strip` for all tiles, because adjacent tiles share columns.
 template <int P>
 inline void read_run(const float* x, const Image& image, const Tile& first, int64_t side,
                      int64_t count, float* strip, int64_t t, const TileTargets& to) {

@@ -52,7 +52,7 @@ template <typename T>
 int64_t nms_bytes(int64_t n) {
   return Candidates<T>::bytes(n) + piece_bytes<T>(n) + 2 * piece_bytes<int32_t>(n);
 }
-inline int64_t nms_space(const Args& args) {
+inline int64_t nms_workspace_bytes(const Args& args) {
   const int64_t n = args.in[0]->shape[args.in[0]->ndim - 2];
   return args.threads * (args.in[0]->dtype == F64 ? nms_bytes<double>(n) : nms_bytes<float>(n));
 }
@@ -68,8 +68,8 @@ inline void convert_box(T* box, bool to_center) {
   }
 }
 
-// Rows of one image: first the boxes that stay, the best first, then rows of -1. record[i]: the row
-// of data for row i of out, or -1.
+// Writes the rows of one image: the boxes that stay, best first, then rows of -1. record[i]: the
+// row of data for row i of out, or -1.
 template <typename T>
 inline void suppress_boxes(const Nms& o, const T* data, int64_t n, int64_t width, T* out,
                            int32_t* record, void* space) {
@@ -121,8 +121,8 @@ void box_nms(const Args& args) {
   });
 }
 
-// dx (+)= the gradient of rows, at the rows that they were; dx is zeros already if it is not added
-// to. Converted boxes: by the transposed conversion.
+// dx (+)= the gradient, moved back to the original rows; dx must be zeros unless it is added to.
+// Converted boxes: by the transposed conversion.
 template <typename T>
 inline void unsuppress(const Nms& o, const T* dy, const int32_t* record, int64_t n, int64_t width,
                        T* dx) {
@@ -161,7 +161,7 @@ void box_nms_grad(const Args& args) {
 #define MATCHING(field) field(double, threshold) field(bool, is_ascend) field(int64_t, topk)
 CYNET_PARAMS(Matching, MATCHING)
 
-// Pairs of rows and columns, the best score first, until one is not beyond the threshold.
+// Matches rows and columns, best score first, until a score does not pass the threshold.
 template <typename T>
 void match_pairs(const T* scores, int64_t rows, int64_t columns, T threshold, bool ascending,
                  int64_t topk, T* row_out, T* column_out, int64_t* order) {
@@ -180,7 +180,7 @@ void match_pairs(const T* scores, int64_t rows, int64_t columns, T threshold, bo
   }
 }
 
-inline int64_t matching_space(const Args& args) {
+inline int64_t matching_workspace_bytes(const Args& args) {
   const int64_t* lengths = args.in[0]->shape + args.in[0]->ndim - 2;
   return args.threads * lengths[0] * lengths[1] * sizeof(int64_t);
 }
@@ -227,7 +227,7 @@ void box_encode(const Args& args) {
 #define BOX_DECODE(field) field(Doubles<4>, stds) field(double, clip) field(bool, center)
 CYNET_PARAMS(BoxDecode, BOX_DECODE)
 
-// reads data (batch, n, 4), anchors (1, n, 4): the corners that codes say, seen from anchors
+// reads codes (batch, n, 4), anchors (1, n, 4); writes the corners of the decoded boxes
 template <typename T>
 void box_decode(const Args& args) {
   const BoxDecode& p = args.as<BoxDecode>();
@@ -261,8 +261,8 @@ void box_decode(const Args& args) {
 }  // namespace cynet
 
 CYNET_PLAIN_KERNEL(box_iou, BoxFormat, 16, CYNET_FLOATS)
-CYNET_PLAIN_SPACE_KERNEL(box_nms, Nms, 64, nms_space, CYNET_FLOATS)
+CYNET_PLAIN_SPACE_KERNEL(box_nms, Nms, 64, nms_workspace_bytes, CYNET_FLOATS)
 CYNET_PLAIN_KERNEL(box_nms_grad, Nms, 1, CYNET_FLOATS)
-CYNET_PLAIN_SPACE_KERNEL(bipartite_matching, Matching, 32, matching_space, CYNET_FLOATS)
+CYNET_PLAIN_SPACE_KERNEL(bipartite_matching, Matching, 32, matching_workspace_bytes, CYNET_FLOATS)
 CYNET_PLAIN_KERNEL(box_encode, NoParams, 1, CYNET_FLOATS)
 CYNET_PLAIN_KERNEL(box_decode, BoxDecode, 8, CYNET_FLOATS)

@@ -12,7 +12,7 @@
 
 namespace cynet {
 
-// Pieces of one block of memory, each aligned to 64 bytes.
+// Allocates arrays, each aligned to 64 bytes, from one block of memory.
 struct Pieces {
   char* at;
   explicit Pieces(void* memory) : at(static_cast<char*>(memory)) {}
@@ -29,8 +29,7 @@ inline int64_t piece_bytes(int64_t n) {
   return (n * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
 }
 
-// body(i, space) for `batch` images shared among threads; each thread has `bytes_each` bytes of the
-// workspace.
+// Calls body(i, space) for `batch` images on threads; each has `bytes_each` bytes of workspace.
 template <class Body>
 void for_images(const Args& args, int64_t batch, int64_t bytes_each, Body body) {
   const int64_t parts = args.threads < batch ? args.threads : batch;
@@ -109,8 +108,8 @@ inline void order_by_score(const T* scores, I* order, int64_t n, int64_t maximum
 template <typename T>
 struct Candidates {
   T *left, *top, *right, *bottom, *area, *dropped;
-  T *kind, *gone;   // kind and `dropped` by position; NULL and `dropped` for one kind
-  int32_t* order;  // positions of the boxes in the order above; NULL: 0, 1, ...
+  T *kind, *gone;   // class and `dropped` mark by position; `kind` is NULL for one class
+  int32_t* order;  // positions of the boxes in order of score; NULL: 0, 1, ...
   T more;           // see `length`
 
   static int64_t bytes(int64_t n) { return 8 * piece_bytes<T>(n) + piece_bytes<int32_t>(n); }
@@ -124,7 +123,7 @@ struct Candidates {
     order = kinds ? from->take<int32_t>(n) : nullptr;
   }
 
-  // n candidates: box(i) gives the corners of the i-th best, kind(i) its kind.
+  // Fills in n candidates: box(i) returns the corners of the i-th best, kind(i) its class.
   template <typename Box, typename Kind>
   void fill(int64_t n, const Box& box, const Kind& kind_of) {
     for (int64_t i = 0; kind && i < n; ++i) kind[i] = kind_of(i);
@@ -137,7 +136,7 @@ struct Candidates {
     }
   }
 
-  // The end of the candidates that have the kind of candidate `begin`.
+  // The end of the run of candidates with the same class as candidate `begin`.
   int64_t end_of_kind(int64_t begin, int64_t n) const {
     if (!kind) return n;
     int64_t end = begin + 1;
@@ -146,9 +145,9 @@ struct Candidates {
   }
 };
 
-// Drops every candidate that overlaps a better one, of its kind, which is kept: by more than
-// `threshold`, or (`reached`) as much. At most `maximum` are kept. Their positions, ascending, go
-// to `keep`; the result is their number.
+// Drops candidates that overlap a better remaining one of their class by more than `threshold`, or
+// with `reached` by as much. At most `maximum` are kept. Their positions, ascending, go to `keep`;
+// the result is their number.
 template <typename T, typename I>
 inline int64_t suppress(const Candidates<T>& c, int64_t n, int64_t maximum, T threshold,
                         bool reached, I* keep) {
@@ -162,7 +161,7 @@ inline int64_t suppress(const Candidates<T>& c, int64_t n, int64_t maximum, T th
         keep[found++] = static_cast<I>(i);
       }
       const T l = c.left[i], t = c.top[i], r = c.right[i], b = c.bottom[i], area = c.area[i];
-      for (int64_t j = i + 1; j < end; ++j) {  // no branch: the compiler makes vectors of it
+      for (int64_t j = i + 1; j < end; ++j) {  // no branch, so that the compiler vectorises it
         const T w = length(std::max(l, c.left[j]), std::min(r, c.right[j]), c.more);
         const T h = length(std::max(t, c.top[j]), std::min(b, c.bottom[j]), c.more);
         const T both = w * h, whole = area + c.area[j] - both;

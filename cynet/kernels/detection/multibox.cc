@@ -7,14 +7,14 @@
 namespace cynet {
 namespace {
 
-// a step of 0 or less: one over the length
+// a step <= 0 means 1 / length
 #define PRIOR(field)                                                                             \
   field(Floats, sizes) field(Floats, ratios) field(Doubles<2>, steps) field(Doubles<2>, offsets) \
       field(bool, clip)
 CYNET_PARAMS(PriorParams, PRIOR)
 
-// Boxes around the middle of each place of data (N, C, height, width): all sizes with the first
-// ratio, then the first size with the other ratios.
+// Writes boxes around each pixel of data (N, C, height, width): all sizes with the first ratio,
+// then the first size with the other ratios.
 template <typename T>
 void multibox_prior(const Args& args) {
   const PriorParams& p = args.as<PriorParams>();
@@ -71,7 +71,7 @@ inline BestAnchor best_anchor(const float* shares, const signed char* taken, int
   return best;
 }
 
-// How likely an anchor is background: softmax over the classes, entry 0.
+// The probability that an anchor is background: softmax over the classes, entry 0.
 inline float background_share(const float* scores, int64_t classes, int64_t stride) {
   float maximum = scores[0], sum = 0;
   for (int64_t k = 1; k < classes; ++k) maximum = std::max(maximum, scores[k * stride]);
@@ -79,14 +79,14 @@ inline float background_share(const float* scores, int64_t classes, int64_t stri
   return std::exp(scores[0] - maximum) / sum;
 }
 
-// Rows (class, left, top, right, bottom, ...) of labels before the first of class -1.
+// Counts the label rows (class, left, top, right, bottom, ...) before the first of class -1.
 int64_t count_boxes(const float* labels, int64_t rows, int64_t width) {
   int64_t boxes = 0;
   while (boxes < rows && labels[boxes * width] != -1.0f) ++boxes;
   return boxes;
 }
 
-// Targets of the anchors of one image.
+// Computes the targets of the anchors of one image.
 void match_anchors(const TargetParams& o, const float* anchors, int64_t n, const float* labels,
                    int64_t boxes, int64_t width, const float* scores, int64_t classes, float* codes,
                    float* mask, float* kinds, char* space) {
@@ -182,7 +182,7 @@ void match_anchors(const TargetParams& o, const float* anchors, int64_t n, const
   }
 }
 
-inline int64_t target_space(const Args& args) {
+inline int64_t target_workspace_bytes(const Args& args) {
   return args.threads * target_bytes(args.in[0]->shape[1], args.in[1]->shape[1]);
 }
 
@@ -193,7 +193,7 @@ void multibox_target(const Args& args) {
   const int64_t rows = args.in[1]->shape[1], width = args.in[1]->shape[2];
   const int64_t classes = args.in[2]->shape[1];
   const float* labels = args.input<float>(1);
-  for (int64_t i = 0; i < batch; ++i) {  // a row of class -1 is padding, whose box is -1, too
+  for (int64_t i = 0; i < batch; ++i) {  // a row of class -1 is padding
     const int64_t row = count_boxes(labels + i * rows * width, rows, width);
     for (int64_t k = 1; row < rows && k < 5; ++k)
       if (labels[(i * rows + row) * width + k] != -1.0f)
@@ -218,7 +218,7 @@ inline int64_t detection_bytes(int64_t n) {
          Candidates<float>::bytes(n);
 }
 
-// Rows (class, score, left, top, right, bottom) of one image; class -1 marks an unused row.
+// Writes rows (class, score, left, top, right, bottom) of one image; class -1: unused row.
 void detect(const DetectionParams& o, const float* scores, int64_t classes, const float* codes,
             const float* anchors, int64_t n, float* out, void* space) {
   const float threshold = float(o.threshold), maximum = float(o.nms_threshold);
@@ -256,7 +256,7 @@ void detect(const DetectionParams& o, const float* scores, int64_t classes, cons
   if (valid == 0 || !(maximum > 0 && maximum <= 1)) return;
 
   float* rows = pieces.take<float>(6 * valid);
-  float* score = best;  // no longer needed, as best_kind
+  float* score = best;  // reuses memory that is no longer needed
   int32_t* order = best_kind;
   int32_t* keep = pieces.take<int32_t>(valid);
   std::memcpy(rows, out, 6 * valid * sizeof(float));
@@ -274,7 +274,7 @@ void detect(const DetectionParams& o, const float* scores, int64_t classes, cons
     if (i >= some || candidates.gone[i] != 0) out[6 * i] = -1;
 }
 
-inline int64_t detection_space(const Args& args) {
+inline int64_t detection_workspace_bytes(const Args& args) {
   return args.threads * detection_bytes(args.in[2]->shape[1]);
 }
 
@@ -294,5 +294,5 @@ void multibox_detection(const Args& args) {
 }  // namespace cynet
 
 CYNET_PLAIN_KERNEL(multibox_prior, PriorParams, 8, float)
-CYNET_PLAIN_SPACE_KERNEL(multibox_target, TargetParams, 64, target_space, float)
-CYNET_PLAIN_SPACE_KERNEL(multibox_detection, DetectionParams, 16, detection_space, float)
+CYNET_PLAIN_SPACE_KERNEL(multibox_target, TargetParams, 64, target_workspace_bytes, float)
+CYNET_PLAIN_SPACE_KERNEL(multibox_detection, DetectionParams, 16, detection_workspace_bytes, float)

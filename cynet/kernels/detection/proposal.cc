@@ -4,7 +4,7 @@
 namespace cynet {
 namespace {
 
-// `anchors` (n, 4), around the first place
+// `anchors` (n, 4) belong to the first pixel
 #define PROPOSAL(field)                                                                       \
   field(Floats, anchors) field(int64_t, rpn_pre_nms_top_n) field(int64_t, rpn_post_nms_top_n) \
       field(int64_t, feature_stride) field(double, threshold) field(int64_t, rpn_min_size)    \
@@ -18,7 +18,7 @@ inline int64_t proposal_bytes(int64_t n) {
 
 inline float within(float value, float maximum) { return std::max(std::min(value, maximum), 0.0f); }
 
-// The box that the deltas of an anchor say, inside the image.
+// The box that an anchor and its predicted deltas give, clipped to the image.
 inline Corners<float> proposed_box(const Corners<float>& a, const float* delta, int64_t step,
                                    float right, float bottom, bool iou_loss) {
   const float d0 = delta[0], d1 = delta[step], d2 = delta[2 * step], d3 = delta[3 * step];
@@ -32,20 +32,19 @@ inline Corners<float> proposed_box(const Corners<float>& a, const float* delta, 
           within(x + 0.5f * (pw - 1.0f), right), within(y + 0.5f * (ph - 1.0f), bottom)};
 }
 
-// The length of that part of the map which is in the image.
-inline float inside(float length, const ProposalParams& o) {
+// The number of feature map positions that lie in an image of this length.
+inline float proposal_extent(float length, const ProposalParams& o) {
   return std::trunc(length / o.feature_stride);
 }
 
-// Regions of one image: rows (batch_index, left, top, right, bottom) and their scores; if there are
-// too few, they are repeated from the first on. `scores` are those of the foreground (n_anchors,
-// height, width), `deltas` (4 * n_anchors, height, width), `info` the image's height, width and
-// scale.
+// Writes the regions of one image: rows (batch_index, left, top, right, bottom) and scores; too few
+// regions are repeated from the first on. `scores` are those of the foreground (n_anchors, height,
+// width), `deltas` (4 * n_anchors, height, width), `info` the image's height, width and scale.
 void propose(const ProposalParams& o, int64_t height, int64_t width, const float* scores,
              const float* deltas, const float* info, float batch_index, float* out,
              float* out_scores, void* space) {
   const int64_t area = height * width, n_anchors = o.anchors.n / 4, n = area * n_anchors;
-  const float in_h = inside(info[0], o), in_w = inside(info[1], o);
+  const float in_h = proposal_extent(info[0], o), in_w = proposal_extent(info[1], o);
   const float least = o.rpn_min_size * info[2];
   Pieces pieces(space);
   Corners<float>* boxes = pieces.take<Corners<float>>(n);
@@ -63,7 +62,7 @@ void propose(const ProposalParams& o, int64_t height, int64_t width, const float
       const int64_t i = place * n_anchors + a;
       score[i] = y >= in_h || x >= in_w ? -1.0f : scores[a * area + place];
       if (box.right - box.left + 1.0f < least || box.bottom - box.top + 1.0f < least) {
-        box.left -= least / 2, box.top -= least / 2;  // too small: among the last
+        box.left -= least / 2, box.top -= least / 2;  // too small a box sorts last
         box.right += least / 2, box.bottom += least / 2;
         score[i] = -1.0f;
       }
@@ -86,7 +85,7 @@ void propose(const ProposalParams& o, int64_t height, int64_t width, const float
   }
 }
 
-inline int64_t proposal_space(const Args& args) {
+inline int64_t proposal_workspace_bytes(const Args& args) {
   return args.threads * proposal_bytes(args.in[0]->size / args.in[0]->shape[0] / 2);
 }
 
@@ -98,7 +97,8 @@ void proposal(const Args& args) {
   const int64_t after = p.rpn_post_nms_top_n;
   const float* info = args.input<float>(2);
   for (int64_t i = 0; i < shape[0]; ++i)  // NaN and too large values are refused
-    if (!(inside(info[3 * i], p) <= shape[2] && inside(info[3 * i + 1], p) <= shape[3]))
+    if (!(proposal_extent(info[3 * i], p) <= shape[2] &&
+          proposal_extent(info[3 * i + 1], p) <= shape[3]))
       return args.fail(i, {info[3 * i], info[3 * i + 1], double(shape[2]), double(shape[3])});
   for_images(args, shape[0], proposal_bytes(n / 2), [&](int64_t i, char* space) {
     propose(p, shape[2], shape[3], args.input<float>(0) + i * n + n / 2,
@@ -110,4 +110,4 @@ void proposal(const Args& args) {
 }  // namespace
 }  // namespace cynet
 
-CYNET_PLAIN_SPACE_KERNEL(proposal, ProposalParams, 32, proposal_space, float)
+CYNET_PLAIN_SPACE_KERNEL(proposal, ProposalParams, 32, proposal_workspace_bytes, float)

@@ -15,7 +15,7 @@
 
 namespace cynet {
 
-// The operation on the value `a` with the operand b. TAKE gives b, PUT stores a.
+// The operation on the value `a` in registers and the operand b. TAKE gives b, PUT stores a.
 enum ArithmeticOp {
   NO_ARITHMETIC,
   TAKE,
@@ -37,7 +37,7 @@ enum ArithmeticForm { PLAIN, PLAIN_AHEAD, SCALED, SCALED_AHEAD, REPEATED, FORMS 
 struct ArithmeticStep {
   int code;            // ArithmeticOp * FORMS + ArithmeticForm
   const char* at;      // the operand
-  const char* number;  // number of the form SCALED
+  const char* number;  // constant factor of the form SCALED
 };
 enum { MOST_STEPS = 64 };  // maximum number of steps of a loop
 
@@ -76,7 +76,7 @@ class ArithmeticJoin {
                  FusedStep* steps)
       : loops(loops), count(count), operands(operands), columns(columns), steps(steps) {}
 
-  // Gives how many loops are left.
+  // Returns the number of remaining loops.
   int run() {
     for (int k = 0; k < count; ++k) loops[k].op = found_op(k);
     for (int k = 0; k < count; ++k) fold(k);
@@ -89,7 +89,7 @@ class ArithmeticJoin {
       if (loops[k].op != NO_ARITHMETIC) end = join(k);
       loop.n_steps = n_steps - loop.first;
       if (end > k + 1 || is_scaled(k)) loop.kind = ARITHMETIC;
-      else n_steps = loop.first;  // a step alone has no value to keep
+      else n_steps = loop.first;  // a single step needs no saved value
       loops[left++] = loop;
     }
     return left;
@@ -97,7 +97,7 @@ class ArithmeticJoin {
 
  private:
   enum { NOTHING = -1 };         // a step has no operand
-  enum { SHORTEST_ROW = 256 };  // in a longer row a step costs less than a load and a store
+  enum { SHORTEST_ROW = 256 };  // rows from this length on are fused
   FusedLoop* const loops;
   const int count;
   const FusedOperand* const operands;
@@ -107,11 +107,11 @@ class ArithmeticJoin {
 
   const FusedOperand& read(int k, int i) const { return operands[loops[k].operand[i]]; }
   const FusedOperand& target(int k) const { return operands[loops[k].target]; }
-  // Whether a line reads its target, too.
+  // True if a line also reads its target.
   bool adds_to_target(int k) const { return loops[k].kind == FUSED_KERNEL && loops[k].kernel.add; }
   bool is_scaled(int k) const { return loops[k].scaled[0] || loops[k].scaled[1]; }
 
-  // Whether an operand has an element for each of the target's.
+  // True if an operand has as many elements as the target.
   static bool moves_with_target(const FusedOperand& o) {
     return o.array == -1 || (o.array >= 0 && o.column == 1);
   }
@@ -133,7 +133,7 @@ class ArithmeticJoin {
     return NO_ARITHMETIC;
   }
 
-  // A register that is an array by a number, and that only one sum reads, becomes its operand.
+  // Folds array * constant into the one sum that reads it.
   void fold(int k) {
     if (loops[k].op != TIMES || is_scaled(k) || target(k).array != -1) return;
     const int number = read(k, 0).array == -2 ? 0 : 1;
@@ -151,14 +151,14 @@ class ArithmeticJoin {
         if (adds_to_target(j)) return;
         break;
       }
-      // The array is read later now: it must be the same then. Arrays may share memory.
+      // The array is read later then, so it must not change in between. Arrays may share memory.
       if (user < 0 && (target(j).array >= 0 || are_same_operand(target(j), source))) return;
     }
     if (user < 0) return;
     const int op = loops[user].op, other = 1 - side;
     if ((op != PLUS && op != MINUS) || is_scaled(user) || loops[user].by_rows != loops[k].by_rows)
       return;
-    // The next line has the product in the registers, unless it finds its other operand there.
+    // The next line finds the product in registers, unless it needs its other operand there.
     if (user == k + 1 && !(k > 0 && loops[k - 1].kind != FOLDED &&
                            are_same_operand(read(user, other), target(k - 1))))
       return;
@@ -168,7 +168,7 @@ class ArithmeticJoin {
     loops[k].op = NO_ARITHMETIC;
   }
 
-  // `first`: of the steps of this loop.
+  // Appends a step; `first` is the loop's first step.
   void add(int first, int op, int operand, int scaled = 0) {
     int ahead = op != PUT && operand != NOTHING && operands[operand].array >= 0;
     for (int k = first; ahead && k < n_steps; ++k)
@@ -178,7 +178,7 @@ class ArithmeticJoin {
     steps[n_steps++] = {op, operand, scaled - 1, ahead};
   }
 
-  // The steps from line k on. Gives the line behind them.
+  // Joins lines from k on into one loop; returns the first line after it.
   int join(int k) {
     const int first = n_steps, by_rows = loops[k].by_rows;
     int side = !moves_with_target(read(k, 0));
@@ -212,7 +212,7 @@ class ArithmeticJoin {
     return found;
   }
 
-  // Whether a line from k on reads that register from memory. Line k does not if it `has` it.
+  // True if a line from k on reads that register from memory. Line k does not if it `has` it.
   bool is_read(const FusedOperand& value, int k, bool has) const {
     for (int j = k; j < count; ++j) {
       for (int i = 0; i < loops[j].reads && !(has && j == k); ++i)
@@ -227,7 +227,7 @@ class ArithmeticJoin {
   }
 };
 
-// Joins lines of the chain, whose `loops` these are; `steps` has a capacity of three a loop.
+// Joins lines of the chain's `loops`; `steps` must have capacity for three steps a loop.
 inline void join_arithmetic(FusedLoops* chain, FusedLoop* loops, FusedStep* steps) {
 #if defined(__GNUC__)
   chain->n_loops =

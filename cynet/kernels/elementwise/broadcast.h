@@ -20,7 +20,7 @@
 
 namespace cynet {
 
-// The level of the conversions of this module, which sets it when it is imported.
+// The CPU level of this module's conversions; the module sets it at import.
 static int convert_level = BASELINE;
 static inline void convert_at(int level) { convert_level = level; }
 
@@ -81,7 +81,7 @@ struct Chunk {
   alignas(64) char bytes[CHUNK * 8];
 };
 
-// A run of an operand as `compute`: the memory itself when they agree, else its converted copy.
+// A run of an operand in dtype `compute`: its memory if that is its dtype, else a converted copy.
 inline const void* load(const Kernel& k, int operand, const void* data, int stride, int64_t n,
                         Chunk* chunk) {
   const int dtype = read_dtype(k, operand), from = dtype == BOOL ? static_cast<int>(U8) : dtype;
@@ -113,8 +113,8 @@ inline void add_integers(int dtype, const void* x, void* out, int64_t n) {
   }
 }
 
-// run(out, offset, n) over [0, n) in chunks, with the output converted around it when types differ,
-// as they do where sums of bool were made in uint8.
+// Calls run(out, offset, n) over [0, n) in chunks, and converts the output when types differ, as
+// for sums of bool in uint8.
 template <class Run>
 inline void with_output(const Kernel& k, void* out, int64_t n, Run&& run) {
   const int to = k.dtype;
@@ -125,7 +125,7 @@ inline void with_output(const Kernel& k, void* out, int64_t n, Run&& run) {
     return;
   }
   Chunk chunk;
-  if (k.add == (ADDS | NUMBER_IS_WIDE)) {  // the sum is computed in the output's integer dtype
+  if (k.add == (ADDS | NUMBER_IS_WIDE)) {  // integers are added in the output's dtype
     Chunk narrow;
     for (int64_t i = 0; i < n; i += CHUNK) {
       const int64_t m = n - i < CHUNK ? n - i : static_cast<int64_t>(CHUNK);
@@ -238,8 +238,7 @@ inline void for_runs(const Space& s, int64_t begin, int64_t end, Body&& body) {
 }
 
 // ----- whole arrays ------------------------------------------------------------------------------
-// Whether this was computed on this thread a moment ago: loops come one after another, and a thread
-// that is woken for one serves the next ones.
+// True if this thread ran such a loop a moment ago: helper threads are then probably awake.
 inline bool was_called_lately() {
   static thread_local int64_t before = 0;
   const int64_t now = now_ns(), since = now - before;
@@ -247,8 +246,8 @@ inline bool was_called_lately() {
   return since < 300000;
 }
 
-// parallel_for over n elements, cut between blocks of 64: wherever that is, each element goes
-// through the same instructions, so no number of threads changes a result.
+// parallel_for over n elements in blocks of 64: each element goes through the same instructions, so
+// results do not depend on the number of threads.
 template <class Body>
 inline void parallel_for_blocks(int threads, int64_t n, Body&& body) {
   parallel_for(threads, (n + 63) / 64,
@@ -265,8 +264,7 @@ inline void unary_all(int threads, const Kernel& k, const void* x, void* out, in
 #ifdef CYNET_X86_LEVELS
 enum { STREAMED = 1024 };  // bytes at a time
 
-// binary_run of two runs into memory that is not read, past the caches: a core that writes into its
-// cache first reads the line that it is going to overwrite.
+// binary_run with stores that bypass the caches: a cached store would first read the line.
 inline void binary_streamed(const Kernel& k, const char* a, const char* b, char* out, int64_t n) {
   const int64_t size = element_size(k.dtype), each = STREAMED / size;
   const BinaryLoop loop = reinterpret_cast<BinaryLoop>(k.loop);
@@ -333,7 +331,8 @@ class Flat {
 
   int stride() const { return in_place_ ? static_cast<int>(own_.stride[0][0]) : 1; }
 
-  // Elements [begin, end), where they lie or in the chunk; parts begin at multiples of `each`.
+  // A pointer to elements [begin, end), in place or copied to the chunk; parts begin at multiples
+  // of `each`.
   const void* part(int64_t begin, int64_t end, int64_t each, Chunk* chunk) {
     if (in_place_) return at(data_, begin * own_.stride[0][0], size_);
     if (end - begin > laid_) {
@@ -343,7 +342,7 @@ class Flat {
         case 4: lay_out<uint32_t>(begin, end, chunk); break;
         default: lay_out<uint64_t>(begin, end, chunk);
       }
-      if (period_ && each % period_ == 0) laid_ = end - begin;  // every part is the same
+      if (period_ && each % period_ == 0) laid_ = end - begin;  // all parts have the same values
     }
     return chunk->bytes;
   }
@@ -366,8 +365,8 @@ class Flat {
   bool in_place_;
 };
 
-// Whether a space is walked in parts of each_part elements. Its first operand, the output, is read
-// and written in place.
+// True if a space is computed in parts of each_part elements. Its first operand, the output, is
+// read and written in place.
 inline bool needs_parts(const Space& s) {
   const int last = s.ndim - 1;
   int64_t size = 1;
@@ -381,7 +380,8 @@ inline int64_t each_part(const Space& s) {
   return CHUNK / s.shape[s.ndim - 1] * s.shape[s.ndim - 1];
 }
 
-// The space's operands: out, a, b. The last axis of a collapsed space has stride 0 or 1 in each.
+// The operands of the space are out, a, b. The last axis of a collapsed space has stride 0 or 1 in
+// each.
 inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const void* a,
                              const void* b, void* out) {
   const int64_t size = element_size(k.dtype);
@@ -409,7 +409,7 @@ inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const
   });
 }
 
-// The space's operands: out, g, a, b.
+// The operands of the space are out, g, a, b.
 inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const void* g,
                            const void* a, const void* b, void* out) {
   const int64_t size = element_size(k.dtype), size_g = read_size(k, 0);
@@ -437,7 +437,7 @@ inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const v
   });
 }
 
-// Cast: with `add` the values are added to dst, in dst's type.
+// Casts n elements; cast_add_all adds them to dst in dst's type.
 inline void cast_all(int threads, int from, int to, const void* src, void* dst, int64_t n) {
   const int64_t in = element_size(from), out = element_size(to);
   parallel_for_blocks(threads, n, [=](int64_t begin, int64_t end) {

@@ -22,7 +22,7 @@ CYNET_XINLINE float float_for_rounding(double x) {
   return exact ? near : bit_cast<float>((beyond ? bits - 1 : bits) | 1u);
 }
 
-// An integer as a float that later rounds to the right narrow float; a float has 24 bits for it.
+// An integer as a float that later rounds to the right narrow float (a float has 24 bits).
 template <typename From>
 CYNET_XINLINE float whole_for_rounding(From x) {
   if constexpr (sizeof(From) < 4) {

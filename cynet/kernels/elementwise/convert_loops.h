@@ -1,8 +1,8 @@
 // Conversion of contiguous elements, compiled for each CPU level (levels.h). Included by
 // broadcast.h and strided_copy_loops.h.
 
-// Converts the first elements to float16 by the processor's instruction and returns how many. (The
-// way back is not used: it would make signalling NaN quiet.)
+// Converts elements to float16 by the CPU's instruction; returns the number converted. (The way
+// back is not used: it would make signalling NaN quiet.)
 CYNET_XINLINE int64_t convert_halves(const float* src, half* dst, int64_t n) {
   int64_t i = 0;
 #if CYNET_LANES == 16

@@ -1,4 +1,4 @@
-// Dropout: the mask is drawn and applied.
+// Dropout: draws the mask and applies it.
 #include "elementwise/dropout.h"
 
 #include "kernel.h"
@@ -9,7 +9,7 @@ namespace cynet {
 CYNET_PARAMS(Dropped, DROPPED)
 
 namespace {
-// y (+)= x, which may be the same
+// y (+)= x; the two may be one array
 template <typename T>
 void pass_through(const Args& args, const T* x, T* y, int64_t n) {
   const bool add = args.add[0];
@@ -36,7 +36,7 @@ void apply_mask(const Args& args, const bool* keep) {
                   args.threads);
 }
 
-// out[0] (+)= in[0] / (1 - p) where out[1], which is drawn, else 0; outside of training in[0]
+// out[0] (+)= in[0] / (1 - p) where the drawn mask out[1] is true, else 0; for inference in[0]
 template <typename T>
 void dropout(const Args& args) {
   const Dropped& p = args.as<Dropped>();

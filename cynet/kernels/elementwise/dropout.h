@@ -67,7 +67,7 @@ void dropout_forward(int level, uint64_t seed, uint64_t stream, double p, bool* 
   });
 }
 
-// factor = 0 or 1 / (1 - p), by the words from block `begin` on; x *= factor
+// factor = 0 or 1 / (1 - p), by the random words from block `begin` on; x *= factor
 template <typename T>
 void dropout_factors(int level, uint64_t seed, uint64_t stream, int64_t begin, double p, T* factor,
                      T* x, int64_t n, int threads) {
@@ -82,7 +82,7 @@ void dropout_factors(int level, uint64_t seed, uint64_t stream, int64_t begin, d
   });
 }
 
-// Dropout where the mask repeats: its stride is 0 along the axes it lacks.
+// Dropout with a broadcast mask: its stride is 0 along the broadcast axes.
 template <typename T>
 void dropout_spread(const T* x, const bool* keep, double p, T* y, int ndim, const int64_t* shape,
                     const int64_t* stride, bool add) {

@@ -12,7 +12,7 @@ cdef extern from "elementwise/dropout.h" namespace "cynet" nogil:
                                                int threads) noexcept
 
 cdef enum:
-    COST = 8  # simple operations one random number is worth
+    COST = 8  # cost of a random number in simple operations
 
 
 cdef void dropout_factors(uint64_t seed, uint64_t stream, int64_t first, double p, floating* factor,

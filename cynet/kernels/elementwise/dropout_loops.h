@@ -1,6 +1,6 @@
 // The loops of dropout.h, compiled for each level (levels.h), after philox_loops.h.
 
-// keep[i] = whether element i behind block `first` is at least `limit`; n <= CHUNK.
+// keep[i] = (random number i after block `first`) >= limit; n <= CHUNK.
 static void draw_mask(const Philox& key, int64_t first, float limit, bool* keep, int64_t n) {
   by_pieces<4 * LANES>(4 * first, n, keep, [&](uint64_t block, bool* to) {
     const Blocks words(key, block);

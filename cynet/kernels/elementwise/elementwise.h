@@ -20,7 +20,7 @@ typedef void (*BinaryLoop)(const void* a, int sa, const void* b, int sb, void* o
 typedef void (*GradLoop)(const void* g, int sg, const void* a, int sa, const void* b, int sb,
                          void* out, int64_t n);
 
-// Whether F has a second form for floats that suit it (functors.h).
+// True if F has a fast second form for some floats (functors.h).
 template <class F, typename = void>
 struct has_suited : std::false_type {};
 template <class F>
@@ -52,8 +52,8 @@ struct grad_right;
 struct relu_grad_y;
 }  // namespace functor
 
-// Whether loops of F may add to the output at once (elementwise_loops.h): of one product or none,
-// without calls, so that compilers treat all numbers alike.
+// True if loops of F may add to the output directly (elementwise_loops.h): with at most one product
+// and no calls, compilers round all elements alike.
 template <class F, class... Plain>
 constexpr bool is_any = (std::is_same<F, Plain>::value || ...);
 template <class F>
@@ -63,7 +63,7 @@ constexpr bool adds_at_once =
 template <class F>
 constexpr bool adds_at_once<times<F>> = adds_at_once<F>;
 
-// Whether an operand of F that repeats is written out (functors.h), and whether F has an `at_two`.
+// True if a repeated operand of F is expanded (functors.h); true if F has an `at_two`.
 template <class F>
 constexpr bool repeats = std::is_base_of<functor::repeats_operand, F>::value;
 template <class F, typename = void>

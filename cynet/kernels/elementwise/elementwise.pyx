@@ -27,11 +27,11 @@ cdef extern from "elementwise/broadcast.h" namespace "cynet" nogil:
 
 
 cdef enum:
-    WAKING = 1 << 19  # elements that are worth waking a thread
+    WAKING = 1 << 19  # minimum elements for which a sleeping thread is woken
 
 
 cdef int _threads(int64_t n) noexcept nogil:
-    """Threads for n elements in a row: fewer where they sleep, as no result depends on it."""
+    """The number of threads for n elements: fewer if helpers sleep; no result depends on it."""
     cdef int threads
     if n < GRAIN or n >= WAKING:
         return threads_for(n)

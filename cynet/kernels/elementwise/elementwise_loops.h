@@ -9,9 +9,9 @@ CYNET_XINLINE void put(T& out, T value) {
   else out = value;
 }
 
-// Adds to out what write(y, i, m) puts into y[0 .. m), for parts of [0, n): numbers are rounded
-// before they are added, by the same loops as those that are written. A loop that did both would
-// round once, or twice, as the compiler likes for vectors and for the numbers behind them.
+// Adds to out what write(y, i, m) puts into y[0 .. m), for parts of [0, n): rounding is the same as
+// for writes. A loop that did both would round once, or twice, as the compiler likes for vectors
+// and for the numbers behind them.
 template <typename T, class Write>
 CYNET_XINLINE void add_parts(T* out, int64_t n, Write&& write) {
   enum { PART = 256 };

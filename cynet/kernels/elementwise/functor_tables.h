@@ -11,7 +11,7 @@ namespace cynet {
 struct FunctorTable {
   // loop == nullptr: no such functor
   Kernel (*find)(const char* name, int dtype, int add, int level);
-  // The functor of row i, nullptr behind the last, and whether integers have loops of their own.
+  // The name of functor i (nullptr: no such row), and whether integers have their own loops.
   const char* (*row)(size_t i, bool* whole);
 };
 

@@ -33,8 +33,8 @@ namespace functor {
     }                                      \
   };
 
-// A functor with `suits` has for float a second form, `suited`, without calls or branches, for the
-// arguments that suit it. The CPU loops take it where all of a few neighbours do.
+// A functor with `suits` has a branch-free float form, `suited`, for arguments with suits(x). The
+// CPU loops take it where all of a few neighbours do.
 #define CYNET_CIRCULAR(Name)                                                      \
   struct Name {                                                                   \
     template <typename T>                                                         \
@@ -78,7 +78,7 @@ CYNET_ROUNDING(trunc, std::trunc(x))
 CYNET_ROUNDING(rint, x - std::floor(x) <= std::ceil(x) - x ? std::floor(x) : std::ceil(x))
 #undef CYNET_ROUNDING
 
-// The number in a signed type that holds it.
+// The number in a signed type that can represent it.
 template <typename T>
 CYNET_XINLINE auto signed_of(T a) {
   if constexpr (std::is_unsigned<T>::value) return static_cast<int>(a);
@@ -100,7 +100,7 @@ CYNET_BITS(bitwise_or, (T a, T b), a | b)
 CYNET_BITS(bitwise_xor, (T a, T b), a ^ b)
 CYNET_BITS(left_shift, (T a, T b), shifted_left(a, b))
 CYNET_BITS(right_shift, (T a, T b), shifted_right(a, b))
-// The numbers are taken as signed: 255 of eight bits is no -1.
+// uint8 numbers are widened first, so that 255 is not -1.
 CYNET_BITS(gcd, (T a, T b), whole_gcd(signed_of(a), signed_of(b)))
 CYNET_BITS(lcm, (T a, T b), whole_lcm(signed_of(a), signed_of(b)))
 #undef CYNET_BITS
@@ -209,9 +209,9 @@ CYNET_UNARY(gammaln_grad, math::digamma(static_cast<double>(x)))
 CYNET_UNARY(degrees_grad, T(57.29577951308232))
 CYNET_UNARY(radians_grad, T(0.017453292519943295))
 
-// Base of binary functors with branches on one operand. If that operand repeats, compilers would
-// hoist the branches out of the loop and not vectorise it, so the loops expand it to a run.
-// `at_two`: the functor for b equal to 2 throughout.
+// Base of binary functors with branches on one operand: a repeated operand is expanded. If that
+// operand repeats, compilers would hoist the branches out of the loop and not vectorise it, so the
+// loops expand it to a run. `at_two`: the functor for b equal to 2 throughout.
 struct repeats_operand {};
 
 // ----- binary ------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ struct mod {
   static CYNET_XINLINE float suited(float a, float b) { return math::mod_suited(a, b); }
 };
 
-// NumPy's: of floats by 0 it is NaN, and a 0 has the sign of the divisor.
+// NumPy's remainder: by 0 it is NaN for floats, and a 0 has the sign of the divisor.
 struct remainder {
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
@@ -300,7 +300,7 @@ struct floor_divide {
     if constexpr (std::is_integral<T>::value) {
       return whole_floor_quotient(a, b);
     } else {
-      // NumPy has NaN and -1 in the place of infinity // 2 and 1 // -infinity
+      // NumPy gives NaN and -1 for infinity // 2 and 1 // -infinity
       if (b == T(0) || std::isinf(a) || std::isinf(b)) return std::floor(a / b);
       T rest = std::fmod(a, b), quotient = (a - rest) / b;
       if (rest != T(0) && (b < T(0)) != (rest < T(0))) quotient -= T(1);
@@ -310,7 +310,7 @@ struct floor_divide {
     }
   }
 };
-// The remainder has the sign of a; by 0 it is 0 of integers, NaN of floats.
+// The remainder has the sign of a; by 0 it is 0 for integers, NaN for floats.
 struct fmod {
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
@@ -319,7 +319,7 @@ struct fmod {
     else return std::fmod(a, b);
   }
 };
-// The number where the other one is NaN.
+// If one operand is NaN, the other one is the result.
 CYNET_BINARY(fmax, a >= b || is_nan(b) ? a : b)
 CYNET_BINARY(fmin, a <= b || is_nan(b) ? a : b)
 CYNET_BINARY(arctan2, std::atan2(a, b))

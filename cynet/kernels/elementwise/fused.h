@@ -27,10 +27,10 @@ enum FusedKind { FUSED_KERNEL, FROM_UINT8, FROM_INT8, TO_UINT8, TO_INT8, ARITHME
 struct FusedLoop {
   Kernel kernel;
   int kind;        // FusedKind
-  int reads;       // how many operands: 1 a UnaryLoop, 2 a BinaryLoop, 3 a GradLoop
+  int reads;       // number of operands: 1 UnaryLoop, 2 BinaryLoop, 3 GradLoop
   int operand[3];  // indices of the operands
   int target;
-  int by_rows;     // 1: some operand's rows do not follow one another
+  int by_rows;     // 1: an operand's rows are not contiguous
   int op;          // an ArithmeticOp, while lines are joined
   int scaled[2];   // 1 + index of a constant operand that operand i is multiplied by, or 0
   int first;       // index of the first step of ARITHMETIC
@@ -45,12 +45,12 @@ struct FusedStep {
   int ahead;    // 1: the first step of its loop that touches this array
 };
 
-enum { FUSED_REGISTERS = 16, FUSED_BYTES = 32768 };  // maximum number, and bytes together
+enum { FUSED_REGISTERS = 16, FUSED_BYTES = 32768 };  // maximum number; maximum bytes of all
 
 struct FusedLoops {
   int64_t rows, columns;
   int64_t block;  // elements of a block, at most
-  int64_t work;   // about how many simple operations an element takes
+  int64_t work;   // cost of an element in simple operations
   int element;    // bytes
   int n_loops;
   const FusedLoop* loops;

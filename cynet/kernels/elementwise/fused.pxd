@@ -23,7 +23,7 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
         int reads      # operands: 1 F(a), 2 F(a, b), 3 a * F(b, c)
         int operand[3]
         int target
-        int by_rows    # 1: some operand's rows do not follow one another
+        int by_rows    # 1: an operand's rows are not contiguous
         int op         # this field and the next ones are 0 until finish_chain sets them
         int scaled[2]
         int first
@@ -37,7 +37,7 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
         int64_t rows
         int64_t columns
         int64_t block  # elements of a block, at most
-        int64_t work   # about how many simple operations an element takes
+        int64_t work   # cost of an element in simple operations
         int element    # bytes
         int n_loops
         const FusedLoop* loops
@@ -52,6 +52,6 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
 # NULL: each line stays a loop. `registers`: how many there are.
 cdef int finish_chain(FusedLoops* chain, FusedLoop* loops, FusedStep* steps,
                       int registers) noexcept nogil
-# Every loop over the first block, then over the next; `arrays` as the operands number them. Gives
-# whether a NaN was to be made an integer.
+# Runs all loops block by block; an operand is an index into `arrays`. Gives whether a NaN was to be
+# made an integer.
 cdef int run_fused_blocks(int threads, const FusedLoops* chain, void** arrays) noexcept nogil

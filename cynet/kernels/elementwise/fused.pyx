@@ -33,13 +33,13 @@ cdef int finish_chain(FusedLoops* chain, FusedLoop* loops, FusedStep* steps,
         join_arithmetic(chain, loops, steps)
         joined_lines += before - chain.n_loops
     if chain.n_loops == 1 and loops[0].kind == ARITHMETIC:
-        most = LONG_BLOCK  # one loop runs all lines on a few vectors at a time
+        most = LONG_BLOCK  # one loop computes all lines, vector by vector
     chain.block = min(most, FUSED_BYTES // max(registers, 1) // chain.element // 64 * 64)
     return 0
 
 
 def count_joined():
-    """How many loops were spared so far, for tests."""
+    """Return the number of loops saved by joining so far, for tests."""
     return joined_lines
 
 

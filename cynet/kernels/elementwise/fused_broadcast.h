@@ -24,7 +24,7 @@ void from_bytes(char* const* at, int64_t n) {
   loops[convert_level](at[0], *numbers[0], *numbers[1], reinterpret_cast<float*>(at[3]), n);
 }
 
-// Gives whether a float was NaN.
+// Returns 1 if a float was NaN.
 template <typename T>
 int to_bytes(char* const* at, int64_t n) {
   typedef int (*To)(const float*, float, float, void*, int64_t);
@@ -33,7 +33,7 @@ int to_bytes(char* const* at, int64_t n) {
   return loops[convert_level](reinterpret_cast<float*>(at[0]), *numbers[0], *numbers[1], at[3], n);
 }
 
-// Gives whether there was a NaN to be made an integer.
+// Returns 1 if a NaN had to become an integer.
 inline int call_loop(const FusedLoop& loop, char* const* at, const int* stride, int64_t n) {
   switch (loop.kind) {
     case FROM_UINT8: from_bytes<uint8_t>(at, n); return 0;
@@ -49,7 +49,7 @@ inline int call_loop(const FusedLoop& loop, char* const* at, const int* stride, 
   return 0;
 }
 
-// A part of the space: rows [row, row + rows), of each the columns [column, column + columns).
+// A part of the space: rows [row, row + rows) by columns [column, column + columns).
 struct FusedPart {
   const FusedLoops& chain;
   void* const* arrays;
@@ -119,7 +119,7 @@ struct FusedPart {
   }
 };
 
-// Blocks are whole rows where a block holds one, else parts of a row. Gives as call_loop.
+// A block is some whole rows, or a part of a long row. Gives as call_loop.
 inline int run_fused_blocks(int threads, const FusedLoops& c, void* const* arrays) {
   const int64_t many = c.block / c.columns;  // rows of a block
   const int64_t parts = many ? 1 : (c.columns + c.block - 1) / c.block;

@@ -6,16 +6,16 @@ namespace cynet {
 CYNET_PARAMS(Slopes, SLOPES)
 
 namespace {
-enum { SLOPES_TOGETHER = 16 };  // channels that one step of a sum over rows takes together
+enum { SLOPES_TOGETHER = 16 };  // channels that a sum over rows processes together
 
-// A row of y (+)= g where x > 0, else g by the slope of the channel.
+// One row: y (+)= g where x > 0, else g * slope of the channel.
 template <typename T>
 void sloped_row(const T* g, const T* x, const T* slopes, T* y, int64_t channels, bool add) {
   const T one = 1;
   if (add) {
     CYNET_IVDEP
     for (int64_t c = 0; c < channels; ++c) {
-      const T slope = slopes[c];  // read before the choice: only then do compilers vectorise it
+      const T slope = slopes[c];  // loaded before the branch, so that compilers vectorise it
       y[c] += g[c] * (x[c] > 0 ? one : slope);
     }
   } else {
@@ -27,7 +27,7 @@ void sloped_row(const T* g, const T* x, const T* slopes, T* y, int64_t channels,
   }
 }
 
-// y (+)= g where x > 0, else g by slopes[i / inner % channels] for element i; of in: g, x, slopes
+// y (+)= g where x > 0, else g * slopes[i / inner % channels] for element i; in: g, x, slopes
 template <typename T>
 void sloped(const Args& args) {
   const int64_t n = args.in[1]->size, inner = args.as<Slopes>().inner;
@@ -51,7 +51,7 @@ void sloped(const Args& args) {
   });
 }
 
-// The first `width` of the `step` channels of rows.
+// Adds sums over rows for the first `width` of `step` channels.
 template <typename T>
 void slopes_columns(const T* dy, const T* x, T* dslopes, int64_t rows, int64_t step, int64_t width,
                     bool add) {

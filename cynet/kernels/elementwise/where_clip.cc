@@ -12,7 +12,7 @@ CYNET_PARAMS(Line, LINE)
 // mask[i] = condition[i] != 0
 typedef void (*TruthLoop)(const void* condition, uint8_t* mask, int64_t n);
 
-// loop(begin, n) for the parts of the first output.
+// Calls loop(begin, n) for parts of the first output.
 template <class Loop>
 static void for_elements(const Args& args, Loop loop) {
   parallel_for(args.threads, args.out[0]->size,
@@ -142,8 +142,8 @@ void hard_sigmoid(const Args& args) {
   });
 }
 
-// out (+)= x or y of each element. One condition may serve several neighbors. x nullptr: 0 if the
-// condition holds; y nullptr: 0 if it does not.
+// out (+)= x where the condition is true, else y. One condition may serve several neighbors. x
+// nullptr: 0 if the condition holds; y nullptr: 0 if it does not.
 template <typename T>
 void choose(const Args& args, const Blob& condition, const T* x, const T* y, T* out, int64_t n,
             bool add) {
@@ -175,14 +175,14 @@ void choose(const Args& args, const Blob& condition, const T* x, const T* y, T* 
   });
 }
 
-// Reads the condition, x and y.
+// out (+)= where(condition, x, y); in: condition, x, y
 template <typename T>
 void where(const Args& args) {
   choose(args, *args.in[0], args.input<T>(1), args.input<T>(2), args.output<T>(0),
          args.out[0]->size, args.add[0]);
 }
 
-// dx and dy from the condition and the gradient.
+// Computes dx and dy from the condition and the gradient.
 template <typename T>
 void where_grad(const Args& args) {
   const T *g = args.input<T>(1), *none = nullptr;

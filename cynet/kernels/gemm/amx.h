@@ -28,9 +28,9 @@ using namespace cynet::avx512;
 
 constexpr int64_t SIDE = 16;  // rows of a tile
 constexpr int64_t CHUNK = 32;  // numbers in a row of a tile
-constexpr int64_t BLOCK = 32;  // rows and columns of the result that are summed at a time: 4 tiles
-constexpr int64_t DEPTH = 1024;  // terms of the sum that are added at a time
-constexpr int64_t STRIP = 1 << 17;  // numbers of an operand that are split at a time
+constexpr int64_t BLOCK = 32;  // rows, and columns, of a block of the result: 4 tiles
+constexpr int64_t DEPTH = 1024;  // terms of a partial sum
+constexpr int64_t STRIP = 1 << 17;  // numbers of an operand that are split together
 constexpr int64_t PARTS = 3;
 constexpr int64_t TILE = SIDE * CHUNK / 2;  // floats of a tile's bytes
 constexpr int64_t STEP = BLOCK / SIDE * PARTS * TILE;  // floats of a chunk's tiles (3 parts each)
@@ -43,7 +43,7 @@ constexpr int64_t SCRATCH = 2 * SPLIT_A + SPLIT_B + WIDE_PANEL + FLOATS_APART;  
 #include "gemm/amx_split.h"
 #include "gemm/amx_prepacked.h"
 
-// Puts a block of sums where it belongs, row by row.
+// Writes a block of sums to the result, row by row.
 struct Finisher {
   const Job* job = nullptr;
   const float* sums = nullptr;
@@ -61,7 +61,8 @@ struct Finisher {
   }
 };
 
-// The tiles of a thread: all of them whole. Others may have set theirs in between.
+// The AMX tile configuration of a thread: all tiles have full size. Others may have set theirs in
+// between.
 struct Tiles {
   Tiles() {
     struct __attribute__((packed)) {
@@ -120,7 +121,7 @@ inline void sum_tiles(const float* a, const float* b, int64_t chunks, float* sum
   asm volatile("" ::: "memory");
 }
 
-// Sums a block with as many tiles as a block of this size needs.
+// Sums a block with only the tiles that its size needs.
 template <class Work>
 inline void sum_block(const float* a, const float* b, int64_t rows, int64_t columns, int64_t chunks,
                       float* sums, const Work& work) {
@@ -151,9 +152,9 @@ inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
   return grid;
 }
 
-// One operand of a part of the result: its address, and its rows or columns that count.
+// One operand of a part of the result: its address and its range of rows or columns.
 struct Side {
-  const float* from;  // NULL where `packed` is not
+  const float* from;  // NULL if `packed` is not
   int64_t step, across, along;  // strides: line to line, across lines, along the sum
   Span range;
   const float* packed = nullptr;  // b in a Packing
@@ -166,9 +167,9 @@ struct Side {
   }
 };
 
-// A part of the result. One operand is split as a whole, or STRIP of it, or has been; of the other
-// one (a, where OUTER is of lines) a block is split while the block before is multiplied by all of
-// those.
+// Computes a part of the result. One operand is split as a whole, or STRIP of it, or has been; of
+// the other one (a, where OUTER is of lines) a block is split while the block before is multiplied
+// by all of those.
 template <TileOrder OUTER, TileOrder INNER>
 inline void multiply_part(const Product& p, const Side& outer, const Side& inner, float* space) {
   constexpr bool BY_ROWS = OUTER == LINES || OUTER == TRANSPOSED_LINES;
@@ -227,8 +228,7 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
             continue;
           }
           const int64_t finished = (BLOCK + 6 * chunks - 1) / (6 * chunks);
-          // a packed operand's next lines come meanwhile: work is called six times a chunk, which
-          // has six tiles
+          // prefetches a packed operand's next lines: `work` runs six times a chunk of six tiles
           const bool streams = inner.packed && first == outer.range.begin;
           const float* ahead = other + PREFETCH_FLOATS;
           const auto work = [&] {

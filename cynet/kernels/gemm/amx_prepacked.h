@@ -34,7 +34,7 @@ inline int64_t packed_size(int64_t k, int64_t n) {
   return Packing<LIMIT>{k, n}.size();
 }
 
-// Columns of lines of b that lie b_row floats apart, or of a b that is transposed, as a panel.
+// Copies columns of b (rows b_row floats apart), or of its transpose, to a panel.
 inline void pack_panel(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t column,
                        int64_t depth, int64_t columns, float* panel) {
   if (transposed) pack_transposed(b + column * b_row + k, b_row, depth, columns, 1, 0, panel);
@@ -67,7 +67,7 @@ inline void pack(const float* b, int64_t b_row, bool transposed, int64_t k, int6
   pack_by<LIMIT>(1, b, b_row, transposed, k, n, to);
 }
 
-// A packed block as a panel: itself, or the exact sum of its parts, in `panel`.
+// A packed block as a panel: the block itself, or in `panel` the exact sum of its parts.
 inline const float* panel_of(const float* block, const Range& range, int64_t depth, int64_t columns,
                              float* panel) {
   if (!range.can_split()) return block;

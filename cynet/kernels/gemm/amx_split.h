@@ -1,10 +1,9 @@
 // Operands of products by AMX, split in three parts. Included by amx.h within its
 // namespace.
 
-// Of numbers that were split: bits of the greatest and of the least high part that is not 0, the
-// latter less 1, and of the greatest low part, which is NaN if there was a NaN or an infinity, or
-// if a high part became one. All bits of low parts together: the last 16 are 0 but of numbers that
-// are too small for a high part.
+// Extremes of split numbers, as bits: the greatest high part, the least nonzero high part less 1,
+// and the greatest low part, which is NaN if there was a NaN or an infinity. All bits of low parts
+// together: the last 16 are 0 but of numbers that are too small for a high part.
 struct Extent {
   __m512i maximum, least, low, bits;
   Extent()
@@ -25,15 +24,15 @@ struct Range {
     return {*std::max_element(maximum, maximum + 2 * LANES) >> 7, lost ? 0 : low ? low >> 7 : 255};
   }
   bool can_split() const { return greatest < 255 && least >= 25; }
-  // Whether no part of these and of others, no product of parts that is added, and no sum of DEPTH
-  // of them is infinite, NaN or below the least normal number.
+  // True if no part, no product of two parts and no sum of DEPTH products can be infinite, NaN or
+  // subnormal.
   bool can_multiply(const Range& other) const {
     return can_split() && other.can_split() && greatest + other.greatest <= 127 + 241 &&
            least + other.least >= 127 + 26;
   }
 };
 
-// The number of 8 bits that is nearest, upwards in magnitude from half way; of a NaN anything.
+// Rounds to 8 bits, ties away from zero; a NaN gives any value.
 CYNET_XINLINE __m512i round_to_8_bits(__m512 x) {
   return _mm512_and_si512(_mm512_add_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x8000)),
                           _mm512_set1_epi32(-0x10000));
@@ -41,12 +40,12 @@ CYNET_XINLINE __m512i round_to_8_bits(__m512 x) {
 CYNET_XINLINE __m512 subtract_part(__m512 x, __m512i part) {
   return _mm512_sub_ps(x, _mm512_castsi512_ps(part));
 }
-// Lanes of x and y, of 8 bits each, in turn.
+// Interleaves the lanes of x and y, which have 8 significant bits each.
 CYNET_XINLINE __m512i interleave_lanes(__m512i x, __m512i y) {
   return _mm512_or_si512(_mm512_srli_epi32(x, 16), y);
 }
 
-// Lanes of x and y as pairs of high, middle and low parts, TILE floats apart.
+// Splits lanes of x and y into pairs of high, middle and low parts, TILE floats apart.
 CYNET_XINLINE void split(__m512 x, __m512 y, float* to, Extent* extent) {
   const __m512i high_x = round_to_8_bits(x), high_y = round_to_8_bits(y),
                 high = interleave_lanes(high_x, high_y);
@@ -73,18 +72,18 @@ CYNET_XINLINE __m512 some(const float* from, int64_t n) {
   return n > 0 ? reinterpret_cast<__m512>(load_part(from, n)) : _mm512_setzero_ps();
 }
 
-// How an operand's tiles lie in memory. Rows of a's tiles are LINES of the sum, columns of b's are
-// COLUMNS of lines, and either may be transposed.
+// The memory layout of an operand's tiles. Rows of a's tiles are LINES of the sum, columns of b's
+// are COLUMNS of lines, and either may be transposed.
 enum TileOrder { LINES, TRANSPOSED_LINES, COLUMNS, TRANSPOSED_COLUMNS };
 
-// Splits a block of an operand step by step, between other things: `count` of its rows or columns
-// of `depth` numbers, whose lines in memory are `step` apart. A row of a tile has the pairs of
-// numbers, or of lines, i and 16 + i of a chunk.
+// Splits a block of an operand in steps that other work may interleave: `count` rows or columns of
+// `depth` numbers; lines in memory are `step` apart. A row of a tile has the pairs of numbers, or
+// of lines, i and 16 + i of a chunk.
 struct Splitter {
   const float* from = nullptr;
   int64_t step = 0, count = 0, depth = 0;
   float* to = nullptr;
-  // the position of the next one: in the depth, in count, in the tile
+  // the next row of tiles: index in depth, in count, in the tile
   int64_t k = 0, tile = 0, row = 0;
   Extent extent;
   Vec halves[2][LANES];
@@ -97,7 +96,7 @@ struct Splitter {
     return (depth + CHUNK - 1) / CHUNK * ((count + SIDE - 1) / SIDE * SIDE);
   }
 
-  // A tile from memory that is transposed.
+  // Loads a tile and transposes it.
   template <TileOrder ORDER>
   void turn_tile() {
     const int64_t wide = std::min(SIDE, count - tile);
@@ -117,7 +116,7 @@ struct Splitter {
     }
   }
 
-  // The next n rows of tiles.
+  // Splits the next n rows of tiles.
   template <TileOrder ORDER>
   void run(int64_t n) {
     Extent seen = extent;
@@ -133,7 +132,7 @@ struct Splitter {
         y = some(line + LANES * step, k + row + LANES < depth ? count - tile : 0);
       } else {
         if (ORDER == TRANSPOSED_LINES) {
-          // lines of the next chunk come meanwhile: they may lie far apart
+          // prefetch lines of the next chunk: they may lie far apart
           const float* line = from + (k + CHUNK + tile + row) * step;
           fetch<false>(line);
           fetch<false>(line + LANES);

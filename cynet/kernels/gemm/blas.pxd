@@ -1,4 +1,4 @@
-"""The one guarded door to BLAS: row-major matrix products of float and double.
+"""The only interface to BLAS: row-major matrix products of float and double.
 
 The library is the one in the `scipy_openblas32` wheel, opened at import; nothing is linked. BLAS
 itself runs on the calling thread only: a large product is cut into blocks of C over the threads of

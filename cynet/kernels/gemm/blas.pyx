@@ -1,4 +1,4 @@
-"""The one guarded door to BLAS (contract in blas.pxd)."""
+"""The only interface to BLAS (contract in blas.pxd)."""
 
 from cython.parallel cimport prange
 
@@ -18,13 +18,12 @@ cdef enum:
     ROW_MAJOR = 101
     NO_TRANS = 111
     TRANS = 112
-    VECTORS = 1 << 18  # elements of a matrix that is slower to copy than to sum row by row
-    DOT_PARTS = 64     # parts of a product of two long vectors, each summed by itself
+    VECTORS = 1 << 18  # from this many elements on, copying a matrix is slower than dot products
+    DOT_PARTS = 64     # maximum partial sums of a dot product
     DOT_LEAST = 1 << 14  # elements of a part
-    # most blocks of a product, and least multiplications of one: fewer are not worth packing its
-    # operands
+    # maximum blocks of a product, and minimum multiplications of one, which pay for packing
     MAX_BLOCKS = 64, BLOCK_WORK = 1 << 20
-    MAX_WIDE = 8, WIDE_WORK = 1 << 21  # numbers for products summed in doubles
+    MAX_WIDE = 8, WIDE_WORK = 1 << 21  # the same two for products summed in double
 
 ctypedef void (*sgemm_t)(int, int, int, int, int, int, float, const float*, int, const float*, int,
                          float, float*, int) noexcept nogil
@@ -92,7 +91,7 @@ cdef void _multiply_block(bint trans_a, bint trans_b, int64_t m, int64_t n, int6
 
 
 cdef int64_t _cut_position(int64_t size, int64_t parts, int64_t part) noexcept nogil:
-    """Start of a part: a multiple of 16 (the kernels' widest tile), or `size`."""
+    """Return the start of a part: a multiple of 16 (the kernels' widest tile), or `size`."""
     cdef int64_t tiles = (size + 15) // 16
     cdef int64_t start = (tiles * part // parts) * 16
     return start if start < size else size
@@ -112,7 +111,7 @@ cdef void _rows_by_vector(int64_t m, int64_t k, floating alpha, const floating* 
 
 
 cdef double _vector_by_vector(int64_t k, const floating* a, const floating* b) noexcept nogil:
-    """The inner product, whose parts depend on k alone: no number of threads changes it."""
+    """Return the inner product; its partial sums depend on k alone, not on threads."""
     cdef double parts[DOT_PARTS]
     cdef double total = 0
     cdef int64_t each = (k + DOT_PARTS - 1) // DOT_PARTS
@@ -133,7 +132,7 @@ cdef double _vector_by_vector(int64_t k, const floating* a, const floating* b) n
 cdef void _few_rows(bint b_transposed, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
                     const float* b, int64_t ldb, bint add, float* c, int64_t ldc,
                     int threads) noexcept nogil:
-    """c = a b or c += a b of so few rows that BLAS's copy of b would cost more."""
+    """c = a b or c += a b with so few rows that BLAS's copy of b would be expensive."""
     cdef Product p
     p.m, p.n, p.k = m, n, k
     p.a, p.a_row, p.a_transposed = a, lda, False
@@ -151,13 +150,13 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
     cdef bint straight
     if m <= 0 or n <= 0:
         return
-    if k == 1 and trans_a:  # a row lies as the column does
+    if k == 1 and trans_a:  # a column has the memory layout of a row
         trans_a, lda = False, 1
     if k == 1 and trans_b and ldb == 1:
         trans_b, ldb = False, n
     if n == 1 and m > 1 and ldc == 1 and (
             floating is float or (not trans_a and m * k >= VECTORS)):
-        # a column, which is the row of the transposed product
+        # a column: compute the row of the transposed product
         gemm(not trans_b, not trans_a, 1, m, k, alpha, b, ldb, a, lda, beta, c, m)
         return
     straight = not trans_a or (m == 1 and lda == 1)
@@ -175,13 +174,13 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
             return
     if floating is double:
         maximum, work = MAX_WIDE, WIDE_WORK
-    # the ends of blocks change the sums of this BLAS: the grid depends on sizes alone
+    # this BLAS rounds differently at block ends, so the grid depends on sizes alone
     while parts < maximum and m * n * k >= parts * work * 2:
         parts *= 2
     if parts == 1:
         _multiply_block(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
         return
-    # the grid of blocks whose operands are smallest: each is packed by itself
+    # choose the grid with the smallest operands to pack
     for tm in range(1, parts + 1):
         if parts % tm == 0:
             cost = (m + tm - 1) // tm + (n + parts // tm - 1) // (parts // tm)

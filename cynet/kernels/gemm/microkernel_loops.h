@@ -1,8 +1,7 @@
-// The inner loop of products whose right operand is read in place: its rows may begin anywhere in
-// memory. At one CPU level, after simd.h; included before the loops of small.h and
-// implicit_gemm.h.
+// The inner loop of products that read the right operand in place; its rows may be anywhere. At one
+// CPU level, after simd.h; included before the loops of small.h and implicit_gemm.h.
 
-// Rows by vectors of the sums that are held in registers.
+// Tile of sums in registers: ROWS rows by WIDTH vectors.
 #if defined(__aarch64__)
 constexpr int ROWS = 8;
 #else

@@ -1,4 +1,4 @@
-// Narrow products at one CPU level: too few rows or columns for packing b to pay. After
+// Narrow products at one CPU level: with so few rows or columns, packing b costs too much. After
 // small_loops.h; included by small.h for each level.
 //
 // b is read in place. If its columns are contiguous (transposed b), rows of a are multiplied by
@@ -6,10 +6,10 @@
 // added to the result. The time is that of reading b once. The order of sums does not depend on the
 // number of threads.
 
-// Numbers of rows from which packing pays: for a transposed b, and for an ordinary one. With
-// vectors of less than a cache line, parts of the rows of a large b are read too slowly.
+// Rows from which on packing pays: for a transposed b, and for an ordinary one. With vectors of
+// less than a cache line, parts of the rows of a large b are read too slowly.
 constexpr int64_t FEW_TURNED = LANES == 16 ? 16 : 8, FEW_STRAIGHT = 17;
-// Numbers of contiguous columns from which packing pays, for many rows. With columns shorter than
+// Contiguous columns from which on packing pays, for many rows. With columns shorter than
 // NARROW_LINE it pays from the third.
 constexpr int64_t FEW_NARROW = LANES == 16 ? 9 : 6, NARROW_LINE = 64;
 constexpr int64_t NEAR_B = 1 << 20;  // floats of a b that stays in the cache
@@ -29,7 +29,7 @@ inline bool narrow_is_profitable(int64_t m, int64_t n, int64_t k, bool b_transpo
   return of == ALONE ? m < FEW_ALONE && k <= ALONE_DEPTH : m < FEW_PLAIN && k <= DEPTH;
 }
 
-// Sums of the lanes of C vectors.
+// Adds up the lanes of each of C vectors.
 template <int C>
 CYNET_XINLINE void sums_of(const Vec* vectors, float* sums) {
 #if defined(__GNUC__)
@@ -52,7 +52,7 @@ CYNET_XINLINE void sums_of(const Vec* vectors, float* sums) {
 #endif
 }
 
-// R rows by C columns of the result.
+// Computes R rows by C columns of the result.
 template <int R, int C>
 inline void narrow_dots(const Product& p, int64_t row, int64_t column) {
   Vec sums[R][C] = {};
@@ -88,7 +88,7 @@ inline void narrow_dots(const Product& p, int64_t row, int64_t column) {
   }
 }
 
-// Rows row .. last by C columns of a transposed b.
+// Computes rows row .. last by C columns, b transposed.
 template <int C>
 inline void narrow_columns(const Product& p, int64_t row, int64_t last, int64_t column) {
   for (; row + FEW_ROWS <= last; row += FEW_ROWS) narrow_dots<FEW_ROWS, C>(p, row, column);
@@ -96,7 +96,7 @@ inline void narrow_columns(const Product& p, int64_t row, int64_t last, int64_t 
   if (row < last) narrow_dots<1, C>(p, row, column);
 }
 
-// Dot products for the columns column .. end.
+// Computes the columns column .. end by dot products.
 inline void narrow_turned(const Product& p, int64_t row, int64_t last, int64_t column,
                           int64_t end) {
   for (; column + 4 <= end; column += 4) narrow_columns<4>(p, row, last, column);
@@ -114,7 +114,7 @@ inline void narrow_finish(const Job& job, const Product& p, const Vec* sums, int
     }
 }
 
-// R rows by V vectors of columns (the last one with `lanes` lanes) of a b that is not transposed.
+// Computes R rows by V vectors of columns, the last with `lanes` lanes; b is not transposed.
 template <int R, int V, bool PART>
 inline void narrow_lines(const Job& job, const Product& p, int64_t row, int64_t column,
                          int64_t lanes) {
@@ -132,7 +132,7 @@ inline void narrow_lines(const Job& job, const Product& p, int64_t row, int64_t 
   if (!plain) narrow_finish(job, p, made, R, V, row, column, lanes);
 }
 
-// Products for the columns j .. end, at most V vectors.
+// Computes the columns j .. end, at most V vectors.
 template <int R, int V, bool PART = false>
 inline void narrow_strip(const Job& job, const Product& p, int64_t row, int64_t j, int64_t end) {
   const int64_t left = end - j - (V - 1) * LANES;
@@ -141,7 +141,7 @@ inline void narrow_strip(const Job& job, const Product& p, int64_t row, int64_t 
   else if constexpr (V > 1) narrow_strip<R, V - 1, true>(job, p, row, j, end);
 }
 
-// Products for at most R rows, WIDTH vectors at a time.
+// Computes at most R rows, WIDTH vectors at a time.
 template <int R>
 inline void narrow_rows(int64_t rows, const Job& job, const Product& p, int64_t row, int64_t j,
                         int64_t end) {
@@ -149,8 +149,8 @@ inline void narrow_rows(int64_t rows, const Job& job, const Product& p, int64_t 
   else if constexpr (R > 1) narrow_rows<R - 1>(rows, job, p, row, j, end);
 }
 
-// Rows row .. last by columns j .. end. One or two rows take more vectors at a time: with fewer
-// sums each addition would wait for the one before.
+// Computes rows row .. last by columns j .. end. One or two rows take more vectors at a time: with
+// fewer sums each addition would wait for the one before.
 inline void narrow_part(const Job& job, const Product& p, int64_t row, int64_t last, int64_t j,
                         int64_t end) {
   const int64_t rows = last - row, parts = (rows + ROWS - 1) / ROWS;
@@ -167,8 +167,7 @@ inline void narrow_part(const Job& job, const Product& p, int64_t row, int64_t l
   }
 }
 
-// Threads share columns, or rows if there are many rows, or columns if there are less than two
-// strips for each thread.
+// Divides the columns among threads, or the rows if there are many.
 inline void narrow_straight(const Product& p, int threads) {
   const Job job = {p.a, p.a_row, p.k, p.c_row, p.relu, p.add};
   const int64_t vectors = vectors_of(p.n);

@@ -22,11 +22,10 @@
 
 namespace cynet {
 
-// c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_transposed`; b is (k, n),
-// or (n, k) where `b_transposed`. Rows are a_row, b_row and c_row floats apart; `bias` has n
-// floats or is NULL.
-// `b_shared`: all threads have just read the whole of b. `packed`: b from product_pack, which is
-// read instead of b; a is not transposed then.
+// c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_transposed`; b is (k, n), or (n, k)
+// where `b_transposed`. Rows are a_row, b_row and c_row floats apart; `bias` has n floats or is
+// NULL. `b_shared`: all threads have just read the whole of b. `packed`: b from product_pack, which
+// is read instead of b; a is not transposed then.
 struct Product {
   int64_t m, n, k;
   const float* a;
@@ -69,7 +68,7 @@ struct Span {
   int64_t begin, end;
 };
 
-// The constants of a whole panel. `step` is the distance of a's rows, or of its columns if a is
+// The constants of a product. `step` is the distance of a's rows, or of its columns if a is
 // transposed (LINES is false).
 struct Job {
   const float* a;
@@ -85,8 +84,9 @@ inline int64_t pixels_out(const ConvWindow& s) { return s.out_height * s.out_wid
 inline int64_t taps_of(const ConvWindow& s) { return s.kernel_h * s.kernel_w; }
 constexpr int64_t MAX_TAPS = 49;  // largest window that the functions below accept
 
-// Rows of a panel per tap, for n channels. The taps of a channel are written together; if they were
-// whole pages apart, they would share a few sets of the first-level cache, hence the 8.
+// Rows of a panel per tap for n channels, padded against cache conflicts. The taps of a channel are
+// written together; if they were whole pages apart, they would share a few sets of the first-level
+// cache, hence the 8.
 inline int64_t tap_rows(int64_t n) { return n % 32 ? n : n + 8; }
 
 // Calls body(output pixel, input pixel, tap) for each tap of each output pixel that is inside the
@@ -104,8 +104,8 @@ inline void each_tap(const ConvWindow& s, const Body& body) {
 
 enum Kind { FORWARD, DATA, WEIGHT };
 
-// Targets and terms of one of the three products. They are stored in scratch: `size` targets, then
-// the terms.
+// Targets and terms of forward, of the data gradient or of the weight gradient. They are stored in
+// scratch: `size` targets, then the terms.
 struct WindowTerms {
   Target* targets;
   Term* terms;
@@ -145,14 +145,14 @@ struct WindowTerms {
   }
 };
 
-// Divides a result among threads: into parts of rows times parts of columns.
+// Divides a result among threads: `rows` by `columns` parts.
 struct Grid {
   int64_t rows, columns;
 
-  // For m x n, with `vectors` of columns and `blocks` of rows. Every thread reads the smaller
-  // operand. If the operand of the columns is in all caches anyway, threads take rows instead: then
-  // each writes contiguous memory that no other core holds, and the update of the weights reads it
-  // there.
+  // The result is m x n, in `vectors` of columns and `blocks` of rows. Every thread reads the
+  // smaller operand. If the operand of the columns is in all caches anyway, threads take rows
+  // instead: then each writes contiguous memory that no other core holds, and the update of the
+  // weights reads it there.
   Grid(int64_t threads, int64_t m, int64_t n, int64_t vectors, int64_t blocks,
        bool b_shared = false)
       : rows(1), columns(1) {
@@ -164,11 +164,11 @@ struct Grid {
   int64_t parts() const { return rows * columns; }
 };
 
-// Uses of a narrow product (b read in place). AMONG: as one of `product`'s
+// Uses of a narrow product. AMONG: as one of `product`'s
 // algorithms, which all add in the same order. ALONE: by itself.
 enum FewOf { AMONG, ALONE };
 
-// The begin of part i when `size` is cut into n parts.
+// The start of part i when `size` is divided into n parts.
 inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 
 }  // namespace products
@@ -217,11 +217,10 @@ inline void product_pack(const float* b, int64_t b_row, bool transposed, int64_t
 #endif
 }
 
-// The algorithms of a product: b in packed panels; by tiles of AMX; narrow, with b read in place,
-// for which a is not transposed.
+// Algorithms: b in packed panels; AMX tiles; narrow (b read in place, a not transposed).
 enum ProductKernel { PANELS, TILES, NARROW };
 
-// Whether every thread reads the whole of a.
+// True if every thread reads all of a.
 inline bool product_shares_a(int level, ProductKernel way, int64_t m, int64_t n, int threads) {
 #ifdef CYNET_AMX
   if (way == TILES) return amx::grid_of(m, n, threads, false).rows == 1;
@@ -230,8 +229,7 @@ inline bool product_shares_a(int level, ProductKernel way, int64_t m, int64_t n,
   return table[level](m, n, threads);
 }
 
-// Whether the product is narrow enough to read b in place, which needs no scratch. a is not
-// transposed.
+// True if the product is narrow enough to read b in place, without workspace; a is not transposed.
 inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_transposed,
                            products::FewOf of) {
   static constexpr decltype(&baseline::narrow_is_profitable) table[] =
@@ -278,7 +276,7 @@ inline size_t scatter_workspace_bytes(int level, const ConvWindow& s, int thread
   return table[level](s, threads, packed) * sizeof(float);
 }
 
-// Floats of the packed weights; packing them. They must be aligned to 64.
+// The floats of the packed weights, and the packing. They must be aligned to 64.
 inline int64_t scatter_packed_size(int level, const ConvWindow& s) {
   static constexpr decltype(&baseline::scatter_packed) table[] = CYNET_AT_LEVELS(scatter_packed);
   return table[level](s);

@@ -8,13 +8,12 @@ Results do not depend on the number of threads.
 from libc.stdint cimport int64_t
 
 cdef extern from "gemm/small.h" namespace "cynet" nogil:
-    # c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_transposed`; b is (k,
-    # n), or (n, k) where `b_transposed`. Rows are a_row, b_row and c_row floats apart; `bias` has
-    # n floats or is NULL.
-    # `b_shared`: all threads have just read the whole of b. `mask`, if not NULL: an
-    # output of relu, laid out as c; c is multiplied by relu's gradient there. `sums`, if not NULL:
-    # the m sums of the rows of a (transposed) are written there, or added if `add_sums`. `packed`,
-    # if not NULL: b from product_pack, read instead of b; a is not transposed.
+    # c = relu(a b + bias + c). a is (m, k), or (k, m) where `a_transposed`; b is (k, n), or (n, k)
+    # where `b_transposed`. Rows are a_row, b_row and c_row floats apart; `bias` has n floats or is
+    # NULL. `b_shared`: all threads have just read the whole of b. `mask`, if not NULL: an output of
+    # relu, laid out as c; c is multiplied by relu's gradient there. `sums`, if not NULL: the m sums
+    # of the rows of a (transposed) are written there, or added if `add_sums`. `packed`, if not
+    # NULL: b from product_pack, read instead of b; a is not transposed.
     struct Product:
         int64_t m, n, k
         const float* a
@@ -45,9 +44,9 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
         int64_t batch, height, width, channels, filters, out_height, out_width
         int64_t kernel_h, kernel_w, stride_h, stride_w, dilate_h, dilate_w, pad_h, pad_w
 
-# Whether every thread of the product reads the whole of a.
+# True if every thread of the product reads all of a.
 cdef bint product_shares_a(ProductKernel way, int64_t m, int64_t n, int threads) noexcept nogil
-# The floats of b packed for TILES; packing it. It must be aligned to 64 bytes.
+# The floats of b packed for TILES, and the packing. It must be aligned to 64 bytes.
 cdef int64_t product_packed_size(int64_t n, int64_t k) noexcept nogil
 cdef void product_pack(const float* b, int64_t b_row, bint transposed, int64_t k, int64_t n,
                        float* to, int threads) noexcept nogil
@@ -68,8 +67,8 @@ cdef void window_forward(const ConvWindow* shape, const float* x, const float* w
 # dx = gradient of x, or dx += with `add`.
 cdef void window_backward_data(const ConvWindow* shape, const float* w, const float* dy, float* dx,
                                bint add, int threads, char* space) noexcept nogil
-# Gradient of x by adding the window of each of dy's pixels, not dilated: floats of the packed
-# weights, to be aligned to 64, packing them, bytes of scratch, and dx or dx +=.
+# The gradient of x by adding windows of dy's pixels (no dilation): floats of the packed weights,
+# aligned to 64; the packing; bytes of workspace; dx or dx +=.
 cdef int64_t scatter_packed_size(const ConvWindow* shape) noexcept nogil
 cdef void scatter_pack(const ConvWindow* shape, const float* w, int threads,
                        float* to) noexcept nogil

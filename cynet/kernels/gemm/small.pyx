@@ -120,13 +120,13 @@ cdef void window_channel_weight(const ConvWindow* shape, const float* x, const f
 
 
 def is_narrow(level, m, n, k, b_transposed):
-    """True if a product of m x k by k x n (transposed with `b_transposed`) is narrow enough that
-    reading b in place is faster than packing it, at a capability level."""
+    """True if a product of m x k by k x n is so narrow that reading b in place is faster than
+    packing."""
     return cpp_is_few(level_number(level), m, n, k, b_transposed, AMONG)
 
 
 def _scratch(size_t size):
-    """(array, where `size` aligned bytes begin in it): all bytes are 255, so floats are NaN."""
+    """Return an array of NaN, and the address in it where `size` aligned bytes begin."""
     buffer = np.full(size + 128, 255, np.uint8)
     return buffer, -buffer.ctypes.data % 64
 
@@ -188,7 +188,7 @@ cdef ConvWindow _shape(x, w, y, stride, dilate, pad):
 
 def _window_arrays(what, x, w, y, stride, dilate, pad, bias=None, bint relu=False, bint add=False,
                    int threads=1, level=None):
-    """One of the three convolutions on C-contiguous NumPy float32 arrays, for tests and benchmarks.
+    """Run one of the three convolutions on C-contiguous NumPy float32 arrays, for tests.
 
     `what` is ``'forward'``, ``'backward_data'``, ``'backward_weight'``, ``'spread'`` or
     ``'packed_spread'``, with the weights packed before; y, x, w, x or x is written.

@@ -20,7 +20,7 @@ constexpr int64_t lines(int64_t n) { return (n + 15) / 16 * 16; }
 
 // ----- sums
 
-// n floats, one for each of n rows.
+// A vector type of n floats, one for each of n rows.
 #if defined(__GNUC__)
 template <int N>
 struct RowOf {
@@ -65,8 +65,8 @@ CYNET_XINLINE void finish(const Job& job, Vec y, float* to, const float* bias, c
   else store(to, y);
 }
 
-// R rows of a target by V vectors of columns, the last one with `lanes` lanes. With SUMS a is one
-// term and transposed, and the sums of its rows go to `sums`.
+// Computes R rows of a target by V vectors of columns, the last with `lanes` lanes. With SUMS a is
+// one term and transposed, and the sums of its rows go to `sums`.
 template <int R, int V, bool LINES, bool SUMS = false>
 inline void tile(const Job& job, const float* a, const float* panel, const Term* begin,
                  const Term* end, float* c, const float* bias, int64_t lanes,
@@ -123,7 +123,7 @@ inline int64_t tiles_of(const Job& job, const float* panel, const Target& t, con
   return row;
 }
 
-// Rows row .. last of one target.
+// Computes rows row .. last of one target.
 template <int V, bool LINES, bool SUMS>
 inline void target_rows(const Job& job, const float* panel, const Target& t, const Term* terms,
                         float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
@@ -133,7 +133,7 @@ inline void target_rows(const Job& job, const float* panel, const Target& t, con
   tiles_of<1, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
 }
 
-// Products of rows with any number of columns of the panel; c and bias begin at its first column.
+// Computes products of rows with `columns` columns of the panel; c and bias begin at its first.
 template <bool LINES, bool SUMS = false>
 inline void rows_of(const Job& job, const float* panel, int64_t columns, const Target& t,
                     const Term* terms, float* c, const float* bias, int64_t row, int64_t last) {
@@ -292,7 +292,7 @@ inline void multiply(const Product& p, int threads, float* space) {
   });
 }
 
-// Floats of scratch per thread, for products over this many channels.
+// Floats of workspace per thread for products over `channels` channels.
 inline int64_t panel_scratch(const ConvWindow& s, int64_t channels) {
   return taps_of(s) * tap_rows(channels) * WIDTH * LANES + FLOATS_APART;
 }
@@ -358,7 +358,7 @@ inline void write_taps(const float* sums, int64_t taps, int64_t rows, int64_t co
     for (int64_t c = 0; c < columns; c += LANES) {
       const int64_t lanes = std::min<int64_t>(LANES, columns - c);
       int64_t t = 0;
-      const auto write = [&](auto n, auto wide) {  // n taps by `wide` channels
+      const auto write = [&](auto n, auto wide) {  // writes n taps of `wide` channels
         Vec all[LANES] = {};
         for (int64_t i = 0; i < n; ++i) all[i] = at(sums + (t + i) * step + c);
         turn(all);

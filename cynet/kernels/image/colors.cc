@@ -1,4 +1,4 @@
-// Changes of colors: brightness, contrast, saturation, hue, light; and draws of how much.
+// Changes colors: brightness, contrast, saturation, hue, light, by given or random factors.
 //
 // Integers are truncated, uint8 clamped to 0 .. 255. An image of one channel has no saturation, hue
 // or colored light: it stays unchanged.
@@ -16,8 +16,8 @@ enum ColorKind { kBrightness, kContrast, kSaturation, kHue, kLight };
 
 struct ColorChange {
   int kind;
-  float factor;  // kHue: the angle as part of the circle; unused by kLight
-  float light[3];  // kLight: the summands of red, green, blue
+  float factor;  // kHue: the angle / 360 degrees; unused by kLight
+  float light[3];  // kLight: added to red, green, blue
 };
 
 static const float kGrey[3] = {0.299f, 0.587f, 0.114f};
@@ -49,7 +49,7 @@ inline void from_hls(float h, float l, float s, float* rgb) {
   const float high = l <= 0.5f ? l * (1 + s) : l + s - l * s, low = 2 * l - high;
   h *= 1.0f / 60.0f;
   h -= 6.0f * std::floor(h / 6.0f);
-  const int sector = h >= 0 && h < 6 ? static_cast<int>(h) : 5;  // NaN has a sector, too
+  const int sector = h >= 0 && h < 6 ? static_cast<int>(h) : 5;  // NaN gets sector 5
   h -= sector;
   const float levels[4] = {high, low, low + (high - low) * (1 - h), low + (high - low) * h};
   static const int kLevels[6][3] = {{0, 3, 1}, {2, 0, 1}, {1, 0, 3},
@@ -57,7 +57,7 @@ inline void from_hls(float h, float l, float s, float* rgb) {
   for (int c = 0; c < 3; ++c) rgb[c] = levels[kLevels[sector][c]];
 }
 
-// The mean grey of an image of n pixels.
+// The mean gray value of an image of n pixels.
 template <typename T>
 inline float mean_grey(const T* data, int64_t n, int64_t channels) {
   double total = 0;
@@ -71,7 +71,7 @@ inline float mean_grey(const T* data, int64_t n, int64_t channels) {
   return static_cast<float>(total / static_cast<double>(n));
 }
 
-// out = data + light of n pixels of three channels; of bytes by a table.
+// out = data + light for n pixels of three channels; bytes go through a table.
 template <typename T>
 inline void add_light(const float* light, const T* data, int64_t n, T* out) {
   if constexpr (std::is_same<T, uint8_t>::value) {
@@ -120,8 +120,7 @@ inline void change_colors(const ColorChange& how, const T* data, int64_t n, int6
   }
 }
 
-// The summands of red, green and blue for these coefficients of the principal components of
-// ImageNet's colors.
+// Computes the values to add to red, green and blue from ImageNet's principal components.
 inline void light_of(const float* parts, float* light) {
   static const float kComponents[3][3] = {{55.46f * -0.5675f, 4.794f * 0.7192f, 1.148f * 0.4009f},
                                           {55.46f * -0.5808f, 4.794f * -0.0045f, 1.148f * -0.8140f},
@@ -131,7 +130,7 @@ inline void light_of(const float* parts, float* light) {
         kComponents[c][0] * parts[0] + kComponents[c][1] * parts[1] + kComponents[c][2] * parts[2];
 }
 
-// draw(image, changes) gives the changes of an image, four at most, and how many they are.
+// Changes all images: draw(image, changes) writes at most four changes and returns their number.
 template <typename T, class Draw>
 void change_images(const Args& args, Draw draw) {
   const ImageShape s(args.in[0]);
@@ -148,8 +147,8 @@ void change_images(const Args& args, Draw draw) {
   });
 }
 
-// --- draws: those of image i are of blocks 2 i and 2 i + 1 of the stream -----------------
-inline float between(float low, float high, uint32_t word) {
+// --- random changes: image i uses blocks 2 i and 2 i + 1 of the stream -------------------
+inline float uniform_between(float low, float high, uint32_t word) {
   return std::min(low + (high - low) * unit_float(word), high);
 }
 
@@ -167,7 +166,7 @@ void random_factor(const Args& args) {
   change_images<T>(args, [&](int64_t image, ColorChange* changes) {
     const Words words(args, 2 * image);
     changes[0].kind = p.kind;
-    changes[0].factor = between(float(p.min_factor), float(p.max_factor), words.at[0]);
+    changes[0].factor = uniform_between(float(p.min_factor), float(p.max_factor), words.at[0]);
     return 1;
   });
 }
@@ -176,7 +175,7 @@ void random_factor(const Args& args) {
   field(double, brightness) field(double, contrast) field(double, saturation) field(double, hue)
 CYNET_PARAMS(JitterParams, JITTER)
 
-// The changes of a jitter whose ranges are given, in a drawn order.
+// Random changes within the given ranges, in random order.
 template <typename T>
 void color_jitter(const Args& args) {
   const JitterParams& p = args.as<JitterParams>();
@@ -188,10 +187,10 @@ void color_jitter(const Args& args) {
     for (int kind = kBrightness; kind <= kHue; ++kind)
       if (strengths[kind] > 0) kinds[count++] = kind;
     for (int i = count - 1; i > 0; --i)
-      std::swap(kinds[i], kinds[below(0, order.at[i], static_cast<uint64_t>(i) + 1)]);
+      std::swap(kinds[i], kinds[integer_below(0, order.at[i], static_cast<uint64_t>(i) + 1)]);
     for (int i = 0; i < count; ++i) {
       const float maximum = strengths[kinds[i]];
-      const float drawn = between(-maximum, maximum, words.at[kinds[i]]);
+      const float drawn = uniform_between(-maximum, maximum, words.at[kinds[i]]);
       changes[i].kind = kinds[i];
       changes[i].factor = kinds[i] == kHue ? drawn : 1.0f + drawn;
     }

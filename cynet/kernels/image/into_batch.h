@@ -1,4 +1,4 @@
-// Pixels (H, W, C) of bytes into a batch: mirrored, with the channels first, normalized; one pass.
+// Copies byte pixels (H, W, C) into a batch (C, H, W), optionally mirrored and normalized.
 #ifndef CYNET_IMAGE_INTO_BATCH_H
 #define CYNET_IMAGE_INTO_BATCH_H
 
@@ -6,7 +6,7 @@
 
 namespace cynet {
 
-constexpr int PIXELS = 128;  // pixels of a row at once
+constexpr int PIXELS = 128;  // pixels that a loop processes together
 
 }  // namespace cynet
 
@@ -44,7 +44,7 @@ inline void normalized_into(int level, const uint8_t* in, int64_t stride, int64_
     row(in + y * stride, width, mean, factor, out + y * width, height * width);
 }
 
-// out (channels, height, width) = the bytes, at most `maximum`
+// out (channels, height, width) = min(in, maximum)
 inline void plain_into(int level, const uint8_t* in, int64_t stride, int64_t height, int64_t width,
                        int channels, bool mirrored, uint8_t maximum, uint8_t* out) {
   const PlainRow row = channels == 1   ? plain_row_at<1>(level, mirrored)

@@ -1,10 +1,10 @@
 // The loops of into_batch.h, compiled for each level (levels.h).
 
-// A row of n pixels of C bytes as C rows of floats, `plane` apart: (pixel - mean) * factor.
+// Writes (pixel - mean) * factor for a row of n pixels as C rows of floats, `plane` apart.
 template <int C, bool MIRRORED>
 static void normalized_row(const uint8_t* in, int64_t n, const float* mean, const float* factor,
                            float* out, int64_t plane) {
-  uint8_t part[C][PIXELS];  // sorted by channel first, which the compiler does with shuffles
+  uint8_t part[C][PIXELS];  // channels are separated first, which the compiler does by shuffles
   for (int64_t at = 0; at < n; at += PIXELS) {
     const int count = static_cast<int>(n - at < PIXELS ? n - at : PIXELS);
     const uint8_t* from = in + C * (MIRRORED ? n - at - count : at);
@@ -19,7 +19,7 @@ static void normalized_row(const uint8_t* in, int64_t n, const float* mean, cons
   }
 }
 
-// Copies a row of bytes that are at most `maximum`.
+// Copies a row of n pixels as C rows of bytes, limited to `maximum`.
 template <int C, bool MIRRORED>
 static void plain_row(const uint8_t* in, int64_t n, uint8_t maximum, uint8_t* out, int64_t plane) {
   for (int64_t at = 0; at < n; at += PIXELS) {

@@ -1,11 +1,11 @@
-// Images as planes of floats, normalized, and mirrored.
+// Converts images to planes of floats, normalizes and mirrors them.
 #include "image/pixels.h"
 #include "rng/philox.h"
 
 namespace cynet {
 namespace {
 
-// body(row) for all rows of all images.
+// Calls body(row) for all rows of all images.
 template <class Body>
 void for_rows(int threads, const ImageShape& s, Body body) {
   parallel_for(threads, s.images * s.height, [&](int64_t begin, int64_t end) {
@@ -79,7 +79,7 @@ void image_normalize_grad(const Args& args) {
   normalize_planes<T>(args, true);
 }
 
-// Copies one row of pixels of C channels backwards; C 0: of `channels`.
+// Copies one row of pixels in reverse; C is the number of channels, or 0 for `channels`.
 template <int C, typename T>
 inline void mirror_row(const T* x, int64_t width, int64_t channels, T* y, bool add) {
   const int64_t each = C ? C : channels;
@@ -115,7 +115,7 @@ inline void mirror(const T* data, int64_t height, int64_t width, int64_t channel
 #define MIRROR(field) field(bool, sideways)
 CYNET_PARAMS(MirrorParams, MIRROR)
 
-// out (+)= the images, mirrored where `mirrored` says so
+// out (+)= the images; image i is mirrored if mirrored[i]
 template <typename T>
 void mirror_images(const Args& args, const uint8_t* mirrored) {
   const ImageShape s(args.in[0]);
@@ -127,7 +127,7 @@ void mirror_images(const Args& args, const uint8_t* mirrored) {
   });
 }
 
-// reads data; writes output, mirrored: image i is if the first bit of block 2 i of the stream is
+// reads data; writes output and mirrored[i], which is the first bit of block 2 i of the stream
 template <typename T>
 void random_mirror(const Args& args) {
   uint8_t* mirrored = args.output<uint8_t>(1);

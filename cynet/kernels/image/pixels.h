@@ -21,7 +21,7 @@ struct ImageShape {
   int64_t size() const { return height * width * channels; }  // numbers of one image
 };
 
-// The type of the arithmetic for numbers of type T.
+// The type in which elements of type T are computed.
 template <typename T>
 using Computed = typename std::conditional<std::is_same<T, double>::value, double, float>::type;
 

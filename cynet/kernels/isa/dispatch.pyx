@@ -68,7 +68,7 @@ def level_number(name):
 
 
 def level_of(name, highest):
-    """The level of a value of ``CYNET_CPU_CAPABILITY`` where `highest` is the machine's.
+    """Return the level that ``CYNET_CPU_CAPABILITY`` names; `highest` is the machine's.
 
     Raises ArgumentError when the machine lacks it. Raises >>> level_of("auto" or 1) or
     level_of("baseline" or 1). Raises (1 or 0).

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-// A pragma before a loop whose operands are disjoint or the same: no loop-carried dependence.
+// A pragma for loops whose operands are disjoint or identical: no loop-carried dependence.
 #if defined(__clang__)
 #define CYNET_IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)

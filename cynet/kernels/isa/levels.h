@@ -42,14 +42,13 @@ enum Level { BASELINE, AVX2, AVX512, AMX, N_LEVEL };
 #define CYNET_AMX 1
 #endif
 #else
-// One set of loops serves every level: the baseline and, on aarch64, "neon", with which products of
-// matrices and convolutions are computed by those loops and not by a library.
+// All levels share one set of loops: the baseline and, on aarch64, "neon", which uses these loops
+// and not a library for matrix products and convolutions.
 #include "isa/one_set.h"
 #endif
 
 #ifdef CYNET_AMX
-// Whether the CPU has AMX for bfloat16 and the operating system lets this process use its
-// registers: Linux must be asked.
+// True if the CPU has AMX for bfloat16 and the operating system lets this process use it.
 inline bool has_amx() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
@@ -80,8 +79,7 @@ inline int machine_level() {
   return level;
 }
 
-// Whether the processor has one multiplier for vectors of AVX-512, and not two: Zen 4, which is of
-// AMD's family 0x19.
+// True if the CPU has one AVX-512 multiplier and not two: Zen 4, AMD's family 0x19.
 inline bool find_multiplies_once() {
 #ifdef CYNET_X86_LEVELS
   unsigned a = 0, b = 0, c = 0, d = 0;

@@ -10,7 +10,7 @@ typedef float Loose __attribute__((vector_size(LANES * 4), aligned(4), may_alias
 CYNET_XINLINE Vec load(const float* p) { return *reinterpret_cast<const Loose*>(p); }
 CYNET_XINLINE void store(float* p, Vec v) { *reinterpret_cast<Loose*>(p) = v; }
 CYNET_XINLINE Vec rectified(Vec v) { return v < 0 ? Vec{} : v; }
-// relu's gradient where it gave y: 1, 0 or, for NaN, NaN.
+// The gradient of relu from its output y: 1, 0, or NaN for NaN.
 CYNET_XINLINE Vec rectified_gradient(Vec y) { return y > 0 ? Vec{} + 1 : 0 * y; }
 typedef int32_t IVec __attribute__((vector_size(LANES * 4), may_alias));
 typedef float Four __attribute__((vector_size(16), may_alias));
@@ -69,7 +69,7 @@ CYNET_XINLINE void fetch(const void* p) {
 #endif
 }
 
-// The first n <= LANES floats, zeros behind.
+// Loads the first n <= LANES floats; the other lanes are 0.
 CYNET_XINLINE Vec load_part(const float* p, int64_t n) {
 #if CYNET_LANES == 16
   return reinterpret_cast<Vec>(_mm512_maskz_loadu_ps(static_cast<__mmask16>((1 << n) - 1), p));
@@ -105,7 +105,8 @@ CYNET_XINLINE void store_part(float* p, Vec v, int64_t n) {
 #endif
 }
 
-// Past the caches, to memory aligned as the vector is. Others may read it after past_stored.
+// A non-temporal store (bypasses the caches) to memory that is aligned like a vector. Others may
+// read it after past_stored.
 CYNET_XINLINE void store_past(float* p, Vec v) {
 #if CYNET_LANES == 16
   _mm512_stream_ps(p, reinterpret_cast<__m512>(v));
@@ -124,7 +125,7 @@ CYNET_XINLINE void past_stored() {
 }
 
 #if defined(__GNUC__)
-// Four floats that hold op of all lanes: op::of takes two vectors of any width.
+// Reduces all lanes by `op` to four floats; op::of takes two vectors of any width.
 template <class op>
 CYNET_XINLINE Four folded(Vec v) {
 #if CYNET_LANES == 16
@@ -162,7 +163,7 @@ struct Less {
   }
 };
 
-// op of all lanes
+// Reduces all lanes by `op`.
 template <class op>
 CYNET_XINLINE float fold(Vec v) {
   const Four four = folded<op>(v);
@@ -173,7 +174,7 @@ CYNET_XINLINE double fold_wide(Vec v) {
   return (static_cast<double>(four[0]) + four[2]) + (static_cast<double>(four[1]) + four[3]);
 }
 
-// v with `other` in the lanes from n on
+// v, with `other` in lanes n and above
 CYNET_XINLINE Vec first_of(Vec v, int64_t n, float other) {
   static const int32_t lane_numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   IVec lane;

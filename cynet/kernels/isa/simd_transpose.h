@@ -1,8 +1,8 @@
-// Vectors with rows and columns exchanged, at one CPU level, after simd.h. Included by headers
-// of loops that turn matrices in registers.
+// Transposes of blocks of vectors, at one CPU level, after simd.h. Included by headers of loops
+// that turn matrices in registers.
 
 #if CYNET_LANES == 16
-// Four floats of each of four lines, `step` floats apart, and both ways to interleave such vectors.
+// Loads four floats of each line, `step` floats apart; the functions below interleave such vectors.
 CYNET_XINLINE __m512 fours(const float* from, int64_t step) {
   __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(from));
   v = _mm512_insertf32x4(v, _mm_loadu_ps(from + step), 1);
@@ -45,7 +45,7 @@ CYNET_XINLINE void interleave_pairs(Vec a, Vec b, Vec* low, Vec* high) {
 #endif
 
 #if defined(__GNUC__)
-// Rows and columns of each four floats of four vectors exchanged.
+// Transposes the 4x4 blocks of four vectors.
 template <class Register>
 CYNET_XINLINE void turn_fours(Register a, Register b, Register c, Register d, Vec* rows) {
   auto ab = a, cd = c, ab_high = a, cd_high = c;
@@ -63,7 +63,7 @@ CYNET_XINLINE void load_transposed_fours(const float* from, int64_t step, Vec* r
 }
 #endif
 
-// Exchange rows and columns of LANES vectors.
+// Transposes a square of LANES vectors.
 CYNET_XINLINE void turn(Vec* rows) {
 #if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12) && CYNET_LANES == 16
 #define CYNET_LOW(j, d) ((j) & (d) ? 16 + (j) - (d) : (j))
@@ -115,7 +115,7 @@ CYNET_XINLINE void load_transposed(const float* from, int64_t step, int64_t line
   turn(rows);
 }
 
-// `n` floats, `step` apart; zeros behind.
+// Loads n floats, `step` apart; the other lanes are 0.
 CYNET_XINLINE Vec load_apart(const float* from, int64_t step, int64_t n) {
   float all[LANES] = {};
   for (int64_t i = 0; i < n; ++i) all[i] = from[i * step];

@@ -69,7 +69,7 @@ static const T* labels_of(const Args& args) {
   });
   return to;
 }
-static int64_t labels_space(const Args& args) {
+static int64_t labels_workspace_bytes(const Args& args) {
   return args.in[0]->dtype == args.in[1]->dtype ? 0 : args.in[1]->size * sizeof(double);
 }
 
@@ -238,6 +238,6 @@ static void constant_grad(const Args& args) {
 }  // namespace cynet
 
 CYNET_PLAIN_KERNEL(difference, Difference, 1, CYNET_FLOATS)
-CYNET_PLAIN_SPACE_KERNEL(hinge_grad, Hinge, 2, labels_space, CYNET_FLOATS)
-CYNET_PLAIN_SPACE_KERNEL(softmax_output_grad, SoftmaxLoss, 2, labels_space, CYNET_FLOATS)
+CYNET_PLAIN_SPACE_KERNEL(hinge_grad, Hinge, 2, labels_workspace_bytes, CYNET_FLOATS)
+CYNET_PLAIN_SPACE_KERNEL(softmax_output_grad, SoftmaxLoss, 2, labels_workspace_bytes, CYNET_FLOATS)
 CYNET_PLAIN_KERNEL(constant_grad, Constant, 1, CYNET_FLOATS)

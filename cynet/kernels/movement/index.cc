@@ -19,7 +19,8 @@ enum { CLIP, WRAP, RAISE, CLIP_AND_TELL };  // MODES of operator/tensor/take.py
 
 // Brings m indices into [0, n); the position of the first that RAISE refuses, or -1. CLIP_AND_TELL
 // notes the first that it clips.
-CYNET_NOINLINE int64_t bound(const Args& args, int64_t* index, int64_t m, int64_t n, int mode) {
+CYNET_NOINLINE int64_t bound_indices(const Args& args, int64_t* index, int64_t m, int64_t n,
+                                     int mode) {
   for (int64_t i = 0; i < m; ++i) {
     const int64_t k = index[i];
     if (0 <= k && k < n) continue;
@@ -36,9 +37,9 @@ CYNET_NOINLINE int64_t bound(const Args& args, int64_t* index, int64_t m, int64_
 }
 
 // The values of `index` within [0, n), in the workspace; nullptr: the run has failed.
-const int64_t* bounded(const Args& args, const Blob& index, int64_t n, int mode) {
+const int64_t* bounded_indices(const Args& args, const Blob& index, int64_t n, int mode) {
   int64_t* values = read_indices(args, index);
-  const int64_t wrong = bound(args, values, index.size, n, mode);
+  const int64_t wrong = bound_indices(args, values, index.size, n, mode);
   if (wrong < 0) return values;
   args.fail(wrong, {static_cast<double>(values[wrong]), static_cast<double>(n)});
   return nullptr;
@@ -98,8 +99,10 @@ bool flatten(int64_t* values, int64_t axes, int64_t m, const int64_t* lengths, i
   return !(outside >> 63);
 }
 
-// `flat`; returns false if an index is negative or outside: `values` is then undefined.
-bool flat_within(const Args& args, const Blob& index, const Int64s<8>& lengths, int64_t* values) {
+// What `flat_indices` gives, in `values`; returns false if an index is negative or outside: `values`
+// is then undefined.
+bool write_flat_indices(const Args& args, const Blob& index, const Int64s<8>& lengths,
+                        int64_t* values) {
   const int64_t axes = index.shape[0], m = index.size / axes, size = element_size(index.dtype);
   const int64_t blocks = (m + INDICES_TOGETHER - 1) / INDICES_TOGETHER;
   std::atomic<bool> inside{true};
@@ -123,8 +126,8 @@ bool flat_within(const Args& args, const Blob& index, const Int64s<8>& lengths, 
 
 // Positions that the columns of `index` (axes, m) name in an array of `lengths`, row-major, in the
 // workspace; negative indices count from the end. nullptr: the run has failed.
-const int64_t* flat(const Args& args, const Blob& index, const Int64s<8>& lengths) {
-  if (flat_within(args, index, lengths, static_cast<int64_t*>(args.space)))
+const int64_t* flat_indices(const Args& args, const Blob& index, const Int64s<8>& lengths) {
+  if (write_flat_indices(args, index, lengths, static_cast<int64_t*>(args.space)))
     return static_cast<const int64_t*>(args.space);
   int64_t* values = read_indices(args, index);
   const int64_t axes = index.shape[0], m = index.size / axes;
@@ -144,7 +147,7 @@ const int64_t* flat(const Args& args, const Blob& index, const Int64s<8>& length
   return nullptr;
 }
 
-int64_t index_space(const Args& args) { return args.in[1]->size * sizeof(int64_t); }
+int64_t index_workspace_bytes(const Args& args) { return args.in[1]->size * sizeof(int64_t); }
 
 // out (outer, m, inner) (+)= slices of in[0] (outer, n, inner) at the m values of in[1]
 template <typename T>
@@ -158,7 +161,7 @@ void take(const Args& args) {
                     gather_elements(src, index, m, dst + first);
                   }))
     return;
-  const int64_t* index = bounded(args, *args.in[1], p.n, p.mode);
+  const int64_t* index = bounded_indices(args, *args.in[1], p.n, p.mode);
   if (index) gather(args, p.outer, p.n, p.inner, args.in[1]->size, index, src, dst);
 }
 
@@ -166,7 +169,7 @@ template <typename T>
 void take_grad(const Args& args) {
   const Indexed& p = args.as<Indexed>();
   clear<T>(args, 0);
-  const int64_t* index = bounded(args, *args.in[1], p.n, p.mode);
+  const int64_t* index = bounded_indices(args, *args.in[1], p.n, p.mode);
   if (index)
     scatter(args, true, p.outer, p.n, p.inner, args.in[1]->size, index, args.input<T>(0),
             args.output<T>(0));
@@ -190,7 +193,7 @@ void pick(const Args& args) {
                     }
                   }))
     return;
-  const int64_t* index = bounded(args, *args.in[1], p.n, p.mode);
+  const int64_t* index = bounded_indices(args, *args.in[1], p.n, p.mode);
   if (!index) return;
   parallel_for(args.threads_of(p.outer * inner), p.outer * inner, [=](int64_t begin, int64_t end) {
     if (inner == 1) {
@@ -211,7 +214,7 @@ template <typename T>
 void pick_grad(const Args& args) {
   const Indexed& p = args.as<Indexed>();
   clear<T>(args, 0);
-  const int64_t* index = bounded(args, *args.in[1], p.n, p.mode);
+  const int64_t* index = bounded_indices(args, *args.in[1], p.n, p.mode);
   if (!index) return;
   const T* picked = args.input<T>(0);
   T* src = args.output<T>(0);
@@ -227,7 +230,7 @@ void pick_grad(const Args& args) {
 template <typename T>
 void gather_nd(const Args& args) {
   const IndexTuples& p = args.as<IndexTuples>();
-  const int64_t* index = flat(args, *args.in[1], p.lengths);
+  const int64_t* index = flat_indices(args, *args.in[1], p.lengths);
   if (index)
     gather(args, 1, 0, p.inner, args.in[1]->size / args.in[1]->shape[0], index, args.input<T>(0),
            args.output<T>(0));
@@ -238,7 +241,7 @@ void gather_nd(const Args& args) {
 template <typename T, bool sum>
 void put_nd(const Args& args) {
   const IndexTuples& p = args.as<IndexTuples>();
-  const int64_t* index = flat(args, *args.in[1], p.lengths);
+  const int64_t* index = flat_indices(args, *args.in[1], p.lengths);
   if (!index) return;
   clear<T>(args, 0);
   scatter(args, sum || args.add[0], 1, 0, p.inner, args.in[1]->size / args.in[1]->shape[0], index,
@@ -276,7 +279,7 @@ void one_hot(const Args& args) {
       if (index[i] >= 0 && index[i] < depth) out[i * depth + index[i]] = static_cast<T>(yes);
   });
 }
-int64_t one_hot_space(const Args& args) { return args.in[0]->size * sizeof(int64_t); }
+int64_t one_hot_workspace_bytes(const Args& args) { return args.in[0]->size * sizeof(int64_t); }
 
 // Copies rows of so many bytes.
 void copy_all(const Args& args, void* to, const void* from, int64_t rows, int64_t bytes) {
@@ -301,7 +304,7 @@ void fill_element(const Args& args) {
 template <typename T>
 void index_copy(const Args& args) {
   const int64_t n = args.in[0]->shape[0];
-  const int64_t* index = bounded(args, *args.in[1], n, RAISE);
+  const int64_t* index = bounded_indices(args, *args.in[1], n, RAISE);
   if (!index) return;
   const int64_t width = args.in[0]->size / n;
   copy_all(args, args.out[0]->data, args.in[0]->data, n, width * sizeof(T));
@@ -312,7 +315,7 @@ void index_copy(const Args& args) {
 template <typename T>
 void index_copy_grad(const Args& args) {
   const int64_t n = args.in[0]->shape[0], width = args.in[0]->size / n;
-  const int64_t* index = bounded(args, *args.in[1], n, RAISE);
+  const int64_t* index = bounded_indices(args, *args.in[1], n, RAISE);
   if (!index) return;
   T* grad = args.output<T>(0);
   copy_all(args, grad, args.in[0]->data, n, width * sizeof(T));
@@ -324,7 +327,7 @@ void index_copy_grad(const Args& args) {
 template <typename T>
 void retain_rows(const Args& args) {
   const int64_t n = args.in[0]->shape[0], width = n == 0 ? 0 : args.in[0]->size / n;
-  const int64_t* index = bounded(args, *args.in[1], n, RAISE);
+  const int64_t* index = bounded_indices(args, *args.in[1], n, RAISE);
   if (!index) return;
   T* out = args.output<T>(0);
   std::memset(out, 0, n * width * sizeof(T));
@@ -335,7 +338,7 @@ void retain_rows(const Args& args) {
 }  // namespace cynet
 
 #define CYNET_BY_INDEX(name, Params) \
-  CYNET_PLAIN_SPACE_KERNEL(name, Params, 1, index_space, CYNET_NUMBERS, bool)
+  CYNET_PLAIN_SPACE_KERNEL(name, Params, 1, index_workspace_bytes, CYNET_NUMBERS, bool)
 CYNET_BY_INDEX(take, Indexed)
 CYNET_BY_INDEX(take_grad, Indexed)
 CYNET_BY_INDEX(pick, Indexed)
@@ -347,4 +350,4 @@ CYNET_BY_INDEX(index_copy, NoParams)
 CYNET_BY_INDEX(index_copy_grad, NoParams)
 CYNET_BY_INDEX(retain_rows, NoParams)
 CYNET_BY_INDEX(fill_element, NoParams)
-CYNET_PLAIN_SPACE_KERNEL(one_hot, OneHot, 1, one_hot_space, CYNET_NUMBERS, bool)
+CYNET_PLAIN_SPACE_KERNEL(one_hot, OneHot, 1, one_hot_workspace_bytes, CYNET_NUMBERS, bool)

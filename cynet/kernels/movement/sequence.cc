@@ -47,9 +47,12 @@ void cumsum_grad(const Args& args) {
   running_sums<T, true>(args);
 }
 
-int64_t mask_space(const Args& args) { return args.as<Sequences>().batch * sizeof(int64_t); }
+int64_t mask_workspace_bytes(const Args& args) {
+  return args.as<Sequences>().batch * sizeof(int64_t);
+}
 
-int64_t rows_space(const Args& args) {  // lengths, and which row of data each of the output is
+// Lengths, and which row of data each of the output is.
+int64_t rows_workspace_bytes(const Args& args) {
   const Sequences& p = args.as<Sequences>();
   return p.batch * (1 + p.time) * sizeof(int64_t);
 }
@@ -163,7 +166,7 @@ void sequence_reverse_grad(const Args& args) {
 }
 
 // The position on the inner axis of n elements of position i of an axis with borders.
-inline int64_t inside_of(int64_t i, int64_t before, int64_t n, bool reflect) {
+inline int64_t source_index(int64_t i, int64_t before, int64_t n, bool reflect) {
   i -= before;
   if (!reflect) return std::min(std::max<int64_t>(i, 0), n - 1);
   i = i < 0 ? -i : i;
@@ -183,7 +186,7 @@ void with_borders(const Args& args, T* src, T* dst) {
     for (int64_t r = begin; r < end; ++r) {
       int64_t rest = r, offset = 0, stride = p.src[last];
       for (int i = last - 1; i >= 0; --i) {
-        offset += inside_of(rest % p.dst[i], p.before[i], p.src[i], reflect) * stride;
+        offset += source_index(rest % p.dst[i], p.before[i], p.src[i], reflect) * stride;
         rest /= p.dst[i];
         stride *= p.src[i];
       }
@@ -225,12 +228,12 @@ void borders_grad(const Args& args) {
 
 #define CYNET_SEQUENCES(name, space) \
   CYNET_PLAIN_SPACE_KERNEL(name, Sequences, 1, space, CYNET_NUMBERS, bool)
-CYNET_SEQUENCES(sequence_mask, mask_space)
-CYNET_SEQUENCES(sequence_mask_grad, mask_space)
-CYNET_SEQUENCES(sequence_last, rows_space)
-CYNET_SEQUENCES(sequence_last_grad, rows_space)
-CYNET_SEQUENCES(sequence_reverse, rows_space)
-CYNET_SEQUENCES(sequence_reverse_grad, rows_space)
+CYNET_SEQUENCES(sequence_mask, mask_workspace_bytes)
+CYNET_SEQUENCES(sequence_mask_grad, mask_workspace_bytes)
+CYNET_SEQUENCES(sequence_last, rows_workspace_bytes)
+CYNET_SEQUENCES(sequence_last_grad, rows_workspace_bytes)
+CYNET_SEQUENCES(sequence_reverse, rows_workspace_bytes)
+CYNET_SEQUENCES(sequence_reverse_grad, rows_workspace_bytes)
 CYNET_PLAIN_KERNEL(cumsum, RunningSums, 1, CYNET_NUMBERS)
 CYNET_PLAIN_KERNEL(cumsum_grad, RunningSums, 1, CYNET_NUMBERS)
 CYNET_PLAIN_KERNEL(borders, Borders, 1, CYNET_NUMBERS, bool)

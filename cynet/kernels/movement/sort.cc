@@ -63,7 +63,7 @@ struct KeyOf {
 
 // The key of an element; false for what a key does not hold: -0, which equals 0, and NaN.
 template <typename T>
-CYNET_XINLINE bool whole_key(T x, bool ascending, typename KeyOf<T>::Type& key) {
+CYNET_XINLINE bool make_key(T x, bool ascending, typename KeyOf<T>::Type& key) {
   typedef typename KeyOf<T>::Type Key;
   const Key top = Key(1) << (8 * sizeof(Key) - 1);
   if constexpr (std::is_integral<T>::value) {
@@ -125,7 +125,7 @@ static bool sort_row(const T* row, int64_t n, bool ascending, void* space, T* ou
   typedef typename KeyOf<T>::Type Key;
   Key* keys = static_cast<Key*>(space);
   bool whole = true;
-  for (int64_t i = 0; i < n; ++i) whole &= whole_key(row[i], ascending, keys[i]);
+  for (int64_t i = 0; i < n; ++i) whole &= make_key(row[i], ascending, keys[i]);
   if (!whole) return false;
   const Key* sorted = sort_keys(keys, keys + n, n);
   for (int64_t i = 0; i < n; ++i) out[i] = from_key<T>(sorted[i], ascending);
@@ -150,7 +150,7 @@ static void order_by_comparing(const T* row, int64_t step, int64_t n, int64_t k,
 }
 
 // Positions in order, and the threads' buffers for sorting: 2 n numbers.
-static int64_t order_space(const Args& args) {
+static int64_t order_workspace_bytes(const Args& args) {
   const Order& p = args.as<Order>();
   const int64_t rows = p.outer * p.inner, shares = std::min<int64_t>(args.threads, rows);
   return (rows * p.k + 2 * p.n * shares) * sizeof(int64_t);
@@ -217,8 +217,8 @@ static void put_order_grad(const Args& args, const int64_t* order) {
 #define CYNET_LOOPS "movement/sort.cc"
 #include "isa/for_each_isa.h"
 
-CYNET_SPACE_KERNEL(order, Order, 1, order_space, CYNET_NUMBERS, bool)
-CYNET_SPACE_KERNEL(order_grad, Order, 1, order_space, CYNET_NUMBERS, bool)
+CYNET_SPACE_KERNEL(order, Order, 1, order_workspace_bytes, CYNET_NUMBERS, bool)
+CYNET_SPACE_KERNEL(order_grad, Order, 1, order_workspace_bytes, CYNET_NUMBERS, bool)
 #else
 namespace {
 enum { ORDER_PART = 64, MAX_FEW = 32, MAX_SHARES = 256 };

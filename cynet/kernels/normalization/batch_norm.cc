@@ -26,25 +26,26 @@ static NormShape rows_of(const SampleNorm& p) {
   return {p.n, p.channels, p.eps, false, p.relu, false};
 }
 
-static bool by_rows(const Args& args, const BatchNorm& p) {
+static bool is_computed_by_rows(const Args& args, const BatchNorm& p) {
   return p.last || (p.inner == 1 && args.in[0]->dtype == F32);
 }
 
 // Doubles for 1 / sqrt(variance + eps) of each channel: whole cache lines, for the buffer behind.
 static int64_t inverses(int64_t channels) { return (channels + 7) / 8 * 8; }
 
-static int64_t batch_norm_space(const Args& args) {
+static int64_t batch_norm_workspace_bytes(const Args& args) {
   const BatchNorm& p = args.as<BatchNorm>();
   const NormShape rows = rows_of(p);
   const int64_t own = 8 * inverses(p.channels);
-  if (by_rows(args, p)) return own + norm_space(&rows) + 2 * p.channels * sizeof(float);
+  if (is_computed_by_rows(args, p))
+    return own + norm_workspace_bytes(&rows) + 2 * p.channels * sizeof(float);
   return own + (p.relu ? args.in[0]->size * element_size(args.in[0]->dtype) : 0);
 }
 
-static int64_t sample_norm_space(const Args& args) {
+static int64_t sample_norm_workspace_bytes(const Args& args) {
   const SampleNorm& p = args.as<SampleNorm>();
   const NormShape rows = rows_of(p);
-  return norm_space(&rows) + 4 * p.channels * sizeof(float);
+  return norm_workspace_bytes(&rows) + 4 * p.channels * sizeof(float);
 }
 
 static double variance_of(double inverse, double eps) { return 1 / (inverse * inverse) - eps; }
@@ -53,10 +54,10 @@ static double variance_of(double inverse, double eps) { return 1 / (inverse * in
 #define CYNET_LOOPS "normalization/batch_norm.cc"
 #include "isa/for_each_isa.h"
 
-CYNET_SPACE_KERNEL(batch_norm, BatchNorm, 2, batch_norm_space, CYNET_FLOATS)
-CYNET_SPACE_KERNEL(batch_norm_grad, BatchNorm, 3, batch_norm_space, CYNET_FLOATS)
-CYNET_SPACE_KERNEL(instance_norm_last, SampleNorm, 1, sample_norm_space, float)
-CYNET_SPACE_KERNEL(instance_norm_last_grad, SampleNorm, 1, sample_norm_space, float)
+CYNET_SPACE_KERNEL(batch_norm, BatchNorm, 2, batch_norm_workspace_bytes, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(batch_norm_grad, BatchNorm, 3, batch_norm_workspace_bytes, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(instance_norm_last, SampleNorm, 1, sample_norm_workspace_bytes, float)
+CYNET_SPACE_KERNEL(instance_norm_last_grad, SampleNorm, 1, sample_norm_workspace_bytes, float)
 #else
 namespace {
 
@@ -144,7 +145,8 @@ template <typename T>
 void batch_norm(const Args& args) {
   const BatchNorm& p = args.as<BatchNorm>();
   const bool given = p.given || !args.training;
-  if (std::is_same<T, float>::value && by_rows(args, p)) return rows_forward(args, p, given);
+  if (std::is_same<T, float>::value && is_computed_by_rows(args, p))
+    return rows_forward(args, p, given);
   parallel_for(args.threads, p.channels, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) channel_forward<T>(args, p, given, c);
   });
@@ -153,7 +155,7 @@ void batch_norm(const Args& args) {
 void rows_backward(const Args& args, const BatchNorm& p, bool given, const float* mean,
                    const float* inverse, char* space) {
   const NormShape s = rows_of(p);
-  float* own = reinterpret_cast<float*>(space + norm_space(&s));
+  float* own = reinterpret_cast<float*>(space + norm_workspace_bytes(&s));
   NormGradient g;
   g.dy = args.input<float>(0), g.x = args.input<float>(1), g.gamma = args.input<float>(2);
   g.y = args.input<float>(6);
@@ -217,7 +219,7 @@ void batch_norm_grad(const Args& args) {
   }
   bool done = false;
   if constexpr (std::is_same<T, float>::value) {
-    done = by_rows(args, p);
+    done = is_computed_by_rows(args, p);
     if (done) rows_backward(args, p, given, mean, inverse, space);
   }
   if (!done) {
@@ -267,7 +269,7 @@ void instance_norm_last(const Args& args) {
   const NormShape s = rows_of(p);
   const int64_t n = p.channels, size = p.n * n;
   double* space = static_cast<double*>(args.space);
-  float* own = reinterpret_cast<float*>(static_cast<char*>(args.space) + norm_space(&s));
+  float* own = reinterpret_cast<float*>(static_cast<char*>(args.space) + norm_workspace_bytes(&s));
   for (int64_t i = 0; i < p.batch; ++i) {
     const float* x = args.input<float>(0) + i * size;
     sample_statistics(s, x, args.input<float>(1), args.input<float>(2), args.threads, space, own);
@@ -283,7 +285,7 @@ void instance_norm_last_grad(const Args& args) {
   const NormShape s = rows_of(p);
   const int64_t n = p.channels, size = p.n * n;
   double* space = static_cast<double*>(args.space);
-  float* own = reinterpret_cast<float*>(static_cast<char*>(args.space) + norm_space(&s));
+  float* own = reinterpret_cast<float*>(static_cast<char*>(args.space) + norm_workspace_bytes(&s));
   NormGradient g = {};
   g.gamma = args.input<float>(2), g.mean = own, g.inv_std = own + n;
   g.scale = own + 2 * n, g.shift = own + 3 * n;

@@ -49,7 +49,7 @@ static inline int64_t norm_parts(const NormShape* s) {
 }
 
 // Bytes of scratch for both directions.
-static inline size_t norm_space(const NormShape* s) {
+static inline size_t norm_workspace_bytes(const NormShape* s) {
   return (2 * norm_parts(s) * s->channels) * sizeof(double) + 4 * s->channels * sizeof(float);
 }
 

@@ -16,7 +16,7 @@ CYNET_PARAMS(InstanceNorm, INSTANCE_NORM)
 enum { SCALE_UNIT = 16, SCALE_TOGETHER = 256 };
 
 // The sums of dy and of dy (x - mean) of each line.
-static int64_t instance_space(const Args& args) {
+static int64_t instance_workspace_bytes(const Args& args) {
   const InstanceNorm& p = args.as<InstanceNorm>();
   return 2 * p.batch * p.channels * sizeof(double);
 }
@@ -29,7 +29,7 @@ CYNET_KERNEL(layer_norm, LayerNorm, 3, CYNET_FLOATS)
 CYNET_KERNEL(layer_norm_scale_grad, LayerNorm, 3, CYNET_FLOATS)
 CYNET_KERNEL(layer_norm_grad, LayerNorm, 3, CYNET_FLOATS)
 CYNET_KERNEL(instance_norm, InstanceNorm, 3, CYNET_FLOATS)
-CYNET_SPACE_KERNEL(instance_norm_grad, InstanceNorm, 4, instance_space, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(instance_norm_grad, InstanceNorm, 4, instance_workspace_bytes, CYNET_FLOATS)
 #else
 namespace {
 // y = or += (x - center) scale gamma + beta. EACH: gamma and beta are vectors, else numbers.

@@ -32,7 +32,7 @@ CYNET_XINLINE int64_t response_rows(const LocalResponse& s) {
   return 2 * (half < s.channels ? half : s.channels - 1) + 1;
 }
 
-static bool response_by_lines(const LocalResponse& s) { return s.last || s.inner == 1; }
+static bool is_response_computed_by_lines(const LocalResponse& s) { return s.last || s.inner == 1; }
 
 // Lines of channels that are taken together.
 static int64_t response_lines(const LocalResponse& s) {
@@ -41,8 +41,8 @@ static int64_t response_lines(const LocalResponse& s) {
 
 // Elements of workspace that each thread of the gradient needs.
 static int64_t response_space(const LocalResponse& s) {
-  return 2 * (response_by_lines(s) ? response_lines(s) * s.channels
-                                   : response_rows(s) * RESPONSE_WIDTH);
+  return 2 * (is_response_computed_by_lines(s) ? response_lines(s) * s.channels
+                                               : response_rows(s) * RESPONSE_WIDTH);
 }
 static int64_t response_space(const Args& args) {
   return response_space(args.as<LocalResponse>()) * args.threads * element_size(args.in[0]->dtype);
@@ -51,7 +51,7 @@ static int64_t response_space(const Args& args) {
 // Pieces of work; the same for any number of threads.
 static int64_t response_parts(const LocalResponse& s) {
   const int64_t lines = response_lines(s);
-  if (response_by_lines(s)) return (s.batch * s.inner + lines - 1) / lines;
+  if (is_response_computed_by_lines(s)) return (s.batch * s.inner + lines - 1) / lines;
   return s.batch * ((s.inner + RESPONSE_WIDTH - 1) / RESPONSE_WIDTH);
 }
 
@@ -62,7 +62,7 @@ static void for_responses(const LocalResponse& s, int64_t begin, int64_t end, Bo
   const int64_t step = response_lines(s) * s.channels;
   const int64_t parts = (s.inner + RESPONSE_WIDTH - 1) / RESPONSE_WIDTH;
   for (int64_t part = begin; part < end; ++part) {
-    if (response_by_lines(s)) {
+    if (is_response_computed_by_lines(s)) {
       const int64_t at = part * step;
       body(at, n - at < step ? n - at : step);
     } else {
@@ -295,7 +295,7 @@ void local_response(const Args& args) {
   const LocalResponse& s = args.as<LocalResponse>();
   const T* x = args.input<T>(0);
   T* y = args.output<T>(0);
-  const auto part = response_by_lines(s) ? respond_lines<T> : respond_columns<T>;
+  const auto part = is_response_computed_by_lines(s) ? respond_lines<T> : respond_columns<T>;
   parallel_for(args.threads, response_parts(s), [&](int64_t begin, int64_t end) {
     for_responses(s, begin, end,
                   [&](int64_t at, int64_t n) { part(s, x + at, y + at, n, args.add[0]); });
@@ -307,7 +307,8 @@ void local_response_grad(const Args& args) {
   const LocalResponse& s = args.as<LocalResponse>();
   const T *dy = args.input<T>(0), *x = args.input<T>(1);
   T* dx = args.output<T>(0);
-  const auto part = response_by_lines(s) ? respond_lines_backward<T> : respond_columns_backward<T>;
+  const auto part =
+      is_response_computed_by_lines(s) ? respond_lines_backward<T> : respond_columns_backward<T>;
   const int64_t parts = response_parts(s), space_each = response_space(s);
   const int threads = args.threads;
   parallel_for(threads, threads, [&](int64_t first, int64_t last) {

@@ -42,7 +42,7 @@ CYNET_XINLINE int64_t pool_window(const PoolShape& s, int axis, int64_t at, int6
 }
 
 // Whether the only window is the plane.
-static inline bool pools_whole(const PoolShape& s) {
+static inline bool is_window_whole_plane(const PoolShape& s) {
   for (int i = 0; i < 3; ++i)
     if (s.out_size[i] != 1 || s.kernel[i] != s.in_size[i] || s.pad[i] || s.pad_after[i])
       return false;
@@ -67,7 +67,7 @@ namespace cynet {
 
 // Whether rows are folded: no power means, lines of a bounded length, and every window has an
 // element.
-static bool folds_rows(const PoolShape& s) {
+static bool can_fold_rows(const PoolShape& s) {
   if (s.type == POOL_LP || s.kernel[2] > POOL_KERNEL || s.stride[2] > POOL_KERNEL) return false;
   for (int i = 0; i < 3; ++i) {
     const int64_t last = (s.out_size[i] - 1) * s.stride[i] - s.pad[i];
@@ -77,17 +77,17 @@ static bool folds_rows(const PoolShape& s) {
 }
 
 // Whether `pool_rows` computes this pooling.
-static bool pools_by_rows(const PoolShape& s) {
-  return folds_rows(s) || (s.type != POOL_LP && pools_whole(s));
+static bool can_pool_by_rows(const PoolShape& s) {
+  return can_fold_rows(s) || (s.type != POOL_LP && is_window_whole_plane(s));
 }
 
 // Whether rows do it backward: indices in a plane go into 32 bits, too.
-static bool spreads_by_rows(const PoolShape& s) {
-  return folds_rows(s) && s.in_size[0] * s.in_size[1] * s.in_size[2] < (int64_t{1} << 30);
+static bool can_backward_by_rows(const PoolShape& s) {
+  return can_fold_rows(s) && s.in_size[0] * s.in_size[1] * s.in_size[2] < (int64_t{1} << 30);
 }
 
 // Whether each element of the input lies in exactly one window.
-static bool pools_tile(const PoolShape& s) {
+static bool windows_tile_input(const PoolShape& s) {
   for (int i = 0; i < 3; ++i)
     if (s.stride[i] != s.kernel[i] || s.pad[i] || s.out_size[i] * s.kernel[i] != s.in_size[i])
       return false;
@@ -223,7 +223,7 @@ struct PlanesAndDepth {
   }
 };
 
-static int64_t pool_space(const Args& args) {
+static int64_t pool_workspace_bytes(const Args& args) {
   const PoolShape& s = args.as<PoolShape>();
   return s.last ? 2 * PlanesAndDepth(s).nbytes : 0;
 }
@@ -232,8 +232,8 @@ static int64_t pool_space(const Args& args) {
 #define CYNET_LOOPS "pooling/pooling.cc"
 #include "isa/for_each_isa.h"
 
-CYNET_SPACE_KERNEL(pool, PoolShape, 1, pool_space, CYNET_FLOATS)
-CYNET_SPACE_KERNEL(pool_grad, PoolShape, 1, pool_space, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(pool, PoolShape, 1, pool_workspace_bytes, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(pool_grad, PoolShape, 1, pool_workspace_bytes, CYNET_FLOATS)
 #else
 namespace {
 
@@ -263,7 +263,7 @@ void pool(const Args& args) {
   const PoolShape& s = args.as<PoolShape>();
   if (s.last) return pool_last(args, s);
   const int64_t inside = elements(s.in_size), outside = elements(s.out_size);
-  const bool rows = pools_by_rows(s), add = args.add[0];
+  const bool rows = can_pool_by_rows(s), add = args.add[0];
   parallel_for(args.threads, s.batch * s.channels, [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {
       const T* x = args.input<T>(0) + plane * inside;
@@ -282,8 +282,8 @@ void pool_grad(const Args& args) {
   const PoolShape& s = args.as<PoolShape>();
   if (s.last) return pool_last_grad(args, s);
   const int64_t inside = elements(s.in_size), outside = elements(s.out_size);
-  const bool rows = spreads_by_rows(s), add = args.add[0];
-  const bool fresh = rows && !add && s.type != POOL_MAX && pools_tile(s);
+  const bool rows = can_backward_by_rows(s), add = args.add[0];
+  const bool fresh = rows && !add && s.type != POOL_MAX && windows_tile_input(s);
   const T *in = args.input<T>(1), *out = args.input<T>(2);
   parallel_for(args.threads, s.batch * s.channels, [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) {

@@ -191,7 +191,7 @@ CYNET_XINLINE void pool_put(const PoolShape& s, const T* values, int64_t w, int6
 // whatever the length of a row.
 template <typename T, bool largest>
 void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
-  if (pools_whole(s)) {
+  if (is_window_whole_plane(s)) {
     const int64_t size = s.in_size[0] * s.in_size[1] * s.in_size[2];
     T value = pool_along<largest>(x, size);
     if (s.type == POOL_AVG) value /= static_cast<T>(size);

@@ -54,8 +54,8 @@ void quantized_combine(const Args& args) {
   const Combined& p = args.as<Combined>();
   if (!has_ranges(args, 2, 5)) return;
   const int type = args.out[0]->dtype, left = args.in[0]->dtype, right = args.in[1]->dtype;
-  const double a = reach(*args.input<float>(2), *args.input<float>(3));
-  const double b = reach(*args.input<float>(4), *args.input<float>(5));
+  const double a = max_magnitude(*args.input<float>(2), *args.input<float>(3));
+  const double b = max_magnitude(*args.input<float>(4), *args.input<float>(5));
   const bool finer = type == F32 || (type == I32 && !p.product);
   double l = a / (finer ? steps_of_floats(left) : steps_between_integers(left));
   double r = b / (finer ? steps_of_floats(right) : steps_between_integers(right));
@@ -64,7 +64,7 @@ void quantized_combine(const Args& args) {
   if (type == F32) {
     low = high = 0;
   } else if (type != I32) {
-    const double wide = reach(low, high);
+    const double wide = max_magnitude(low, high);
     const double scale = wide > 0 ? steps_between_integers(type) / wide : 0;
     if (p.product) l *= r * scale;
     else l *= scale, r *= scale;

@@ -15,7 +15,7 @@ namespace cynet {
 CYNET_PARAMS(Entropy, ENTROPY)
 
 // Moves a little from nonempty bins to empty ones; false if all are empty.
-inline bool smooth(std::vector<double>& p) {
+inline bool smooth_zeros(std::vector<double>& p) {
   const double little = 1e-4;
   const int64_t n = p.size(), empty = std::count(p.begin(), p.end(), 0.0);
   if (empty == n) return false;
@@ -37,7 +37,8 @@ inline double divergence(const std::vector<double>& p, const std::vector<double>
 
 // The divergence if the middle 2 * half + 1 bins are used, and values beyond go into the outermost
 // of them.
-inline double cut_off(const float* hist, int64_t bins, int64_t quantized_bins, int64_t half) {
+inline double divergence_of_cut(const float* hist, int64_t bins, int64_t quantized_bins,
+                                int64_t half) {
   const int64_t first = bins / 2 - half, n = 2 * half + 1, each = n / quantized_bins;
   std::vector<double> p(hist + first, hist + first + n), q(n, 0.0);
   for (int64_t i = 0; i < first; ++i) p[0] += hist[i];
@@ -53,7 +54,7 @@ inline double cut_off(const float* hist, int64_t bins, int64_t quantized_bins, i
     for (int64_t i = begin; i < end; ++i)
       if (p[i] != 0) q[i] = sum / full;
   }
-  if (!smooth(p) || !smooth(q)) return std::numeric_limits<double>::infinity();
+  if (!smooth_zeros(p) || !smooth_zeros(q)) return std::numeric_limits<double>::infinity();
   return divergence(p, q);
 }
 
@@ -70,7 +71,7 @@ void calibrate_entropy(const Args& args) {
   std::vector<double> found(maximum - least + 1);
   parallel_for(args.threads, found.size(), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
-      found[i] = cut_off(hist, p.bins, p.quantized_bins, least + i);
+      found[i] = divergence_of_cut(hist, p.bins, p.quantized_bins, least + i);
   });
   const int64_t best = std::min_element(found.begin(), found.end()) - found.begin();
   const int64_t half = least + best;

@@ -1,5 +1,4 @@
-// Convolutions of integers of 8 bits at one CPU level (int8_conv.h), by vectors of
-// int8_vectors.h.
+// Convolutions of integers of 8 bits at one CPU level (int8_conv.h), by vectors of int8_vectors.h.
 
 #if CYNET_LANES == 16
 enum { TILE = 12 };  // rows of a tile of sums: as many as registers hold

@@ -53,7 +53,7 @@ void largest(const T* __restrict x, T* __restrict found, int64_t n) {
 }
 
 template <typename T>
-void summed(const T* __restrict x, int32_t* __restrict found, int64_t n) {
+void add_to_sums(const T* __restrict x, int32_t* __restrict found, int64_t n) {
   for (int64_t k = 0; k < n; ++k) found[k] += x[k];
 }
 
@@ -86,7 +86,8 @@ void quantized_pool(const Args& args) {
       for (int64_t first = 0; first < wide; first += TOGETHER) {
         const int64_t n = std::min<int64_t>(TOGETHER, wide - first);
         std::fill(sums, sums + n, 0);
-        for_pixels(p, d, h, w, [&](int64_t at) { summed(plane + at * wide + first, sums, n); });
+        for_pixels(p, d, h, w,
+                   [&](int64_t at) { add_to_sums(plane + at * wide + first, sums, n); });
         if (count < EXACT) {
           const float by = static_cast<float>(parts);
           const float shift = 12582912.0f;  // 1.5 * 2^23: sums with it are whole

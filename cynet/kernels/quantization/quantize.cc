@@ -104,7 +104,7 @@ void quantize(const Args& args) {
   if ((whole || p.range_from == RANGE_OF_INPUTS) && !has_ranges(args, 1, 2)) return;
   float unit = 1;
   if (whole)
-    unit = reach(*args.input<float>(1), *args.input<float>(2)) /
+    unit = max_magnitude(*args.input<float>(1), *args.input<float>(2)) /
            static_cast<float>(std::numeric_limits<int32_t>::max());
   Range range = {static_cast<float>(p.low), static_cast<float>(p.high)};
   if (p.range_from == RANGE_OF_INPUTS) range = {*args.input<float>(1), *args.input<float>(2)};
@@ -112,7 +112,7 @@ void quantize(const Args& args) {
     range = range_of(x, n, args.threads);
     range = {range.low * unit, range.high * unit};
   }
-  const float r = reach(range.low, range.high);
+  const float r = max_magnitude(range.low, range.high);
   const float steps = p.finer ? steps_of_floats(type) : steps_between_integers(type);
   const float scale = unit * per_unit(steps, r);
   (type == U8 ? convert<T, uint8_t> : convert<T, int8_t>)(args, scale);
@@ -162,8 +162,8 @@ template <typename T>
 void dequantize(const Args& args) {
   const T* x = args.input<T>(0);
   float* y = args.output<float>(0);
-  const float unit =
-      reach(*args.input<float>(1), *args.input<float>(2)) / steps_of_floats(args.in[0]->dtype);
+  const float unit = max_magnitude(*args.input<float>(1), *args.input<float>(2)) /
+                     steps_of_floats(args.in[0]->dtype);
   const bool add = args.add[0];
   parallel_for(args.threads, args.in[0]->size, [=](int64_t begin, int64_t end) {
     (add ? dequantize_part<true, T> : dequantize_part<false, T>)(x + begin, y + begin, end - begin,

@@ -16,7 +16,7 @@ inline float steps_between_integers(int dtype) { return dtype == U8 ? 255.0f : 1
 inline float steps_of_floats(int dtype) { return dtype == U8 ? 255.5f : 127.5f; }
 
 // NaN where either is.
-inline float reach(float low, float high) {
+inline float max_magnitude(float low, float high) {
   const float a = std::fabs(low), b = std::fabs(high);
   return a > b || a != a ? a : b;
 }

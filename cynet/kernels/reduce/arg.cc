@@ -23,7 +23,7 @@ enum { ARG_COLUMNS = 512 };
 
 // Whether x replaces the best so far.
 template <bool greatest, typename V>
-CYNET_XINLINE bool arg_better(V x, V best) {
+CYNET_XINLINE bool is_better(V x, V best) {
   return (greatest ? x > best : x < best) | ((x != x) & (best == best));
 }
 
@@ -44,7 +44,7 @@ void arg_columns(const T* x, int64_t n, int64_t step, int64_t m, int64_t* indice
     CYNET_IVDEP
     for (int64_t c = 0; c < m; ++c) {
       const V value = row[c];
-      const bool better = arg_better<greatest>(value, best[c]);
+      const bool better = is_better<greatest>(value, best[c]);
       best[c] = better ? value : best[c];
       index[c] = better ? here : index[c];
     }
@@ -72,7 +72,7 @@ int64_t arg_row(const T* x, int64_t n) {
 #endif
   int64_t best = 0;
   for (int64_t i = 1; i < n; ++i)
-    if (arg_better<greatest, value_of<T> >(x[i], x[best])) best = i;
+    if (is_better<greatest, value_of<T> >(x[i], x[best])) best = i;
   return best;
 }
 

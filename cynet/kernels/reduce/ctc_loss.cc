@@ -21,9 +21,9 @@ CTCShape ctc_shape(const Args& args, int first) {
 int64_t ctc_whole_numbers(const CTCShape& s) { return s.batch * (s.maximum + 2); }
 
 template <int first>
-int64_t ctc_space(const Args& args) {
+int64_t ctc_workspace_bytes(const Args& args) {
   const CTCShape s = ctc_shape(args, first);
-  const int64_t numbers = ctc_shared_space(s) + args.threads * ctc_thread_space(s, first > 0);
+  const int64_t numbers = ctc_shared_elements(s) + args.threads * ctc_thread_elements(s, first > 0);
   return ctc_whole_numbers(s) * sizeof(int64_t) + numbers * sizeof(double);
 }
 
@@ -31,7 +31,7 @@ void read_whole(const Blob* from, int64_t* to) {
   if (from) by_dtype<ReadIndices<false>>(from->dtype, 1, from->data, to, from->size);
 }
 
-bool ctc_wrong(const Args& args, const CTCShape& s, int what, int64_t b, int64_t i, int64_t value) {
+bool fail_ctc(const Args& args, const CTCShape& s, int what, int64_t b, int64_t i, int64_t value) {
   const int64_t maximum = what == DATA_LENGTHS ? s.steps : s.maximum;
   args.fail(b, {double(what), double(i), double(value), double(maximum), double(s.classes)});
   return false;
@@ -50,17 +50,17 @@ bool ctc_read(const Args& args, int first, CTCShape* s) {
   for (int64_t b = 0; b < s->batch; ++b) {
     if (!has_times) times[b] = s->steps;
     else if (times[b] < 0 || times[b] > s->steps)
-      return ctc_wrong(args, *s, DATA_LENGTHS, b, 0, times[b]);
+      return fail_ctc(args, *s, DATA_LENGTHS, b, 0, times[b]);
     if (!has_lengths) {
       lengths[b] = 0;
       while (lengths[b] < maximum && labels[b * maximum + lengths[b]] != padding) ++lengths[b];
     } else if (lengths[b] < 0 || lengths[b] > maximum) {
-      return ctc_wrong(args, *s, LABEL_LENGTHS, b, 0, lengths[b]);
+      return fail_ctc(args, *s, LABEL_LENGTHS, b, 0, lengths[b]);
     }
     for (int64_t i = 0; i < lengths[b]; ++i) {
       const int64_t label = labels[b * maximum + i];
       if (label < 0 || label >= s->classes || label == s->blank)
-        return ctc_wrong(args, *s, LABELS, b, i, label);
+        return fail_ctc(args, *s, LABELS, b, i, label);
     }
   }
   return true;
@@ -89,5 +89,5 @@ void ctc_loss_grad(const Args& args) {
 }  // namespace
 }  // namespace cynet
 
-CYNET_PLAIN_SPACE_KERNEL(ctc_loss, CTCParams, 1, ctc_space<0>, CYNET_FLOATS)
-CYNET_PLAIN_SPACE_KERNEL(ctc_loss_grad, CTCParams, 1, ctc_space<1>, CYNET_FLOATS)
+CYNET_PLAIN_SPACE_KERNEL(ctc_loss, CTCParams, 1, ctc_workspace_bytes<0>, CYNET_FLOATS)
+CYNET_PLAIN_SPACE_KERNEL(ctc_loss_grad, CTCParams, 1, ctc_workspace_bytes<1>, CYNET_FLOATS)

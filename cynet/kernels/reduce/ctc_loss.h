@@ -20,7 +20,7 @@ struct CTCShape {
 
 // The logarithm of 0: finite, so that differences of two are 0 and not NaN.
 template <typename T>
-constexpr T ctc_nothing() {
+constexpr T ctc_log_zero() {
   return T(-1e30);
 }
 
@@ -35,7 +35,7 @@ CYNET_XINLINE int64_t ctc_row(const CTCShape& s) { return s.maximum + 2; }
 namespace cynet {
 
 // Whether steps suffice for the labels, and a blank between equal ones.
-inline bool ctc_feasible(const CTCShape& s, int64_t b) {
+inline bool is_ctc_feasible(const CTCShape& s, int64_t b) {
   const int64_t* label = s.labels + b * s.maximum;
   int64_t needed = s.lengths[b];
   for (int64_t i = 1; i < s.lengths[b]; ++i) needed += label[i] == label[i - 1];
@@ -43,8 +43,8 @@ inline bool ctc_feasible(const CTCShape& s, int64_t b) {
 }
 
 // Numbers of scratch: of all samples, and for each thread.
-inline int64_t ctc_shared_space(const CTCShape& s) { return s.steps * s.batch; }
-inline int64_t ctc_thread_space(const CTCShape& s, bool backward) {
+inline int64_t ctc_shared_elements(const CTCShape& s) { return s.steps * s.batch; }
+inline int64_t ctc_thread_elements(const CTCShape& s, bool backward) {
   return ctc_row(s) * (backward ? 2 * s.steps + 8 : 8);
 }
 
@@ -60,7 +60,7 @@ void ctc_shifts(int level, const CTCShape& s, const T* x, T* shift, const T* dy,
     for (int64_t i = begin; i < end; ++i) {
       const int64_t b = i % s.batch;
       T* const to = dx ? dx + i * s.classes : nullptr;
-      if (i / s.batch < s.times[b] && ctc_feasible(s, b)) {
+      if (i / s.batch < s.times[b] && is_ctc_feasible(s, b)) {
         row(x + i * s.classes, s.classes, shift + i, dx ? dy[b] : T(0), to, add);
       } else if (dx && !add) {
         for (int64_t k = 0; k < s.classes; ++k) to[k] = 0;
@@ -75,14 +75,14 @@ void ctc_forward(int level, const CTCShape& s, const T* x, T* y, bool add, T* sp
   typedef double (*Sample)(const CTCShape& s, int64_t b, const T* x, const T* shift, T* scratch);
   static const Sample samples[] = CYNET_AT_LEVELS(ctc_likelihood<T>);
   const Sample sample = samples[sizeof(T) == sizeof(float) ? level : BASELINE];
-  T* const scratches = space + ctc_shared_space(s);
+  T* const scratches = space + ctc_shared_elements(s);
   ctc_shifts<T>(level, s, x, space, nullptr, nullptr, false, threads);
   const int parts = threads < s.batch ? threads : static_cast<int>(s.batch);
   for_parts(parts, [&](int64_t part) {
     for (int64_t b = s.batch * part / parts; b < s.batch * (part + 1) / parts; ++b) {
-      T* const scratch = scratches + part * ctc_thread_space(s, false);
+      T* const scratch = scratches + part * ctc_thread_elements(s, false);
       const T loss =
-          ctc_feasible(s, b) ? static_cast<T>(0 - sample(s, b, x, space, scratch)) : T(0);
+          is_ctc_feasible(s, b) ? static_cast<T>(0 - sample(s, b, x, space, scratch)) : T(0);
       y[b] = add ? y[b] + loss : loss;
     }
   });
@@ -96,13 +96,13 @@ void ctc_backward(int level, const CTCShape& s, const T* dy, const T* x, T* dx, 
                          T* scratch);
   static const Sample samples[] = CYNET_AT_LEVELS(ctc_gradient<T>);
   const Sample sample = samples[sizeof(T) == sizeof(float) ? level : BASELINE];
-  T* const scratches = space + ctc_shared_space(s);
+  T* const scratches = space + ctc_shared_elements(s);
   ctc_shifts(level, s, x, space, dy, dx, add, threads);
   const int parts = threads < s.batch ? threads : static_cast<int>(s.batch);
   for_parts(parts, [&](int64_t part) {
     for (int64_t b = s.batch * part / parts; b < s.batch * (part + 1) / parts; ++b)
-      if (ctc_feasible(s, b))
-        sample(s, b, dy[b], x, space, dx, scratches + part * ctc_thread_space(s, true));
+      if (is_ctc_feasible(s, b))
+        sample(s, b, dy[b], x, space, dx, scratches + part * ctc_thread_elements(s, true));
   });
 }
 

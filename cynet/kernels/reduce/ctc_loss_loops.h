@@ -47,12 +47,12 @@ struct CTCSample {
         chance(scratch),
         skip(scratch + s.maximum + 2) {
     for (int64_t i = 0; i <= n; ++i)
-      skip[i] = i == 0 || i == n || label[i] == label[i - 1] ? ctc_nothing<T>() : T(0);
+      skip[i] = i == 0 || i == n || label[i] == label[i - 1] ? ctc_log_zero<T>() : T(0);
   }
 
   CYNET_XINLINE T at(int64_t t, int64_t k) const {
     const T value = x[t * step * classes + k] - shift[t * step];
-    return value < ctc_nothing<T>() ? ctc_nothing<T>() : value;
+    return value < ctc_log_zero<T>() ? ctc_log_zero<T>() : value;
   }
 
   // Fills `chance`, and returns the blank's.
@@ -77,10 +77,10 @@ CYNET_XINLINE T ctc_normalize(T* blanks, T* labels, int64_t n) {
 // The first step.
 template <typename T>
 CYNET_XINLINE void ctc_begin(const CTCSample<T>& s, T* blanks, T* labels) {
-  for (int64_t i = 0; i <= s.n; ++i) blanks[i] = labels[i] = ctc_nothing<T>();
+  for (int64_t i = 0; i <= s.n; ++i) blanks[i] = labels[i] = ctc_log_zero<T>();
   blanks[0] = s.at(0, s.blank);
   if (s.n > 0) labels[0] = s.at(0, s.label[0]);
-  labels[-1] = ctc_nothing<T>();
+  labels[-1] = ctc_log_zero<T>();
 }
 
 // Log probabilities of the next step, from the states of the step before.
@@ -94,7 +94,7 @@ CYNET_XINLINE void ctc_follow(const CTCSample<T>& s, int64_t t, const T* blanks,
     next_blanks[i] = blank + ctc_sum(blanks[i], before);
     next_labels[i] = s.chance[i] + ctc_sum(labels[i], blanks[i], before + s.skip[i]);
   }
-  next_labels[-1] = next_labels[s.n] = ctc_nothing<T>();
+  next_labels[-1] = next_labels[s.n] = ctc_log_zero<T>();
 }
 
 // The log probability of the last two states, those at which a sequence may end.
@@ -106,7 +106,7 @@ CYNET_XINLINE T ctc_end(const T* blanks, const T* labels, int64_t n) {
 // A log probability that is nothing's, or near it, is minus infinity.
 template <typename T>
 CYNET_XINLINE double ctc_total(double total) {
-  return total <= static_cast<double>(ctc_nothing<T>()) / 2
+  return total <= static_cast<double>(ctc_log_zero<T>()) / 2
              ? -std::numeric_limits<double>::infinity()
              : total;
 }
@@ -158,13 +158,13 @@ void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* s
   // without a possible alignment there is no gradient
   if (ctc_total<T>(total) < std::numeric_limits<double>::lowest())
     dy = std::numeric_limits<T>::quiet_NaN();
-  for (int64_t i = 0; i <= s.n + 1; ++i) blanks[i] = labels[i] = ctc_nothing<T>();
+  for (int64_t i = 0; i <= s.n + 1; ++i) blanks[i] = labels[i] = ctc_log_zero<T>();
   blanks[s.n] = 0;
   if (s.n > 0) labels[s.n - 1] = 0;
   for (int64_t t = times - 1; t >= 0; --t) {
     const T* const here = from + 2 * row * t;
     T* const to = dx + (t * shape.batch + b) * s.classes;
-    T maximum = ctc_nothing<T>() * 4, of_blank = 0, of_labels = 0;
+    T maximum = ctc_log_zero<T>() * 4, of_blank = 0, of_labels = 0;
     for (int64_t i = 0; i <= s.n; ++i) {
       share[i] = here[i] + blanks[i];
       share[row + i] = here[row + 1 + i] + labels[i];
@@ -183,14 +183,14 @@ void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* s
       after_blanks[i] = blank + blanks[i];
       after_labels[i] = s.chance[i] + labels[i];
     }
-    after_labels[s.n] = after_labels[s.n + 1] = after_blanks[s.n + 1] = ctc_nothing<T>();
+    after_labels[s.n] = after_labels[s.n + 1] = after_blanks[s.n + 1] = ctc_log_zero<T>();
     CYNET_IVDEP
     for (int64_t i = 0; i <= s.n; ++i) {
       blanks[i] = ctc_sum(after_blanks[i], after_labels[i]);
       labels[i] = ctc_sum(after_labels[i], after_blanks[i + 1],
-                          after_labels[i + 1] + (i < s.n ? s.skip[i + 1] : ctc_nothing<T>()));
+                          after_labels[i + 1] + (i < s.n ? s.skip[i + 1] : ctc_log_zero<T>()));
     }
     ctc_normalize(blanks, labels, s.n);
-    labels[s.n] = ctc_nothing<T>();
+    labels[s.n] = ctc_log_zero<T>();
   }
 }

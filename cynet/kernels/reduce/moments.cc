@@ -12,7 +12,7 @@ namespace cynet {
           field(Int64s<8>, folded_strides) field(int64_t, outputs) field(int64_t, each)
 CYNET_PARAMS(MomentAxes, MOMENT_AXES)
 
-static inline int64_t place_of(const MomentAxes& a, int64_t output) {
+static inline int64_t offset_of(const MomentAxes& a, int64_t output) {
   int64_t at = 0;
   for (int i = a.n_preserved - 1; i >= 0; --i) {
     at += output % a.preserved[i] * a.preserved_strides[i];
@@ -71,7 +71,7 @@ static inline void moment_groups(const MomentAxes& axes, int threads, Work work)
     for (int64_t i = begin; i < end; ++i) {
       const int64_t start = i % groups * MOMENT_LANES, output = i / groups * line + start;
       const int64_t left = line - start;
-      work(place_of(axes, output), output, left < MOMENT_LANES ? left : int64_t(MOMENT_LANES));
+      work(offset_of(axes, output), output, left < MOMENT_LANES ? left : int64_t(MOMENT_LANES));
     }
   });
 }

@@ -146,13 +146,13 @@ enum { MAX_PARTS = 16, COLUMNS = 1024, PART_SIZE = 1 << 15, FEW_ROWS = 128 };
 // Rows side by side in memory, of so many bytes each, are prefetched before they are needed: the
 // hardware looks ahead too little for rows that end this soon.
 struct PrefetchedRows {
-  enum { AHEAD = 8192, LINE = 64, LONG = 4096, CACHED = 1 << 25 };
+  enum { PREFETCH_BYTES = 8192, LINE = 64, LONG = 4096, CACHED = 1 << 25 };
   int64_t bytes;  // bytes of a row; 0: rows are too small to prefetch
   PrefetchedRows(int64_t row, int64_t rows)
       : bytes(row < 2 * LINE || row > LONG || row * rows < CACHED ? 0 : row) {}
   CYNET_XINLINE void prefetch(const void* row) const {
 #if defined(__GNUC__)
-    const char* from = static_cast<const char*>(row) + AHEAD;
+    const char* from = static_cast<const char*>(row) + PREFETCH_BYTES;
     for (int64_t i = 0; i < bytes; i += LINE) __builtin_prefetch(from + i);
 #endif
   }

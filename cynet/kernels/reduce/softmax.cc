@@ -10,7 +10,7 @@ namespace cynet {
       field(bool, log_of)
 CYNET_PARAMS(Softmax, SOFTMAX)
 
-static int64_t softmax_space(const Args& args) {
+static int64_t softmax_workspace_bytes(const Args& args) {
   return args.in[0]->size * element_size(args.in[0]->dtype);
 }
 
@@ -52,8 +52,8 @@ static void for_columns(const Softmax& p, int threads, Body&& body) {
 
 CYNET_KERNEL(softmax, Softmax, 4, CYNET_FLOATS)
 CYNET_KERNEL(softmax_grad, Softmax, 4, CYNET_FLOATS)
-CYNET_SPACE_KERNEL(cross_entropy, Softmax, 4, softmax_space, CYNET_FLOATS)
-CYNET_SPACE_KERNEL(cross_entropy_grad, Softmax, 4, softmax_space, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(cross_entropy, Softmax, 4, softmax_workspace_bytes, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(cross_entropy_grad, Softmax, 4, softmax_workspace_bytes, CYNET_FLOATS)
 #else
 namespace {
 
@@ -75,7 +75,7 @@ void softmax_to(const Args& args, bool log_of, const Blob* lengths, T* y, bool a
     });
   if (p.inner == 1 && !lengths)
     return parallel_for(args.threads, p.outer, [&](int64_t begin, int64_t end) {
-      softmax_each(x + begin * p.n, y + begin * p.n, p.n, end - begin, scale, log_of, add);
+      softmax_lines(x + begin * p.n, y + begin * p.n, p.n, end - begin, scale, log_of, add);
     });
   for_lines(p, lengths, args.threads, [&](int64_t start, int64_t length) {
     softmax_line(x + start, y + start, p.n, length, p.inner, scale, log_of, add);

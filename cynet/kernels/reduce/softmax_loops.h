@@ -260,7 +260,7 @@ CYNET_XINLINE void log_softmax_beside(const T* x, T* y, int64_t n, T scale, bool
 
 // Contiguous rows of n entries.
 template <typename T>
-void softmax_each(const T* x, T* y, int64_t n, int64_t lines, T scale, bool log_of, bool add) {
+void softmax_lines(const T* x, T* y, int64_t n, int64_t lines, T scale, bool log_of, bool add) {
   int64_t i = 0;
 #if defined(__GNUC__)
   if constexpr (std::is_same<T, float>::value) {

@@ -27,7 +27,7 @@ inline double log_gamma(double x) {
   return std::lgamma(x);
 #endif
 }
-inline LogDensity nowhere() { return {-std::numeric_limits<double>::infinity(), 0, 0, 0}; }
+inline LogDensity zero_density() { return {-std::numeric_limits<double>::infinity(), 0, 0, 0}; }
 // n log x, 0 where n is
 inline double log_power(double n, double x) { return n == 0 ? 0 : n * std::log(x); }
 
@@ -40,9 +40,9 @@ struct UniformDensity {
   double low, high, share, constant;
   UniformDensity(double low, double high)
       : low(low), high(high), share(1 / (high - low)), constant(-std::log(high - low)) {}
-  double log(double x) const { return x < low || x > high ? nowhere().log : constant; }
+  double log(double x) const { return x < low || x > high ? zero_density().log : constant; }
   LogDensity at(double x) const {
-    if (x < low || x > high) return nowhere();
+    if (x < low || x > high) return zero_density();
     return {constant, 0, share, -share};
   }
 };
@@ -68,10 +68,10 @@ struct GammaDensity {  // beta is the rate
         constant(log_power(alpha, beta) - log_gamma(alpha)),
         dalpha(std::log(beta) - math::digamma(alpha)) {}
   double log(double x) const {
-    return x < 0 ? nowhere().log : constant + log_power(alpha - 1, x) - beta * x;
+    return x < 0 ? zero_density().log : constant + log_power(alpha - 1, x) - beta * x;
   }
   LogDensity at(double x) const {
-    if (x < 0) return nowhere();
+    if (x < 0) return zero_density();
     const double own = std::log(x);
     return {constant + (alpha == 1 ? 0 : (alpha - 1) * own) - beta * x, (alpha - 1) / x - beta,
             dalpha + own, alpha / beta - x};
@@ -80,9 +80,9 @@ struct GammaDensity {  // beta is the rate
 struct ExponentialDensity {
   double lambda, constant;
   ExponentialDensity(double lambda, double) : lambda(lambda), constant(std::log(lambda)) {}
-  double log(double x) const { return x < 0 ? nowhere().log : constant - lambda * x; }
+  double log(double x) const { return x < 0 ? zero_density().log : constant - lambda * x; }
   LogDensity at(double x) const {
-    if (x < 0) return nowhere();
+    if (x < 0) return zero_density();
     return {constant - lambda * x, -lambda, 1 / lambda - x, 0};
   }
 };
@@ -91,10 +91,10 @@ struct PoissonDensity {
   double lambda, constant;
   PoissonDensity(double lambda, double) : lambda(lambda), constant(std::log(lambda)) {}
   double log(double x) const {
-    return x < 0 ? nowhere().log : (x == 0 ? 0 : x * constant) - lambda - log_counted(x);
+    return x < 0 ? zero_density().log : (x == 0 ? 0 : x * constant) - lambda - log_counted(x);
   }
   LogDensity at(double x) const {
-    if (x < 0) return nowhere();
+    if (x < 0) return zero_density();
     return {log(x), 0, x / lambda - 1, 0};
   }
 };
@@ -107,11 +107,11 @@ struct NegativeBinomialDensity {
         failure(std::log(1 - p)),
         dk(std::log(p) - math::digamma(k)) {}
   double log(double x) const {
-    if (x < 0) return nowhere().log;
+    if (x < 0) return zero_density().log;
     return log_gamma(x + k) - log_counted(x) + constant + (x == 0 ? 0 : x * failure);
   }
   LogDensity at(double x) const {
-    if (x < 0) return nowhere();
+    if (x < 0) return zero_density();
     return {log(x), 0, math::digamma(x + k) + dk, k / p - (x == 0 ? 0 : x / (1 - p))};
   }
 };
@@ -129,13 +129,13 @@ struct GeneralizedNegativeBinomialDensity {  // k = 1 / alpha, p = 1 / (1 + mu a
         digamma_k(math::digamma(k)),
         limit(mu, 0) {}
   double log(double x) const {
-    if (x < 0) return nowhere().log;
+    if (x < 0) return zero_density().log;
     if (alpha == 0) return limit.log(x);
     const double log_coefficient = log_gamma(x + k) - log_counted(x) - constant;
     return log_coefficient + (x == 0 ? 0 : x * log_part) - (x + k) * log_wide;
   }
   LogDensity at(double x) const {
-    if (x < 0) return nowhere();
+    if (x < 0) return zero_density();
     if (alpha == 0) return {limit.log(x), 0, limit.at(x).da, ((x - mu) * (x - mu) - x) / 2};
     const double d_coefficient = -k * k * (math::digamma(x + k) - digamma_k);
     return {log(x), 0, (x == 0 ? 0 : x / mu) - (x + k) * alpha / wide,
@@ -163,7 +163,7 @@ inline void density_forward(int threads, bool log, int64_t n, int64_t each, cons
       if constexpr (std::is_same<Law, UniformDensity>::value) {
         const T low = a[k], high = b[k];
         const T inside = static_cast<T>(log ? law.constant : law.share);
-        const T outside = static_cast<T>(log ? nowhere().log : 0);
+        const T outside = static_cast<T>(log ? zero_density().log : 0);
         const auto value = [=](T at) { return (at < low) | (at > high) ? outside : inside; };
         for (int64_t j = i; j < (add ? i : stop); ++j) out[j] = value(x[j]);
         for (int64_t j = i; j < (add ? stop : i); ++j) out[j] += value(x[j]);

@@ -62,7 +62,7 @@ CYNET_XINLINE double unit_double_in_vector(uint32_t low, uint32_t high) {
 }
 
 // [0, range) from 64 random bits: the upper half of their product.
-CYNET_XINLINE uint64_t below(uint32_t low, uint32_t high, uint64_t range) {
+CYNET_XINLINE uint64_t integer_below(uint32_t low, uint32_t high, uint64_t range) {
   const uint64_t r0 = (uint32_t)range, r1 = range >> 32;
   const uint64_t a = low * r0, b = low * r1, c = high * r0, d = high * r1;
   const uint64_t middle = (a >> 32) + (uint32_t)b + (uint32_t)c;

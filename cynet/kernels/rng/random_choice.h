@@ -19,7 +19,7 @@ inline void permutation(uint64_t seed, uint64_t stream, int64_t* out, int64_t n)
   for (int64_t i = n - 1; i > 0; --i) {
     uint32_t w[4];
     key.block((uint64_t)i, w);
-    std::swap(out[i], out[(int64_t)below(w[0], w[1], (uint64_t)i + 1)]);
+    std::swap(out[i], out[(int64_t)integer_below(w[0], w[1], (uint64_t)i + 1)]);
   }
 }
 

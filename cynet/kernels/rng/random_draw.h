@@ -61,7 +61,7 @@ struct GammaForm {
   }
   CYNET_XINLINE double side(double x) const { return CYNET_ADD(1.0, CYNET_MUL(c, x)); }
   // Whether v^3 is taken, u uniform.
-  CYNET_XINLINE bool takes(double cube, double x, double u) const {
+  CYNET_XINLINE bool is_accepted(double cube, double x, double u) const {
     const double rest = CYNET_ADD(1.0 + log_double(cube), -cube);
     return log_double(u) < CYNET_ADD(CYNET_MUL(CYNET_MUL(0.5, x), x), CYNET_MUL(d, rest));
   }
@@ -89,7 +89,7 @@ CYNET_XFUNCTION double draw_gamma(ElementStream& s, double alpha) {
     const double x = s.normal(), v = form.side(x);
     if (v <= 0) continue;
     const double cube = cube_of(v);
-    if (form.takes(cube, x, s.uniform())) return CYNET_MUL(CYNET_MUL(form.d, cube), factor);
+    if (form.is_accepted(cube, x, s.uniform())) return CYNET_MUL(CYNET_MUL(form.d, cube), factor);
   }
   return CYNET_MUL(form.d, factor);
 }
@@ -109,9 +109,9 @@ struct PoissonForm {
     k = floor(CYNET_ADD(CYNET_ADD(CYNET_MUL(slope, u), lambda), 0.43));
   }
   // Whether k is taken, v uniform: most are without a look at k's probability.
-  CYNET_XINLINE bool takes(double v) const { return (us >= 0.07) & (v <= bound); }
+  CYNET_XINLINE bool is_accepted(double v) const { return (us >= 0.07) & (v <= bound); }
   // The exact test whether k >= 0 is taken.
-  CYNET_XINLINE bool takes_at_last(double v, double lambda, double log_factorial_k) const {
+  CYNET_XINLINE bool is_accepted_exactly(double v, double lambda, double log_factorial_k) const {
     const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
     const double hat = CYNET_ADD(a / CYNET_MUL(us, us), b);
     const double law = CYNET_ADD(CYNET_MUL(k, log_double(lambda)), -lambda) - log_factorial_k;
@@ -134,8 +134,8 @@ CYNET_XFUNCTION double draw_poisson(ElementStream& s, double lambda) {
   for (int i = 0; i < MAX_ATTEMPTS; ++i) {
     const PoissonForm form(lambda, s.uniform() - 0.5);
     const double v = s.uniform();
-    if (form.takes(v)) return form.k;
-    if (form.k >= 0 && form.takes_at_last(v, lambda, log_factorial(form.k))) return form.k;
+    if (form.is_accepted(v)) return form.k;
+    if (form.k >= 0 && form.is_accepted_exactly(v, lambda, log_factorial(form.k))) return form.k;
   }
   return floor(lambda);
 }

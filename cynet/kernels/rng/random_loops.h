@@ -52,7 +52,7 @@ inline void standard_exponential(const Philox& key, int64_t first, int64_t n, do
 
 // Scales and shifts standard variates by the parameters a and b, in place.
 template <typename T, typename C>
-inline void place(int distribution, C a, C b, C* values, int64_t n) {
+inline void scale_and_shift(int distribution, C a, C b, C* values, int64_t n) {
   if (is_standard<T>(distribution, a, b)) return;
   if (distribution == kUniform) {
     const C width = b - a, last = last_uniform<T>(a, b);
@@ -97,7 +97,7 @@ inline void gamma_lanes(const Philox& key, const double* alpha, uint64_t* next, 
   for (int j = 0; j < LANES; ++j) {
     const GammaForm form(shape[j]);
     const double v = form.side(x[j]), cube = cube_of(v);
-    ok[j] &= (v > 0) & form.takes(cube, x[j], test.uniform(j));
+    ok[j] &= (v > 0) & form.is_accepted(cube, x[j], test.uniform(j));
     value[j] = CYNET_MUL(CYNET_MUL(form.d, cube), factor[j]);
     next[j] += ATTEMPT;
   }
@@ -130,7 +130,8 @@ inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* nex
     for (int j = 0; j < LANES; ++j) {
       const PoissonForm form(lambda[j], proposed.uniform(j) - 0.5);
       const double v = test.uniform(j);
-      const bool takes = form.takes(v) | ((k[j] >= 0) & form.takes_at_last(v, lambda[j], log_k[j]));
+      const bool takes =
+          form.is_accepted(v) | ((k[j] >= 0) & form.is_accepted_exactly(v, lambda[j], log_k[j]));
       done[j] |= takes & is_shape(lambda[j]);
       value[j] = multiplies[j] ? 0.0 : k[j];
     }
@@ -237,7 +238,8 @@ void fill_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, T* o
     for (int64_t i = 0; i < n;) {
       const Parameters p(d, first + i);
       const int64_t end = std::min(n, p.end - first);
-      place<T>(d.distribution, static_cast<C>(p.a), static_cast<C>(p.b), values + i, end - i);
+      scale_and_shift<T>(d.distribution, static_cast<C>(p.a), static_cast<C>(p.b), values + i,
+                         end - i);
       i = end;
     }
   } else {
@@ -271,8 +273,8 @@ void integer_chunk(const Philox& key, int64_t low, uint64_t range, int64_t first
   by_pieces<2 * LANES>(first, n, values, [&](uint64_t block, int64_t* to) {
     const Blocks words(key, block);
     for (int j = 0; j < LANES; ++j) {
-      to[2 * j] = (int64_t)((uint64_t)low + below(words.c[0][j], words.c[1][j], range));
-      to[2 * j + 1] = (int64_t)((uint64_t)low + below(words.c[2][j], words.c[3][j], range));
+      to[2 * j] = (int64_t)((uint64_t)low + integer_below(words.c[0][j], words.c[1][j], range));
+      to[2 * j + 1] = (int64_t)((uint64_t)low + integer_below(words.c[2][j], words.c[3][j], range));
     }
   });
   store(out, values, n, add);

@@ -47,7 +47,7 @@ inline int table_bits(const Args& args) {
   while ((int64_t(1) << bits) < 2 * args.out[0]->shape[1]) ++bits;
   return bits;
 }
-inline int64_t zipfian_space(const Args& args) {
+inline int64_t zipfian_workspace_bytes(const Args& args) {
   return args.threads * (int64_t(sizeof(int64_t)) << table_bits(args));
 }
 
@@ -68,4 +68,4 @@ void unique_zipfian(const Args& args) {
 }  // namespace
 }  // namespace cynet
 
-CYNET_PLAIN_SPACE_KERNEL(unique_zipfian, Zipfian, 64, zipfian_space, int64_t)
+CYNET_PLAIN_SPACE_KERNEL(unique_zipfian, Zipfian, 64, zipfian_workspace_bytes, int64_t)

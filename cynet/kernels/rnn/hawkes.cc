@@ -22,7 +22,7 @@ struct HawkesMark {
 
 // The first thing that is out of range, as its sample, or -1.
 template <typename T>
-int64_t hawkes_wrong(const Hawkes<T>& h) {
+int64_t first_invalid_sample(const Hawkes<T>& h) {
   for (int64_t n = 0; n < h.samples; ++n) {
     if (!(h.length[n] >= 0 && h.length[n] <= static_cast<T>(h.steps))) return n;
     for (int64_t j = 0; j < static_cast<int64_t>(h.length[n]); ++j) {
@@ -92,7 +92,7 @@ Hawkes<T> hawkes_of(const Args& args, int first) {
 }
 
 template <int first>
-int64_t hawkes_space(const Args& args) {
+int64_t hawkes_workspace_bytes(const Args& args) {
   const Blob& lda = *args.in[first];
   return lda.size * sizeof(HawkesMark) + lda.shape[0] * sizeof(double);
 }
@@ -102,7 +102,7 @@ template <typename T>
 HawkesMark* hawkes(const Args& args, const Hawkes<T>& h) {
   HawkesMark* found = static_cast<HawkesMark*>(args.space);
   double* ll = reinterpret_cast<double*>(found + h.samples * h.marks);
-  const int64_t wrong = hawkes_wrong(h);
+  const int64_t wrong = first_invalid_sample(h);
   if (wrong >= 0) {
     args.fail(wrong, {static_cast<double>(h.steps), static_cast<double>(h.marks)});
     return nullptr;
@@ -155,5 +155,5 @@ void hawkesll_grad(const Args& args) {
 }  // namespace
 }  // namespace cynet
 
-CYNET_PLAIN_SPACE_KERNEL(hawkesll, NoParams, 64, hawkes_space<0>, CYNET_FLOATS)
-CYNET_PLAIN_SPACE_KERNEL(hawkesll_grad, NoParams, 64, hawkes_space<2>, CYNET_FLOATS)
+CYNET_PLAIN_SPACE_KERNEL(hawkesll, NoParams, 64, hawkes_workspace_bytes<0>, CYNET_FLOATS)
+CYNET_PLAIN_SPACE_KERNEL(hawkesll_grad, NoParams, 64, hawkes_workspace_bytes<2>, CYNET_FLOATS)

@@ -27,7 +27,7 @@ struct CsrSource {
 // Forces `x` into a register of its own. GCC would combine the four chains below into a vector, and
 // their reads into a gather, which waits for the slowest: 2 to 6 times slower.
 template <typename T>
-CYNET_XINLINE void alone(T& x) {
+CYNET_XINLINE void keep_in_register(T& x) {
 #if defined(__GNUC__) && defined(__x86_64__)
   asm("" : "+x"(x));
 #else
@@ -44,7 +44,7 @@ CYNET_XINLINE T csr_dot_one(const Source& from, int64_t begin, int64_t end, cons
   for (; k + 4 <= end; k += 4)
     for (int i = 0; i < 4; ++i) {
       sums[i] += from.data[k + i] * rhs[from.indices[k + i] * width];
-      alone(sums[i]);
+      keep_in_register(sums[i]);
     }
   for (; k < end; ++k) sums[0] += from.data[k] * rhs[from.indices[k] * width];
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);

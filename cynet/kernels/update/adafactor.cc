@@ -31,13 +31,13 @@ struct AdaTiles {
 
 // Doubles first: sums of squares of the weight and the step of each tile, of each row in each tile,
 // factors of rows; then sums of columns in each group of rows, and factors of columns.
-static int64_t adafactor_space(const Args& args) {
+static int64_t adafactor_workspace_bytes(const Args& args) {
   const AdaTiles t(*args.in[0]);
   const int64_t doubles = 2 * t.tiles() + t.rows * t.across + t.rows;
   return (doubles + (t.groups + 1) * t.columns) * sizeof(double);
 }
 
-static int64_t adafactor_vector_space(const Args& args) {
+static int64_t adafactor_vector_workspace_bytes(const Args& args) {
   const int64_t n = args.in[0]->size, blocks = (n + ADA_BLOCK - 1) / ADA_BLOCK;
   return (2 * blocks + n) * sizeof(double);
 }
@@ -52,9 +52,10 @@ static double adafactor_rate(const Adafactor& p, double weight, double step, int
 }  // namespace cynet
 #define CYNET_LOOPS "update/adafactor.cc"
 #include "isa/for_each_isa.h"
-CYNET_SPACE_KERNEL(adafactor, Adafactor, 4, adafactor_space, float, double, half, bfloat16)
-CYNET_SPACE_KERNEL(adafactor_vector, Adafactor, 4, adafactor_vector_space, float, double, half,
+CYNET_SPACE_KERNEL(adafactor, Adafactor, 4, adafactor_workspace_bytes, float, double, half,
                    bfloat16)
+CYNET_SPACE_KERNEL(adafactor_vector, Adafactor, 4, adafactor_vector_workspace_bytes, float, double,
+                   half, bfloat16)
 #else
 namespace {
 

@@ -76,7 +76,7 @@ static const UpdateRow* row_of_rule(const char* name) {
   return nullptr;
 }
 
-bool rule_rests(const char* name) {
+bool rule_skips_zero_gradients(const char* name) {
   const UpdateRow* row = row_of_rule(name);
   return row && row->rests;
 }

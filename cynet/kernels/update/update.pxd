@@ -25,7 +25,7 @@ cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
     ctypedef void (*UpdateLoop)(int threads, const UpdateParams& params, const UpdateArrays& arrays,
                                 int64_t n) noexcept
     # Whether a weight with gradient 0 does not change with these numbers, if the rule allows it.
-    bint leaves_alone(const UpdateParams& params)
+    bint can_skip_zero_gradients(const UpdateParams& params)
 
 cdef inline void run_update(UpdateLoop loop, const UpdateParams* params, const UpdateArrays* arrays,
                             int64_t n) noexcept nogil:

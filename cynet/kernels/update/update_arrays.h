@@ -25,7 +25,7 @@ struct UpdateArrays {
 };
 
 // Whether a rule that RESTS passes over gradients that are 0.
-inline bool leaves_alone(const UpdateParams& p) {
+inline bool can_skip_zero_gradients(const UpdateParams& p) {
   return p.wd == 0 && p.rescale >= 0 && std::isfinite(p.rescale) && std::isfinite(p.lr);
 }
 
@@ -36,7 +36,7 @@ typedef void (*UpdateLoop)(int threads, const UpdateParams& params, const Update
 // no such loop.
 UpdateLoop find_update_loop(const char* name, int dtype, int master, int add, int level);
 // Whether the rule leaves weights alone whose gradient is 0.
-bool rule_rests(const char* name);
+bool rule_skips_zero_gradients(const char* name);
 // Rule i, nullptr behind the last; its states; 1: it runs on GPUs, 2: on float32 masters, too.
 const char* update_rule(size_t i, int* states, int* gpu);
 

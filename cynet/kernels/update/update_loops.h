@@ -2,7 +2,7 @@
 
 // True if all bytes of n elements are 0.
 template <typename W>
-CYNET_XINLINE bool nothing(const W* x, int64_t n) {
+CYNET_XINLINE bool is_all_zero(const W* x, int64_t n) {
   const unsigned char* bytes = reinterpret_cast<const unsigned char*>(x);
   unsigned char any = 0;
   for (int64_t i = 0; i < n * static_cast<int64_t>(sizeof(W)); ++i) any |= bytes[i];
@@ -17,12 +17,12 @@ CYNET_XINLINE void where_gradients(const W* grad, int64_t first, int64_t last, i
   constexpr int64_t PART = 64, LOOK = 16;
   for (int64_t block = first; block < last; ++block) {
     const int64_t begin = block * UPDATE_BLOCK, end = std::min(n, begin + UPDATE_BLOCK);
-    if (end - begin < UPDATE_BLOCK || !nothing(grad + begin, LOOK)) {
+    if (end - begin < UPDATE_BLOCK || !is_all_zero(grad + begin, LOOK)) {
       run(begin, end);
       continue;
     }
     for (int64_t i = begin; i < end; i += PART)
-      if (!nothing(grad + i, PART)) run(i, i + PART);
+      if (!is_all_zero(grad + i, PART)) run(i, i + PART);
   }
 }
 
@@ -62,7 +62,7 @@ void update_loop(int threads, const UpdateParams& params, const UpdateArrays& ar
   };
   const int64_t blocks = (n + UPDATE_BLOCK - 1) / UPDATE_BLOCK;
   if constexpr (R::RESTS && !master && !add) {
-    if (out == weight && leaves_alone(params))
+    if (out == weight && can_skip_zero_gradients(params))
       return parallel_for(threads, blocks, [=](int64_t first, int64_t last) {
         where_gradients(grad, first, last, n, run);
       });

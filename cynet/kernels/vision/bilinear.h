@@ -33,8 +33,8 @@ struct Points {
 // Bilinear weights of one axis of one point; NaN gives NaN weights. `step` is the distance of
 // neighbors.
 template <typename T, int OUTSIDE>
-CYNET_XINLINE void place(T at, int32_t size, int32_t step, int32_t* i0, int32_t* i1, T* w0, T* w1,
-                         T* d0, T* d1) {
+CYNET_XINLINE void axis_weights(T at, int32_t size, int32_t step, int32_t* i0, int32_t* i1, T* w0,
+                                T* w1, T* d0, T* d1) {
   const T maximum = static_cast<T>(size) + T(1);
   const bool none = at != at;
   const T near = none || at < T(-2) ? T(-2) : (at > maximum ? maximum : at);
@@ -54,11 +54,11 @@ CYNET_XINLINE void place(T at, int32_t size, int32_t step, int32_t* i0, int32_t*
 
 // Point i of a block at (y, x) of a plane.
 template <typename T, int OUTSIDE>
-CYNET_XINLINE void place_point(Points<T>* p, int64_t i, T y, T x, int32_t height, int32_t width) {
-  place<T, OUTSIDE>(y, height, width, p->row0 + i, p->row1 + i, p->wy0 + i, p->wy1 + i, p->dy0 + i,
-                    p->dy1 + i);
-  place<T, OUTSIDE>(x, width, 1, p->col0 + i, p->col1 + i, p->wx0 + i, p->wx1 + i, p->dx0 + i,
-                    p->dx1 + i);
+CYNET_XINLINE void point_weights(Points<T>* p, int64_t i, T y, T x, int32_t height, int32_t width) {
+  axis_weights<T, OUTSIDE>(y, height, width, p->row0 + i, p->row1 + i, p->wy0 + i, p->wy1 + i,
+                           p->dy0 + i, p->dy1 + i);
+  axis_weights<T, OUTSIDE>(x, width, 1, p->col0 + i, p->col1 + i, p->wx0 + i, p->wx1 + i,
+                           p->dx0 + i, p->dx1 + i);
 }
 
 // A weight of 0 takes nothing, whatever is there.

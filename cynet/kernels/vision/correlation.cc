@@ -36,7 +36,7 @@ struct CorrelationShape {
 };
 
 // A plane for each thread.
-inline int64_t correlation_space(const Args& args) {
+inline int64_t correlation_workspace_bytes(const Args& args) {
   const Blob* data = args.in[0];
   return args.threads * data->shape[2] * data->shape[3] * element_size(data->dtype);
 }
@@ -47,13 +47,13 @@ inline int64_t correlation_space(const Args& args) {
 #define CYNET_LOOPS "vision/correlation.cc"
 #include "isa/for_each_isa.h"
 
-CYNET_SPACE_KERNEL(correlate, CorrelationParams, 64, correlation_space, CYNET_FLOATS)
-CYNET_SPACE_KERNEL(correlate_grad, CorrelationParams, 64, correlation_space, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(correlate, CorrelationParams, 64, correlation_workspace_bytes, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(correlate_grad, CorrelationParams, 64, correlation_workspace_bytes, CYNET_FLOATS)
 #else
 namespace {
 
 // Rows or columns [*first, *last) of `size` in which a pixel and the one `shift` further both lie.
-CYNET_XINLINE void overlap(int64_t size, int64_t shift, int64_t* first, int64_t* last) {
+CYNET_XINLINE void overlapping_range(int64_t size, int64_t shift, int64_t* first, int64_t* last) {
   *first = shift < 0 ? (-shift < size ? -shift : size) : 0;
   *last = shift > 0 ? (size - shift > 0 ? size - shift : 0) : size;
 }
@@ -98,8 +98,8 @@ CYNET_NOINLINE void correlate_shift(const CorrelationShape& s, const T* a, const
     return;
   }
   int64_t h0, h1, w0, w1;
-  overlap(s.height, down, &h0, &h1);
-  overlap(s.width, right, &w0, &w1);
+  overlapping_range(s.height, down, &h0, &h1);
+  overlapping_range(s.width, right, &w0, &w1);
   for (int64_t h = h0; h < h1; ++h) {
     T* row = sums + h * s.width;
     for (int64_t w = w0; w < w1; ++w) row[w] = T(0);
@@ -177,8 +177,8 @@ CYNET_NOINLINE void correlate_back(const CorrelationShape& s, bool second, const
     }
     product_grads(s, g, grads);
     int64_t h0, h1, w0, w1;
-    overlap(s.height, down, &h0, &h1);
-    overlap(s.width, right, &w0, &w1);
+    overlapping_range(s.height, down, &h0, &h1);
+    overlapping_range(s.width, right, &w0, &w1);
     for (int64_t c = c0; c < c1; ++c)
       for (int64_t h = h0; h < h1; ++h) {
         const T* weight = grads + h * s.width;

@@ -14,9 +14,10 @@ CYNET_XINLINE int64_t deformed_points(const DeformShape& s, const DeformTile<T>&
   const T* dx = dy + s.out_space;
   int64_t row = (tile.first + at) / width, column = (tile.first + at) % width;
   for (int64_t i = 0; i < n; ++i) {
-    place_point<T, OUTSIDE>(points, i, static_cast<T>(row * s.stride[0] + down) + dy[i],
-                            static_cast<T>(column * s.stride[1] + right) + dx[i],
-                            static_cast<int32_t>(s.in_size[0]), static_cast<int32_t>(s.in_size[1]));
+    point_weights<T, OUTSIDE>(points, i, static_cast<T>(row * s.stride[0] + down) + dy[i],
+                              static_cast<T>(column * s.stride[1] + right) + dx[i],
+                              static_cast<int32_t>(s.in_size[0]),
+                              static_cast<int32_t>(s.in_size[1]));
     if (++column == width) {
       column = 0;
       ++row;

@@ -34,8 +34,8 @@ struct PsroiShape : RoiShape {
 
 // The channel that bin (i, j) of output `d` reads.
 CYNET_XINLINE int64_t psroi_channel(const PsroiShape& s, int64_t d, int64_t i, int64_t j) {
-  const int64_t row = limited(i * s.group / s.pooled, 0, s.group - 1);
-  const int64_t column = limited(j * s.group / s.pooled, 0, s.group - 1);
+  const int64_t row = clamped(i * s.group / s.pooled, 0, s.group - 1);
+  const int64_t column = clamped(j * s.group / s.pooled, 0, s.group - 1);
   return (d * s.group + row) * s.group + column;
 }
 
@@ -59,8 +59,8 @@ struct PsroiRegion {
     const T each = length[a] / static_cast<T>(s.pooled);
     const T from = static_cast<T>(i) * each + start[a];
     const T to = static_cast<T>(i + 1) * each + start[a];
-    *first = limited(static_cast<int64_t>(std::floor(from)), 0, size);
-    *last = limited(static_cast<int64_t>(std::ceil(to)), 0, size);
+    *first = clamped(static_cast<int64_t>(std::floor(from)), 0, size);
+    *last = clamped(static_cast<int64_t>(std::ceil(to)), 0, size);
   }
 };
 

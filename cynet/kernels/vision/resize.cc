@@ -50,11 +50,11 @@ inline void mean_sources(int64_t in, int64_t out, ResizeSource* sources) {
 inline int64_t ResizeShape::sources_bytes() const {
   return ((out_size[0] + out_size[1]) * int64_t(sizeof(ResizeSource)) + 63) / 64 * 64;
 }
-inline int64_t resize_space(const Args& args) {
+inline int64_t resize_workspace_bytes(const Args& args) {
   const ResizeShape s(args.in[0], args.out[0]);
   return s.sources_bytes() + args.threads * s.row_bytes();
 }
-inline int64_t resize_grad_space(const Args& args) {
+inline int64_t resize_grad_workspace_bytes(const Args& args) {
   const ResizeShape s(args.out[0], args.in[0]);
   return s.sources_bytes() + args.threads * s.row_bytes();
 }
@@ -65,10 +65,10 @@ inline int64_t resize_grad_space(const Args& args) {
 #define CYNET_LOOPS "vision/resize.cc"
 #include "isa/for_each_isa.h"
 
-CYNET_SPACE_KERNEL(bilinear_resize, Resize, 4, resize_space, CYNET_FLOATS)
-CYNET_SPACE_KERNEL(bilinear_resize_grad, Resize, 4, resize_grad_space, CYNET_FLOATS)
-CYNET_SPACE_KERNEL(adaptive_avg_pool, NoParams, 4, resize_space, CYNET_FLOATS)
-CYNET_SPACE_KERNEL(adaptive_avg_pool_grad, NoParams, 4, resize_grad_space, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(bilinear_resize, Resize, 4, resize_workspace_bytes, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(bilinear_resize_grad, Resize, 4, resize_grad_workspace_bytes, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(adaptive_avg_pool, NoParams, 4, resize_workspace_bytes, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(adaptive_avg_pool_grad, NoParams, 4, resize_grad_workspace_bytes, CYNET_FLOATS)
 #else
 namespace {
 

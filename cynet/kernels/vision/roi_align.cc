@@ -60,11 +60,11 @@ struct RegionSpace {
 inline int64_t region_bytes(const RoiAlignShape& s, int dtype) {
   return dtype == F64 ? RegionSpace<double>::bytes(s) : RegionSpace<float>::bytes(s);
 }
-inline int64_t roi_align_space(const Args& args) {
+inline int64_t roi_align_workspace_bytes(const Args& args) {
   const RoiAlignShape s(args, args.in[0], args.in[1], args.out[0]);
   return args.threads * region_bytes(s, args.in[0]->dtype);
 }
-inline int64_t roi_align_grad_space(const Args& args) {
+inline int64_t roi_align_grad_workspace_bytes(const Args& args) {
   const RoiAlignShape s(args, args.out[0], args.in[1], args.in[0]);
   return args.threads * region_bytes(s, args.in[0]->dtype);
 }
@@ -87,8 +87,8 @@ bool check_aligned_rois(const Args& args, const RoiAlignShape& s, const Blob* ro
 #include "isa/for_each_isa.h"
 
 // a bin takes some tens of steps a channel
-CYNET_SPACE_KERNEL(roi_align, RoiAlign, 8, roi_align_space, CYNET_FLOATS)
-CYNET_SPACE_KERNEL(roi_align_grad, RoiAlign, 8, roi_align_grad_space, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(roi_align, RoiAlign, 8, roi_align_workspace_bytes, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(roi_align_grad, RoiAlign, 8, roi_align_grad_workspace_bytes, CYNET_FLOATS)
 #else
 namespace {
 

@@ -14,8 +14,8 @@ CYNET_XINLINE void roi_bin(T start, T end, int64_t i, int64_t n, int64_t size, i
   const T length = end - start + T(1) < T(1) ? T(1) : end - start + T(1);
   const T each = length / static_cast<T>(n);
   const int64_t from = static_cast<int64_t>(start);
-  *first = limited(static_cast<int64_t>(std::floor(static_cast<T>(i) * each)) + from, 0, size);
-  *last = limited(static_cast<int64_t>(std::ceil(static_cast<T>(i + 1) * each)) + from, 0, size);
+  *first = clamped(static_cast<int64_t>(std::floor(static_cast<T>(i) * each)) + from, 0, size);
+  *last = clamped(static_cast<int64_t>(std::ceil(static_cast<T>(i + 1) * each)) + from, 0, size);
 }
 
 // reads data, rois; writes the maxima, and where they are in their plane: -1 of an empty bin, which

@@ -61,7 +61,7 @@ CYNET_XINLINE int64_t image_of(const T* roi) {
   return roi[0] <= T(-1) ? -1 : static_cast<int64_t>(roi[0]);
 }
 
-CYNET_XINLINE int64_t limited(int64_t value, int64_t low, int64_t high) {
+CYNET_XINLINE int64_t clamped(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : (value > high ? high : value);
 }
 

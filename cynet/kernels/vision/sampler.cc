@@ -14,7 +14,7 @@ T spacing(int64_t n) {
   return n > 1 ? T(2) / static_cast<T>(n - 1) : T(0);
 }
 template <typename T>
-T spaced(int64_t i, int64_t n) {
+T grid_coordinate(int64_t i, int64_t n) {
   return n > 1 ? T(-1) + static_cast<T>(i) * spacing<T>(n) : T(0);
 }
 
@@ -23,12 +23,12 @@ template <typename T>
 CYNET_NOINLINE void make_affine_grid(int threads, const int64_t* shape, const T* theta, T* grid,
                                      bool add) {
   const int64_t height = shape[2], width = shape[3];
-  const T first = spaced<T>(0, width), step = spacing<T>(width);
+  const T first = grid_coordinate<T>(0, width), step = spacing<T>(width);
   parallel_for(threads, shape[0] * 2 * height, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const int64_t plane = r / height;
       const T* map = theta + plane * 3;
-      const T base = map[1] * spaced<T>(r - plane * height, height) + map[2];
+      const T base = map[1] * grid_coordinate<T>(r - plane * height, height) + map[2];
       T* row = grid + r * width;
       const T by_x = map[0];
       const int32_t n = static_cast<int32_t>(width);  // int32 is fast to convert to floats
@@ -45,7 +45,7 @@ template <typename T>
 CYNET_NOINLINE void affine_grid_gradient(int threads, const int64_t* shape, const T* dgrid,
                                          T* dtheta, bool add) {
   const int64_t height = shape[2], width = shape[3];
-  const T first = spaced<T>(0, width), step = spacing<T>(width);
+  const T first = grid_coordinate<T>(0, width), step = spacing<T>(width);
   parallel_for(threads, shape[0] * 2, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       double by_x = 0, by_y = 0, by_one = 0;
@@ -57,7 +57,7 @@ CYNET_NOINLINE void affine_grid_gradient(int threads, const int64_t* shape, cons
           along += static_cast<double>(row[j]) * (first + static_cast<T>(j) * step);
         }
         by_x += along;
-        by_y += line * spaced<T>(i, height);
+        by_y += line * grid_coordinate<T>(i, height);
         by_one += line;
       }
       put(dtheta + r * 3, static_cast<T>(by_x), add);
@@ -123,8 +123,10 @@ struct SamplerShape {
 inline int64_t grid_bytes(const Blob* out) {
   return out->shape[0] * 2 * out->shape[2] * out->shape[3] * element_size(out->dtype);
 }
-inline int64_t transformer_space(const Args& args) { return grid_bytes(args.out[0]); }
-inline int64_t transformer_grad_space(const Args& args) { return 2 * grid_bytes(args.in[0]); }
+inline int64_t transformer_workspace_bytes(const Args& args) { return grid_bytes(args.out[0]); }
+inline int64_t transformer_grad_workspace_bytes(const Args& args) {
+  return 2 * grid_bytes(args.in[0]);
+}
 
 }  // namespace
 }  // namespace cynet
@@ -136,8 +138,9 @@ CYNET_PLAIN_KERNEL(grid_generator, GridParams, 2, CYNET_FLOATS)
 CYNET_PLAIN_KERNEL(grid_generator_grad, GridParams, 2, CYNET_FLOATS)
 CYNET_KERNEL(bilinear_sampler, NoParams, 8, CYNET_FLOATS)
 CYNET_KERNEL(bilinear_sampler_grad, NoParams, 8, CYNET_FLOATS)
-CYNET_SPACE_KERNEL(spatial_transformer, NoParams, 8, transformer_space, CYNET_FLOATS)
-CYNET_SPACE_KERNEL(spatial_transformer_grad, NoParams, 8, transformer_grad_space, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(spatial_transformer, NoParams, 8, transformer_workspace_bytes, CYNET_FLOATS)
+CYNET_SPACE_KERNEL(spatial_transformer_grad, NoParams, 8, transformer_grad_workspace_bytes,
+                   CYNET_FLOATS)
 #else
 namespace {
 
@@ -150,7 +153,7 @@ CYNET_XINLINE void grid_points(const SamplerShape& s, const T* grid, int64_t fir
   const T* x = grid + first;
   const T* y = x + s.points;
   for (int64_t i = 0; i < n; ++i)
-    place_point<T, FADES>(points, i, (y[i] + T(1)) * high, (x[i] + T(1)) * wide, height, width);
+    point_weights<T, FADES>(points, i, (y[i] + T(1)) * high, (x[i] + T(1)) * wide, height, width);
 }
 
 CYNET_XINLINE int64_t block_of(const SamplerShape& s, int64_t block, int64_t* image,
