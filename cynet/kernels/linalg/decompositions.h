@@ -60,8 +60,8 @@ struct Solve {
   }
 };
 
-// -1 if the entry of largest size of a column of `a` (rows, columns) is negative, else 1: this
-// makes the columns' signs unique, like those of syevd.
+// The sign of the entry of largest magnitude in a column of `a` (rows, columns), 1 or -1; columns
+// are multiplied by it, so their signs are unique.
 template <typename T>
 inline T sign_of_column(int64_t rows, int64_t columns, const T* a, int64_t column) {
   T maximum = 0;

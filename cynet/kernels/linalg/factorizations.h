@@ -11,7 +11,7 @@
 namespace cynet {
 namespace linalg {
 
-// The lower factor that `factor` is, or that it is the transpose of, made in `work`.
+// The lower factor: `factor` itself, or its transpose, written to `work`.
 template <typename T>
 inline const T* as_lower(const Stack& s, const T* factor, T* work) {
   if (s.lower) return factor;
@@ -19,7 +19,7 @@ inline const T* as_lower(const Stack& s, const T* factor, T* work) {
   return work;
 }
 
-// A = L L', or with !lower A = U' U; of A that triangle is read
+// A = L L', or with !lower A = U' U; only that triangle of A is read
 struct Potrf {
   static int64_t workspace_elements(const Stack& s) { return 2 * s.n * s.n; }
   template <typename T>
@@ -49,13 +49,13 @@ struct Potrf {
     }
     solve({false, true, true}, n, n, T(1), lower, da);
     solve({true, true, false}, n, n, T(1), lower, da);
-    add_transpose(n, da, da);  // makes da symmetric, which rounding spoils
+    add_transpose(n, da, da);  // makes da exactly symmetric
     for (int64_t i = 0; i < n * n; ++i) da[i] /= 2;
     return 0;
   }
 };
 
-// (L L')^-1, or with !lower (U' U)^-1; of the factor that triangle is read
+// (L L')^-1, or with !lower (U' U)^-1; only that triangle of the factor is read
 struct Potri {
   static int64_t workspace_elements(const Stack& s) { return 2 * s.n * s.n; }
   template <typename T>
@@ -128,7 +128,7 @@ struct Gelqf {
 // Of A the lower triangle is read; of each vector the entry of largest size is positive.
 struct Syevd {
   static int64_t workspace_elements(const Stack& s) {
-    // LAPACK's numbers, its integers (no longer than T) and l where it is not wanted
+    // LAPACK's workspace, its integers (not wider than T), and l if it is not requested
     return s.n * s.n + (1 + 6 * s.n + 2 * s.n * s.n) + (3 + 5 * s.n) + s.n;
   }
   template <typename T>

@@ -10,10 +10,10 @@
 namespace cynet {
 namespace linalg {
 
-// Numbers that hold n ints: no number is shorter.
+// Floats or doubles whose memory holds n ints.
 inline int64_t numbers_for_ints(int64_t n) { return n; }
 
-// An LU factorization in place in `lu`; LAPACK's info: the first pivot that is 0.
+// Factorizes `lu` in place; returns LAPACK's info: the first pivot that is 0.
 template <typename T>
 inline int factorize(int64_t size, T* lu, int* pivots) {
   const int n = static_cast<int>(size);
@@ -22,7 +22,7 @@ inline int factorize(int64_t size, T* lu, int* pivots) {
   return info;
 }
 
-// The inverse from an LU factorization; `work` has n * BLOCK numbers.
+// Computes the inverse from an LU factorization; `work` has n * BLOCK numbers.
 template <typename T>
 inline int invert(int64_t size, T* lu, const int* pivots, T* work) {
   const int n = static_cast<int>(size), lwork = n * BLOCK;
@@ -101,7 +101,7 @@ inline int cofactors(int64_t size, const T* a, T* out, T* work) {
   return 0;
 }
 
-// The determinant, and its sign and the logarithm of its size.
+// The determinant, or with LOG its sign and the logarithm of its magnitude.
 template <bool LOG>
 struct Determinant {
   static int64_t workspace_elements(const Stack& s) {

@@ -1,4 +1,4 @@
-// The routines of BLAS and LAPACK that stacks of matrices are computed by, on row-major matrices.
+// The routines of BLAS and LAPACK for stacks of row-major matrices.
 //
 // linalg.pyx stores their addresses here. LAPACK is written for column-major matrices; it sees a
 // row-major one as its transpose, so that a lower triangle is an upper one, an LQ factorization a
@@ -57,7 +57,7 @@ inline void set_routine(int which, size_t address) {
   reinterpret_cast<size_t*>(&Lapack<T>::call)[which] = address;
 }
 
-enum { BLOCK = 64 };  // columns that LAPACK's blocked loops take at once, for their work space
+enum { BLOCK = 64 };  // block size of LAPACK's blocked algorithms, for workspace sizes
 
 // c (m, n) = alpha op(a) op(b), or added to it
 template <typename T>

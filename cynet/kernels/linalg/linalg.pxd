@@ -13,7 +13,7 @@ cdef extern from "linalg/stack.h" namespace "cynet::linalg" nogil:
         TRMM, TRSM, SYRK, EXTRACT_TRIAN, MAKE_TRIAN, POTRF, POTRI, GELQF, SYEVD, INVERSE, DET
         SLOGDET, SUM_LOG_DIAG, SOLVE, SVD, EIG
     enum: COMPLEX_VALUES
-    # The computation for each matrix: (m, n), or (n, n) if it is square.
+    # One operation on a stack of matrices (m, n), or (n, n) for square ones.
     struct Stack:
         int op  # Operation
         int64_t m, n

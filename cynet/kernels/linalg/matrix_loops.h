@@ -8,7 +8,7 @@
 namespace cynet {
 namespace linalg {
 
-// Zeros beside one triangle of an n x n matrix.
+// Sets an n x n matrix to zero outside of one triangle.
 template <typename T>
 inline void keep_triangle(bool lower, int64_t n, T* a) {
   for (int64_t i = 0; i < n; ++i) {
@@ -17,14 +17,14 @@ inline void keep_triangle(bool lower, int64_t n, T* a) {
   }
 }
 
-// The upper triangle becomes the mirror image of the lower one.
+// Copies the lower triangle to the upper one.
 template <typename T>
 inline void mirror_lower(int64_t n, T* a) {
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = i + 1; j < n; ++j) a[i * n + j] = a[j * n + i];
 }
 
-// The lower triangle becomes the mirror image of the upper one.
+// Copies the upper triangle to the lower one.
 template <typename T>
 inline void mirror_upper(int64_t n, T* a) {
   for (int64_t i = 0; i < n; ++i)
@@ -48,8 +48,8 @@ inline void copy(int64_t size, const T* a, T* out) {
   std::copy(a, a + size, out);
 }
 
-// The triangle beside the diagonal `offset` of a matrix (n, n), as a vector: of a lower one row by
-// row, of an upper one column by column, so that its transpose has the same vector.
+// The triangle beside diagonal `offset` of a matrix (n, n) as a vector: a lower one row by row, an
+// upper one column by column, so a matrix and its transpose give the same vector.
 struct TrianglePart {
   int64_t n, offset;
   bool lower;
@@ -74,7 +74,7 @@ inline void make_triangle(const TrianglePart& part, const T* a, T* out) {
     for (int64_t k = 0; k < part.length(line); ++k) out[part.offset_of(line, k)] = *a++;
 }
 
-// out (n, m) = a (m, n) transposed, in tiles that stay in the first cache
+// out (n, m) = a (m, n) transposed, in tiles that fit the first-level cache
 template <typename T>
 inline void transpose(int64_t m, int64_t n, const T* a, T* out) {
   enum { TILE = 32 };

@@ -10,7 +10,7 @@
 namespace cynet {
 namespace linalg {
 
-enum { MAX_PARTS = 64, ALIGNED = 16 };  // a part's memory is a multiple of this many numbers
+enum { MAX_PARTS = 64, ALIGNED = 16 };  // workspace of a part is a multiple of ALIGNED
 
 // The arrays of a run; `sizes`: elements of one matrix (or vector) in each. NULL: not given.
 template <typename T>
@@ -26,7 +26,7 @@ struct Arrays {
   const int64_t* target_sizes() const { return is_backward() ? in_sizes : out_sizes; }
 };
 
-// Memory of one part: `work` of the operator and a copy of each target that is added to.
+// Elements of a part's workspace: the operator's, and a copy of each target that is added to.
 template <typename T, typename Op>
 int64_t workspace(const Stack& s, const Arrays<T>& a) {
   int64_t size = Op::workspace_elements(s);
@@ -35,7 +35,7 @@ int64_t workspace(const Stack& s, const Arrays<T>& a) {
   return (size + ALIGNED - 1) / ALIGNED * ALIGNED;
 }
 
-// Computes matrices [begin, end); returns the first that LAPACK cannot use, or -1.
+// Computes matrices [begin, end); returns the index of the first that LAPACK rejects, or -1.
 template <typename T, typename Op>
 int64_t run_range(const Stack& s, const Arrays<T>& a, bool back, int64_t begin, int64_t end,
                   T* space, int64_t* info) {

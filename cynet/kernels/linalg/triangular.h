@@ -11,8 +11,8 @@
 namespace cynet {
 namespace linalg {
 
-// The computation for each matrix. `in` and `out` of forward are one matrix (or vector, or number)
-// each; `n` rows and columns, `m` the other length if there is one.
+// One operation on a stack of matrices: sizes and options. `in` and `out` of forward are one matrix
+// (or vector, or number) each; `n` rows and columns, `m` the other length if there is one.
 struct Stack {
   int op;
   int64_t m, n;
@@ -120,7 +120,7 @@ struct ExtractTrian {
   }
 };
 
-// The matrix (n, n) from which ExtractTrian takes A, zeros elsewhere
+// The inverse of ExtractTrian: a matrix (n, n) with zeros elsewhere
 struct MakeTrian {
   static int64_t workspace_elements(const Stack&) { return 0; }
   template <typename T>

@@ -1,4 +1,4 @@
-// The gradient that draws the mean activation of each unit to a target, and the running mean.
+// The gradient that moves each unit's mean activation to a target, and the running mean.
 #include "kernel.h"
 
 namespace cynet {
@@ -7,7 +7,7 @@ namespace cynet {
       field(double, penalty) field(double, momentum)
 CYNET_PARAMS(KLSparse, KL_SPARSE)
 
-// y and, in training, the running means from x
+// Copies x to y, and updates the running means in training.
 template <typename T>
 static void kl_sparse(const Args& args) {
   const KLSparse& p = args.as<KLSparse>();
@@ -28,7 +28,7 @@ static void kl_sparse(const Args& args) {
   });
 }
 
-// dx from dy and the running means
+// Computes dx from dy and the running means.
 template <typename T>
 static void kl_sparse_grad(const Args& args) {
   const KLSparse& p = args.as<KLSparse>();

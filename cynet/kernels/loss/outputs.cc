@@ -19,11 +19,11 @@ CYNET_PARAMS(Hinge, HINGE)
       field(bool, use_ignore) field(int, ignore_label) field(int, normalization)           \
           field(double, scale) field(double, smooth)
 CYNET_PARAMS(SoftmaxLoss, SOFTMAX_LOSS)
-// `valid`: divided by the number of elements above the threshold.
+// `valid`: the gradient is divided by the number of elements above the threshold.
 #define CONSTANT(field) field(double, scale) field(bool, valid) field(double, threshold)
 CYNET_PARAMS(Constant, CONSTANT)
 
-// The source of value(i) is at i of `to`, or in other memory.
+// Sets to[i] (+)= value(i); value(i) may read to[i] but no other element of `to`.
 template <typename T, class F>
 static inline void put_each(T* to, int64_t begin, int64_t end, bool add, F&& value) {
   if (add) {
@@ -57,7 +57,7 @@ static void difference(const Args& args) {
   put_difference<T>(args, args.input<T>(1), T(p.scale), p.absolute);
 }
 
-// The labels, of any dtype, as T: in the workspace unless they are.
+// The labels as T: converted to the workspace if they have another dtype.
 template <typename T>
 static const T* labels_of(const Args& args) {
   const Blob& labels = *args.in[1];
@@ -108,9 +108,9 @@ static int64_t class_of(T label) {
   return -2147483648.0 < label && label < 2147483648.0 ? int64_t(label) : -1;
 }
 
-enum { LOSS_WIDTH = 256, LOSS_PART = 4096 };  // lines, and elements, that are taken together
+enum { LOSS_WIDTH = 256, LOSS_PART = 4096 };  // maximum lines and elements of a block
 
-// The target of the label's class, and of every other class.
+// The target values of the label's class and of all other classes.
 template <typename T>
 struct Targets {
   T hit, miss;
@@ -144,7 +144,7 @@ static void loss_rows(const SoftmaxLoss& p, const T* y, const T* label, T* dx, T
     if (offsets[row] >= 0) values[row] = scale * (y[offsets[row]] - t.hit);
   }
   const T miss = t.miss;
-  if (dx == y) {  // compilers see that no element is read after another one is written
+  if (dx == y) {  // so compilers see that no element is read after a write
     for (int64_t i = 0; i < rows * p.n; ++i) dx[i] = scale * (dx[i] - miss);
   } else {
     for (int64_t i = 0; i < rows * p.n; ++i) dx[i] = scale * (y[i] - miss);
@@ -156,7 +156,7 @@ static void loss_rows(const SoftmaxLoss& p, const T* y, const T* label, T* dx, T
   }
 }
 
-// `width` interleaved lines, by class: the part that is contiguous in memory at a time.
+// Computes `width` interleaved lines, class by class, as each class is contiguous in memory.
 template <typename T>
 static void loss_lines(const SoftmaxLoss& p, const T* y, const T* label, const T* dy, T* dx,
                        T scale, int64_t width, bool add) {
@@ -169,7 +169,7 @@ static void loss_lines(const SoftmaxLoss& p, const T* y, const T* label, const T
       value[j] = scale * (y[at + j] - (marked[j] == int32_t(i) ? t.hit : t.miss));
     if (dy)
       for (int64_t j = 0; j < width; ++j) value[j] *= dy[at + j];
-    if (p.use_ignore)  // zero, whatever y and dy are
+    if (p.use_ignore)  // zero even if y or dy is NaN
       for (int64_t j = 0; j < width; ++j)
         if (marked[j] == p.ignore_label) value[j] = 0;
     put_each(dx + at, 0, width, add, [&](int64_t j) { return value[j]; });

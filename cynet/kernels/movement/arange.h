@@ -13,7 +13,7 @@ namespace cynet {
 
 template <typename T>
 void progression_loop(int threads, T start, T step, T* out, int64_t n) {
-  enum { PART = 1024 };  // counted in 32 bits, which vectors convert
+  enum { PART = 1024 };  // 32-bit counters: vector instructions convert them
   parallel_for(threads, (n + PART - 1) / PART, [=](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       const int64_t first = part * PART, left = n - first;
@@ -38,7 +38,7 @@ inline bool progression_all(int threads, int dtype, double start, double step, v
                        static_cast<float*>(out), n);
       return true;
     case F64: progression_loop(threads, start, step, static_cast<double*>(out), n); return true;
-    case I32:  // wraps, which only unsigned numbers may
+    case I32:  // unsigned arithmetic may wrap
       progression_loop(threads, static_cast<uint32_t>(convert_one<int64_t>(start)),
                        static_cast<uint32_t>(convert_one<int64_t>(step)),
                        static_cast<uint32_t*>(out), n);

@@ -1,4 +1,4 @@
-// Rows picked by an index, and added to the rows that it names.
+// Embedding: copies the rows that an index names; its gradient adds rows to them.
 #ifndef CYNET_LANES
 #include <algorithm>
 #include <cstring>
@@ -9,9 +9,9 @@
 #include "movement/read_within.h"
 
 namespace cynet {
-enum { ROWS_AT_A_TIME = 256 };  // indices that are read together
+enum { ROWS_AT_A_TIME = 256 };  // indices in a batch
 
-// Contiguous rows of this many bytes.
+// Copies rows of `bytes` contiguous bytes.
 static void copy_rows(const char* from, const int64_t* rows, int64_t n, int64_t bytes, char* to) {
   for (int64_t i = 0; i < n; ++i) {
     if (i + ROWS_AHEAD < n) fetch_row<false>(from + rows[i + ROWS_AHEAD] * bytes, bytes);
@@ -19,13 +19,13 @@ static void copy_rows(const char* from, const int64_t* rows, int64_t n, int64_t 
   }
 }
 
-// body(row) for the bits of a word.
+// Calls body(row) for each set bit of a word.
 template <class Body>
 static void each_bit(uint64_t word, int64_t first, const Body& body) {
   for (; word; word &= word - 1) body(first + lowest_bit(word));
 }
 
-// Clears those of n rows whose bits are set, and the bits: one of several parts.
+// Clears the rows whose bits are set, and the bits; one of `parts` parts of n rows.
 static void clear_rows(uint64_t* bits, int64_t n, int64_t part, int64_t parts, char* rows,
                        int64_t bytes) {
   constexpr int64_t WORDS_AHEAD = 4;
@@ -78,8 +78,8 @@ static void note_outside(const Args& args, const Blob& index, int64_t rows) {
   });
 }
 
-// Clears memory, writing only where it is not 0 yet: most rows were not touched since the last run,
-// and unwritten lines need not go back to memory.
+// Clears memory, but writes only nonzero lines: most rows are still 0, and unwritten lines cost no
+// memory write.
 static void clear_dirty(char* bytes, int64_t n) {
   const int64_t BLOCK = 512;
   for (int64_t i = 0; i < n; i += BLOCK) {
@@ -90,7 +90,7 @@ static void clear_dirty(char* bytes, int64_t n) {
   }
 }
 
-// Zeros before the rows of n indices are added.
+// Clears dweight before the rows of n indices are added.
 static void clear_rows_of(const Args& args, int64_t n, char* dweight, int64_t rows, int64_t bytes) {
   if (args.rows && args.rows_known) {
     const int threads = args.threads_of(n * bytes / 4);

@@ -1,4 +1,4 @@
-// Reading and writing by index: slices, elements of rows, tuples of indices, one-hot rows.
+// Reads and writes by index: slices, elements of rows, tuples of indices, one-hot rows.
 #include <algorithm>
 
 #include "common/row_prefetch.h"
@@ -17,14 +17,14 @@ CYNET_PARAMS(OneHot, ONE_HOT)
 namespace {
 enum { CLIP, WRAP, RAISE, CLIP_AND_TELL };  // MODES of operator/tensor/take.py
 
-// Brings m indices into [0, n); the position of the first that RAISE refuses, or -1. CLIP_AND_TELL
-// notes the first that it clips.
+// Clips or wraps m indices into [0, n); returns the position of the first that RAISE rejects, or
+// -1. CLIP_AND_TELL notes the first that it clips.
 CYNET_NOINLINE int64_t bound_indices(const Args& args, int64_t* index, int64_t m, int64_t n,
                                      int mode) {
   for (int64_t i = 0; i < m; ++i) {
     const int64_t k = index[i];
     if (0 <= k && k < n) continue;
-    if (n == 0) return i;  // nothing to clip to, no length to wrap by
+    if (n == 0) return i;  // an empty axis has no valid index
     if (mode == CLIP_AND_TELL) {
       args.note(i, {static_cast<double>(k), static_cast<double>(n)});
       mode = CLIP;
@@ -36,7 +36,7 @@ CYNET_NOINLINE int64_t bound_indices(const Args& args, int64_t* index, int64_t m
   return -1;
 }
 
-// The values of `index` within [0, n), in the workspace; nullptr: the run has failed.
+// The values of `index`, brought into [0, n), in the workspace; nullptr if the run has failed.
 const int64_t* bounded_indices(const Args& args, const Blob& index, int64_t n, int mode) {
   int64_t* values = read_indices(args, index);
   const int64_t wrong = bound_indices(args, values, index.size, n, mode);
@@ -47,8 +47,7 @@ const int64_t* bounded_indices(const Args& args, const Blob& index, int64_t n, i
 
 enum { INDICES_TOGETHER = 1024 };
 
-// body(first, m, index) for every few indices, while they are in the first-level cache; false: some
-// are not within [0, n), and not all were handed to it.
+// Calls body(first, m, index) for batches of indices; returns false at an index outside [0, n).
 template <class Body>
 bool each_within(const Args& args, const Blob& index, int64_t n, int64_t work, const Body& body) {
   std::atomic<bool> inside{true};
@@ -69,9 +68,9 @@ bool each_within(const Args& args, const Blob& index, int64_t n, int64_t work, c
   return inside;
 }
 
-// Adds an axis of n elements to m positions: position * n + index, of the first axis the index. Bit
-// 63 of the result tells whether an index is outside. No branch, and no compare of 64 bits, which
-// the baseline's registers lack.
+// Adds an axis of n elements to m flat positions: position = position * n + index. Bit 63 of the
+// result tells whether an index is outside. No branch, and no compare of 64 bits, which the
+// baseline's registers lack.
 template <bool first>
 CYNET_NOINLINE uint64_t add_axis(const int64_t* index, int64_t* positions, int64_t m, int64_t n) {
   uint64_t outside = 0;
@@ -84,8 +83,8 @@ CYNET_NOINLINE uint64_t add_axis(const int64_t* index, int64_t* positions, int64
   return outside;
 }
 
-// The flat positions of columns begin to end, into the first of the `axes` rows of m values;
-// whether all of them are within the array.
+// Writes the flat positions of columns begin .. end to the first row of `values` (axes, m); returns
+// false if one is outside.
 bool flatten(int64_t* values, int64_t axes, int64_t m, const int64_t* lengths, int64_t begin,
              int64_t end) {
   enum { BLOCK = 1024 };
@@ -99,8 +98,7 @@ bool flatten(int64_t* values, int64_t axes, int64_t m, const int64_t* lengths, i
   return !(outside >> 63);
 }
 
-// What `flat_indices` gives, in `values`; returns false if an index is negative or outside: `values`
-// is then undefined.
+// Like flat_indices, to `values`; false if an index is negative or outside (`values` is undefined).
 bool write_flat_indices(const Args& args, const Blob& index, const Int64s<8>& lengths,
                         int64_t* values) {
   const int64_t axes = index.shape[0], m = index.size / axes, size = element_size(index.dtype);
@@ -124,8 +122,8 @@ bool write_flat_indices(const Args& args, const Blob& index, const Int64s<8>& le
   return inside;
 }
 
-// Positions that the columns of `index` (axes, m) name in an array of `lengths`, row-major, in the
-// workspace; negative indices count from the end. nullptr: the run has failed.
+// The flat positions of the columns of `index` (axes, m) in an array of shape `lengths`, in the
+// workspace; negative indices count from the end; nullptr if the run has failed.
 const int64_t* flat_indices(const Args& args, const Blob& index, const Int64s<8>& lengths) {
   if (write_flat_indices(args, index, lengths, static_cast<int64_t*>(args.space)))
     return static_cast<const int64_t*>(args.space);
@@ -281,7 +279,7 @@ void one_hot(const Args& args) {
 }
 int64_t one_hot_workspace_bytes(const Args& args) { return args.in[0]->size * sizeof(int64_t); }
 
-// Copies rows of so many bytes.
+// Copies `rows` rows of `bytes` bytes each.
 void copy_all(const Args& args, void* to, const void* from, int64_t rows, int64_t bytes) {
   parallel_for(args.threads_of(rows * bytes / 4), rows, [=](int64_t begin, int64_t end) {
     std::memcpy(static_cast<char*>(to) + begin * bytes,
@@ -311,7 +309,7 @@ void index_copy(const Args& args) {
   scatter(args, false, 1, n, width, args.in[1]->size, index, args.input<T>(2), args.output<T>(0));
 }
 
-// The gradient of what is replaced: in[0] with zeros in the rows in[1].
+// The gradient of the old array: in[0] with zeros in the rows in[1].
 template <typename T>
 void index_copy_grad(const Args& args) {
   const int64_t n = args.in[0]->shape[0], width = args.in[0]->size / n;
@@ -323,7 +321,7 @@ void index_copy_grad(const Args& args) {
     std::memset(grad + index[i] * width, 0, width * sizeof(T));
 }
 
-// The rows in[1] of in[0] (n, ...), the others zeros.
+// out = in[0] (n, ...) with all rows but in[1] set to zero.
 template <typename T>
 void retain_rows(const Args& args) {
   const int64_t n = args.in[0]->shape[0], width = n == 0 ? 0 : args.in[0]->size / n;

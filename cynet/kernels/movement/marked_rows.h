@@ -1,5 +1,4 @@
-// Counts and gathers the rows that a mask marks: of one byte per row, not 0 for those that stay.
-// Included by marked_rows.pxd.
+// Counts and gathers the rows whose byte in a mask is not 0. Included by marked_rows.pxd.
 #ifndef CYNET_MARKED_ROWS_H
 #define CYNET_MARKED_ROWS_H
 
@@ -11,9 +10,9 @@
 
 namespace cynet {
 
-enum { MARKS_TOGETHER = 1 << 16 };  // marks of a part; threads count parts
+enum { MARKS_TOGETHER = 1 << 16 };  // marks of a block, which one thread counts
 
-// How many of n bytes are not 0, eight at a time.
+// Counts the nonzero bytes among n, eight at a time.
 inline int64_t count_in_run(const char* marks, int64_t n) {
   constexpr uint64_t LOW_BITS = 0x7f7f7f7f7f7f7f7f, ONES = 0x0101010101010101;
   int64_t found = 0, i = 0;
@@ -34,7 +33,7 @@ inline int64_t count_in_run(const char* marks, int64_t n) {
 
 inline int64_t mark_blocks(int64_t n) { return (n + MARKS_TOGETHER - 1) / MARKS_TOGETHER; }
 
-// The number of marks; starts[b] of them are before block b of mark_blocks(n).
+// Returns the number of marks; starts[b] is the number before block b of mark_blocks(n).
 inline int64_t count_marked(int threads, const char* marks, int64_t n, int64_t* starts) {
   const int64_t blocks = mark_blocks(n);
   parallel_for(threads, blocks, [=](int64_t begin, int64_t end) {
@@ -52,7 +51,7 @@ inline int64_t count_marked(int threads, const char* marks, int64_t n, int64_t* 
   return total;
 }
 
-// The first `count` elements of src that are marked. None is written behind them, where another
+// Copies the first `count` marked elements of src. None is written behind them, where another
 // thread writes, so the last are asked for one by one; before, nothing depends on a mark but where
 // the next element goes.
 template <typename T>

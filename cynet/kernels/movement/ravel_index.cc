@@ -1,4 +1,4 @@
-// Flat indices, and indices along each axis.
+// Converts between flat indices and indices along each axis.
 #include "common/by_dtype.h"
 #include "kernel.h"
 
@@ -34,8 +34,8 @@ static void ravel_index(const Args& args) {
   });
 }
 
-// Divides by n and returns the remainder. Small numbers are divided with 32 bits, which takes a
-// third of the time on many processors.
+// Divides `at` by n and returns the remainder. Small numbers are divided with 32 bits, which takes
+// a third of the time on many processors.
 static inline int64_t divide(int64_t& at, int64_t n) {
   if (((at | n) >> 32) == 0) {
     const uint32_t whole = static_cast<uint32_t>(at), by = static_cast<uint32_t>(n);

@@ -1,4 +1,4 @@
-// Indices of any dtype that are known to be within an axis.
+// Reads indices of any dtype and checks that they are within an axis.
 #ifndef CYNET_READ_WITHIN_H
 #define CYNET_READ_WITHIN_H
 

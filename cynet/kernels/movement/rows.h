@@ -1,4 +1,4 @@
-// Rows of arrays that are read and written by index.
+// Reads and writes rows of arrays by index.
 #ifndef CYNET_MOVEMENT_ROWS_H
 #define CYNET_MOVEMENT_ROWS_H
 
@@ -9,8 +9,8 @@
 
 namespace cynet {
 
-// Numbers of any dtype as indices: truncated. With `saturate`, numbers beyond 64 bits become the
-// smallest or largest index and NaN the smallest; else all of them the smallest.
+// Converts numbers of any dtype to indices, by truncation. With `saturate`, numbers beyond 64 bits
+// become the smallest or largest index and NaN the smallest; else all of them the smallest.
 template <bool saturate>
 struct ReadIndices {
   template <typename T>
@@ -34,7 +34,7 @@ inline int64_t* read_indices(const Args& args, const Blob& index) {
   return values;
 }
 
-// Zeros for a write request, which values are then added into.
+// Sets an output to zero for a write request, before values are added to it.
 template <typename T>
 inline void clear(const Args& args, int i) {
   if (!args.add[i]) std::memset(args.out[i]->data, 0, args.out[i]->size * sizeof(T));

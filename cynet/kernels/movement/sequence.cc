@@ -1,4 +1,4 @@
-// Running sums, sequences of given lengths, and borders of an array's own elements.
+// Running sums, sequences of given lengths, and padding by an array's own elements.
 #include <algorithm>
 
 #include "movement/rows.h"
@@ -15,7 +15,7 @@ CYNET_PARAMS(Sequences, SEQUENCES)
 CYNET_PARAMS(Borders, BORDERS)
 
 namespace {
-// Running sums along the middle axis, from the end if `reverse`: the gradient.
+// Running sums along the middle axis, or for the gradient (`reverse`) from the end.
 template <typename T, bool reverse>
 void running_sums(const Args& args) {
   typedef typename std::conditional<std::is_integral<T>::value, int64_t, double>::type Sum;
@@ -51,14 +51,14 @@ int64_t mask_workspace_bytes(const Args& args) {
   return args.as<Sequences>().batch * sizeof(int64_t);
 }
 
-// Lengths, and which row of data each of the output is.
+// The lengths, and the source row of each output row.
 int64_t rows_workspace_bytes(const Args& args) {
   const Sequences& p = args.as<Sequences>();
   return p.batch * (1 + p.time) * sizeof(int64_t);
 }
 
-// Lengths of the sequences, in the workspace: those of in[1], from `least` to the axis' length;
-// nullptr if one is outside: the run has failed. `clip` clamps them instead.
+// Reads the sequence lengths in[1] into the workspace; nullptr, and the run fails, if one is not in
+// [least, axis length]. `clip` clamps them instead.
 const int64_t* lengths(const Args& args, int64_t least, bool clip) {
   const Sequences& p = args.as<Sequences>();
   int64_t* length = static_cast<int64_t*>(args.space);
@@ -108,7 +108,7 @@ void sequence_mask_grad(const Args& args) {
   mask_rows<T>(args, 0);
 }
 
-// The row of data that each row of the output copies; nullptr: the run has failed.
+// The source row of each output row; nullptr if the run has failed.
 const int64_t* last_rows(const Args& args) {
   const Sequences& p = args.as<Sequences>();
   const int64_t* length = lengths(args, 1, false);
@@ -165,7 +165,7 @@ void sequence_reverse_grad(const Args& args) {
   write_rows<T>(args, reversed_rows(args), args.as<Sequences>().time * args.as<Sequences>().batch);
 }
 
-// The position on the inner axis of n elements of position i of an axis with borders.
+// Maps position i of a padded axis to one of the n elements of the source axis.
 inline int64_t source_index(int64_t i, int64_t before, int64_t n, bool reflect) {
   i -= before;
   if (!reflect) return std::min(std::max<int64_t>(i, 0), n - 1);
@@ -204,7 +204,7 @@ void with_borders(const Args& args, T* src, T* dst) {
       run(behind, p.dst[last], from + n - 1 - reflect, reflect ? -1 : 0);
     }
   };
-  // backwards, several positions write one element: the first axis, which is not padded, is parted
+  // backwards, several positions add to one element, so threads divide the unpadded first axis
   if (backwards) {
     const int64_t planes = p.dst[0], each = planes > 0 ? rows / planes : 0;
     parallel_for(args.threads, planes, [=](int64_t b, int64_t e) { part(b * each, e * each); });

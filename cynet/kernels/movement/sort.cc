@@ -1,4 +1,4 @@
-// The order of elements along an axis: positions sorted by value, equal ones by position, NaN last.
+// Sorts along an axis: positions by value, equal values by position, NaN last.
 #ifndef CYNET_LANES
 #include <algorithm>
 #include <cstring>
@@ -29,8 +29,8 @@ CYNET_XINLINE uint32_t order_key(T x, bool ascending) {
   }
 }
 
-// Pairs of a key (above) and a position, sorted; `other` is as long. The pairs stand by position:
-// passes over eight bits of the keys keep that order where keys are equal.
+// Sorts pairs of a key (upper bits) and a position; `other` is a buffer of the same length. The
+// pairs stand by position: passes over eight bits of the keys keep that order where keys are equal.
 static void sort_pairs(uint64_t* pairs, uint64_t* other, int64_t n) {
   enum { RADIX_FROM = 192, BUCKETS = 256, PASSES = 4 };
   if (n < RADIX_FROM) {
@@ -61,7 +61,7 @@ struct KeyOf {
   typedef typename std::conditional<(sizeof(T) > 4), uint64_t, uint32_t>::type Type;
 };
 
-// The key of an element; false for what a key does not hold: -0, which equals 0, and NaN.
+// Makes the key of an element; returns false for -0 and NaN, which a key cannot represent.
 template <typename T>
 CYNET_XINLINE bool make_key(T x, bool ascending, typename KeyOf<T>::Type& key) {
   typedef typename KeyOf<T>::Type Key;
@@ -87,7 +87,8 @@ CYNET_XINLINE T from_key(typename KeyOf<T>::Type key, bool ascending) {
   else return bit_cast<T>(key & top ? key ^ top : ~key);
 }
 
-// Keys in order; `other` is as long. Passes over digits that all keys have in common are left out.
+// Sorts keys; `other` is a buffer of the same length. Passes over digits that all keys have in
+// common are left out.
 template <int BITS, typename Key>
 static Key* sort_by_digits(Key* keys, Key* other, int64_t n) {
   enum { BUCKETS = 1 << BITS, PASSES = (8 * sizeof(Key) + BITS - 1) / BITS };
@@ -119,7 +120,7 @@ static Key* sort_keys(Key* keys, Key* other, int64_t n) {
   return keys;
 }
 
-// Sorts a row of contiguous elements; returns false, and writes nothing, where keys do not work.
+// Sorts a contiguous row; returns false, and writes nothing, if keys cannot represent it.
 template <typename T>
 static bool sort_row(const T* row, int64_t n, bool ascending, void* space, T* out) {
   typedef typename KeyOf<T>::Type Key;
@@ -132,7 +133,7 @@ static bool sort_row(const T* row, int64_t n, bool ascending, void* space, T* ou
   return true;
 }
 
-// The k first of n elements that are `step` apart, by comparing them; `p` holds n numbers.
+// Selects the k first of n elements, `step` apart, by comparison; `p` has n elements.
 template <typename T>
 static void order_by_comparing(const T* row, int64_t step, int64_t n, int64_t k, bool ascending,
                                int64_t* p, int64_t* order) {
@@ -149,7 +150,7 @@ static void order_by_comparing(const T* row, int64_t step, int64_t n, int64_t k,
   for (int64_t i = 0; i < k; ++i) order[i * step] = p[i];
 }
 
-// Positions in order, and the threads' buffers for sorting: 2 n numbers.
+// Bytes for the sorted positions, and 2 n numbers for each thread.
 static int64_t order_workspace_bytes(const Args& args) {
   const Order& p = args.as<Order>();
   const int64_t rows = p.outer * p.inner, shares = std::min<int64_t>(args.threads, rows);
@@ -171,7 +172,7 @@ struct PutPositions {
   }
 };
 
-// element(r) for the offsets of all that is ordered in (outer, n, inner).
+// Calls element(r) for the offset of each ordered element in (outer, n, inner).
 template <class Body>
 static void for_ordered(const Args& args, const int64_t* order, const Body& element) {
   const Order p = args.as<Order>();
@@ -181,8 +182,8 @@ static void for_ordered(const Args& args, const int64_t* order, const Body& elem
   });
 }
 
-// The outputs: out[0] values (outer, k, inner), out[1] positions of any dtype, out[2] a mask
-// (outer, n, inner); NULL if unwanted.
+// Writes out[0] values (outer, k, inner), out[1] positions, out[2] a mask (outer, n, inner); each
+// may be NULL.
 template <typename T>
 static void put_order(const Args& args, const int64_t* order) {
   const T* x = args.input<T>(0);
@@ -203,7 +204,7 @@ static void put_order(const Args& args, const int64_t* order) {
   }
 }
 
-// out[0] += in[1] at the positions of those values
+// out[0] += in[1] at the positions of the selected values
 template <typename T>
 static void put_order_grad(const Args& args, const int64_t* order) {
   const T* values = args.input<T>(1);
@@ -252,14 +253,14 @@ CYNET_NOINLINE void order_row(const T* row, int64_t step, int64_t n, int64_t k, 
   for (int64_t i = 0; i < k; ++i) order[i * step] = static_cast<int64_t>(pairs[i] & 0xffffffffu);
 }
 
-// The first k <= MAX_FEW of many elements. They stay sorted; parts without a key smaller than
-// the last of them are skipped.
+// Selects the first k <= MAX_FEW of many elements. They stay sorted; parts without a key smaller
+// than the last of them are skipped.
 template <typename T>
 CYNET_NOINLINE void order_few(const T* row, int64_t step, int64_t n, int64_t k, bool ascending,
                               uint64_t* best, int64_t* order) {
   uint32_t keys[ORDER_PART];
   int64_t have = 0;
-  uint32_t limit = 0xffffffffu;  // key of the last of them
+  uint32_t limit = 0xffffffffu;  // key of the last selected element
   for (int64_t i = 0; i < n; i += ORDER_PART) {
     const int64_t m = n - i < ORDER_PART ? n - i : static_cast<int64_t>(ORDER_PART);
     part_keys(row, step, i, m, ascending, keys);
@@ -280,8 +281,8 @@ CYNET_NOINLINE void order_few(const T* row, int64_t step, int64_t n, int64_t k, 
   for (int64_t i = 0; i < k; ++i) order[i * step] = static_cast<int64_t>(best[i] & 0xffffffffu);
 }
 
-// Positions of the k first elements of each row of in[0] along the middle axis, as
-// (outer, k, inner), in the workspace.
+// The positions (outer, k, inner) of the k first elements along the middle axis of in[0], in the
+// workspace.
 template <typename T>
 const int64_t* ordered(const Args& args) {
   const Order p = args.as<Order>();
@@ -310,7 +311,7 @@ const int64_t* ordered(const Args& args) {
   return order;
 }
 
-// The values of each row and nothing else; false where positions are needed to tell some apart.
+// Sorts only the values of each row; returns false if equal values differ (-0, NaN).
 template <typename T>
 CYNET_NOINLINE bool sort_values(const Args& args) {
   const Order p = args.as<Order>();

@@ -66,8 +66,8 @@ CYNET_XINLINE void strided_put(T& dst, T src) {
 
 namespace cynet {
 
-// The last axis is walked by rows; when another axis is the one along which src is contiguous, the
-// two are walked in square blocks, so that neither side loses its cache lines.
+// Copies row by row along the last axis; if src is contiguous along another axis, copies square
+// blocks of the two axes, which use the cache lines of both sides.
 template <typename T, int mode>
 void strided_loop(int threads, int level, const StridedSpace& s, void* dst_, const void* src_) {
   enum { BLOCK = 16 };
@@ -82,7 +82,7 @@ void strided_loop(int threads, int level, const StridedSpace& s, void* dst_, con
     for (int i = 0; i < last; ++i)
       if (s.src_stride[i] == 1 && s.shape[i] >= 4) transposed = i;
   if (transposed >= 0) {
-    StridedSpace rest = s;  // all axes; the transposed one counts blocks
+    StridedSpace rest = s;  // all axes; the transposed axis is counted in blocks
     const int64_t rows = s.shape[transposed], blocks = (rows + BLOCK - 1) / BLOCK;
     rest.shape[transposed] = blocks;
     rest.dst_stride[transposed] *= BLOCK;

@@ -15,8 +15,7 @@ cdef extern from "movement/strided.h" namespace "cynet" nogil:
         int64_t dst_stride[16]
         int64_t src_stride[16]
 
-# How view `source` is copied to view `target`, both with a shape, which is the same, and strides in
-# elements.
+# Fills `space` for a copy from view `source` to view `target` of the same shape.
 cdef int strided_space(StridedSpace* space, target, source) except -1
 # Drop axes of length 1, join neighbours: once, when an operator is made.
 cdef void simplify_space(StridedSpace* space) noexcept nogil

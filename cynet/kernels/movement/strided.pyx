@@ -24,7 +24,7 @@ cdef void run_strided(const StridedSpace* space, int dtype, int mode, void* dst,
                       const void* src) noexcept nogil:
     cdef int64_t work = 1
     cdef int i
-    if dst == src and mode == STRIDED_WRITE:  # in place: both views are one
+    if dst == src and mode == STRIDED_WRITE:  # both views are the same memory
         return
     for i in range(space.ndim):
         work *= space.shape[i]

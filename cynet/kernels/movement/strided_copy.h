@@ -30,7 +30,7 @@ struct StridedCopy {
   bool shared;  // strided_copy sets it: several threads share the work
 };
 
-// Drops axes of length 1, joins neighbours that both sides walk as one; leaves at least one axis.
+// Drops axes of length 1, and joins neighbours that are contiguous on both sides.
 inline void coalesce(StridedCopy* c) {
   int n = 0;
   for (int i = 0; i < c->ndim; ++i) {
@@ -101,8 +101,8 @@ inline MoveFunction move_function(int level, int dtype) {
   return table[by_size(dtype)][level];
 }
 
-// Rows begin .. end with a change of type. Conversion works on contiguous elements: others are
-// first gathered in a buffer in the first-level cache, or scattered from one afterwards.
+// Copies rows begin .. end with a type conversion. Conversion works on contiguous elements: others
+// are first gathered in a buffer in the first-level cache, or scattered from one afterwards.
 inline void convert_range(const StridedCopy& c, int level, int64_t begin, int64_t end) {
   constexpr int64_t PART = 512;
   alignas(64) char given[PART * 8], made[PART * 8];
@@ -157,7 +157,7 @@ inline bool are_rows_within(const int64_t* rows, int64_t n, int64_t size, int le
   return table[level](rows, n, size);
 }
 
-// Row i of dst from row rows[i] of src, all of `nbytes` bytes.
+// Copies row rows[i] of src to row i of dst; rows have `nbytes` bytes.
 inline void gather_rows(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
                         int threads) {
   parallel_for(threads, n, [=](int64_t begin, int64_t end) {
@@ -175,11 +175,11 @@ inline void gather_rows(char* dst, const char* src, const int64_t* rows, int64_t
   });
 }
 
-// Row rows[i] of dst from row i of src, `step` bytes apart, in order: where a row occurs twice, the
-// last one stays. Each thread has a part of every row.
+// Copies row i of src (`step` bytes apart) to row rows[i] of dst, in order: the last duplicate
+// wins. Each thread has a part of every row.
 inline void scatter_rows(char* dst, const char* src, int64_t step, const int64_t* rows, int64_t n,
                          int64_t nbytes, int threads) {
-  constexpr int64_t PART = 2048;  // bytes of a row that are worth a thread
+  constexpr int64_t PART = 2048;  // minimum bytes of a row per thread
   threads = static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(threads, nbytes / PART)));
   parallel_for(threads, (nbytes + PART - 1) / PART, [=](int64_t begin, int64_t end) {
     const int64_t from = begin * PART;

@@ -18,7 +18,7 @@ cdef extern from "movement/strided_copy.h" namespace "cynet" nogil:
 # dst[...] = src[...]; memory of the two must not overlap. `what` is changed. Above the grain
 # several threads share the work; with `serial`, only threads of a team that is awake.
 cdef void copy_strided(StridedCopy* what, bint serial) noexcept nogil
-# Whether all of n numbers are from 0 to size - 1.
+# True if all n numbers are in [0, size).
 cdef bint are_rows(const int64_t* rows, int64_t n, int64_t size) noexcept nogil
 # dst row i = src row rows[i], rows of nbytes bytes; and the reverse, with src's rows `step` bytes
 # apart, where the last of equal rows stays.

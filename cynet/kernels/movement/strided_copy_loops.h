@@ -64,7 +64,7 @@ CYNET_XINLINE void copy_bytes(void* dst, const void* src, size_t n, bool shared)
   std::memcpy(dst, src, n);
 }
 
-// n elements of one size, whatever their type.
+// Copies n elements of one size, of any type.
 template <typename T>
 CYNET_XINLINE void move_row(T* dst, int64_t dst_step, const T* src, int64_t src_step, int64_t n) {
   if (dst_step == 1 && src_step == 0) {
@@ -126,7 +126,7 @@ CYNET_XINLINE void each_row(const StridedCopy& c, int64_t begin, int64_t end, in
   }
 }
 
-// Copies without a change of type.
+// Copies without type conversion.
 template <typename T>
 void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
   each_row(c, begin, end, sizeof(T), sizeof(T),
@@ -140,7 +140,7 @@ void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
                });
 }
 
-// Whether n numbers are from 0 to size - 1: no branch, so that vectors do it.
+// True if n numbers are in [0, size); has no branch, so that it is vectorised.
 inline bool are_within(const int64_t* numbers, int64_t n, int64_t size) {
   int64_t outside = 0;
   for (int64_t i = 0; i < n; ++i) outside |= numbers[i] | (size - 1 - numbers[i]);

@@ -1,4 +1,4 @@
-// Matrices of floats transposed in memory.
+// Transposes matrices of floats in memory.
 #ifndef CYNET_SWAP_H
 #define CYNET_SWAP_H
 
@@ -33,11 +33,11 @@ struct Swap {
 
 namespace cynet {
 
-// `count` matrices; place(k, &from, &to) says where the k-th begins.
+// Transposes `count` matrices; place(k, &from, &to) returns the offsets of the k-th.
 template <typename Place>
 inline void swap_matrices(int level, const Swap& s, int64_t count, int threads,
                           const Place& place) {
-  constexpr int64_t ROWS = 1024, COLUMNS = 64;  // rows and columns of a piece of work
+  constexpr int64_t ROWS = 1024, COLUMNS = 64;  // rows and columns of a unit of work
   static constexpr decltype(&baseline::swap_part) table[] = CYNET_AT_LEVELS(swap_part);
   const int64_t down = (s.rows + ROWS - 1) / ROWS, across = (s.columns + COLUMNS - 1) / COLUMNS;
   parallel_for(threads, count * down * across, [&](int64_t begin, int64_t end) {
@@ -57,7 +57,7 @@ inline void swap_matrices(int level, const Swap& s, int64_t count, int threads,
 inline bool swap_strided(int level, int ndim, const int64_t* shape, const int64_t* dst_stride,
                          const int64_t* src_stride, float* dst, const float* src, bool add,
                          int threads) {
-  constexpr int64_t MAX_SINGLE_LINES = 4;  // rows or columns that are copied as well one by one
+  constexpr int64_t MAX_SINGLE_LINES = 4;  // up to so many lines, single copies are as fast
   constexpr int AXES = 16;
   int row = -1, column = -1, others[AXES], n = 0;
   int64_t count = 1;
@@ -98,7 +98,7 @@ inline void swap_matrix(int level, int64_t rows, int64_t columns, const float* x
 // y[b][j][i] (+)= x[b][i][j]: x (batch, rows, columns), y (batch, columns, rows).
 inline void swap_axes(int level, int64_t batch, int64_t rows, int64_t columns, const float* x,
                       float* y, bool add, int threads) {
-  if (rows == 1 || columns == 1)  // a vector: no element changes its place
+  if (rows == 1 || columns == 1)  // a vector has the same memory layout
     return parallel_for(threads, batch * rows * columns, [=](int64_t begin, int64_t end) {
       if (!add) std::memcpy(y + begin, x + begin, (end - begin) * sizeof(float));
       else

@@ -12,7 +12,7 @@ static void swap_singly(const Swap& s, const float* from, float* to, int64_t i, 
 }
 
 #if defined(__GNUC__)
-// LANES rows by 4 columns; the last 4 - `done` of them are written.
+// Transposes LANES rows by 4 columns; writes the last 4 - `done` columns.
 CYNET_XINLINE void swap_four_columns(const Swap& s, const float* from, float* to, int64_t i,
                                      int64_t j, int done) {
   Vec four[4];
@@ -25,7 +25,7 @@ CYNET_XINLINE void swap_four_columns(const Swap& s, const float* from, float* to
   }
 }
 
-// LANES rows from row i on.
+// Transposes LANES rows from row i on.
 static void swap_rows(const Swap& s, const float* from, float* to, int64_t i, int64_t j,
                       int64_t j_end) {
   if (j_end - j < 4) return swap_singly(s, from, to, i, i + LANES, j, j_end);
@@ -65,7 +65,7 @@ CYNET_XINLINE void put_four(float* at, Four v, bool add) {
   std::memcpy(at, &v, sizeof v);
 }
 
-// Four rows by four columns.
+// Transposes four rows by four columns.
 CYNET_XINLINE void swap_square(const Swap& s, const float* from, float* to, int64_t i, int64_t j) {
   Four a, b, c, d;
   from += i * s.from_step + j;
@@ -78,7 +78,7 @@ CYNET_XINLINE void swap_square(const Swap& s, const float* from, float* to, int6
   for (int k = 0; k < 4; ++k) put_four(to + k * s.to_step, Four{a[k], b[k], c[k], d[k]}, s.add);
 }
 
-// Four rows from row i on.
+// Transposes four rows from row i on.
 static void swap_four_rows(const Swap& s, const float* from, float* to, int64_t i, int64_t j,
                            int64_t j_end) {
   const int64_t first = j;
@@ -94,7 +94,7 @@ static void swap_four_rows(const Swap& s, const float* from, float* to, int64_t 
         put_four(to + (j + 4 * k + q) * s.to_step + i, quarter(four[q], k), s.add);
   }
   for (; j + 4 <= j_end; j += 4) swap_square(s, from, to, i, j);
-  if (j < j_end && !s.add && j_end - first >= 4) {  // the last four columns; some are done twice
+  if (j < j_end && !s.add && j_end - first >= 4) {  // the last four columns; some are copied twice
     swap_square(s, from, to, i, j_end - 4);
   } else {
     swap_singly(s, from, to, i, i + 4, j, j_end);
@@ -112,7 +112,7 @@ CYNET_XINLINE Vec permute_lanes(Vec v, IVec lanes) {
 #endif
 }
 
-// Three channels to pixels of three floats, or back: three vectors are permuted into three. Lane l
+// Interleaves three channels to pixels of three floats, or separates them, by permutations. Lane l
 // of result k is lane `lanes[k][l]` of vector `sources[k][l]`.
 struct Triple {
   IVec lanes[3], sources[3];
@@ -141,7 +141,7 @@ struct Triple {
 #endif
 #endif
 
-// Rows i .. i_end and columns j .. j_end.
+// Transposes rows i .. i_end and columns j .. j_end.
 static void swap_part(const Swap& s, const float* from, float* to, int64_t i, int64_t i_end,
                       int64_t j, int64_t j_end) {
 #if CYNET_LANES >= 8
@@ -159,7 +159,7 @@ static void swap_part(const Swap& s, const float* from, float* to, int64_t i, in
   const int64_t first = i;
   for (; i + LANES <= i_end; i += LANES) swap_rows(s, from, to, i, j, j_end);
   for (; i + 4 <= i_end; i += 4) swap_four_rows(s, from, to, i, j, j_end);
-  if (i < i_end && !s.add && i_end - first >= 4) {  // the last four rows; some are done twice
+  if (i < i_end && !s.add && i_end - first >= 4) {  // the last four rows; some are copied twice
     swap_four_rows(s, from, to, i_end - 4, j, j_end);
     i = i_end;
   }

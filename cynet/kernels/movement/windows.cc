@@ -1,4 +1,4 @@
-// Windows that slide over up to three spatial axes as columns, and columns summed into images.
+// Copies sliding windows over up to three axes to columns, and adds columns to images.
 #include "kernel.h"
 
 namespace cynet {
@@ -12,7 +12,7 @@ CYNET_PARAMS(Windows, WINDOWS)
 static int64_t elements(const Int64s<3>& size) { return size[0] * size[1] * size[2]; }
 static int64_t taps_of(const Windows& w) { return elements(w.kernel); }
 
-// Gathers one channel's line: to[c] (+)= line[start + c step], or 0 beside the line
+// to[c] (+)= line[start + c step], or 0 outside of the line
 template <typename T>
 static void put_line(const T* line, T* to, int64_t n, int64_t start, int64_t step, int64_t size,
                      bool add) {
@@ -53,7 +53,7 @@ static void windows_to_columns(const Args& args) {
   });
 }
 
-// The window, along one axis, that has element `at` at its position k; -1 if there is none.
+// The index of the window whose position k is element `at`, along one axis; -1 if none.
 static int64_t window_at(const Windows& w, int axis, int64_t at, int64_t k) {
   const int64_t begins = at + w.pad[axis] - k * w.dilate[axis];
   const int64_t number = begins / w.stride[axis];
