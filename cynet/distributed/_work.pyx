@@ -1,6 +1,6 @@
 # distutils: extra_compile_args = -Os
-"""A piece of communication as a function of the engine: it says when its arrays are free, and holds
-them until the communication thread is done with them."""
+"""Work: an engine function that reports when its arrays are free, and holds them until the
+communication thread is done with them."""
 
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.errno cimport EINTR, errno
@@ -26,12 +26,12 @@ cdef int* _TYPE_NUMBERS = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cn
 cdef struct Task:
     int64_t number
     int pipe
-    void* token    # token of the engine, once the function runs
+    void* token    # the engine's completion token; NULL until the function runs
     void* work     # the Work; this holds a reference to it
 
 
 cdef void _write_number(int pipe, int64_t number) noexcept nogil:
-    # A pipe takes eight bytes whole or not at all. Its reader is gone when the process ends.
+    # Writing eight bytes to a pipe is atomic. Its reader is gone when the process ends.
     while write(pipe, &number, sizeof(number)) < 0 and errno == EINTR:
         pass
 
@@ -121,8 +121,8 @@ cdef class Work:
 
 
 def memory(NDArrayBase array not None):
-    """A NumPy array over the memory of an array on the host, without waiting: the caller is a
-    function of the engine that reads or writes the array. bfloat16 becomes uint16."""
+    """Return a NumPy array over the memory of a host array, without waiting: the caller is an
+    engine function that reads or writes the array. bfloat16 becomes uint16."""
     cdef cnp.npy_intp size
     own_memory(array)
     size = array.blob.size

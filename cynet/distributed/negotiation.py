@@ -19,11 +19,11 @@ _END_OF_FLAGS = 2 + 3 * WINDOW  # end of the flags for requests with ids below _
 class NegotiationRound:
     """The result of one round, the same on all ranks.
 
-    left (bool): Some rank has come to its end.
-    all_left (bool): All have.
-    common (list of int): Numbers of the requests that all are ready for.
-    differs (int or None): The first number under which ranks ask for different things.
-    free (int or None): The mark of a request without a number that all are ready for.
+    left (bool): Some rank has called `leave`.
+    all_left (bool): All ranks have.
+    common (list of int): Ids of the requests that all ranks are ready for.
+    differs (int or None): The first id with which ranks have submitted different requests.
+    free (int or None): The mark of a request without an id that all ranks are ready for.
     """
 
     def __init__(self, base, found):
@@ -43,10 +43,10 @@ class NegotiationRound:
 
 
 class Negotiation:
-    """The rounds of one communicator, one after another.
+    """The negotiation rounds of one communicator, one after another.
 
     library (module): mpi4py.MPI.
-    comm (Comm): For rounds alone.
+    comm (Comm): Used for rounds only.
     """
 
     def __init__(self, library, comm):
@@ -73,7 +73,7 @@ class Negotiation:
         marks : iterable of int
             Of requests without numbers.
         leaving : bool
-            This rank has come to its end.
+            This rank has called `leave`.
         """
         mine = self._mine
         mine[0], mine[1] = leaving, -leaving

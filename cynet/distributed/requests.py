@@ -1,4 +1,4 @@
-"""Requests: operations that a process starts together with the others."""
+"""Requests: collective operations, which all ranks start together."""
 
 import hashlib
 import threading
@@ -37,18 +37,18 @@ class Request:
         self.ready = self.begun = 0  # nanoseconds
 
     def on_terms(self, terms):
-        """Have ranks compare one more text, such as the settings of the step that uses a sum."""
+        """Add a text that ranks compare, such as the settings of the step that uses a sum."""
         self.terms = terms
-        self.mark ^= mark_of.__wrapped__(terms)  # the mark changes from step to step
+        self.mark ^= mark_of.__wrapped__(terms)  # not cached: the text changes from step to step
         return self
 
     @property
     def description(self):
-        """The text that ranks send each other if they differ."""
+        """The text that ranks exchange if their requests differ."""
         return f"{self.terms}\n{self.what}" if self.terms else self.what
 
     def awaited(self):
-        """Have `wait` wait for the request, instead of functions of the engine."""
+        """Make `wait` usable, for a request that no engine function waits for."""
         self._done = threading.Event()
         return self
 
@@ -73,13 +73,13 @@ class Request:
 
 @lru_cache(4096)
 def mark_of(what):
-    """A 62-bit hash of a text."""
+    """Return a 62-bit hash of a text."""
     digest = hashlib.blake2b(what.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 2
 
 
 def shorten_text(what, maximum=100):
-    """The beginning of a text of a request.
+    """Shorten the text of a request to its beginning.
 
     >>> shorten_text("sum of 'a' (1,) float32, 'b' (2,) float32, 'c' (3,) float32", 30)
     "sum of 'a' (1,) float32 and 2 more"
@@ -91,7 +91,7 @@ def shorten_text(what, maximum=100):
 
 
 def remedy(one, other):
-    """Advice about two texts that `shorten_difference` gives.
+    """Return advice on two different requests, given the results of `shorten_difference`.
 
     >>> remedy("barrier", "vote")
     'all ranks must make the same calls, of the same shapes and dtypes'
@@ -105,7 +105,7 @@ def remedy(one, other):
 
 
 def shorten_difference(one, other):
-    r"""Two texts of requests, shortened around their first difference.
+    r"""Shorten the texts of two requests to the surroundings of their first difference.
 
     >>> first = "sum of 'a' (1,) int8, 'b' (2,) int8"
     >>> shorten_difference(first, "sum of 'a' (1,) int8, 'b' (3,) int8")

@@ -1,4 +1,4 @@
-"""The end of a rank: in step with the others, or, after a failure, once all have reported it."""
+"""The exit of a rank: together with the others, or, after a failure, once all have reported it."""
 
 import atexit
 import logging
@@ -23,7 +23,7 @@ _state = {"code": None, "hooked": False}
 
 
 def install_exit_hooks(find):
-    """Have the end of this process tell the other ranks, by hooks at its exit.
+    """Install hooks that report the end of this process to the other ranks.
 
     Parameters
     ----------
@@ -45,19 +45,18 @@ def install_exit_hooks(find):
 
 
 def report_failure(world, error):
-    """Show the traceback of the exception that has ended this rank's program, and tell the other
-    ranks."""
+    """Report the exception that has ended this rank's program to the other ranks."""
     if world is not None:
         world.fail(describe_error(error)[:2000])
 
 
 def set_code(code):
-    """The code that the process is to end with after a failure."""
+    """Set the exit code of the process after a failure."""
     _state["code"] = code
 
 
 def abandon_startup():
-    """MPI has not come up, and a thread waits for it in vain: end at exit without it."""
+    """Let the process exit without MPI: MPI did not start, and a thread waits for it in vain."""
     atexit.register(_leave_at_once)
 
 
@@ -70,7 +69,7 @@ def _flush():
 
 
 def wait_until_read():
-    """Wait, only for a moment, until the launcher has read this process's output: when the first
+    """Wait at most two seconds until the launcher has read this process's output: when the first
     process of a failed job ends, mpiexec may drop the unread output of the others."""
     _flush()
     until = time.monotonic() + _READING_SECONDS

@@ -1,4 +1,4 @@
-"""World: the processes that train together, as one of them sees them."""
+"""World: all processes that train together."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class World:
     def hand_in(
         self, request: Request, reads: Sequence[NDArray] = (), writes: Sequence[NDArray] = ()
     ) -> None:
-        """Have a request done by the communication thread, when these arrays are free.
+        """Let the communication thread run a request once these arrays are free.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class World:
 
     @property
     def has_failed(self) -> bool:
-        """True if a rank has failed, so that nothing works between them any more.
+        """True if a rank has failed: the ranks cannot communicate any more.
 
         Examples
         --------
@@ -164,7 +164,7 @@ class World:
     def allreduce(
         self, values: NumpyArray, what: str = "values", in_order: bool = True
     ) -> NumpyArray:
-        """The sum of an array over all ranks, in its shape and dtype, equal on all ranks; waits.
+        """Return the sum of an array over all ranks, equal on all of them; waits for it.
 
         Parameters
         ----------
@@ -235,7 +235,7 @@ class World:
         return answer
 
     def gather(self, content: bytes, what: str = "messages") -> list[bytes]:
-        """The bytes of each rank, in the order of ranks; waits.
+        """Return the bytes of every rank, in the order of ranks; waits for all ranks.
 
         Parameters
         ----------
@@ -268,7 +268,7 @@ class World:
         return [out[starts[i] : starts[i + 1]].tobytes() for i in range(self.size)]
 
     def fail(self, text: str) -> None:
-        """Tell the other ranks that this one has failed; every request fails.
+        """Report to the other ranks that this one has failed; every request then fails.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ class World:
             self._communication.fail_here(text)
 
     def _exit_code(self):
-        """At exit; returns the exit code to end the process with at once, or None."""
+        """End the communication at exit; return the code to exit with immediately, or None."""
         talk = self._communication
         if talk is None or self.pid != os.getpid():
             return None
@@ -368,7 +368,7 @@ def _join_world():
 
 
 def _join_error(text):
-    """The ranks do not meet: an error, after which this process cannot use MPI."""
+    """Return the error for ranks that do not meet; this process cannot use MPI afterwards."""
     report_failure(own_rank(), socket.gethostname(), text, is_own=False)
     shutdown.abandon_startup()
     raise PeerError(f"joining the other ranks: {text}")

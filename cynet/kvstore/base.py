@@ -1,4 +1,4 @@
-"""KVStoreBase: the interface of a user-defined store, and the stores by name."""
+"""KVStoreBase: the interface of a user-defined store, and the registry of stores."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class KVStoreBase(ReprMixin):
 
     @staticmethod
     def register(klass: type[KVStoreBase]) -> type[KVStoreBase]:
-        """Let `create` make this class by its name in small letters; a later one replaces it.
+        """Register a class for `create`, by its lower-case name; it replaces an earlier one.
 
         Parameters
         ----------
@@ -69,7 +69,7 @@ class KVStoreBase(ReprMixin):
         return UndefinedError(f"{type(self).__name__} defines no {name}")
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
-        """Give `out` of every worker and device the first worker's `value`.
+        """Copy the first worker's `value` to `out` of every worker and device.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class KVStoreBase(ReprMixin):
         raise self._undefined_error("pushpull")
 
     def set_optimizer(self, optimizer: Optimizer) -> None:
-        """Have `pushpull` give weights that this optimizer has updated.
+        """Let `pushpull` return weights that this optimizer has updated.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class KVStoreBase(ReprMixin):
         raise self._undefined_error("is_capable")
 
     def save_optimizer_states(self, fname: FileName, dump_optimizer: bool = False) -> None:
-        """Write the states of its optimizer, such as momenta.
+        """Write the states of the store's optimizer, such as momenta, to a file.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class KVStoreBase(ReprMixin):
         raise self._undefined_error("save_optimizer_states")
 
     def load_optimizer_states(self, fname: FileName) -> None:
-        """Load a file of `save_optimizer_states`.
+        """Load the optimizer's states from a file that `save_optimizer_states` wrote.
 
         Parameters
         ----------

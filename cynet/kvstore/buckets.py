@@ -9,26 +9,25 @@ from ..base.errors import ArgumentError, shown
 from ..distributed._work import memory
 from ..distributed.requests import SUMMED, Request
 
-# The dtype of sums: float32 for narrow floats, which overflow and lose small gradients.
+# dtype -> dtype of its sums: narrow floats overflow and lose small gradients.
 _SUMMED_AS = {"float16": "float32", "bfloat16": "float32"}
 _SHARED_AS = {**_SUMMED_AS, "bool": "uint8"}
-# an array of this many bytes is a bucket by itself, and not copied together with others
+# an array of this many bytes is not copied: it is a bucket of its own
 _DIRECT_BYTES = 1 << 20
 _MIN_BUCKETS = 4  # minimum of buckets, if there are enough arrays: their sums overlap with backward
 
 
 def travels_as(verb, dtype):
-    """The dtype in which ranks sum or broadcast arrays of a dtype; both are names."""
+    """Return the dtype in which ranks sum or broadcast arrays of `dtype`; both are names."""
     return (_SUMMED_AS if verb == "sum" else _SHARED_AS).get(dtype, dtype)
 
 
-# Bytes of one operation of MPI: Open MPI moves 64 MB at once several times more slowly, perhaps
-# because it allocates that much memory each time.
+# Bytes of one MPI operation: with 64 MB in one operation, Open MPI is several times slower.
 _PIECE_BYTES = 2 << 20
 
 
 class Entry:
-    """A key with its place in a bucket."""
+    """A key and the slice of a bucket that holds its array."""
 
     __slots__ = ("key", "view")
 
@@ -64,12 +63,12 @@ class Bucket:
         self.what = f"{verb} of {', '.join(texts)}"
 
     def request(self, start, keep, finish=None, note=""):
-        """A Request for the bucket."""
+        """Create a Request for the bucket."""
         return Request(self.what + note, self.priority, self.nbytes, start, finish, keep)
 
 
 def make_buckets(verb, rows, priority, parts=_MIN_BUCKETS):
-    """The buckets of some arrays, in their order.
+    """Return the buckets for some arrays, in the order of the arrays.
 
     verb: str
     rows: list of (key, shape, dtype)
@@ -104,9 +103,9 @@ def make_buckets(verb, rows, priority, parts=_MIN_BUCKETS):
 
 
 def sum_request(bucket, source=None):
-    """The request that sums a bucket over the ranks, in place.
+    """Create the request that sums a bucket over the ranks, in place.
 
-    source (NDArray, optional): What is summed in the bucket's place: with ``source is not
+    source (NDArray, optional): The array that is summed instead of the bucket: with ``source is not
         bucket.flat`` the sum is written to the bucket and `source` stays.
     """
     target = memory(bucket.flat)
@@ -115,13 +114,13 @@ def sum_request(bucket, source=None):
 
 
 def sums_in_place(bucket, array):
-    """The request that sums an array over the ranks in place."""
+    """Create the request that sums an array over the ranks, in place of a bucket."""
     target = memory(array)
     return bucket.request(_start_sums(None, target), target)
 
 
 def _start_sums(given, target):
-    """Starts the sums of an array's pieces, in place or into another array."""
+    """Return the functions that start the sums of an array's pieces; None sums in place."""
 
     def start(part):
         source = _mpi_in_place() if given is None else given[part]
@@ -136,7 +135,7 @@ def _count_pieces(array):
 
 
 def broadcast_request(bucket, root, array=None):
-    """The request that broadcasts a bucket, or an array in its place, from one rank to all."""
+    """Create the request that broadcasts a bucket, or an array instead, from one rank to all."""
     target, note = (
         memory(bucket.flat if array is None else array),
         f" from rank {root}" * (root > 0),
@@ -148,8 +147,8 @@ def broadcast_request(bucket, root, array=None):
 
 
 def sums_of_codes(bucket, threshold, size):
-    """The request that sums entries which are `threshold`, its negative or 0: each rank sends two
-    bits an entry, all of them add up in the order of ranks."""
+    """Create the request that sums entries of `threshold`, ``-threshold`` or 0: each rank sends two
+    bits an entry."""
     target = memory(bucket.flat)
     n = len(target)
     nbytes = (n + 7) // 8

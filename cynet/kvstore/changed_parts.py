@@ -1,4 +1,4 @@
-"""Arrays of which each rank has changed a part: the parts are gathered, and all ranks have all."""
+"""Gathers arrays of which each rank has changed a part: all ranks then have all parts."""
 
 from __future__ import annotations
 
@@ -20,24 +20,23 @@ if TYPE_CHECKING:
 
     from ..ndarray import NDArray
 
-# An array of this many bytes is gathered in its own memory; others are copied together, so that one
-# request moves them.
+# An array of this many bytes is gathered in its own memory; smaller ones share a buffer.
 _MIN_DIRECT_BYTES = 1 << 20
-_PIECE_BYTES = 2 << 20  # bytes of one operation of MPI (buckets.py)
+_PIECE_BYTES = 2 << 20  # bytes of one MPI operation (buckets.py)
 
 
 class Gathered:
-    """One piece of memory that ranks fill: ``counts[rank]`` entries each, one after another."""
+    """A buffer that ranks fill together: ``counts[rank]`` entries each, one after another."""
 
     def __init__(self, target: NDArray, counts: Sequence[int], what: str) -> None:
         self.target, self.counts, self.what = target, counts, what
-        self.mine: list[tuple[NDArray, list[NDArray]]] = []  # pairs (view of target, its arrays)
+        self.mine: list[tuple[NDArray, list[NDArray]]] = []  # [(view of target, its arrays)]
         self.others: list[tuple[NDArray, list[NDArray]]] = []
 
     def request(self, priority: int) -> Request:
-        """The request that gathers the changed parts."""
+        """Create the request that gathers the changed parts."""
         memory_of_all = memory(self.target)
-        bits = memory_of_all.view(f"u{memory_of_all.itemsize}")  # MPI has no half, and need not
+        bits = memory_of_all.view(f"u{memory_of_all.itemsize}")  # as integers: MPI has no float16
         step = max(_PIECE_BYTES // bits.itemsize // len(self.counts), 1)
         ends = np.cumsum(self.counts)
 
@@ -83,13 +82,13 @@ class Parts:
             self.gathered.insert(0, _gather_together(keys, dtype, arrays, bounds, rank))
 
     def are_of(self, arrays: dict[Any, Sequence[NDArray]]) -> bool:
-        """Return whether these are the arrays."""
+        """Return whether the parts are parts of exactly these arrays."""
         given = _flatten_groups(arrays)
         return len(given) == len(self._all) and all(map(operator.is_, given, self._all))
 
 
 def _gather_together(keys, dtype, arrays, bounds, rank):
-    """The Gathered of arrays that are copied together."""
+    """Create the GatheredBuffer of arrays that are copied together."""
     rows = [
         (each, key, *bounds[key][each])
         for each in range(len(bounds[keys[0]]))
@@ -121,7 +120,7 @@ def _is_large(array):
 
 
 def _is_cut(bounds):
-    """Return whether several ranks have parts, which lie one after another."""
+    """Return whether more than one rank has a part of the array."""
     return sum(start < stop for start, stop in bounds) > 1
 
 

@@ -1,12 +1,12 @@
-"""Gradients in two bits: a threshold, its negative or 0; the rest is added to the next push."""
+"""Two-bit gradients: a threshold, its negative or 0; the remainder is added to the next push."""
 
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, shown
 
 
 class TwoBit:
-    """Each entry, plus the remainder of earlier pushes, becomes `threshold` if it is at least that,
-    ``-threshold`` if it is at most that, else 0; the difference remains for the next push.
+    """Quantizes gradients to two bits an entry. Entry plus remainder becomes `threshold` if at
+    least that, ``-threshold`` if at most that, else 0; the rest is the next push's remainder.
 
     threshold (float): Greater than 0.
     """
@@ -16,7 +16,7 @@ class TwoBit:
         self._left = {}  # (key, index of the device) -> remainder that was not pushed yet
 
     def __call__(self, key, arrays):
-        """The quantized arrays that are pushed instead of the `arrays` of `key`."""
+        """Return the quantized arrays, to be pushed instead of the `arrays` of `key`."""
         return [self._quantize_gradient((key, i), array) for i, array in enumerate(arrays)]
 
     def _quantize_gradient(self, place, array):
@@ -30,7 +30,7 @@ class TwoBit:
 
 
 def compression(params, kind):
-    """The settings that ``set_gradient_compression(params)`` gives a store of this kind."""
+    """Create the quantizer for ``set_gradient_compression(params)`` of a store of this type."""
     if kind.startswith("local"):
         raise ArgumentError(
             f"kvstore '{kind}' does not compress gradients, got {shown(params)}; 'device' does"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..typing import FileName, Keys, Optimizer, Values
     from .changed_parts import Parts
 
-_MAX_CACHED_CALLS = 16  # calls whose buckets are remembered: those of training repeat in each step
+_MAX_CACHED_CALLS = 16  # calls whose buckets are cached: training repeats its calls in each step
 
 
 @guarded
@@ -66,7 +66,7 @@ class DistKVStore(KVStore):
 
     @property
     def rank(self) -> int:
-        """Index of this process among all."""
+        """The index of this process among all processes."""
         return self._world.rank
 
     @property
@@ -91,8 +91,8 @@ class DistKVStore(KVStore):
             self.share({each: [self._values[each]] for each, _ in pairs})
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
-        """Hand in arrays: the sum of a key's arrays over all devices and ranks replaces its value,
-        or goes to the updater.
+        """Sum a key's arrays over all devices and ranks: the sum replaces its value, or goes to the
+        updater.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class DistKVStore(KVStore):
         }
         with self._lock:
             self._world.check()
-            if optimizer is not None:  # without an optimizer the sums are of states
+            if optimizer is not None:  # without an optimizer, states are summed, not gradients
                 self._world.count_step()
             self._compare_terms_of(optimizer)
             for each, arrays in by_rows.items():
@@ -218,7 +218,7 @@ class DistKVStore(KVStore):
                         entry.view.copyto(array)
 
     def gather(self, parts: Parts) -> None:
-        """Give all ranks the parts that each one has changed.
+        """Send the parts that each rank has changed to all ranks.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class DistKVStore(KVStore):
                         view.copyto(array)
 
     def set_updater(self, updater: Callable[[Any, NDArray, NDArray], Any]) -> None:
-        """Have ``updater(key, pushed, stored)`` change `stored` at each push, on every rank.
+        """Set ``updater(key, pushed, stored)``, which changes `stored` at each push, on every rank.
 
         All ranks set it, with the same optimizer where it has one.
         """
@@ -304,7 +304,7 @@ class DistKVStore(KVStore):
             )
 
     def load_optimizer_states(self, fname: FileName) -> None:
-        """Take over the states that `save_optimizer_states` wrote, the same on all ranks."""
+        """Load the states that `save_optimizer_states` wrote, the same on all ranks."""
         super().load_optimizer_states(fname)
         if isinstance(self._updater, Updater):
             self.agree_on_states(self._updater, "load_optimizer_states")
@@ -342,11 +342,11 @@ class DistKVStore(KVStore):
         return tuple((k, each[0].shape, NAMES[each[0].dtype_flag]) for k, each in arrays.items())
 
     def _buckets_for(self, verb, rows, priority, keep=True):
-        """The buckets of a call; a repeated call reuses its buckets."""
+        """Return the buckets of a call; a repeated call reuses its buckets."""
         call = verb, rows, priority
         found = self._calls.pop(call, None)
         if found is None:
-            # a broadcast overlaps no backward pass: parts would only be more requests
+            # a broadcast overlaps no backward pass: several buckets would only be more requests
             found = make_buckets(
                 verb, rows, priority, **({"parts": 1} if verb == "broadcast" else {})
             )
@@ -357,7 +357,7 @@ class DistKVStore(KVStore):
         return found
 
     def _sum_over_ranks(self, given, priority):
-        """{key: sum over devices and ranks}, in memory of buckets; row_sparse stays so."""
+        """Return {key: sum over devices and ranks}; dense sums are views of buckets."""
         found = {}
         if self._compress is None:
             for each, arrays in given.items():
@@ -388,7 +388,7 @@ class DistKVStore(KVStore):
         return sum_of_rows(key, arrays, self._world.rank, self._world.size, add)
 
     def _send_bucket(self, bucket, given):
-        """Copy arrays into a bucket and have ranks sum it."""
+        """Copy arrays into a bucket, and request its sum over the ranks."""
         for entry in reversed(bucket.entries):
             arrays = given[entry.key]
             merged = self._sum_devices(arrays, entry.view)
@@ -414,7 +414,7 @@ class DistKVStore(KVStore):
         self._world.hand_in(request.on_terms(terms) if terms else request, reads, writes)
 
     def _sum_devices(self, arrays, stored):
-        """The sum of the arrays of this rank's devices; halves are added up in float32."""
+        """Return the sum of the arrays of this rank's devices, in the dtype of `stored`."""
         if len(arrays) == 1:
             return arrays[0]
         if "device" not in self._type:
@@ -431,12 +431,12 @@ def _is_rescale_difference(difference):
 
 
 def _dense_arrays(arrays):
-    """The arrays of a list, sparse ones as dense arrays."""
+    """Convert the sparse arrays of a list to dense ones."""
     return [dense_of(each) for each in arrays]
 
 
 def _is_direct(bucket, arrays):
-    """Return whether ranks sum or broadcast the one array of a bucket in its own memory."""
+    """Return whether a bucket's only array is sent from its own memory, without a copy."""
     return (
         bucket.direct
         and len(arrays) == 1

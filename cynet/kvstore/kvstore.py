@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..distributed import Group
     from ..typing import FileName, Keys, Values
 
-# Types of KVStore, by the device that sums gradients: the CPU, or that of the first gradient.
+# Types of KVStore that sum gradients on the CPU, and on the device of the first gradient.
 _ON_CPU = ("local", "local_update_cpu", "local_allreduce_cpu")
 _ON_DEVICE = ("device", "local_allreduce_device")
 # over several processes
@@ -79,7 +79,7 @@ class KVStore(KVStoreBase):
 
     @property
     def type(self) -> str:
-        """The name it was created by."""
+        """The name of the type that the store was created with."""
         return self._type
 
     @property
@@ -119,7 +119,7 @@ class KVStore(KVStoreBase):
             self._values[each] = arrays[0].copyto(context)
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
-        """Hand in arrays: the sum of a key's arrays replaces its value, or goes to the updater.
+        """Sum a key's arrays: the sum replaces its value, or goes to the updater.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class KVStore(KVStoreBase):
     def pushpull(
         self, key: Keys, value: Values, out: Values | None = None, priority: int = 0
     ) -> None:
-        """`push`, then `pull` into `out`, or into `value` itself without it."""
+        """Call `push`, then `pull` into `out`, or into `value` if `out` is None."""
         with self._lock:
             out = value if out is None else out
             # all keys are checked before any changes
@@ -190,7 +190,7 @@ class KVStore(KVStoreBase):
             self.pull(key, out, priority, ignore_sparse=False)
 
     def broadcast(self, key: Keys, value: Values, out: Values, priority: int = 0) -> None:
-        """`init`, then `pull` into `out`."""
+        """Call `init`, then `pull` into `out`."""
         self.init(key, value)
         self.pull(key, out, priority)
 
@@ -231,7 +231,7 @@ class KVStore(KVStoreBase):
             pull_rows(each, self._values[each], array, ids)
 
     def set_updater(self, updater: Callable[[Any, NDArray, NDArray], Any]) -> None:
-        """Have ``updater(key, pushed, stored)`` change `stored` at each push.
+        """Set ``updater(key, pushed, stored)``, which changes `stored` at each push.
 
         Parameters
         ----------
@@ -290,7 +290,7 @@ class KVStore(KVStoreBase):
         self.set_updater(get_updater(optimizer))
 
     def save_optimizer_states(self, fname: FileName, dump_optimizer: bool = False) -> None:
-        """Write the optimizer's states (momenta and the like) to a file, whole or not at all.
+        """Write the optimizer's states, such as momenta, to a file atomically.
 
         Parameters
         ----------
@@ -302,7 +302,7 @@ class KVStore(KVStoreBase):
         write_atomically(fname, getattr(updater, "chunks", updater.get_states)(dump_optimizer))
 
     def load_optimizer_states(self, fname: FileName) -> None:
-        """Take over the states that `save_optimizer_states` wrote.
+        """Load the states that `save_optimizer_states` wrote.
 
         Raises
         ------
@@ -363,7 +363,7 @@ class KVStore(KVStoreBase):
         return self._updater
 
     def _key_arrays(self, where, key, value):
-        """[(key, [NDArray, ...]), ...] from the arguments of a method."""
+        """Check a method's arguments; return [(key, [NDArray, ...]), ...]."""
         if isinstance(key, (list, tuple)):
             if not isinstance(value, (list, tuple)) or len(key) != len(value):
                 found = len(value) if isinstance(value, (list, tuple)) else type(value).__name__
@@ -415,7 +415,7 @@ class KVStore(KVStoreBase):
                 )
 
     def _sum_devices(self, arrays, stored):
-        """The sum of the arrays, made where this kind of store adds; one array is itself."""
+        """Return the sum of the arrays, computed on the device that this type of store sums on."""
         context = arrays[0].context if self._type in _ON_DEVICE else stored.context
         merged = arrays[0].as_in_context(context)
         if any(array.stype != "default" for array in arrays):
@@ -433,7 +433,7 @@ class KVStore(KVStoreBase):
 
 @guarded
 def create(name: str = "local", group: Group | None = None) -> KVStore | Any:
-    """A KVStore of a kind, or a store that ``KVStoreBase.register`` knows by this name.
+    """Create a KVStore of a type, or a store that ``KVStoreBase.register`` has registered.
 
     Parameters
     ----------

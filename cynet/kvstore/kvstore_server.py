@@ -1,4 +1,4 @@
-"""mx.kvstore.kvstore_server: MXNet's server process by name; cynet has no servers."""
+"""mx.kvstore.kvstore_server: the name of MXNet's server process; cynet has no servers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["KVStoreServer"]
 
 
 class KVStoreServer:
-    """Would keep the parameters of several machines; every rank of cynet keeps them itself.
+    """The name of MXNet's parameter server; cynet has none: every rank stores the parameters.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class KVStoreServer:
         self.kvstore = kvstore
 
     def run(self) -> None:
-        """Refused: a process of ``DMLC_ROLE=server`` has nothing to do.
+        """Raise an error: a process of ``DMLC_ROLE=server`` has nothing to do.
 
         Raises
         ------

@@ -13,7 +13,7 @@ from ..ndarray.sparse.functions import retain
 
 
 def ids_for(outs, row_ids):
-    """One array of row indices for each of the arrays that are to be written."""
+    """Return one array of row indices for each of the `outs` arrays to write."""
     if row_ids is None:
         raise ArgumentError("kvstore row_sparse_pull: 'row_ids' is missing: the rows to take")
     ids = list(row_ids) if isinstance(row_ids, (list, tuple)) else [row_ids]
@@ -34,7 +34,7 @@ def ids_for(outs, row_ids):
 
 
 def pull_rows(key, stored, out, ids):
-    """Make `out` the rows of `stored` that `ids` names."""
+    """Copy the rows of `stored` whose indices are in `ids` to the row_sparse array `out`."""
     if not isinstance(out, RowSparseNDArray):
         raise ArgumentError(
             f"kvstore row_sparse_pull: key {shown(key)}: 'out' must be a row_sparse array, got"

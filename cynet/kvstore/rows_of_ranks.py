@@ -1,4 +1,4 @@
-"""Sums of row_sparse arrays over ranks: only rows that some rank has travel."""
+"""Sums of row_sparse arrays over ranks: only rows that at least one rank has are sent."""
 
 import functools
 
@@ -16,10 +16,10 @@ def are_rows(arrays):
 
 
 def sum_of_rows(key, arrays, rank, size, add):
-    """The sum of row_sparse arrays over the devices of this rank and over all ranks, row_sparse.
+    """Return the row_sparse sum of row_sparse arrays over this rank's devices and over all ranks.
 
-    Ranks first tell each other how many rows they have, then which, and then sum the values of all
-    rows that one of them has.
+    Ranks first exchange how many rows they have, then which, and then sum the values of all rows
+    that one of them has.
 
     key: str or int
     arrays: list of RowSparseNDArray

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from ..optimizer import Optimizer, Updater
     from .dist import DistKVStore
 
-_MIN_SPLIT_SIZE = 1 << 12  # entries, for each rank, from which a weight is split
-# Weights of so many entries at most are updated by all ranks: their states take next to nothing,
-# and the first layers, and all biases, need not wait for another rank.
+_MIN_SPLIT_SIZE = 1 << 12  # entries for each rank, from which a weight is split
+# Weights of at most this many entries are updated by all ranks: their states are small, and biases
+# and first layers need not wait for another rank.
 _MAX_SHARED_ENTRIES = 1 << 10
-_SHARD_ALIGNMENT = 16  # entries: pieces begin where lines of the cache do
+_SHARD_ALIGNMENT = 16  # entries: pieces begin at cache lines
 
 
 def shared_out(sizes: dict[Any, int], ranks: int) -> dict[Any, int]:
-    """A rank for each name, so that the sums of sizes are about equal.
+    """Assign a rank to each name, so that the sums of sizes are about equal.
 
     >>> shared_out({"a": 5, "b": 3, "c": 3, "d": 1}, 2)
     {'a': 0, 'b': 1, 'c': 1, 'd': 0}
@@ -40,7 +40,7 @@ def shared_out(sizes: dict[Any, int], ranks: int) -> dict[Any, int]:
 
 
 def shard_range(size: int, rank: int, ranks: int) -> tuple[int, int]:
-    """(start, stop) of a rank's piece of so many entries.
+    """Return (start, stop) of a rank's shard of `size` entries.
 
     >>> [shard_range(100, rank, 3) for rank in range(3)]
     [(0, 48), (48, 96), (96, 100)]
@@ -60,9 +60,9 @@ def check_shareable(who: str, optimizer: Optimizer) -> None:
 
 
 class Shards:
-    """The part of the optimizer's states that a rank owns: a piece of each large weight's if
-    entries are updated independently, all states of some other weights, and the small weights'
-    states, which all ranks have.
+    """The optimizer's states that this rank stores. Of large weights each rank stores a piece if
+    entries are updated independently, of other weights one rank stores all; small weights' states
+    are on all ranks.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Shards:
             if key not in self._pieces and key not in self._everywhere
         }
         self._owners = shared_out(others, ranks)
-        self._given = None  # the Parts of the weights that were given last
+        self._given = None  # the ChangedParts of the last call of `send_weights`
         self._views = {}  # (key of the updater, what) -> (array, its piece)
 
     def _owned_weight(self, key):
@@ -126,7 +126,7 @@ class Shards:
         return weight in self._everywhere or self._owners.get(weight) == rank
 
     def _view(self, key, what, array):
-        """This rank's piece of an array; the same object in each step, since steps are cached."""
+        """Return this rank's piece of an array, the same object in each step: steps are cached."""
         source, view = self._views.get((key, what), (None, None))
         if source is not array:
             view = _array_slice(array, *self._pieces[self._owned_weight(key)][self._rank])
@@ -140,9 +140,9 @@ class Shards:
         grads: Sequence[NDArray],
         weights: Sequence[NDArray],
     ) -> tuple[list[Any], list[NDArray], list[NDArray]]:
-        """The updates that belong to this rank; updates of other ranks are only counted."""
+        """Return the updates that this rank computes; those of other ranks are only counted."""
         self.gathered = None
-        for key in keys:  # updates are counted in the order of one process
+        for key in keys:  # the same order of counts as in a single process
             optimizer._index_update_count.setdefault(key, optimizer.begin_num_update)
         mine = [], [], []
         for key, grad, weight in zip(keys, grads, weights):
@@ -157,7 +157,7 @@ class Shards:
         return mine
 
     def give(self, weights: dict[Any, Sequence[NDArray]]) -> None:
-        """Each rank gives the others the weights that it has updated, for all devices."""
+        """Send the weights that this rank has updated to all ranks and devices."""
         given = {key: each for key, each in weights.items() if key not in self._everywhere}
         if self._given is None or not self._given.are_of(given):
             bounds = {key: self._bounds(key) for key in given}
@@ -165,7 +165,7 @@ class Shards:
         self._store.gather(self._given)
 
     def _bounds(self, key):
-        """(start, stop) of the entries of a weight that each rank updates."""
+        """Return (start, stop) of the entries of a weight that each rank updates."""
         if key in self._pieces:
             return self._pieces[key]
         whole, owner = (0, math.prod(self._shapes[key])), self._owners.get(key)
@@ -188,7 +188,7 @@ class Shards:
         self.gathered = found
 
     def own_states(self, states: dict[Any, Any]) -> dict[Any, Any]:
-        """The part of loaded states of all weights that this rank is to own."""
+        """Return the part of all weights' loaded states that this rank stores."""
         self.gathered, own = None, {}
         for key, state in states.items():
             weight = self._owned_weight(key)
@@ -201,7 +201,7 @@ class Shards:
 
 
 def _changes_entries_alone(optimizer):
-    """Return whether a part of a weight can be updated as if it were a weight."""
+    """Return whether the optimizer updates each entry of a weight independently."""
     by_entry = vars(type(optimizer)).get("_by_entry", False)
     return by_entry and not (optimizer._of_user or optimizer._on_object)
 
@@ -211,7 +211,7 @@ def _array_slice(array, start, stop):
 
 
 def _join_states(states, shape):
-    """The state of a weight, joined from the pieces of all ranks."""
+    """Return the state of a weight, joined from the pieces of all ranks."""
     first = states[0]
     if first is None:
         return None
@@ -221,8 +221,8 @@ def _join_states(states, shape):
 
 
 def _state_shard(state, shape, bounds):
-    """A copy of a piece of a state; arrays of an unexpected shape stay, for the next step to
-    refuse."""
+    """Return a copy of a piece of a state; an array of a wrong shape stays: the next step refuses
+    it."""
     if isinstance(state, (tuple, list)):
         return type(state)(_state_shard(each, shape, bounds) for each in state)
     if state is None or state.shape != tuple(shape):

@@ -1,7 +1,7 @@
 """``python -m cynet.launch._rank script.py``: the program that each process of a job runs.
 
-As ``python script.py``; in addition the others are told when the script fails, and the process ends
-with the script's own code where MPI_Finalize would wait for ranks that are gone.
+It runs ``python script.py``, reports a failure of the script to the other ranks, and then exits
+with the script's own code, where MPI_Finalize would wait for ranks that have ended.
 """
 
 import os
@@ -16,8 +16,8 @@ from ..distributed.launched import report_early_end
 def main(arguments):
     """Run a script, or ``-m`` and a module, as the program of this process."""
     script = arguments[0]
-    if hasattr(sys.stderr, "reconfigure"):  # Python writes a traceback in pieces, and MPICH's
-        # the launcher starts each process with its rank
+    if hasattr(sys.stderr, "reconfigure"):  # Python writes a traceback in pieces, and
+        # MPICH's launcher puts the rank before each piece
         sys.stderr.reconfigure(line_buffering=True, write_through=False)
     try:
         if script == "-m":
@@ -45,7 +45,7 @@ def main(arguments):
 
 
 def _report_end(code, how):
-    """Tell the ranks that wait for this one that the script has ended."""
+    """Report to the ranks that wait for this one that the script has ended."""
     shutdown.set_code(code)
     if not is_joined():
         report_early_end(code, how)

@@ -23,7 +23,7 @@ _PASSED_PREFIXES = ("CYNET_", "MXNET_", "OMP_", "PYTHON")
 
 
 class Job(NamedTuple):
-    """The job to be started.
+    """The description of a job to start.
 
     size (int): How many processes.
     command (sequence of str): ``["train.py", "--lr", "0.1"]``, with or without ``python`` before
@@ -31,7 +31,7 @@ class Job(NamedTuple):
     hostfile: str or None
     slurm (bool): By `srun` instead of `mpiexec`.
     env: sequence of (name, value)
-    threads (int or None): Of each process; None shares the cores of this machine out.
+    threads (int or None): Of each process; None: the machine's cores, divided by its processes.
     more (str): Further arguments of the launcher.
     """
 
@@ -45,7 +45,7 @@ class Job(NamedTuple):
 
 
 def hosts_of(hostfile: str) -> list[str]:
-    """The names of the machines in a host file."""
+    """Return the names of the machines in a host file."""
     try:
         lines = Path(hostfile).read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -78,7 +78,7 @@ def process_command(command: Sequence[str]) -> list[str]:
 
 @functools.cache
 def find_mpiexec() -> tuple[str, str]:
-    """(path, ``'openmpi'``, ``'openmpi4'`` or ``'mpich'``) of the mpiexec that is found."""
+    """Find mpiexec: return its path, and ``'openmpi'``, ``'openmpi4'`` or ``'mpich'``."""
     beside = os.path.join(os.path.dirname(sys.executable), "mpiexec")
     found = beside if os.access(beside, os.X_OK) else shutil.which("mpiexec")
     if found is None:
@@ -93,7 +93,7 @@ def find_mpiexec() -> tuple[str, str]:
 
 
 def command_line(job: Job) -> list[str]:
-    """The arguments that start a job.
+    """Return the command line, a list, that starts a job.
 
     Examples
     --------
@@ -122,11 +122,11 @@ def command_line(job: Job) -> list[str]:
         ]
         return [*out, *more, *process_command(job.command)]
     out = [path]
-    if kind == "openmpi":  # a death is an error of the others, not the end of all
+    if kind == "openmpi":  # a rank that dies is an error in the other ranks
         out += ["--with-ft", "ulfm", "--output", "tag"]
     else:
         out += ["--tag-output"]
-    # blocking collectives of the component han do not end after a death
+    # blocking collectives of Open MPI's component `han` hang after a rank has died
     out += ["--oversubscribe", "--bind-to", "none", "--mca", "coll", "^han"]
     if hosts:
         out += ["--hostfile", job.hostfile]
@@ -139,7 +139,7 @@ def command_line(job: Job) -> list[str]:
 
 
 def _rank_environment(job, hosts):
-    """(name, value) of environment variables that are set in addition for each process of a job."""
+    """Return [(name, value)] of the environment variables to set in each process of a job."""
     given, here = dict(job.env), config.variables()
     out = {}
     threads = job.threads

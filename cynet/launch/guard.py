@@ -1,4 +1,4 @@
-"""Ends the processes of a job whose launcher was killed, and so could not do it itself."""
+"""Guard: ends the processes of a job if its launcher is killed."""
 
 import contextlib
 import os
@@ -9,14 +9,14 @@ import time
 from .sweep import end_processes, job_processes, remove_files
 
 _TERM_SECONDS = 0.8  # seconds that mpiexec has to end ranks on other machines; then all get SIGKILL
-_OVER_MESSAGE = "over"  # instead of a folder, whose name may end in it
+_OVER_MESSAGE = "over"  # sent as the last line if the jobs have ended
 
 
 class Guard:
     """A watchdog process that waits for the end of this one.
 
-    It is told the folder of each job. Processes know theirs by their environment, so that they are
-    found whatever has become of those that started them, and of their process group.
+    It gets the folder of each job. The processes of a job have its folder in their environment, so
+    they are found even if their parents and their process group have ended.
 
     Raises
     ------
@@ -41,7 +41,7 @@ class Guard:
         os.close(reading)
 
     def add_job_folder(self, folder):
-        """A job begins, whose processes have this folder as CYNET_LAUNCH_JOB."""
+        """Add a job, whose processes have this folder as CYNET_LAUNCH_JOB."""
         self._folders.append(folder)
         try:
             os.write(self._writing, os.fsencode(folder) + b"\n")
@@ -57,7 +57,7 @@ class Guard:
         self._close(kind is None)
 
     def _close(self, over):
-        """End the guard; end the jobs, too, unless they are `over`."""
+        """End the guard, and also the jobs unless they are `over`."""
         if over:
             with contextlib.suppress(OSError):
                 os.write(self._writing, os.fsencode(f"{_OVER_MESSAGE}\n"))
@@ -66,7 +66,7 @@ class Guard:
 
 
 def _detach_from_launcher():
-    """Be no part of the terminal, the process group and the pipes of the launcher."""
+    """Detach this process from the launcher's terminal, process group and pipes."""
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -76,7 +76,7 @@ def _detach_from_launcher():
 
 
 def _wait(reading):
-    """Wait for the end of the pipe, which ends with the launcher, however that ends."""
+    """Wait until the launcher ends, which closes the pipe, and end its jobs."""
     began, text = time.time(), b""
     while piece := os.read(reading, 1 << 16):
         text += piece

@@ -1,5 +1,5 @@
-"""Looks at each machine of a host file before a job: is it reached, and is everything there that
-its ranks need? mpiexec itself says of most of it nothing but that a daemon has not started."""
+"""Checks each machine of a host file before a job: it must be reachable and have all that its ranks
+need. mpiexec itself only reports that a daemon has not started."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _HOST_SECONDS = 30.0  # seconds to wait for one machine
 _MAX_PARALLEL_HOSTS = 32  # machines that are checked at a time
 _MAX_MESSAGE = 300  # characters of a machine's message that are shown
-_SSH_OPTIONS = ("-oBatchMode=yes", "-oConnectTimeout=10")  # a question would wait for ever
+_SSH_OPTIONS = ("-oBatchMode=yes", "-oConnectTimeout=10")  # no password prompt
 _ANSWER_MARK = "cynet-host:"  # marks a machine's answer; a login may print other lines
-# names in Open MPI 5, Open MPI 4, and MPICH
+# options of Open MPI 5, Open MPI 4 and MPICH for the remote shell
 _AGENTS = ("plm_ssh_agent", "plm_rsh_agent", "-launcher-exec")
 # Python's version comes first: if cynet cannot be imported, another Python may be the reason.
 _VERSIONS = (
@@ -39,7 +39,7 @@ class HostError(CynetError):
 
 
 def check_hosts(job: Job) -> list[str]:
-    """Look at all machines of a job's host file, at once.
+    """Check all machines of a job's host file in parallel.
 
     Parameters
     ----------
@@ -49,13 +49,13 @@ def check_hosts(job: Job) -> list[str]:
     Returns
     -------
     list of str
-        The machines that were looked at; this one is not asked.
+        The checked machines, without this one.
 
     Raises
     ------
     HostError
-        Naming each machine that does not do, and why: ssh, the folder, the script, Python, cynet,
-        or their versions.
+        Naming each unusable machine and the reason: ssh, the folder, the script, Python, cynet, or
+        their versions.
     """
     names = [name for name in dict.fromkeys(hosts_of(job.hostfile)) if not _is_local(name)]
     agent, look = agent_of(job.more), _look_command(job)
@@ -68,7 +68,7 @@ def check_hosts(job: Job) -> list[str]:
 
 
 def agent_of(more: str) -> list[str]:
-    """The remote shell command for other machines, in the form that mpiexec takes."""
+    """Return the remote shell command that mpiexec uses for other machines, ssh by default."""
     words = shlex.split(more)
     for name, value in itertools.pairwise(words):
         if name in _AGENTS:
@@ -84,7 +84,7 @@ def _is_local(name):
 
 
 class Look(NamedTuple):
-    """The check of a machine: a shell line, the words of its answer in order, and the command of
+    """The check of a machine: a shell line, the words of its output in order, and the command of
     the job."""
 
     text: str
@@ -109,7 +109,7 @@ def _look_command(job):
 
 
 def _find_host_problem(agent, name, look):
-    """The reason why a machine cannot run ranks, or None."""
+    """Check one machine; return the reason why it cannot run ranks, or None."""
     more = _SSH_OPTIONS if os.path.basename(agent[0]) == "ssh" else ()
     line = [*agent, *more, name, look.text]
     try:

@@ -63,7 +63,7 @@ def parser():
     add("--mpi-args", default="", help="further arguments of mpiexec or srun, in one string")
     add("--no-check", action="store_true", help="do not look at the machines of -H first")
     add("--dry-run", action="store_true", help="print the command line and do nothing")
-    # options of MXNet's tools/launch.py, without a meaning here
+    # options of MXNet's tools/launch.py that have no effect here
     for name in ("-s", "--num-servers"), ("--env-server",), ("--sync-dst-dir",), ("--queue",):
         add(*name, action="append", help=argparse.SUPPRESS)
     add("--p3", action="store_true", help=argparse.SUPPRESS)
@@ -72,7 +72,7 @@ def parser():
 
 
 def parse_arguments(arguments):
-    """(options, Job) of a command line."""
+    """Parse a command line; return (options, Job, notes to print)."""
     out = parser()
     options = out.parse_args(arguments)
     if not options.command:

@@ -1,4 +1,4 @@
-"""The output of a job's processes: with the rank before each line, and in files."""
+"""Forwards the output of a job's processes: with the rank before each line, and to files."""
 
 import os
 import re
@@ -8,15 +8,15 @@ import threading
 from ..base.errors import file_error
 
 _RANK_TAG = re.compile(rb"^\[(?:\d+,)?(\d+)\](?:<std(?:out|err)>)?: ?|^\[(\d+)\] ")
-# a line of Open MPI at each death; the ranks report the reason
+# a line that Open MPI prints when a rank dies; the ranks report the reason
 _NOISE_LINE = b"NBC_Progress: an error "
 
 
 class Outputs:
-    """Passes the lines of a launcher on.
+    """Forwards the lines that the launcher's processes print.
 
     prefix (bool): Show the number of the rank: ``[1] line``.
-    folder (str or None): Where each rank's lines also go, to ``rank-1.log``.
+    folder (str or None): Each rank's lines are also written there, to ``rank-1.log``.
     """
 
     def __init__(self, prefix, folder):
@@ -29,7 +29,7 @@ class Outputs:
                 raise file_error(error, "make", folder) from None
 
     def follow(self, pipe, target):
-        """A thread that copies the output of a pipe."""
+        """Start a thread that copies a pipe's output to `target`."""
         thread = threading.Thread(target=self._forward_output, args=(pipe, target), daemon=True)
         thread.start()
         return thread
@@ -66,5 +66,5 @@ class Outputs:
 
 
 def print_message(text):
-    """Print a line of the launcher itself."""
+    """Print a message of the launcher itself."""
     print(f"cynet.launch: {text}", file=sys.stderr, flush=True)

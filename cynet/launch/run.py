@@ -19,19 +19,19 @@ from .hosts import check_hosts
 from .outputs import Outputs, print_message
 from .sweep import descendant_processes, end_processes, remove_files
 
-_POLL_SECONDS = 0.1  # seconds between two looks at a job
-_STOP_SECONDS = 5.0  # seconds that a job has after a signal
+_POLL_SECONDS = 0.1  # seconds between two checks of a job
+_STOP_SECONDS = 5.0  # seconds that a job has to end after a signal
 
 
 class Running:
-    """A job that runs.
+    """A running job.
 
     job: Job
     outputs: Outputs
     grace (float): Seconds from the first failure until what is left is killed.
-    attempt (int): How often it was begun before.
-    signals (list of int): Those that have come, to which others may be added at any time.
-    guard (Guard): Is told of it.
+    attempt (int): How often the job was started before.
+    signals (list of int): The received signals; a handler may add more at any time.
+    guard (Guard): Gets the job's folder.
     """
 
     def __init__(self, job, outputs, grace, attempt, signals, guard):
@@ -57,7 +57,7 @@ class Running:
         while self._process.poll() is None:
             time.sleep(_POLL_SECONDS)
             below.update(descendant_processes(self._process.pid))
-            if len(self._signals) > passed:  # the job gets the signal, too
+            if len(self._signals) > passed:  # forward the signal to the job
                 passed = len(self._signals)
                 with contextlib.suppress(OSError):
                     self._process.send_signal(self._signals[-1])
@@ -71,7 +71,7 @@ class Running:
                 end_processes({self._process.pid: None})
                 break
         code = self._process.wait()
-        end_processes(below, 1.0)  # a process that is stopped outlives its launcher
+        end_processes(below, 1.0)  # a stopped process outlives its launcher
         for each in self._threads:
             each.join(2)
         reports = self._rank_reports()
@@ -89,7 +89,7 @@ class Running:
 
 
 def run(options, job, notes):
-    """Run a command line of the launcher; return the exit code."""
+    """Run the launcher with parsed options; return the exit code."""
     if options.dry_run:
         print(shlex.join(command_line(job)))
         return 0
@@ -148,7 +148,7 @@ def _start_ranks(options, job, outputs, signals, guard):
 
 
 def _failure_report(reports):
-    """Text about a failed job: the first report of a rank that failed by itself, else the first."""
+    """Describe a failed job by the first report of a rank that failed by itself, else the first."""
     row = next((row for row in reports if row["is_own"]), reports[0] if reports else None)
     if row is None:
         return "a process has died, was killed, or ended before it joined the others"

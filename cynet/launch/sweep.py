@@ -12,8 +12,8 @@ _FOLDER_PREFIXES = ("prterun.", "prted.", "prte.", "ompi.", "prun.")
 
 
 def remove_files(since, memory="/dev/shm"):
-    """Remove MPI's files in shared memory and the temporary folder of this machine, if they are of
-    this user, of jobs that began at `since` (``time.time``) or later, and in use by no process.
+    """Remove MPI's unused files in shared memory and the temporary folder: those of this user, of
+    jobs that began at `since` (``time.time``) or later.
 
     since: float
     memory (str): The folder of shared memory.
@@ -52,7 +52,7 @@ def _find_files(folder, prefixes, since):
 
 
 def _used_paths():
-    """The files that living processes of this user have mapped or open, and their folders."""
+    """Return the paths that processes of this user have mapped or open."""
     out = set()
     for number in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError):
@@ -65,7 +65,7 @@ def _used_paths():
 
 
 def descendant_processes(pid):
-    """{process id: when it began} of all descendants of process `pid`."""
+    """Return {process id: start time} of all descendants of process `pid`."""
     rows = {}
     for number in filter(str.isdigit, os.listdir("/proc")):
         row = _process_status(int(number))
@@ -79,7 +79,7 @@ def descendant_processes(pid):
 
 
 def job_processes(folders):
-    """{process: start time} of the jobs with these folders, found by their environment."""
+    """Return {process id: start time} of the jobs with these folders in their environment."""
     wanted = [b"CYNET_LAUNCH_JOB=" + os.fsencode(each) for each in folders]
     out = {}
     for number in filter(str.isdigit, os.listdir("/proc")):
@@ -95,8 +95,8 @@ def job_processes(folders):
 def end_processes(processes, seconds=3.0):
     """End processes: by SIGTERM, and after some seconds the remaining ones by SIGKILL.
 
-    processes (dict of int to str): When each began, or None: another one of the same number is left
-        alone.
+    processes (dict of int to str): Process id -> start time, or None: a later process with the same
+    id is not ended.
     """
     left = [pid for pid, began in processes.items() if _is_alive(pid, began)]
     for number in (signal.SIGTERM, signal.SIGCONT):
@@ -120,7 +120,7 @@ def _is_alive(pid, began):
 
 
 def _process_status(pid):
-    """(state, parent, start time) of a process, or None."""
+    """Return (state, parent, start time) of a process, or None."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             row = file.read().rpartition(")")[2].split()

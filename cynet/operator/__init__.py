@@ -1,4 +1,4 @@
-"""The definition of an operator, and all definitions: imported here, they fill the registry."""
+"""Operators: their base classes, and all definitions, which register themselves when imported."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from .parameters import Bool, DType, Enum, Field, Float, FloatTuple, Int, Shape,
 from .property import OperatorProperty, OpReq, ResourceRequest
 from . import sparse, tensor, update
 
-if TYPE_CHECKING:  # imported at first use: see families.py and libinfo.py
+if TYPE_CHECKING:  # other modules are imported at first use: see families.py and libinfo.py
     from . import contrib, control_flow, detection, image, linalg, quantization, vision
     from .custom import simple
     from .custom.build import compile_pyx, extension

@@ -14,23 +14,23 @@ cdef struct OpContext:
     RunContext run_ctx
     Resource* requested  # resources in the order of forward_resource / backward_resource
     int n_requested
-    int n_in             # lengths of in_data, out_data (= out_grad) and aux_states
+    int n_in             # numbers of in_data, out_data (= out_grad) and aux_states
     int n_out
     int n_aux
-    # NULL, or the rows of a gradient (Operator._rows_of), which backward keeps: where they are
-    # `known`, all others are zeros.
+    # NULL, or where backward stores the indices of a gradient's rows (Operator._rows_of): if they
+    # are `known`, all other rows are zeros.
     RowSet* rows
 
 cdef class Operator:
-    # True when a Python method has to be called: the engine then uses a Python worker.
+    # True if a pass calls Python code: the engine then runs it on a Python worker.
     cdef readonly bint runs_python
     # Errors: return -1 with an exception set (`with gil: raise ...`). Must be safe to run from
     # several threads at once unless `stateful` is set.
     cdef public bint stateful
-    # Set by __init__: the input whose gradient backward fills in some rows only (the others are
-    # zeros); backward notes these rows in ctx.rows, if it is there. 0: none.
+    # Set by __init__: index of the input whose gradient has few nonzero rows; backward stores their
+    # indices in ctx.rows unless that is NULL. 0: none.
     cdef int _rows_of
-    # Owner of the tensors' memory, for Python code that holds a view of one; or None.
+    # Owner of the tensors' memory, which views in Python code keep alive; or None.
     cdef public object memory_owner
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil
@@ -41,8 +41,7 @@ cdef class Operator:
                       TBlob* aux_states) except -1 nogil
 
 cdef class Blob:
-    # A TBlob as Python code sees it: buffer protocol, shape, dtype, ctx. Valid while the operator
-    # runs.
+    # A TBlob for Python code: buffer protocol, shape, dtype, ctx. Valid while the operator runs.
     cdef TBlob blob
     cdef Py_ssize_t _shape[8]
     cdef Py_ssize_t _strides[8]
@@ -51,7 +50,7 @@ cdef class Blob:
     cdef Blob wrap(const TBlob* blob)
 
 cdef class OpEntry:
-    # One registered operator, as mx.nd, mx.sym and mx.np find it.
+    # A registered operator, which mx.nd, mx.sym and mx.np look up by name.
     cdef readonly str name          # canonical name, as in JSON
     cdef readonly object prop       # the OperatorProperty subclass
     cdef readonly tuple aliases

@@ -23,7 +23,7 @@ cdef tuple _DEVICES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
 
 
 cdef class Operator:
-    """The computation of one operator for fixed shapes and types.
+    """An operator instance: the computation for fixed shapes and dtypes.
 
     In Python, define ``forward(self, ctx, in_data, req, out_data, aux_states)`` and, for a
     gradient, ``backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states)``: the
@@ -47,7 +47,7 @@ cdef class Operator:
     array([3., 2., 1.], dtype=float32)
     """
 
-    # Whether, on a GPU, both passes find new random numbers in each replay of a recorded graph.
+    # True: on a GPU, each replay of a recorded CUDA graph gets new random numbers in both passes.
     replays_random = False
 
     def __cinit__(self, *args, **kwargs):
@@ -56,11 +56,11 @@ cdef class Operator:
 
     @property
     def rows_of(self):
-        """The input whose gradient's nonzero rows backward notes, or 0."""
+        """Index of the input whose gradient's nonzero rows backward reports, or 0."""
         return self._rows_of
 
     def waits(self, bint backward):
-        """Say whether, on a GPU, the host waits for the device while it puts this on its stream.
+        """Return whether, on a GPU, the host waits for the device while it launches this pass.
 
         No graph can record that.
 
@@ -82,7 +82,7 @@ cdef class Operator:
         return False
 
     def with_scalar(self, value):
-        """Make the same operator for another value of its parameter `scalar`.
+        """Return the same operator for another value of its parameter `scalar`.
 
         An imperative call with a new number asks for it.
 
@@ -130,7 +130,7 @@ cdef int _call(Operator op, str name, tuple args) except -1:
         raise OperatorError(f"{type(op).__name__} defines no {name}")
     try:
         method(*args)
-    except OperatorError:  # an OperatorError names the callback and the line
+    except OperatorError:  # an OperatorError already names the callback and the line
         raise
     except Exception as error:
         failure = Checker(type(op).__name__).failure(Callback(method, name), error)
@@ -277,8 +277,8 @@ cdef class PyResource:
             nbytes *= n
         if self.resource.type == kRandom:
             raise ArgumentTypeError("get_space: this resource was requested as random")
-        # a block of its own, not the thread's buffer: operators that this one calls run on this
-        # thread, too
+        # a separate block, not the thread's buffer: operators that this one calls run on the same
+        # thread
         memory = Memory(nbytes if nbytes else 1, _HOST)
         return np.asarray(memory)[:nbytes].view(dtype).reshape(shape)
 
@@ -329,7 +329,7 @@ cdef class OpEntry:
 
 
 def register_operator(str name, prop, aliases=()):
-    """Register a property class as an operator, as built-in ones are.
+    """Register a property class as an operator, under a name and aliases.
 
     Operators of users are registered with `register`, which checks the class and may replace.
 
@@ -363,7 +363,7 @@ def register_operator(str name, prop, aliases=()):
     """
     entry = OpEntry(name, prop, tuple(aliases), prop.__doc__ or "")
     OPERATORS.register(name, entry, aliases)
-    prop.op_name = name  # the class keeps its name if this one is refused
+    prop.op_name = name  # set last: if the name is refused, the class stays unchanged
     return entry
 
 

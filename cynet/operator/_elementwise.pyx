@@ -16,11 +16,11 @@ from ..base.errors import ArgumentError
 from .elementwise_loop import CHEAP_FUNCTORS, computed_in, holds, fold_out_of_range_scalar
 from .parameters import LargeInt
 
-_EXACT = 2.0 ** 53  # smaller integers are exact in float64
+_EXACT = 2.0 ** 53  # integers up to this are exact in float64
 
 
 cdef enum:
-    COSTLY = 6  # the time of a functor that is not in CHEAP_FUNCTORS, in additions
+    COSTLY = 6  # cost of a functor that is not in CHEAP_FUNCTORS, in additions
 
 
 cdef Kernel _found(loop, bytes functor, int dtype, bint add) except *:
@@ -85,13 +85,13 @@ cdef class LoopsOperator(ElementwiseOperator):
         loops = prop.graph.forward_loops(prop, in_data, out_data)
         _add_loops(self, &self.forward_loops, loops)
         self.work = sum([1 if loop.functor in CHEAP_FUNCTORS else COSTLY for loop in loops])
-        # in_grad is named by in_data's pairs: a loop only writes there
+        # in_data stands for in_grad, too: loops only write to gradients
         loops = prop.graph.backward_loops(prop, out_grad, in_data, out_data, in_data)
         _add_loops(self, &self.backward_loops, loops)
 
     def with_scalar(self, double value):
-        """The same operator with another scalar, for an imperative call with a new number; None if
-        another number may need other loops."""
+        """Return the same operator with another scalar; None if that number may need other
+        loops."""
         cdef LoopsOperator out
         cdef size_t i
         if self.dtype not in (kFloat32, kFloat64, kFloat16, kBfloat16) and (

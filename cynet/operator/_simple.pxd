@@ -20,11 +20,11 @@ from .._resource cimport Resource
 from .._typedefs cimport RunContext, TBlob, kAddTo, kNullOp
 
 cdef struct EnvArguments:
-    double scalar        # set_enable_scalar: the call's; else 0
+    double scalar        # the scalar of the call (set_enable_scalar), or 0
     int n_kwargs         # set_enable_kwargs: keyword i is keys[i]=values[i], UTF-8
     const char** keys
     const char** values
-    int n_resource       # number of resources, as in set_resource_request
+    int n_resource       # number of resources from set_resource_request
     Resource* resource
 
 ctypedef int (*UnaryFunction)(const TBlob* src, const EnvArguments* env, TBlob* ret, int req,
@@ -53,7 +53,7 @@ ctypedef int (*BinaryShape)(const TBlob* lhs, const TBlob* rhs, const EnvArgumen
                             int64_t* out) except -1
 
 cdef class CFunction:
-    # A C function on its way to the builder; `parameters` says which type it has.
+    # A C function for the builder `SimpleOp`; `parameters` names its type.
     cdef void* address
     cdef readonly tuple parameters
 
@@ -67,11 +67,11 @@ cdef CFunction binary_gradient_T2(BinaryGradientT2 function)
 cdef CFunction unary_shape(UnaryShape function)
 cdef CFunction binary_shape(BinaryShape function)
 
-# The value of keyword `key`, or NULL.
+# Return the value of keyword `key`, or NULL.
 cdef const char* keyword(const EnvArguments* env, const char* key) noexcept nogil
 
 cdef inline void assign(floating* out, int req, floating value) noexcept nogil:
-    """Write `value` to one element as `req` says."""
+    """Write `value` to one element according to `req`."""
     if req == kAddTo:
         out[0] += value
     elif req != kNullOp:

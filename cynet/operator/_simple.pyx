@@ -11,7 +11,7 @@ from ..base.errors import ArgumentError
 
 
 cdef class CFunction:
-    """A C function that cynet.simple_op registers; Cython code makes it (_simple.pxd).
+    """A C function for cynet.simple_op; Cython code creates it (_simple.pxd).
 
     `parameters` are the names that a Python function of its kind would have.
     """
@@ -23,7 +23,7 @@ cdef class CFunction:
         return f"<C function ({', '.join(self.parameters)})>"
 
     def shape(self, tuple shapes, Env env):
-        """The answer of a shape function to these input shapes: a tuple."""
+        """Call the shape function with these input shapes; return the output's shape."""
         cdef TBlob blobs[2]
         cdef int64_t out[8]
         cdef int ndim, k
@@ -123,7 +123,7 @@ cdef class CSimpleOperator(Operator):
     cdef void* function
     cdef void* gradient
     cdef int operands
-    cdef int reads  # inputs of the gradient: 0 out_grad only, 1 the output, 2 the inputs
+    cdef int reads  # what the gradient reads: 0 out_grad only, 1 the output too, 2 the inputs too
 
     def __init__(self, Env env not None, int operands, CFunction function not None,
                  CFunction gradient, int reads):

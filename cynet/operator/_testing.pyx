@@ -13,7 +13,7 @@ from ..base.dtype import dtype_flag
 from .checks.shapes import known_shape, plain_shape
 
 cdef enum:
-    MOST = 64  # limit of arrays or resources of one operator here
+    MOST = 64  # maximum of arrays or resources of one operator in this module
 
 
 cdef int _fill(TBlob* blobs, list arrays) except -1:
@@ -37,7 +37,7 @@ cdef int _fill(TBlob* blobs, list arrays) except -1:
 
 
 def prepare(prop, in_shapes, in_types=None):
-    """Infer and create: (operator, out_shapes, out_types, aux_shapes, aux_types) on cpu(0)."""
+    """Create an operator on cpu(0): (operator, out_shapes, out_types, aux_shapes, aux_types)."""
     n_out = len(prop.list_outputs())
     in_types = list(in_types or ["float32"] * len(in_shapes))
     in_shapes, out_shapes, aux_shapes = [
@@ -50,7 +50,7 @@ def prepare(prop, in_shapes, in_types=None):
 
 def run_forward(Operator op, list in_data, list req, list out_data, aux=(), bint is_train=False,
                 resources=()):
-    """Run `op.forward` on NumPy arrays; `req` are OpReq numbers, `resources` those it asks for."""
+    """Run `op.forward` on NumPy arrays; `req` are OpReq values, `resources` the requested ones."""
     _run(op, None, in_data, req, out_data, None, list(aux), is_train, list(resources))
 
 

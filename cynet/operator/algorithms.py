@@ -16,7 +16,7 @@ from ..base.errors import ArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-MAX_CHOICES = 4096  # maximum of remembered choices of one list
+MAX_CHOICES = 4096  # maximum of cached choices of one list
 NEVER = inf  # the cost of an algorithm that runs only where it is forced
 
 
@@ -41,7 +41,7 @@ class Algorithm(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The algorithm that runs, and the estimates of all that could: ``str`` gives it for people."""
+    """The chosen algorithm, and the estimates of all that could run; ``str`` describes both."""
 
     algorithm: Algorithm
     costs: dict[str, float]
@@ -80,16 +80,16 @@ class Algorithms:
         return iter(self.algorithms)
 
     def remember(self, maximum: int) -> None:
-        """Forget all choices, and from now on remember at most the `maximum` last used ones."""
+        """Clear the cached choices, and from now on cache at most the `maximum` last used ones."""
         self._choose = lru_cache(maximum)(self._cheapest)
 
     def is_forced(self, desc: Any) -> bool:
-        """Return whether the setting decides about this call."""
+        """Return whether the environment variable forces the algorithm of this call."""
         choice = self.choose(desc)
         return choice is not None and choice.forced
 
     def choose(self, desc: Any) -> Choice | None:
-        """The choice for `desc`; None if no algorithm in the list supports it.
+        """Choose the algorithm for `desc`; None if no algorithm in the list supports it.
 
         Raises ArgumentError when the setting names no algorithm; the message lists them.
         """
@@ -120,7 +120,7 @@ def _cost_text(cycles: float) -> str:
 
 def log_choices(prop: Any, in_shapes: Any, in_types: Any) -> None:
     """Log the algorithm of an imperative call (CYNET_LOG_ALGORITHMS), and its alternatives."""
-    import logging  # here, because it takes 3 ms of an import of cynet
+    import logging  # imported here: it would add 3 ms to the import of cynet
 
     for what, choice in prop.graph.algorithms(prop, in_shapes, in_types).items():
         inputs = ", ".join(f"{s} {t}" for s, t in zip(in_shapes, in_types))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Binary(NamedTuple):
-    """The four operators of one function of two operands, and Python's spelling of it."""
+    """The four operators of a function of two operands, and its operator sign in Python."""
 
     sign: str  # sign of Python's operator; '' without one
     method: str  # method of Python's data model; '' without one
@@ -57,13 +57,13 @@ class Binary(NamedTuple):
 
 def _scalar_operators(row: Function) -> Binary:
     same, broadcast, scalar = (row.forms()[kind].name for kind in ("same", "broadcast", "scalar"))
-    reflected = row.reflected or scalar  # None: operands may change places
+    reflected = row.reflected or scalar  # None: the function is commutative
     name = reflected if isinstance(reflected, str) else reflected.name
     return Binary(row.sign, row.method, same, broadcast, scalar, name)
 
 
 def declared_names(attribute: str) -> dict[str, str]:
-    """Name to operator, for names that classes declare in an attribute."""
+    """Return {name: operator} for the names that property classes declare in `attribute`."""
     return {
         name: entry.name
         for _, entry in OPERATORS.loaded_items()
@@ -80,7 +80,7 @@ def _bool_operator_names() -> Iterator[str]:
 
 # Operators that are methods of every array and symbol, which is their first input.
 METHODS = tuple(sorted(declared_names("methods")))
-# Function of ``mx.nd`` to its operators.
+# Name of a function of ``mx.nd`` -> its operators.
 BINARY = {row.function: _scalar_operators(row) for row in FUNCTIONS if row.function}
-# Operators whose results are truths.
+# Operators whose results are truth values, 0 or 1.
 COMPARISONS = frozenset(_bool_operator_names())

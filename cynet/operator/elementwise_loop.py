@@ -41,7 +41,7 @@ class Loop(NamedTuple):
     more: bool = False
 
 
-# Family to the position of its integers among the operands: source, step, zero point and target.
+# Loop family -> index of its 8-bit operand among source, step, zero point and target.
 BYTE_LOOPS = {"floats_of_bytes": 0, "bytes_of_floats": 3}
 
 
@@ -97,7 +97,7 @@ def holds(dtype: str, number: float) -> bool:
 
 
 def computed_in(loop: Loop, dtype: str) -> str:
-    """The dtype in which a loop over arrays of `dtype` with a number runs.
+    """Return the dtype in which a loop over arrays of `dtype` and a number computes.
 
     It is `dtype` where that holds the number; else int64 for a whole number, and float64.
 
@@ -113,10 +113,10 @@ def computed_in(loop: Loop, dtype: str) -> str:
 
 
 def _replace_out_of_range(loop: Loop, number: float, dtype: str) -> Loop:
-    """A comparison with a number outside of `dtype`'s integers: by one inside, or a constant."""
+    """Replace the number of a comparison by one in `dtype`'s range, or the loop by a constant."""
     operands = loop.reads[-2:]
     if not fits_dtype(number, dtype) or loop.functor in ("equal", "not_equal"):
-        # 0 is an integer of every dtype, and all of them compare as it does
+        # the number is out of range, so every integer compares to it as 0 does
         answer = _COMPARISON_FUNCTIONS[loop.functor](*(v if v is number else 0 for v in operands))
         array = next(v for v in operands if v is not number)
         known = (loop.reads[0], array) if loop.family == "binary_grad" else (array,)
@@ -131,7 +131,7 @@ def _replace_out_of_range(loop: Loop, number: float, dtype: str) -> Loop:
 
 
 def fold_out_of_range_scalar(loop: Loop, dtype: str) -> Loop:
-    """The loop for arrays of `dtype`, if its scalar is not one of their integers.
+    """Return an equivalent loop for arrays of `dtype`, whose integers lack the loop's scalar.
 
     A comparison has another number or one answer for all, and the larger or smaller one is chosen
     within the dtype.
@@ -167,7 +167,7 @@ def binary_gradients(
     out_grad, lhs, rhs: Arrays, or a float for one operand.
     targets: Gradient of lhs and of rhs; None where there is none.
     """
-    # a gradient that reads no input gets out_grad instead
+    # a gradient that reads no input gets out_grad in the inputs' stead
     operands = tuple(
         each if gradient.reads or isinstance(each, float) else out_grad for each in (lhs, rhs)
     )

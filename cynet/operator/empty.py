@@ -1,4 +1,4 @@
-"""Operators with an input without elements; decided here for all of them.
+"""One rule for all operators that get an input without elements.
 
 Where the outputs that a user sees have none either, there is nothing to compute, and no gradient
 flows: no kernel runs. Where an output has elements, they would be made of nothing, which a property
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 def on_empty(
     prop: Registered, ctx: Context, in_shapes: Sequence[Shape], in_types: Sequence[str]
 ) -> Operator | None:
-    """The Operator of `prop` if an input is empty; None if it is the ordinary one.
+    """Return the Operator of `prop` for an empty input; None: the ordinary one applies.
 
     Raises ShapeError when an output has elements that cannot be made of nothing.
     """
-    if not prop.pure:  # a user's own code decides
+    if not prop.pure:  # a user's own code handles empty inputs
         return None
     fill, dtype = None, "float32"
     if any(0 not in s for s in prop.output_shapes(in_shapes)[: prop.num_visible_outputs()]):

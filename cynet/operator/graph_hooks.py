@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .elementwise_loop import Loop
     from .tensor.strided_moves import StridedPart
 
-Prop: TypeAlias = Any  # the property, whose class the hooks of that class know
+Prop: TypeAlias = Any  # an OperatorProperty; the hooks of a class know the class
 Shapes: TypeAlias = "Sequence[Shape]"
 Types: TypeAlias = "Sequence[str]"
 
@@ -115,8 +115,8 @@ class GraphHooks:
         return {}
 
     def draws_in_prediction(self, prop: Prop) -> bool:
-        """Return whether the random numbers that forward asks for are drawn in prediction, too;
-        where they are not, predictions leave the stream where it is."""
+        """Return whether forward draws random numbers in prediction, too; if not, predictions do
+        not advance the random stream."""
         return not self.traits.draws_in_training_alone
 
     def is_memory_bound(self, prop: Prop, in_shapes: Shapes) -> bool:
@@ -214,7 +214,7 @@ class GraphHooks:
         return None
 
     def pieces(self, prop: Prop, in_shapes: Shapes) -> list[StridedPart] | None:
-        """The parts that forward moves, and backward moves back: a list of `StridedPart`
+        """Return the parts that forward copies, and backward copies back: a list of `StridedPart`
         (tensor/pieces.pyx); each element of the outputs is in one. None if the operator does
         anything else."""
         return None
@@ -226,7 +226,7 @@ class LayerHooks(GraphHooks):
     traits = Traits(linear_in_weight=True)
 
     def flops(self, prop: Prop, in_shapes: Shapes, out_shapes: Shapes) -> int:
-        # an element of the output meets all weights after the weight's first axis
+        # each output element takes a multiply-add for each weight in one row of the weight
         return 2 * prod(out_shapes[0]) * prod(self.weight_shape(prop, in_shapes)[1:])
 
     def weight_shape(self, prop: Prop, in_shapes: Shapes) -> Shape:

@@ -1,5 +1,5 @@
-"""Operators between two conversions, in temporary memory: float16 and bfloat16 on the CPU for those
-without loops for them, which compute in float32, and those whose output has another dtype.
+"""Operators between two conversions, in temporary memory: on the CPU, those without loops for
+float16 or bfloat16 compute in float32; others have an output of another dtype.
 
 `OperatorProperty.operator_on` asks for it: for float16 where the trait `float32_beside_half` says
 so, for bfloat16 unless the hook `takes_bfloat16` does. `OutDType` asks for the others.
@@ -63,25 +63,25 @@ def between_conversions(Operator operator not None, sources, str dtype):
 
 
 def _dtypes_agree(prop, in_types, wide, wide_types, narrow):
-    """True if `wide` has float32 where `prop` has narrow floats, and all else alike."""
+    """Return whether `wide` has `prop`'s dtypes, with float32 for narrow floats."""
     unknown = [None] * len(prop.list_outputs())
     _, outs, states = prop.infer_type(list(in_types), unknown)
     _, wide_outs, wide_states = wide.infer_type(list(wide_types), unknown)
     if prop.graph.traits.private_outputs and any(
             each in narrow for each in outs[prop.num_visible_outputs():]):
-        return False  # bytes of some meaning, and no numbers
+        return False  # a hidden output holds bytes, not numbers
     return (["float32" if t in narrow else t for t in outs] == list(wide_outs)
             and list(states) == list(wide_states))
 
 
 cdef struct Rule:
-    int sources     # bits of the dtypes that are converted
-    int wide        # the dtype it computes in
-    Kernel add[16]  # adds numbers of it to a dtype's
+    int sources     # bit mask of the dtypes that are converted
+    int wide        # dtype that they are converted to
+    Kernel add[16]  # by dtype: adds numbers of dtype `wide`
 
 
 cdef class ConvertedOperator(Operator):
-    """Tensors of the dtypes `sources` are `wide` to `inner`; all others are handed through."""
+    """Runs `inner` on tensors converted from the dtypes `sources` to `wide`."""
 
     cdef Operator inner
     cdef Rule rule
@@ -157,8 +157,7 @@ cdef size_t _wide_bytes(const TBlob* blobs, int n, const Rule* rule) noexcept no
 
 
 cdef char* _workspace(OpContext* ctx, size_t nbytes, int n_blobs, int n_requests) except NULL nogil:
-    """Memory for this many bytes of numbers after the tables of tensors and requests: the request
-    after the operator's own."""
+    """Return temporary memory for tables of tensors and requests, then `nbytes` of numbers."""
     cdef Resource resource
     resource.type = kTempSpace
     resource.index = ctx.n_requested
@@ -177,8 +176,7 @@ cdef void _convert(OpContext* ctx, const TBlob* source, int to_type, void* to) n
 
 cdef char* _widen_inputs(OpContext* ctx, const TBlob* given, int n, TBlob* to, char* at,
                          const Rule* rule) noexcept nogil:
-    """`to` is a copy of `given` with converted tensors in memory from `at` on; returns the end of
-    that memory."""
+    """Copy `given` to `to`, with tensors converted in memory from `at` on; return its end."""
     cdef int i
     memcpy(to, given, n * sizeof(TBlob))
     for i in range(n):
@@ -191,7 +189,7 @@ cdef char* _widen_inputs(OpContext* ctx, const TBlob* given, int n, TBlob* to, c
 
 cdef void _offer_outputs(const TBlob* given, const int* req, int n, TBlob* to, int* requests,
                          char* at, const Rule* rule) noexcept nogil:
-    """`_widen_inputs` for outputs, which are converted back, or added, after the operator."""
+    """Copy outputs `given` to `to`, with memory from `at` on for those to convert back."""
     cdef int i
     memcpy(to, given, n * sizeof(TBlob))
     for i in range(n):

@@ -32,24 +32,24 @@ cdef struct Tensor:
 
 cdef enum:
     MOST = 72  # MAX_TENSORS
-    BESIDE = 8  # outputs of a kernel that is `whole`
+    BESIDE = 8  # maximum of outputs of a `whole` kernel
 
 
 cdef class KernelCall:
-    """A kernel, which tensors of an operator it reads and writes, and the call that follows."""
+    """A kernel, the operator's tensors that it reads and writes, and the call that follows."""
 
     cdef Kernel kernel
     cdef KernelCall then
     cdef void* next  # `then`, or NULL
     cdef int n_read, n_written
-    cdef int64_t work  # elements, each at the kernel's cost; -1: those of the largest tensor
+    cdef int64_t work  # number of elements for the cost; -1: those of the largest tensor
     cdef Tensor reads[MOST]
     cdef Tensor writes[MOST]
     cdef bint whole
 
     def __init__(self, prop, kernel, dtype, dict params, dict sources, work, KernelCall then):
         name, reads, writes = kernel.name, kernel.reads, kernel.writes
-        if len(reads) >= MAX_TENSORS or len(writes) >= MAX_TENSORS:  # behind the last: NULL
+        if len(reads) >= MAX_TENSORS or len(writes) >= MAX_TENSORS:  # NULL follows the last one
             raise ArgumentError(f"kernel {name}: expected at most {MAX_TENSORS - 1} tensors that "
                                 f"it reads and as many that it writes, got {len(reads)} and "
                                 f"{len(writes)}")
@@ -79,7 +79,7 @@ cdef class KernelCall:
         cdef Args args
         cdef Failure failure
         cdef const TBlob* tensor
-        cdef TBlob beside[BESIDE]  # tensors beside those of a `whole` kernel
+        cdef TBlob beside[BESIDE]  # stand-ins for outputs that are not overwritten
         cdef int64_t largest = 0, own = 0, work, nbytes
         cdef int i, request
         cdef bint any_wanted = False
@@ -137,7 +137,7 @@ cdef class KernelCall:
 
     cdef int64_t _put_beside(self, Args* args, const TBlob** tensors, const int* req, TBlob* beside,
                              int64_t at) noexcept nogil:
-        """Put outputs that are not to be written into the workspace, from byte `at`; their end."""
+        """Put outputs that must stay into the workspace, from byte `at`; return their end."""
         cdef const TBlob* tensor
         cdef int i, request
         for i in range(self.n_written):

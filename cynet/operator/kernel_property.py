@@ -1,5 +1,5 @@
-"""KernelProperty: an operator that is declared, not written: kernels for each direction, and its
-properties for the framework. `nn/l2_normalization.py` is an example."""
+"""KernelProperty: base of operators that are declared by the kernels of their forward and backward.
+`nn/l2_normalization.py` is an example."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ class Kernel(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """A form for GPUs by two kernels of ``cuda/kernels/SOURCE.cu``, which have the names of the
-    CPU's: a block takes a line of n elements, of (outer, n, inner)."""
+    """Two GPU kernels of ``cuda/kernels/SOURCE.cu`` with the names of the CPU's: a block computes a
+    line of n elements, of (outer, n, inner)."""
 
     source: str
 
 
 class Elements(NamedTuple):
-    """A form for GPUs by two kernels, a thread for each element of the first input: they get
-    tensors, the number of elements, and the parameters of the CPU's."""
+    """Two GPU kernels, a thread for each element of the first input: they get tensors, the number
+    of elements, and the parameters of the CPU's."""
 
     source: str
 
 
 class KernelProperty(OperatorProperty):
-    """Base of declarations.
+    """Base of operators that are declared by their kernels.
 
     forward, backward (Kernel or tuple of Kernel): What runs, one after the other; `backward` is
         empty where there is no gradient.
@@ -81,15 +81,15 @@ class KernelProperty(OperatorProperty):
     keeps_rows_of: str | None = None
 
     def kernel_params(self, in_shapes: Sequence[Shape]) -> Mapping[str, Any]:
-        """The parameters of all kernels for inputs of these shapes by name; else attributes."""
+        """Return {name: kernel parameter} for these input shapes; others are attributes."""
         return {}
 
     def kernel_dtype(self, in_types: Sequence[str]) -> str:
-        """The dtype by which a kernel's variant is chosen."""
+        """Return the dtype that selects the variant of a kernel."""
         return in_types[0]
 
     def work(self, in_shapes: Sequence[Shape]) -> int | None:
-        """The number of elements for a kernel's cost; None: the elements of its largest tensor."""
+        """Return the number of elements for a kernel's cost; None: those of its largest tensor."""
         return None
 
     def failure(self, place: int, values: Sequence[float]) -> Exception:
@@ -136,7 +136,7 @@ class KernelProperty(OperatorProperty):
         kernels = self.kernels_of(direction)
         spaces = any(kernel.whole or uses_workspace(kernel.name) for kernel in kernels)
         draws = any(kernel.draws for kernel in kernels)
-        # random numbers first: GPU forms read the first
+        # random numbers first: GPU kernels read the first resource
         return [ResourceRequest.random] * draws + [ResourceRequest.temp_space] * spaces
 
     def named(
@@ -146,7 +146,7 @@ class KernelProperty(OperatorProperty):
         out_grad: Sequence[_T] = (),
         in_grad: Sequence[_T] = (),
     ) -> dict[str, _T]:
-        """The object for each tensor in these sequences, by the names that a Kernel has for it."""
+        """Return {name in a Kernel: object} for the tensors of these sequences."""
         inputs, outputs = self.list_arguments(), self.list_outputs()
         found = dict(zip(inputs, in_data)) | dict(zip(outputs, out_data))
         found |= {f"d_{name}": each for name, each in zip(outputs, out_grad)}

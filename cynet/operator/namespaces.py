@@ -13,17 +13,17 @@ from ._base import OPERATORS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# The functions made so far; ``__dict__`` makes the others.
+# Reads a module's real ``__dict__``, which has only the functions created so far.
 own_dict: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].__get__
-_filled: dict[str, int] = {}  # module's name -> how many operators there were
-made_in: dict[str, set[str]] = {}  # module's name -> names of the functions that it has made
+_filled: dict[str, int] = {}  # module name -> count of operators when all functions were created
+made_in: dict[str, set[str]] = {}  # module name -> names of its functions created so far
 
 
 class Namespace(ModuleType):
     """A module of operators. Access to its ``__dict__`` creates all functions, which takes some 40
     ms; attributes are created one by one."""
 
-    @property  # Python reads a module's names here; typeshed has an attribute
+    @property  # a property, unlike in typeshed: Python reads the names here
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         own = own_dict(self)
         count = sum(1 for _ in OPERATORS)
@@ -40,7 +40,7 @@ class Namespace(ModuleType):
 
 
 def public_names(space: dict[str, Any]) -> list[str]:
-    """The ``__all__`` of a package that shows what its modules list; modules are left out."""
+    """Return the ``__all__`` of a package: its names without a leading underscore, no modules."""
     shown = (name for name, value in space.items() if not isinstance(value, ModuleType))
     return sorted(name for name in shown if not name.startswith("_"))
 
@@ -51,7 +51,7 @@ def guarded_names(space: dict[str, Any]) -> list[str]:
     for name in names:
         value = guarded(space[name], but=getattr(space[name], "_unguarded", ()))
         space[name] = value
-        setattr(sys.modules[value.__module__], name, value)  # pickle finds it there
+        setattr(sys.modules[value.__module__], name, value)  # pickle looks it up there
     return names
 
 

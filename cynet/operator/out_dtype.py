@@ -17,7 +17,7 @@ FLOATING = ("bfloat16", "float16", "float32", "float64")
 
 
 def in_data_dtype(formula: Callable[..., Any]) -> Callable[..., Any]:
-    """A formula of a gradient (`Formula`) that is cast where the output's dtype was chosen."""
+    """Cast the gradient of a `Formula` to the data's dtype if the output's was chosen."""
 
     def gradients(p: OutDType, F: Any, g: Any, x: Any, y: Any) -> Any:
         if p.chosen() is None:
@@ -31,7 +31,7 @@ def in_data_dtype(formula: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class OutDType(OperatorProperty):
-    """Base of operators with such a parameter; None means the data's dtype.
+    """Base of operators with a parameter for the output's dtype; None means the data's.
 
     On the CPU the operator of one dtype runs between conversions; gradients have the data's dtype.
     """
@@ -45,7 +45,7 @@ class OutDType(OperatorProperty):
         return dtype
 
     def computed_in(self, data: str, out: str | None) -> str:
-        """The dtype between the conversions: the widest float, at least float32; others refused."""
+        """Return the dtype to compute in: the widest float, at least float32."""
         if data not in FLOATING or out not in FLOATING:
             raise ArgumentError(
                 f"operator {self.op_name}: {self.dtype_parameter} {out} does not fit data of "
@@ -84,5 +84,5 @@ class OutDType(OperatorProperty):
         return between_conversions(operator, self.converted, kind)
 
     def create_alike(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
-        """The operator whose output has the data's dtype."""
+        """Create the operator whose output has the data's dtype."""
         raise ArgumentError(f"operator {self.op_name} has no implementation on {ctx}")

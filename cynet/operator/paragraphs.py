@@ -93,7 +93,7 @@ def share_parameters(name: str, text: str | None) -> None:
     known = _entries(_ENTRIES.search(text))
     of_functions = {each: entry for each, entry in known.items() if not entry.startswith("*")}
     for each, module in list(sys.modules.items()):
-        # A face of operators has a type of its own: it would make all of its functions.
+        # Skips Namespaces of operators, which would create all of their functions.
         if f"{each}.".startswith(f"{name}.") and type(module) is ModuleType:
             for target, function in _documented(module):
                 shared = known if isinstance(target, type) else of_functions
@@ -101,8 +101,8 @@ def share_parameters(name: str, text: str | None) -> None:
 
 
 def _documented(module: ModuleType) -> Iterator[tuple[Any, FunctionType]]:
-    """What in a module has a docstring with sections, and the function that is called: functions,
-    classes, methods."""
+    """Yield the functions, classes and methods of a module whose docstrings have sections, with the
+    function that is called."""
     for value in list(vars(module).values()):
         if not isinstance(value, (FunctionType, type)) or value.__module__ != module.__name__:
             continue
@@ -118,7 +118,7 @@ def _documented(module: ModuleType) -> Iterator[tuple[Any, FunctionType]]:
 
 
 def _complete_docstring(target: Any, names: list[str], known: dict[str, str]) -> None:
-    """Put the entries of `known` for parameters that the docstring of `target` leaves out there."""
+    """Add entries of `known` to the docstring of `target` for parameters that it leaves out."""
     if known.keys().isdisjoint(names):
         return
     doc = target.__doc__
@@ -139,7 +139,7 @@ def _complete_docstring(target: Any, names: list[str], known: dict[str, str]) ->
     else:
         heading = f"{indent}Parameters\n{indent}----------\n"
         doc = f"{doc[: title.start()]}{heading}{text}\n\n{doc[title.start() :]}"
-    while target is not None:  # what is guarded is documented, too: messages quote it
+    while target is not None:  # wrapped functions get it too: messages quote it
         target.__doc__ = doc
         target = getattr(target, "__wrapped__", None)
 
@@ -156,7 +156,7 @@ def _parameter_names(function: FunctionType) -> list[str]:
 
 
 def _entries(section: re.Match[str] | None) -> dict[str, str]:
-    """Dict of each parameter that a section describes to its entry; ``a, b : int`` serves both."""
+    """Return {parameter: its entry in a section}; ``a, b : int`` is the entry of both."""
     found = {}
     if section is not None:
         for entry in re.split(rf"\n(?={section[1]}\S)", section[2].rstrip()):

@@ -13,13 +13,13 @@ from ..context import Context
 from .checks.values import items_of, read_shape, real_number, whole_number
 
 REQUIRED = object()  # the default of a field that must be given
-INT64 = -(1 << 63), (1 << 63) - 1  # the least and the largest int that a parameter holds
-# limit of inputs or outputs of one operator: they are counted before they are listed
+INT64 = -(1 << 63), (1 << 63) - 1  # the least and the largest int of a parameter
+# maximum of inputs or outputs of one operator, checked before they are listed
 MAX_ARRAYS = 1 << 16
 
 
 class MissingParameter(CynetError, AttributeError):
-    """A required parameter was read of a property made without it, to ask for names."""
+    """A required parameter was read of a property that was created without it for its names."""
 
 
 class Field:
@@ -259,7 +259,7 @@ class Int(_Bounded):
 
 
 class IntOrNone(Int):
-    """An integer, or None if None is not the default."""
+    """An integer, or None even if the default is not None."""
 
     def parse(self, value: typing.Any, where: str) -> typing.Any:
         none = value is None or (isinstance(value, str) and value == "None")
@@ -328,7 +328,7 @@ class Double(Float):
 
 
 class LargeInt(float):
-    """An integer that no float is; `exact` is its value."""
+    """An integer that no float represents exactly; `exact` is its value."""
 
     exact: int
 
@@ -554,7 +554,7 @@ class DType(Field):
     def convert(self, value: typing.Any, where: str) -> typing.Any:
         try:
             return name_of(value)
-        except Exception:  # NumPy reads a dtype from much, and raises of many classes
+        except Exception:  # NumPy accepts much as a dtype, and raises exceptions of many classes
             self.refuse(value, where)
 
     def expected(self) -> str:

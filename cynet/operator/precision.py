@@ -7,7 +7,7 @@ LOW, FLOAT32, WIDEST, EITHER = "low", "float32", "widest", "either"
 
 
 class Precision(NamedTuple):
-    """In which dtype an operator is computed, beside float16 and beside bfloat16.
+    """The dtype in which mixed precision computes an operator, for float16 and for bfloat16.
 
     float16, bfloat16: `LOW`: in this dtype. `FLOAT32`. `WIDEST`: in the wider dtype of its inputs.
         `EITHER`: in whatever dtype comes in. None: no list of MXNet's has it.
@@ -31,7 +31,7 @@ class Precision(NamedTuple):
     loss: bool = False
 
     def of(self, dtype: str) -> str | None:
-        """The precision beside `dtype`: one of `LOW`, `FLOAT32`, `WIDEST`, `EITHER`, or None."""
+        """Return the precision for a narrow dtype: `LOW`, `FLOAT32`, `WIDEST`, `EITHER` or None."""
         if self.float32_where:
             return None
         return self.float16 if dtype == "float16" else self.bfloat16

@@ -13,9 +13,9 @@ from .algorithms import NEVER, Algorithm, Algorithms, Choice
 SETTING = "CYNET_GEMM_ALGORITHM"
 LANES = {"baseline": 4, "neon": 4, "avx2": 8, "avx512": 16, "amx": 16}
 # costs in cycles of one core
-OWN = 0.6  # cycles of a multiply-add of vectors, in our own loops
-LIBRARY = 0.8  # cycles of a multiply-add of vectors, in a library
-PACKING = 2  # cycles to copy a number of b
+OWN = 0.6  # cycles of a vector multiply-add in our own loops
+LIBRARY = 0.8  # cycles of a vector multiply-add in a library
+PACKING = 2  # cycles to copy one number of the matrix b
 # Multiply-adds of a product from which a library, which copies both matrices in blocks, is faster,
 # unless one side is so short that all of it is read for each block of the other.
 MIN_LIBRARY_MULTIPLY_ADDS = 1 << 30
@@ -36,7 +36,7 @@ class ProductDesc(NamedTuple):
     a_transposed: bool = False
     b_transposed: bool = False
     packed: bool = False  # b is packed for AMX
-    weight: bool = False  # whether the product is one of a layer's three
+    weight: bool = False  # b is a layer's weight, or the product is one of its gradients
     level: str = cpu_capability()
 
     @property
@@ -46,24 +46,24 @@ class ProductDesc(NamedTuple):
 
 
 def library_cycles(desc: ProductDesc) -> float:
-    """Cycles by a library."""
+    """Return the estimated cycles of a library."""
     return LIBRARY * desc.work / LANES[desc.level] + PACKING * desc.n * desc.k
 
 
 def panels_cycles(desc: ProductDesc) -> float:
-    """Cycles with b copied to panels."""
+    """Return the estimated cycles of own loops with b copied to panels."""
     return _loop_cost(desc) + PACKING * desc.n * desc.k if _own_is_faster(desc) else NEVER
 
 
 def narrow_cycles(desc: ProductDesc) -> float:
-    """Cycles with b read in place."""
+    """Return the estimated cycles of own loops with b read in place."""
     narrow = is_narrow(desc.level, desc.m, desc.n, desc.k, desc.b_transposed)
     tiled = _amx_share(desc) < 1
     return _loop_cost(desc) if narrow and not tiled and _own_is_faster(desc) else NEVER
 
 
 def amx_cycles(desc: ProductDesc) -> float:
-    """Cycles by AMX, in proportion to the loops'."""
+    """Return the estimated cycles with AMX, as a multiple of those of the loops."""
     share = _amx_share(desc)
     return share * _loop_cost(desc) if share < 1 and _own_is_faster(desc) else NEVER
 
@@ -86,8 +86,8 @@ def _own_is_faster(desc: ProductDesc) -> bool:
 
 
 def _amx_share(desc: ProductDesc) -> float:
-    """The time by AMX relative to that of the loops for AVX-512, increased by the slowdown of other
-    code: these tiles lower the clock by a seventh for a while. In ns of one thread: of a product of
+    """Return the time with AMX relative to the loops for AVX-512. AMX lowers the clock by a seventh
+    for a while, which slows other code and is counted as well. In ns of one thread: of a product of
     tiles, of splitting, of a block of the result, of a call, of reading a packed b, and of
     multiply-adds of those loops."""
     if desc.level != "amx" or desc.m < 16 or not desc.work:
@@ -111,7 +111,7 @@ OWN_ALGORITHMS = (
     Algorithm("panels", is_single, panels_cycles),
     # few rows or columns: b is read in place
     Algorithm("narrow", lambda desc: is_single(desc) and not desc.a_transposed, narrow_cycles),
-    # bfloat16 tiles, three for a number
+    # bfloat16 tiles: three bfloat16 products for one of float32
     Algorithm("amx", lambda desc: desc.dtype == "float32" and desc.level == "amx", amx_cycles),
 )
 _OWN = Algorithms(SETTING, *OWN_ALGORITHMS, names=["blas", "onednn"])
@@ -121,15 +121,15 @@ PRODUCTS = Algorithms(
 
 
 def is_own(choice: Choice) -> bool:
-    """Return whether that is an algorithm of OWN_ALGORITHMS."""
+    """Return whether the choice is one of OWN_ALGORITHMS."""
     return choice.name in KERNELS
 
 
 def own_choice(desc: ProductDesc) -> Choice | None:
-    """The kernels of our own that compute a product of a layer; None if none does."""
+    """Choose our own kernels for a product of a layer; None if none supports it."""
     return _OWN.choose(desc)
 
 
 def kernel_number(choice: Choice) -> int:
-    """The number of `ProductKernel` (kernels/gemm/small.pxd), or -1 for a library."""
+    """Return the value of `ProductKernel` (kernels/gemm/small.pxd), or -1 for a library."""
     return KERNELS.index(choice.name) if is_own(choice) else -1

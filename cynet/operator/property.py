@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class OpReq(enum.IntEnum):
-    """The request for an output, to write, add or do nothing: the `req` that operators get.
+    """How an operator stores an output: write, add or do nothing; the `req` that operators get.
 
     0 `null` writes nothing, 1 `write` overwrites what is there, 2 `write_inplace` overwrites memory
     that is an input's too, 3 `add` adds to what is there.
@@ -69,7 +69,7 @@ class ResourceRequest:
 
 
 class ShapesFromInput:
-    """Base of definitions with one input, from whose shape those of the outputs follow.
+    """Mixin of definitions with one input, whose shape determines the outputs' shapes.
 
     ``shapes_from(shape)`` gives the shape, with what it adds to it, then those of the outputs.
     """

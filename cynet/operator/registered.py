@@ -136,7 +136,7 @@ class Registered:
             if declared is None:
                 declared = {k: each for k, each in own.items() if isinstance(each, Field)}
             for name in fields.keys() & own.keys() - declared.keys():
-                del fields[name]  # a plain attribute fixes a base's parameter
+                del fields[name]  # a plain attribute replaces a parameter of a base
             fields |= declared
         first = [name for name in cls.parameter_order if name in fields]
         fields = {name: fields[name] for name in (*first, *fields)}
@@ -230,7 +230,7 @@ class Registered:
         """
         try:
             return cls()
-        except (CynetError, TypeError):  # TypeError: a user's own __init__ wants an argument
+        except (CynetError, TypeError):  # TypeError: a user's own __init__ requires an argument
             return cls.__new__(cls)
 
     def list_inputs(self) -> list[str]:
@@ -261,7 +261,7 @@ class Registered:
         return {name: self.__dict__[name] for name in self.fields if name in self.__dict__}
 
     def changed(self: _Self, **attributes: Any) -> _Self:
-        """Return a copy with some attributes changed: for passes, as properties are shared.
+        """Return a copy with some attributes changed, for graph passes: nodes share properties.
 
         Parameters
         ----------

@@ -7,7 +7,7 @@ where it depends on parameters. ``create_graph=True`` follows it (autograd/_walk
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-# An array of `F`, which is mx.nd, or a face of symbols with the same operators.
+# An array of `F`, a namespace of operators: mx.nd, or the same operators on symbols.
 Array: TypeAlias = Any
 Operators: TypeAlias = Any
 
@@ -16,8 +16,8 @@ class Linear(NamedTuple):
     """The operator is linear in its inputs: its gradient is the transpose, and the transpose of
     that is the operator itself.
 
-    partners: For each input that it is linear in, those that it is multiplied with; inputs that are
-        not named choose or are added. Empty: it is linear in all inputs together.
+    partners: Input that it is linear in -> inputs that it is multiplied with; inputs that are not
+    named select or are added. Empty: it is linear in all inputs together.
     affine: True: it adds a constant, too.
 
     Examples

@@ -62,7 +62,7 @@ class OpSignature(NamedTuple):
 
 @cache
 def describe(entry: OpEntry) -> OpSignature:
-    """The OpSignature of an OpEntry.
+    """Return the OpSignature of an OpEntry.
 
     The names are asked from a property with every parameter at its default. Where parameters add
     inputs, the class attribute ``inputs_doc`` (argument name to sentence) lists them all, in order.
@@ -97,7 +97,7 @@ def example_of(entry: OpEntry) -> str:
 
 
 def python_signature(entry: OpEntry, tail: Sequence[str] = ("out", "name")) -> inspect.Signature:
-    """The ``inspect.Signature`` of the operator's function; `tail` are arguments all take."""
+    """Return the ``inspect.Signature`` of the operator's function; all functions take `tail`."""
     what = describe(entry)
     name_only = _PARAMETER.KEYWORD_ONLY
     place = name_only if what.variable else _PARAMETER.POSITIONAL_OR_KEYWORD
@@ -172,7 +172,7 @@ def _wrap_lines(sentence: str) -> list[str]:
 
 
 def _documented_type(field: Field) -> str:
-    """`about_type` in Python's words instead of MXNet's."""
+    """Return the type of a parameter for a docstring, in Python's words instead of MXNet's."""
     kind, comma, rest = about_type(field).partition(", ")
     return _PYTHON_KINDS.get(kind, kind) + comma + rest
 
@@ -198,7 +198,7 @@ def _about_input(name: str) -> str:
 
 
 def about_type(field: Field) -> str:
-    """The kind of a parameter, and its default."""
+    """Return the type of a parameter and its default, in MXNet's words."""
     choices = getattr(field, "choices", None)
     kind = "{" + ", ".join(map(repr, choices)) + "}" if choices else field.kind
     if field.default is REQUIRED:
@@ -217,10 +217,10 @@ def bind_positional(
     """Sort positional arguments of an operator's function.
 
     args: What the caller gave by position.
-    is_array: True for what the face takes as an input.
-    wanted: What that is: ``"an NDArray"`` or ``"a Symbol"``.
+    is_array: True for what the function accepts as an input.
+    wanted: Its name: ``"an NDArray"`` or ``"a Symbol"``.
     name: What the caller called the operator, for messages.
-    tail: What the face takes behind the parameters.
+    tail: The function's arguments after the parameters.
 
     Returns (inputs, params), list and dict: `inputs` has one entry per position before the
     first parameter (None: left out); `params` maps the names of the parameters given by position,
@@ -253,7 +253,7 @@ def bind_positional(
 
 
 def too_many(where: str, entry: OpEntry, names: Sequence[str], count: int) -> str:
-    """A message for `count` positional inputs where the parameters allow only `names`."""
+    """Return the message for `count` positional inputs if the parameters allow only `names`."""
     strange = [each for each in describe(entry).inputs if each not in names]
     without = f"has no input '{strange[0]}' with these parameters: it " if strange else ""
     inputs = ", ".join(names) or "none"
@@ -261,7 +261,7 @@ def too_many(where: str, entry: OpEntry, names: Sequence[str], count: int) -> st
 
 
 def wrong_input(operator: str, argument: str, value: Any, wanted: str) -> ArgumentTypeError:
-    """The error for a value that is given as an input and is not `wanted` ("a Symbol")."""
+    """Return the error for a value that is given as an input and is not `wanted` ("a Symbol")."""
     advice = "; parameters are given by keyword"
     if isinstance(value, NDArrayBase):
         advice = (
@@ -281,7 +281,7 @@ def wrong_input(operator: str, argument: str, value: Any, wanted: str) -> Argume
 
 
 def found_text(value: Any) -> str:
-    """The part of a message on a value that was given in place of an array or symbol."""
+    """Describe, for a message, a value that was given in place of an array or symbol."""
     if isinstance(value, NDArrayBase):
         return f"an NDArray of shape {value.shape}"
     if _is_symbol(value):

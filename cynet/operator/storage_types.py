@@ -17,16 +17,15 @@ DENSE = "default"
 
 
 def gives_dense(prop: Registered, stypes: Sequence[str]) -> str:
-    """The rule of operators whose outputs are dense."""
+    """Return the storage type of dense outputs: the rule of most operators."""
     return DENSE
 
 
 class Sparse(NamedTuple):
     """The rule of an operator for sparse arrays.
 
-    gives (callable): ``gives(prop, stypes)``: the storage type of the outputs for these of the
-        inputs. Where shapes or dtypes do not fit the form, or parameters ask for what it has not,
-        they are dense.
+    gives (callable): ``gives(prop, stypes)``: the storage type of the outputs for those of the
+    inputs; dense if the form does not support the shapes, dtypes or parameters.
     form (callable or None): ``form(S, entry, prop, inputs, params)``: the output, from inputs of
         which some are sparse, or None where they do not fit; `S` is ``cynet.ndarray.sparse``.
     node (callable or None): ``node(S, entry, prop, params, inputs)``: the step of the graph of
@@ -50,7 +49,7 @@ class Sparse(NamedTuple):
 def on_values(stays: Callable[[Any], bool] | None = None) -> Sparse:
     """The rule of an elementwise operator of one input: sparse where ``f(0) = 0``.
 
-    stays: ``stays(prop)``: whether that is so; always when not given.
+    stays: ``stays(prop)``: whether ``f(0) = 0``; always if None.
     """
 
     def gives(prop: Registered, stypes: Sequence[str]) -> str:
@@ -71,12 +70,12 @@ def makes_sparse(prop: Registered | type[Registered]) -> bool:
 
 
 def sparse_rule_of(prop: Registered | type[Registered]) -> Sparse | None:
-    """The rule of a property or its class, or None; a user's parameter may have the same name."""
+    """Return a property's rule, or None, also if `sparse` is a parameter of a user's operator."""
     rule = prop.sparse
     return rule if isinstance(rule, Sparse) else None
 
 
 def output_type(prop: Registered, stypes: Sequence[str]) -> str:
-    """The storage type of the outputs for these of the inputs."""
+    """Return the storage type of an operator's outputs for those of its inputs."""
     rule = sparse_rule_of(prop)
     return DENSE if rule is None else rule.gives(prop, stypes)

@@ -21,7 +21,7 @@ _PATHS = {
 
 
 def about_page(models: Models, cards: Mapping[str, Any], paths: Mapping[str, str] = _PATHS) -> Any:
-    """The content of the page."""
+    """Return the content of the page."""
     found = []
     for each in models:
         signature = each.predictor.signature()
@@ -38,12 +38,12 @@ def about_page(models: Models, cards: Mapping[str, Any], paths: Mapping[str, str
 
 
 def as_json(page: Any) -> bytes:
-    """The page for programs."""
+    """Return the page as JSON, for programs."""
     return write_json(page)
 
 
 def as_html(page: Any) -> bytes:
-    """The page for people."""
+    """Return the page as HTML, for people."""
     parts = ["<!DOCTYPE html><html lang=en><meta charset=utf-8><title>cynet</title>"]
     parts.append("<body style='font-family:sans-serif;max-width:50em;margin:2em auto'>")
     for model in page["models"]:

@@ -1,4 +1,4 @@
-"""Joins the requests of many threads to batches. Without a thread of its own: callers take turns.
+"""Combines the requests of many threads into batches. It has no thread: callers take turns.
 
 The first of those who wait runs the network for itself and for those behind it that fit; then it
 hands the turn to the first one left. What comes while a batch runs is the next batch.
@@ -33,7 +33,7 @@ class Job:
 class Batches:
     """Runs jobs in batches.
 
-    run: Takes a list of jobs of one key and gives a list of results.
+    run: Takes a list of jobs of one key and returns a list of results.
     maximum: Rows of a batch.
     delay: Seconds that a batch may wait for more rows.
     waiting: Rows that may wait.
@@ -57,18 +57,18 @@ class Batches:
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._more = threading.Condition(self._lock)  # rows came, or a batch has ended
+        self._more = threading.Condition(self._lock)  # notified when rows arrive or a batch ends
         self._queue: list[Job] = []
         self._rows = self._running = 0
         self._gathers = False
 
     @property
     def rows(self) -> int:
-        """Rows that wait."""
+        """The number of waiting rows."""
         return self._rows
 
     def do(self, job: Job, timeout: float | None) -> Any:
-        """The result of a job; its exception is raised.
+        """Wait for a job's turn and run it; return its result or raise its exception.
 
         Raises BusyError: Too many rows wait. Raises WaitedError: its turn did not come within
         `timeout` seconds. Raises StateError: After `close`.
@@ -106,7 +106,7 @@ class Batches:
             return self._more.wait_for(lambda: not (self._queue or self._running), timeout)
 
     def _wake_leader(self) -> None:
-        """With the lock held: wake the first waiting caller if it may run the next batch."""
+        """Wake the first waiting caller if it may run the next batch; the lock must be held."""
         if self._queue and not self._gathers and self._running < self._workers:
             self._running += 1
             self._gathers = True
@@ -207,7 +207,7 @@ class Batches:
             if len(jobs) == 1:
                 jobs[0].error = error
                 return
-            for each in jobs:  # one wrong job must not spoil other jobs' answers
+            for each in jobs:  # one bad job must not fail the other jobs
                 self._compute_jobs([each])
             return
         for each, result in zip(jobs, results):

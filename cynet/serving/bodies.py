@@ -1,4 +1,4 @@
-"""Bodies of requests as arrays, and arrays as bodies of answers: JSON, ``.npy``, images."""
+"""Conversions of request bodies to arrays, and of arrays to bodies: JSON, ``.npy``, images."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FIELD = re.compile(
     rb"\s*'(descr|fortran_order|shape)'\s*:\s*"
     rb"(?:'([<>|=]?[a-zA-Z]\d{0,9})'|(True|False)|\(([\d\s,]*)\))\s*(?:,|$)"
 )
-# key of the header by the group of its value
+# number of a regex group -> key of the header
 _HEADER_KEYS = {2: b"descr", 3: b"fortran_order", 4: b"shape"}
 
 
@@ -57,7 +57,7 @@ class Images(NamedTuple):
 
     @classmethod
     def of(cls, shape: tuple[int, ...], **settings: Any) -> Images:
-        """For rows of this shape, (channels, height, width) or (height, width, channels)."""
+        """Create the conversion to rows of this shape, with the channels first or last."""
         if len(shape) != 3 or -1 in shape or not {shape[0], shape[2]} & {1, 3}:
             raise ArgumentError(f"rows of shape {shape} are not images")
         first = shape[0] in (1, 3)
@@ -65,7 +65,7 @@ class Images(NamedTuple):
         return cls(size, first, channels == 3, **settings)
 
     def read(self, body: bytes) -> NumpyArray:
-        """One row from a JPEG, PNG, WebP or BMP file."""
+        """Decode a JPEG, PNG, WebP or BMP file to one row."""
         from .. import image
 
         height, width = size_of(body)
@@ -83,13 +83,13 @@ class Images(NamedTuple):
 
 
 def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
-    """The inputs of a JSON body by name; the only input may be without a name.
+    """Return the inputs of a JSON body by name; the only input may be without a name.
 
     Raises FormatError or ArgumentTypeError or ArgumentError: no JSON, or other inputs than `names`;
     rows that are no arrays of numbers, or with numbers that are not finite.
     """
     found = json_of(body)
-    quotes = 0  # quotes of names; others belong to texts
+    quotes = 0  # counts quotes of names, not those of texts
     if isinstance(found, dict) and list(found) == ["inputs"]:
         found, quotes = found["inputs"], 2
     if isinstance(found, list):
@@ -111,7 +111,7 @@ def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
 
 
 def json_of(body: bytes) -> Any:
-    """The value of a JSON text; names that are given twice, NaN and its kin are refused."""
+    """Parse a JSON text; duplicate names, NaN and infinity are refused."""
     try:
         return parse(body, parse_constant=_no_number, object_pairs_hook=_json_object)
     except ValueError as error:
@@ -119,14 +119,14 @@ def json_of(body: bytes) -> Any:
 
 
 def only_name(names: Sequence[str]) -> str:
-    """The name of the only input, for unnamed rows."""
+    """Return the name of the only input, for unnamed rows."""
     if len(names) > 1:
         raise ArgumentError(f"the network has the inputs {list(names)}: name each")
     return names[0]
 
 
 def array_of(name: str, rows: Any) -> NumpyArray:
-    """Rows of an input as an array; an error names the input if they are not rows of numbers."""
+    """Convert rows of an input to an array; an error names the input if they are no numbers."""
     try:
         array = np.asarray(rows)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -144,7 +144,7 @@ def array_of(name: str, rows: Any) -> NumpyArray:
 
 
 def finite(what: str, array: NumpyArray) -> NumpyArray:
-    """An array from JSON's numbers; numbers beyond float64 are refused."""
+    """Refuse an array from JSON with numbers beyond float64; return any other."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ArgumentError(f"{what} has a number that no float64 holds, such as 1e999")
     return array
@@ -164,7 +164,7 @@ def _json_object(pairs):
 
 
 def _refuse_text(name, rows):
-    """NumPy would give all elements the size of the longest text."""
+    """Refuse text, as NumPy would give all elements the size of the longest one."""
     left = [rows]
     while left:
         each = left.pop()
@@ -179,7 +179,7 @@ def _gzip_hint(body):
 
 
 def read_npy(body: bytes) -> NumpyArray:
-    """The array of a ``.npy`` file; objects, and lengths that the body has not, are refused."""
+    """Read a ``.npy`` file; objects, and a shape that does not fit the body, are refused."""
     if body[:6] != b"\x93NUMPY":
         raise FormatError(
             f"expected a .npy file as the body, got {shown(body[:6])}{_gzip_hint(body)}"
@@ -203,13 +203,13 @@ def read_npy(body: bytes) -> NumpyArray:
         raise FormatError(f"the .npy file has {rest} bytes for shape {shape} of {dtype}")
     array = np.frombuffer(body, dtype, count, begin + length)
     if dtype.kind == "b":
-        array = array.view("uint8") != 0  # whatever the bytes are
+        array = array.view("uint8") != 0  # any byte but 0 is True
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
 
 def _parse_npy_header(text):
-    """(dtype, whether Fortran's order, shape) from the header of a ``.npy`` file, a dict in
-    Python's syntax; only the form that NumPy writes for numbers is accepted."""
+    """Return (dtype, whether Fortran's order, shape) from the header of a ``.npy`` file, a dict in
+    Python's syntax, as NumPy writes it for numbers."""
     found, at, inner = {}, 0, text[1:-1]
     while text[:1] == b"{" and text[-1:] == b"}" and (match := _FIELD.match(inner, at)):
         name = match[1]
@@ -229,7 +229,7 @@ def _parse_npy_header(text):
 
 
 def write_npy(array: NumpyArray) -> bytes:
-    """An array as a ``.npy`` file."""
+    """Return an array as a ``.npy`` file."""
     return _written_header(array.shape, array.dtype) + array.tobytes()
 
 
@@ -242,5 +242,5 @@ def _written_header(shape, dtype):
 
 
 def write_json(value: Any) -> bytes:
-    """A JSON text; ValueError for NaN and infinity, which JSON has not."""
+    """Return a value as JSON; ValueError for NaN and infinity, which JSON lacks."""
     return _ENCODER.encode(value).encode()

@@ -12,7 +12,7 @@ _MAX_RECENT = 2048  # requests whose seconds are stored for quantiles
 
 
 class Counters:
-    """Numbers that threads add to; all of them grow, but for the quantiles of recent requests."""
+    """Counters that several threads increase, and quantiles of recent requests."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -37,7 +37,7 @@ class Counters:
             self._batched_rows += rows
 
     def failed(self, kind: str) -> None:
-        """A request ended in an exception of this name."""
+        """Count a request that ended in an exception of this name."""
         with self._lock:
             self._failed[kind] = self._failed.get(kind, 0) + 1
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ..base.errors import FormatError
 
-_FRAME_MARKERS = range(0xC0, 0xD0)  # first bytes of a frame header in a JPEG, except for
+_FRAME_MARKERS = range(0xC0, 0xD0)  # JPEG markers of frame headers, except for
 _NO_FRAMES = (0xC4, 0xC8, 0xCC)
 _MARKERS_WITHOUT_LENGTH = (0x01, *range(0xD0, 0xD8))  # markers without a length
 _MAX_SCANS = 100  # maximum scans of a JPEG: each may visit all of its pixels
 
 
 def size_of(file: bytes) -> tuple[int, int]:
-    """(height, width) in the header of a JPEG, PNG, WebP or BMP file.
+    """Return (height, width) from the header of a JPEG, PNG, WebP or BMP file.
 
     Raises
     ------
@@ -26,7 +26,7 @@ def size_of(file: bytes) -> tuple[int, int]:
         return _webp_size(file)
     if file[:2] == b"BM" and int.from_bytes(file[14:18], "little") >= 40:
         height, width = _check_size(file[22:26], file[18:22], "little")
-        return min(height, (1 << 32) - height), width  # less than 0: from the top down
+        return min(height, (1 << 32) - height), width  # a negative height: rows from the top down
     raise FormatError("its first bytes are not those of a JPEG, PNG, WebP or BMP file")
 
 

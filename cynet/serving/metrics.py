@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def text_of(stats: Iterable[tuple[str, str, dict[str, Any]]]) -> str:
-    """The lines of ``/metrics``, of (name, version, ``Predictor.stats()``) of each model."""
+    """Return the lines of ``/metrics`` for [(name, version, ``Predictor.stats()``)] of models."""
     lines: list[str] = []
     stats = [(f'model="{name}",version="{version}"', of_it) for name, version, of_it in stats]
 

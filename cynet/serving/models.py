@@ -68,11 +68,11 @@ class Models:
         return list(self._found)
 
     def versions(self, name: str) -> list[str]:
-        """The versions of a model."""
+        """Return the versions of a model."""
         return list(self._found[name])
 
     def find(self, name: str, version: str | None = None) -> Model:
-        """The model of a request: its last version, or the named one."""
+        """Return a model: the named version, or the last one."""
         if name not in self._found:
             raise Refused(404, f"there is no model {shown(name)}, only {', '.join(self._found)}")
         versions = self._found[name]
@@ -85,7 +85,7 @@ class Models:
         return versions[version]
 
     def close(self, timeout: float | None) -> bool:
-        """Close all Predictors; return whether those who waited were answered in time."""
+        """Close all Predictors; return whether all waiting requests were answered in time."""
         end = None if timeout is None else time.monotonic() + timeout
         done = True
         for each in self:

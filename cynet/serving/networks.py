@@ -31,8 +31,8 @@ class Network:
     def __init__(self, block: Block, names: Sequence[str], labels: Sequence[str] = ()) -> None:
         self.block, self.names, self.labels = block, list(names), list(labels)
         self.symbol: Symbol | None = None
-        self.output_names: list[str] = []  # names of a symbol's outputs
-        self._zeros: dict[Any, list[nd.NDArray]] = {}  # labels, by the shapes of the inputs
+        self.output_names: list[str] = []  # names of the outputs of a Symbol
+        self._zeros: dict[Any, list[nd.NDArray]] = {}  # input shapes -> zeros for the labels
 
     def __call__(self, arrays: Sequence[nd.NDArray]) -> list[nd.NDArray]:
         if self.labels:
@@ -43,7 +43,7 @@ class Network:
     def _labels_for(self, arrays):
         key = tuple(each.shape for each in arrays)
         if key not in self._zeros:
-            if len(self._zeros) >= _MAX_CACHED_SHAPES:  # inputs of varying lengths
+            if len(self._zeros) >= _MAX_CACHED_SHAPES:  # for inputs of varying lengths
                 self._zeros.clear()
             shapes, _, _ = self.symbol.infer_shape(**dict(zip(self.names, key)))
             of = dict(zip(self.symbol.list_arguments(), shapes))
@@ -60,8 +60,8 @@ def network(
     ctx: Context,
     row: Callable[[], list[nd.NDArray]],
 ) -> Network:
-    """The Network of a Predictor's first argument; parameters as in `Predictor`. `row` makes inputs
-    of one row, to call a Block that has no graph yet."""
+    """Create the Network for a Predictor's first argument; parameters as in `Predictor`. `row`
+    makes inputs of one row, to call a Block that has no graph yet."""
     if dtype not in DTYPES:
         raise ArgumentError(f"Predictor: dtype must be one of {DTYPES}, got {shown(dtype)}")
     if isinstance(model, Block):
@@ -86,7 +86,7 @@ def network(
 
 
 def last_epoch(prefix: str) -> int:
-    """The largest epoch of the checkpoints with this prefix."""
+    """Return the largest epoch of the checkpoints with this prefix."""
     folder, name = os.path.split(prefix)
     pattern = re.compile(re.escape(name) + r"-(\d{4,})\.params")
     there = Path(folder or ".")
@@ -98,7 +98,7 @@ def last_epoch(prefix: str) -> int:
 
 
 def split_params(params):
-    """Arguments and auxiliary states, from a pair of dicts or one with ``arg:`` and ``aux:``."""
+    """Return arguments and auxiliary states of two dicts, or of one with ``arg:``, ``aux:``."""
     if isinstance(params, (str, os.PathLike)):
         params = nd.load(os.fspath(params))
     if isinstance(params, (tuple, list)) and len(params) == 2:

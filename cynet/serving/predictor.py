@@ -143,7 +143,7 @@ class Predictor:
             self._run, max_batch, max_delay, max_waiting, workers, self._counters
         )
         if warm_up:
-            with config.suggestions({"CYNET_RUNS_BEFORE_PLAN": "0"}):  # all sizes come back
+            with config.suggestions({"CYNET_RUNS_BEFORE_PLAN": "0"}):  # all sizes come again
                 for size in self._sizes:
                     self._forward(self._zero_inputs(size))
 
@@ -341,7 +341,7 @@ class Predictor:
         self.close()
 
     def _read(self, args, kwargs):
-        """(arrays, number of rows, key) of a request."""
+        """Return (arrays, number of rows, key) of a request."""
         names = list(self.shapes)
         if len(args) > len(names):
             raise ArgumentTypeError(f"there are {len(names)} inputs, got {len(args)}")
@@ -371,7 +371,7 @@ class Predictor:
             raise ArgumentError(f"input '{name}' takes {dtype}, got a fraction or NaN")
         if dtype.kind in "iu":
             least, maximum = np.iinfo(dtype).min, np.iinfo(dtype).max
-            if array.dtype.kind == "f":  # 127 fits any float, 2 ** 63 - 1 none, 2 ** 63 most
+            if array.dtype.kind == "f":  # maximum + 1 is a power of 2: exact in floats
                 wide = array.astype("float64")
                 outside = array[(wide < least) | (wide >= float(maximum + 1))]
             else:
@@ -387,7 +387,7 @@ class Predictor:
         return array
 
     def _run(self, jobs):
-        """The outputs of each job, computed as one batch."""
+        """Run several jobs as one batch; return the outputs of each."""
         rows = sum(each.rows for each in jobs)
         size = next(size for size in self._sizes if size >= rows)
         inputs = []
@@ -432,7 +432,7 @@ def _check_seconds(name, value):
 
 
 def _row_shapes(shapes):
-    """Name to shape of one row."""
+    """Check the shapes; return {name: shape of one row}."""
     if not isinstance(shapes, dict):
         shapes = {"data": shapes}
     found = {}

@@ -12,7 +12,7 @@ _MAX_JSON_VALUES = 1 << 17  # values in a small JSON body: Python needs some 40 
 
 
 def body_of(environ: dict[str, Any], maximum: int) -> bytes:
-    """The body of a request, of `maximum` bytes at most."""
+    """Read the body of a request, of `maximum` bytes at most."""
     coding = environ.get("HTTP_CONTENT_ENCODING", "").strip().lower()
     if coding not in ("", "identity"):
         raise Refused(415, f"a body in the encoding {shown(coding)}; send it as it is")
@@ -29,12 +29,12 @@ def body_of(environ: dict[str, Any], maximum: int) -> bytes:
 
 
 def type_of(environ: dict[str, Any]) -> str:
-    """The type of a body, without its parameters."""
+    """Return the media type of a body, without its parameters."""
     return environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
 
 
 def limited_values(text: bytes, max_body: int, instead: str) -> bytes:
-    """A JSON text with few values; `instead` names the way to send more."""
+    """Return a JSON text, or refuse one with too many values; `instead` names another format."""
     count, maximum = values_in(text), max_values(max_body)
     if count > maximum:
         raise Refused(
@@ -46,10 +46,10 @@ def limited_values(text: bytes, max_body: int, instead: str) -> bytes:
 
 
 def values_in(body: bytes) -> int:
-    """About how many values of 40 bytes Python makes of a JSON text, counted without reading it."""
+    """Estimate the number of values in a JSON text without parsing it."""
     return body.count(b",") + 2 * (body.count(b"[") + body.count(b"{")) + body.count(b'"')
 
 
 def max_values(max_body: int) -> int:
-    """The limit of values in a JSON body: they need some 5 times the limit of a body."""
+    """Return the maximum of values in a JSON body; they need about 5 times the limit of a body."""
     return max(_MAX_JSON_VALUES, max_body // 8)

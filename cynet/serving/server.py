@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from .web import Application
 
 _IDLE_SECONDS = 0.5  # seconds after the stop in which requests under way may still arrive
-_POLL_SECONDS = 0.02  # seconds between two looks at connections that end
+_POLL_SECONDS = 0.02  # seconds between two checks of open connections
 _MAX_REASON_TEXT = 300  # characters of waitress's reason for a refusal
-_SPARE_FILES = 64  # open files beside connections
+_SPARE_FILES = 64  # open files in addition to connections
 
 
 class Server:
-    """Listens, and answers by an Application.
+    """An HTTP server: listens, and answers requests by an Application.
 
     One thread reads requests and writes answers, others compute them.
 
@@ -94,7 +94,7 @@ class Server:
         self.addresses = [f"http://[{h}]:{p}" if ":" in h else f"http://{h}:{p}" for h, p in found]
 
     def stop(self) -> None:
-        """Have `run` come to its end; from another thread, or a handler of signals."""
+        """Make `run` return; called by another thread, or by a signal handler."""
         self._is_stopping = True
         for each in self._listening:
             each.pull_trigger()
@@ -127,23 +127,23 @@ class Server:
         left = sum(map(_is_busy, self._channels_left()))
         for each in self._channels_left():
             each.handle_close()
-        if not left:  # no request is left: the threads end soon
+        if not left:  # no request is left: the threads can end
             self._server.task_dispatcher.shutdown(timeout=1)
         self._close()
         return left
 
     def _close(self):
-        self._listening = []  # nothing is left to be woken
+        self._listening = []  # `stop` has nothing to wake any more
         self._asyncore.close_all(self._map, ignore_all=True)
 
     def _channels_left(self):
         return [each for one in self._listening for each in list(one.active_channels.values())]
 
     def _take_those_who_wait(self):
-        """Accept the connections that the system has queued, and stop listening: connections during
-        this are the first that are refused."""
+        """Accept the connections that the system has queued, then stop listening: later ones are
+        refused."""
         for each in self._listening:
-            for _ in range(each.adj.backlog + 1):  # at most the backlog: files may run out
+            for _ in range(each.adj.backlog + 1):  # at most the backlog: open files are limited
                 if not _has_sent(each.socket):
                     break
                 each.handle_accept()
@@ -151,7 +151,7 @@ class Server:
             each.socket.close()
 
     def _connection_class(self, base):
-        """The class of connections, which tells clients when they end."""
+        """Return the class of connections, which announces to clients that they will be closed."""
         server = self
 
         class Task(base.task_class):

@@ -32,7 +32,7 @@ class Signature(NamedTuple):
 def zeros_of(
     shapes: Mapping[str, Shape], dtypes: Mapping[str, Any], rows: int, length: int = 1
 ) -> list[NumpyArray]:
-    """Zeros for all inputs, with this length of axes that may vary."""
+    """Return zeros for all inputs; axes of varying length get `length`."""
     return [
         np.zeros((rows, *(length if n == -1 else n for n in shape)), dtypes[name])
         for name, shape in shapes.items()
@@ -45,13 +45,13 @@ def signature_of(
     names: Sequence[str],
     run: Callable[[list[NumpyArray]], list[NumpyArray]],
 ) -> Signature:
-    """The Signature of inputs of these shapes and types; `run` gives the outputs for arrays."""
+    """Find the Signature for inputs of these shapes and types; `run` computes outputs of arrays."""
     varies = any(-1 in shape for shape in shapes.values())
     found, problem = [], None
     for length in _TRIAL_LENGTHS if varies else (1,):
         try:
             found.append(run(zeros_of(shapes, dtypes, 1, length)))
-        except Exception as error:  # a network need not take every length
+        except Exception as error:  # a network may refuse some lengths
             problem = error
     if not found:
         raise problem

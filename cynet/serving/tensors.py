@@ -33,21 +33,21 @@ _DTYPES = {
     "BF16": "<u2",  # raw bits
 }
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items() if name != "BF16"}
-_OTHERS = ("shared_memory_region", "classification")  # extensions that change a tensor
+_OTHERS = ("shared_memory_region", "classification")  # parameters of unsupported extensions
 
 
 class Request(NamedTuple):
-    """Arrays by name, and the outputs that a client wants, in which form."""
+    """A request: arrays by name, and the wanted outputs, each as bytes or as JSON."""
 
     inputs: dict[str, NumpyArray]
-    outputs: dict[str, bool]  # wanted outputs; True: sent as bytes. Empty: all outputs
-    binary: bool  # default of outputs that do not specify binary data
+    outputs: dict[str, bool]  # wanted output -> True if sent as bytes. Empty: all outputs
+    binary: bool  # whether outputs are binary by default
     id: str | None
     timeout: float | None  # seconds
 
 
 class Input(NamedTuple):
-    """An input as described in JSON: with its array, or with its number of bytes after the text."""
+    """An input of a request: its array, or the number of its bytes after the JSON text."""
 
     name: str
     kind: str
@@ -57,7 +57,7 @@ class Input(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The JSON of a request. It may be kept for further ones where no input is in it."""
+    """The parsed JSON of a request, without binary arrays. It is cached if it has no arrays."""
 
     inputs: list[Input]
     rest: Request  # without the arrays
@@ -69,12 +69,12 @@ class Plan(NamedTuple):
 
 @functools.lru_cache(64)
 def datatype(dtype: Any) -> str:
-    """The protocol's name of a dtype."""
+    """Return the protocol's name of a dtype."""
     return _NAMES[np.dtype(dtype).newbyteorder("<")]
 
 
 def read_plan(head: bytes, predictor: Predictor) -> Plan:
-    """The request in a JSON text, without the bytes after it.
+    """Parse the JSON text of a request, without the bytes after it.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def read_plan(head: bytes, predictor: Predictor) -> Plan:
 
 
 def fill_plan(plan: Plan, rest: memoryview) -> Request:
-    """The request of a plan; `rest` are the bytes of its binary tensors, in their order.
+    """Complete a plan to a request; `rest` are the bytes of its binary tensors, in order.
 
     Raises
     ------
@@ -131,8 +131,8 @@ def fill_plan(plan: Plan, rest: memoryview) -> Request:
 
 
 def read_raw(body: memoryview, predictor: Predictor) -> Request:
-    """A request without JSON: its body is the only input; the number of rows follows from its
-    length."""
+    """Read a request without JSON: its body is the only input; its length gives the number of
+    rows."""
     ((name, shape),) = predictor.shapes.items() if len(predictor.shapes) == 1 else [(None, (-1,))]
     if -1 in shape:
         raise ArgumentError("a body without JSON needs a network of one input with a known shape")
@@ -146,7 +146,7 @@ def read_raw(body: memoryview, predictor: Predictor) -> Request:
 def write_answer(
     model: Model, request: Request, arrays: dict[str, NumpyArray]
 ) -> tuple[bytes, int | None]:
-    """(body, length of its JSON text if bytes follow) of an answer."""
+    """Return (body, length of its JSON text if bytes follow) of an answer."""
     parts, tensors, data = [], [], {}
     for name in request.outputs or arrays:
         array = arrays[name]
@@ -168,7 +168,7 @@ def write_answer(
 
 
 def _json_answer(name, version, tensors, data, request_id=None):
-    """The JSON of an answer; `data` are values by the name of those that are not binary."""
+    """Return the JSON of an answer; `data` maps names to values of outputs in JSON."""
     outputs = []
     for output, dtype, shape, binary in tensors:
         tensor = {"name": output, "datatype": datatype(dtype), "shape": list(shape)}
@@ -184,7 +184,7 @@ def _json_answer(name, version, tensors, data, request_id=None):
 
 @functools.lru_cache(256)
 def _binary_answer(name, version, tensors):
-    """The text of an answer whose outputs are all binary: the same for the same shapes."""
+    """Return the text of an answer with binary outputs only: the same for the same shapes."""
     return write_json(_json_answer(name, version, tensors, {}))
 
 
@@ -222,7 +222,7 @@ def _read_input(name, tensor, predictor):
 
 def _decode_bytes(data, kind):
     if kind == "BOOL":
-        return np.frombuffer(data, "u1") != 0  # whatever the bytes are
+        return np.frombuffer(data, "u1") != 0  # any byte but 0 is True
     array = np.frombuffer(data, _DTYPES[kind])
     return (array.astype("u4") << 16).view("f4") if kind == "BF16" else array
 
@@ -247,7 +247,7 @@ def _decode_json(what, data, kind, shape):
 
 
 def _flat_values(what, data, shape):
-    """The values of a list that is flat, or nested according to the shape."""
+    """Return a list, which is flat or nested according to the shape, as a flat list."""
     if not isinstance(data, list):
         raise ArgumentTypeError(f"{what} has a list as its data, got {shown(data)}")
     if data and isinstance(data[0], list):
@@ -270,7 +270,7 @@ def _check_object(what, value):
 
 
 def _drop_nulls(found):
-    """An object without null entries, which clients write for omitted ones."""
+    """Return an object without null entries, which clients write for omitted ones."""
     return {name: value for name, value in found.items() if value is not None}
 
 

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from .web import Application
 
 _LENGTH_HEADER = "Inference-Header-Content-Length"
-# limits of the cache: texts and paths of requests, and bytes of one
+# limits of the cache: number of texts and paths, and bytes of each
 _MAX_CACHED_PLANS, _MAX_CACHED_BYTES = 256, 1024
 _JSON_TYPE, _BINARY_TYPE = "application/json", "application/octet-stream"
 
 
 class Protocol:
-    """The pages below ``/v2`` of an Application."""
+    """The handlers of an Application's paths below ``/v2``."""
 
     def __init__(self, app: Application) -> None:
         self._app = app
@@ -45,7 +45,7 @@ class Protocol:
         }
 
     def find(self, path: str) -> tuple[str, Callable[[dict[str, Any]], Any]] | None:
-        """(method, page) of a path, or None if the path is not one of the protocol.
+        """Return (method, handler) of a path, or None if the protocol does not have it.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Protocol:
         return 200, _BINARY_TYPE, body, {_LENGTH_HEADER: str(length)}
 
     def _parse_request(self, head, predictor):
-        """The request in a JSON text; clients send the same one again and again."""
+        """Parse the JSON text of a request; cached, as clients send the same text repeatedly."""
         plan = self._plans.get((predictor, head))
         if plan is None:
             plan = read_plan(limited_values(head, self._app.max_body, "binary tensors"), predictor)
@@ -159,7 +159,7 @@ def _request_timeout(request, predictor):
 
 
 def _json_length(environ, total):
-    """The length of a body's JSON text; None if the whole body is JSON."""
+    """Return the length of a body's JSON text; None if the whole body is JSON."""
     text = environ.get("HTTP_INFERENCE_HEADER_CONTENT_LENGTH")
     if text is None:
         return None
@@ -171,7 +171,7 @@ def _json_length(environ, total):
 
 
 def _decode_path(part):
-    """A part of a path, which WSGI decodes as latin-1."""
+    """Decode a part of a path as UTF-8; WSGI has decoded it as latin-1."""
     try:
         return part.encode("latin-1").decode()
     except UnicodeError:

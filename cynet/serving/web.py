@@ -1,4 +1,4 @@
-"""Predictors over HTTP, as a WSGI application: any server of WSGI runs it."""
+"""Application: Predictors over HTTP; any WSGI server can run it."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Application:
         self.predictor = next(iter(self.models)).predictor
         self.max_body, self.images = max_body, images
         self.classes, self.top = classes, top
-        self.closing = False  # the server takes no more connections
+        self.closing = False  # True: the server accepts no more connections
         self._pages = {
             "/predict": ("POST", self._predict_request),
             "/health": ("GET", self._health_page),
@@ -111,7 +111,7 @@ class Application:
     def __call__(
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        """Answer one request (WSGI)."""
+        """Answer one request: the entry point of WSGI."""
         headers: dict[str, str] = {}
         try:
             status, kind, body, *more = self._answer_request(environ)
@@ -142,7 +142,7 @@ class Application:
             raise Refused(503, str(error)) from None
         except (ArgumentError, ArgumentTypeError, FormatError) as error:
             raise Refused(400, str(error)) from None
-        except Exception as error:  # an error of the network, for example
+        except Exception as error:  # for example an error of the network
             _LOGGER.exception("%s %s", method, path)
             raise Refused(500, describe_error(error)) from None
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-# The largest integer below which the dtype represents all integers.
+# dtype -> largest integer up to which it represents all integers
 LARGEST_EXACT = {
     "float32": 1 << 24,
     "float64": 1 << 53,
@@ -27,14 +27,14 @@ FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
 class Read(tuple[Any, ...]):
-    """Places that an operator reads from an array: (its name, its dtype, how many places).
+    """Indices that an operator reads from an input: (input name, dtype, count of indices).
 
     Those of integers are what they are, so that floats alone are looked at.
     """
 
 
 class Written(tuple[Any, ...]):
-    """The dtype check for an array that an operator writes."""
+    """Indices that an operator writes to an output: (output name, dtype, count of indices)."""
 
 
 def check_index_dtype(prop: Any, arrays: Iterable[Read | Written]) -> None:
@@ -67,8 +67,8 @@ def check_index_dtype(prop: Any, arrays: Iterable[Read | Written]) -> None:
 
 
 def types_beside_labels(in_types: list[Any], out_types: list[Any]) -> tuple[list[Any], ...]:
-    """`infer_type` of a loss whose second input, labels, may be of any dtype; float32 beside a
-    narrow one of data, which names few classes."""
+    """Infer the dtypes of a loss, whose labels may have any dtype; float32 if the data's is narrow,
+    which represents few classes."""
     kind = in_types[0] or out_types[0]
     if kind is None:
         return [None, in_types[1]], [None], []

@@ -1,4 +1,4 @@
-"""Indices outside of an axis, which are clipped to the nearest: warned of once, or refused."""
+"""Reports indices outside of an axis, which are clipped: by one warning, or an error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from ...base import config
 from ...base.errors import BoundsError, warn_user
 
-_MAX_WARNED = 100  # limit of remembered lengths, which may differ at each call
+_MAX_WARNED = 100  # maximum of cached keys: the length may differ at each call
 _warned_keys: set[tuple[Any, ...]] = set()
 
 

@@ -1,4 +1,4 @@
-"""Shapes: merged from two sides, read from real arrays, and limited in size."""
+"""Shapes: unification of two shapes, known and unknown lengths, and limits of size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_NDIM = 8  # the same as MAX_NDIM in _typedefs.pxd
 
 
 def check_one_shape(where: str, *given: Any) -> None:
-    """Raise ArgumentTypeError for several ints from the shape on, as other packages take shapes."""
+    """Raise ArgumentTypeError if a shape is given as several ints, as other packages allow."""
     count = next((i for i, n in enumerate(given) if type(n) is not int), len(given))
     if count > 1:
         raise ArgumentTypeError(
@@ -86,7 +86,7 @@ EMPTY = _Empty()
 
 
 def known_shape(shape: Iterable[int]) -> tuple[int, ...]:
-    """The shape of something that exists: a length of 0 in it is `EMPTY`, not unknown.
+    """Return the shape of an existing array: a length of 0 becomes `EMPTY`, which is not unknown.
 
     >>> known_shape((0, 3))[0] is EMPTY
     True
@@ -109,7 +109,7 @@ def plain_shape(shape: Iterable[int]) -> tuple[int, ...]:
 
 
 def declared_shape(shape: Iterable[int] | None) -> tuple[int, ...] | None:
-    """A shape that was declared, as inference has it, by the switch of ``mx.util.np_shape``.
+    """Convert a declared shape for inference: the switch ``mx.util.np_shape`` says if 0 is unknown.
 
     Without it 0 and -1 are unknown (0 in inference) and () is an unknown shape (None), under it 0
     is a size (`EMPTY`) and -1 unknown.
@@ -125,7 +125,7 @@ def declared_shape(shape: Iterable[int] | None) -> tuple[int, ...] | None:
 
 
 def shape_text(shape: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """A shape that inference has found, in the words of `declared_shape`."""
+    """Convert an inferred shape for messages: the inverse of `declared_shape`."""
     if is_np_shape():
         return shape if shape is None else tuple([0 if n is EMPTY else n or -1 for n in shape])
     return () if shape is None else plain_shape(shape)

@@ -10,7 +10,7 @@ from ..tensor.axes import axis_of
 
 
 class IndexArrayProperty(KernelProperty, operator="_contrib_index_array"):
-    """The place of each element of `data`: int64, of data's shape with one axis more.
+    """The index of each element of `data`: int64, of data's shape with one axis more.
 
     The last axis holds the place along each of `axes`, by default along all.
     """
@@ -31,7 +31,7 @@ class IndexArrayProperty(KernelProperty, operator="_contrib_index_array"):
     """
 
     def counted_axes(self, ndim):
-        """The axes, counted from the front."""
+        """Return the axes as numbers from 0 to ndim - 1."""
         if self.axes is None:
             return list(range(ndim))
         return [axis_of(a, ndim, f"operator {self.op_name}: axis") for a in self.axes]

@@ -13,7 +13,7 @@ class PolynomialHooks(GraphHooks):
 
 
 class _PolynomialProperty(KernelProperty):
-    """Base: elementwise, with a gradient that is linear in data."""
+    """Base of elementwise operators whose gradient is linear in data."""
 
     graph = PolynomialHooks(elementwise=True)
     forward = Kernel("polynomial", in_place=(("data", "output"),))

@@ -1,4 +1,4 @@
-"""`_cond`: one of two bodies, by a condition: ``then_func() if pred else else_func()``."""
+"""`_cond` runs one of two bodies: ``then_func() if pred else else_func()``."""
 
 from ..parameters import Shape
 from ..property import merge_shapes

@@ -21,7 +21,7 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
     remain_locs = Shape(doc="Which inputs of the body are read besides.")
 
     n_bodies = 1
-    condition = None  # number of the subgraph with a loop's condition
+    condition = None  # index of the subgraph with the loop's condition, or None
     body = 0
 
     def bindings(self):
@@ -34,11 +34,11 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
         return [self.num_outputs]
 
     def data_inputs(self):
-        """Inputs that each run of the body gets one row of."""
+        """Indices of the inputs of which each run of the body gets one row."""
         return range(len(self.in_data_locs))
 
     def state_inputs(self):
-        """Inputs that are the first states."""
+        """Indices of the inputs that are the initial states."""
         first = len(self.in_data_locs)
         return range(first, first + len(self.in_state_locs))
 
@@ -50,7 +50,7 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
         return in_shapes[0][0]
 
     def take(self, subgraphs):
-        """See the base class; there are data, and as many states as outputs behind the stacked."""
+        """See the base class; refuses a body without data, or with a wrong number of states."""
         if not self.in_data_locs or self.num_outputs - self.num_out_data != len(self.in_state_locs):
             self._output_mismatch()
         return super().take(subgraphs)
@@ -91,7 +91,7 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
         return self._infer_body("infer_types", given, heads)
 
     def _infer_body(self, what, given, heads):
-        """Inference through the body, from its inputs in the operator's order and its outputs."""
+        """Infer shapes or dtypes through the body, given those of its inputs and outputs."""
         inputs, body = self.bindings()[0], self.subgraphs[0]
         found, heads = getattr(body, what)([given[i] for i in inputs], heads)
         for i, value in zip(inputs, found):

@@ -8,7 +8,7 @@ from ..property import OperatorProperty, merge_shapes
 
 
 class ControlFlowProperty(OperatorProperty):
-    """An operator that runs graphs.
+    """Base of operators that run graphs.
 
     subgraphs (tuple of Subgraph): What it runs (``cynet/symbol/subgraph.py``); `take` gives them,
         when the node is made.
@@ -96,11 +96,11 @@ class ControlFlowProperty(OperatorProperty):
         return self._repeat_inference(self.infer_types_once, merge_types, in_types, out_types)
 
     def infer_shapes_once(self, ins, outs):
-        """Complete the lists by one look at the subgraphs."""
+        """Complete the lists of shapes by one inference through the subgraphs."""
         raise UndefinedError(f"{self._operator_label()}: not defined")
 
     def infer_types_once(self, ins, outs):
-        """Complete the lists by one look at the subgraphs."""
+        """Complete the lists of dtypes by one inference through the subgraphs."""
         raise UndefinedError(f"{self._operator_label()}: not defined")
 
     @staticmethod

@@ -1,8 +1,8 @@
-"""`_while_loop`: a body run as long as a condition on its variables holds.
+"""`_while_loop`: runs a body while a condition on its variables is true.
 
     while steps < max_iterations and cond(*loop_vars): outputs[steps], loop_vars = func(*loop_vars)
 
-Outputs have `max_iterations` rows; those of runs that were not made are zeros.
+Outputs have `max_iterations` rows; rows without a run are zeros.
 """
 
 from ...base.errors import FormatError, ShapeError
@@ -12,7 +12,7 @@ from .subgraphs import ControlFlowProperty, merge_types, row_of, stacked_shape
 
 
 class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
-    """Runs a graph on loop variables as long as another graph of them holds."""
+    """Runs a graph on loop variables while another graph, the condition, is true."""
 
     num_out_data = Int(low=0, doc="How many outputs are stacked; the others are the last states.")
     max_iterations = Int(low=1, doc="How often the body runs at most: rows of stacked outputs.")
@@ -30,11 +30,11 @@ class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
         return [1, self.num_outputs]
 
     def data_inputs(self):
-        """Inputs that each run of the body gets one row of: none."""
+        """Indices of the inputs of which each run of the body gets one row: none."""
         return ()
 
     def state_inputs(self):
-        """Inputs that are the first loop variables."""
+        """Indices of the inputs that are the initial loop variables."""
         locs, count = self.func_input_locs, len(self.func_input_locs)
         return [locs[p] if 0 <= p < count else -1 for p in self.func_var_locs]
 
@@ -46,7 +46,7 @@ class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
         return self.max_iterations
 
     def take(self, subgraphs):
-        """See the base class; there are as many variables as outputs behind the stacked ones."""
+        """See the base class; refuses a body with a wrong number of loop variables."""
         states = self.state_inputs()
         if (
             self.num_outputs - self.num_out_data != len(states)

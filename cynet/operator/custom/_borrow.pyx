@@ -22,7 +22,7 @@ from ...base.dtype import dtype_flag
 
 
 def lend(list blobs, owner, bint targets=False):
-    """NDArrays over the memory of `blobs`, which `owner` keeps alive; None stays None.
+    """Lend `blobs` as NDArrays over their memory, which `owner` keeps alive; None stays None.
 
     `targets`: the call may write there.
     """
@@ -41,7 +41,7 @@ def lend(list blobs, owner, bint targets=False):
 
 
 def ones(shape, dtype, ctx):
-    """An NDArray of ones: the gradient of a loss, which does not ask for it."""
+    """Return an NDArray of ones: the output's gradient for a loss, which gets none."""
     cdef int64_t dims[8]
     for i, n in enumerate(shape):
         dims[i] = n
@@ -52,7 +52,7 @@ def ones(shape, dtype, ctx):
 
 
 def reclaim(tuple lists, bint quiet=False):
-    """Wait for all functions pushed on lent arrays; raises their error unless `quiet`.
+    """Wait for all engine functions that use lent arrays; raise their error unless `quiet`.
 
     An array that the user's code keeps beyond the call, itself or as a view, gets a copy of the
     memory, so that it never shows what others write there later, nor writes there.
@@ -70,7 +70,7 @@ def reclaim(tuple lists, bint quiet=False):
 
 
 cdef object _wait_for_arrays(list arrays, object error):
-    """Wait for the functions pushed on the arrays; return their first error, or `error`."""
+    """Wait for the engine functions that use the arrays; return the first error, or `error`."""
     cdef VarHandle var
     for item in arrays:
         if item is None:

@@ -50,15 +50,15 @@ elif sys.platform == "darwin":
 else:
     COMPILE = ["-O3", "-std=c++17", "-g0", "-fopenmp", "-fno-math-errno", "-fno-trapping-math"]
     LINK = ["-fopenmp"]
-# The compiler's OpenMP, if a user's operator is the first that loads it: by itself its threads look
-# for the next loop for some milliseconds, in the way of all others.
+# Settings of OpenMP if a user's operator loads it first: by default its threads spin for
+# milliseconds after each loop, and slow down all other threads.
 _OPENMP = {"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "10000"}
-_SILENT_SECONDS = 2  # seconds after which a line says that it compiles
+_SILENT_SECONDS = 2  # seconds after which a message says that the compiler runs
 _COMPILE_SECONDS = 600  # seconds after which a compiler counts as hanging
 
 
 def _threading_flags():
-    """Flags by which a module finds cynet's threads although it is loaded first."""
+    """Return compiler flags that make a module use cynet's threads even if loaded first."""
     header = PACKAGE / "kernels" / "threading" / "users_team.h"
     return [] if sys.platform == "win32" else ["-include", str(header)]
 
@@ -251,7 +251,7 @@ def _build(path, name, library):
 
 @contextlib.contextmanager
 def _announce_slow_build(text):
-    """Print a line on stderr if the body takes longer than two seconds."""
+    """Print a line on stderr if the `with` block takes longer than two seconds."""
     timer = threading.Timer(_SILENT_SECONDS, print, (text,), {"file": sys.stderr, "flush": True})
     timer.daemon = True
     timer.start()

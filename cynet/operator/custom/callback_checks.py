@@ -17,7 +17,7 @@ from ..property import is_known
 
 MAX_NDIM = 8  # the same as MAX_NDIM in _typedefs.pxd
 
-# Inputs of these shapes are tried to learn which sizes an operator's arrays have.
+# Shapes of trial inputs, which show the sizes of an operator's other arrays.
 TRIED_SHAPES = ((6, 10), (6, 10, 14, 14), (6, 10, 14), (6,))
 
 _short = reprlib.Repr()
@@ -26,28 +26,28 @@ _short.maxlist = _short.maxtuple = 12
 
 
 class Callback(NamedTuple):
-    """A function a user wrote, and the name that messages call it by."""
+    """A function of a user, and its name in messages."""
 
     function: object
     name: str
 
 
 def callback(owner, method):
-    """The Callback of one method of `owner`."""
+    """Return the Callback for one method of `owner`."""
     return Callback(getattr(owner, method), method)
 
 
 class Checker:
-    """Asks one object or class of a user.
+    """Calls the methods of a user's object or class, and checks their results.
 
-    where (str): What messages call it: ``"custom operator 'softmax'"``.
+    where (str): Its name in messages: ``"custom operator 'softmax'"``.
     """
 
     def __init__(self, where):
         self.where = where
 
     def ask(self, callback, /, *args, **kwargs):
-        """The result of the callback; an exception says which one raised it, and at which line."""
+        """Call the callback and return its result; an exception names the callback and its line."""
         try:
             return callback.function(*args, **kwargs)
         except Exception as error:
@@ -55,7 +55,7 @@ class Checker:
         raise failure
 
     def failure(self, callback, error):
-        """The exception to raise for the exception `error` of `callback`."""
+        """Return the exception to raise for the exception `error` that `callback` raised."""
         return wrap_error(
             error,
             f"{self.where}: {callback.name} raised {describe_error(error)}"
@@ -70,7 +70,7 @@ class Checker:
         )
 
     def names(self, callback, least=0):
-        """The list of distinct names that the callback returns."""
+        """Call the callback; return its list of distinct names."""
         found = self.ask(callback)
         if not isinstance(found, (list, tuple)) or not all(isinstance(n, str) for n in found):
             self.refuse(callback, found, "a list of str")
@@ -81,7 +81,7 @@ class Checker:
         return list(found)
 
     def lists(self, callback, found, lengths, may_lack_states):
-        """`found` as three lists: the inferred values of inputs, outputs and states."""
+        """Return `found` as three lists: the inferred values of inputs, outputs and states."""
         three = f"(inputs, outputs, auxiliary states), lists of lengths {lengths}"
         words = f"(inputs, outputs) or {three}" if may_lack_states else three
         if not isinstance(found, (list, tuple)) or len(found) not in (
@@ -110,7 +110,7 @@ class Checker:
         )
 
     def shape(self, callback, found, complete=False, empty=False):
-        """One shape as a tuple of int; None where nothing is known of it.
+        """Return one shape as a tuple of int; None if it is unknown.
 
         A length of 0 is unknown, which the shape may not have if it is `complete`; it is known if
         `empty`.
@@ -139,7 +139,7 @@ class Checker:
         )
 
     def dtype(self, callback, found, known=False):
-        """One dtype's name; None where it is not known."""
+        """Return the name of one dtype; None if it is unknown."""
         if found is None:
             if known:
                 self.refuse(callback, found, "a NumPy type, since those of all inputs are known")
@@ -226,7 +226,7 @@ def _defined_at(function):
 
 
 def _raised_at(error, function):
-    """The innermost line in the user's file, or else the innermost of all, of a traceback."""
+    """Return the innermost line of a traceback in the user's file, or else its innermost line."""
     code = _code_of(function)
     lines, trace = [], error.__traceback__.tb_next
     while trace is not None:

@@ -408,7 +408,7 @@ class CustomOpProp(OneInputOneOutput):
 
 
 def register(reg_name: str) -> Callable[[Class], Class]:
-    """Make an operator of a class: a decorator.
+    """Register a CustomOpProp subclass as an operator: a decorator.
 
     A `CustomOpProp` becomes usable as ``mx.sym.Custom(..., op_type=reg_name)`` and
     ``mx.nd.Custom``; an `OperatorProperty` becomes the operator ``mx.sym.<reg_name>`` and
@@ -462,13 +462,13 @@ def _register_custom(name, cls):
     """Register a CustomOpProp under `name`, replacing an earlier class."""
     _check_definition(name, cls)
     if name in CUSTOM:
-        OPERATORS.get("Custom").cache.clear()  # calls that were prepared for the old class
+        OPERATORS.get("Custom").cache.clear()  # delete calls that were prepared for the old class
     return CUSTOM.register(name, cls, override=True)
 
 
 @atexit.register
 def _let_users_go():
-    """Delete the classes of `register`, as `definition_checks.let_users_go` does operators."""
+    """Delete the registered classes at exit, for the reason in `definition_checks`."""
     for name in [*CUSTOM]:
         CUSTOM.remove(name)
 

@@ -62,10 +62,10 @@ def refuse_builtin(name):
 
 
 def dtype_names(where, dtypes):
-    """The names of the dtypes that a definition declares, a tuple, or ArgumentTypeError."""
+    """Return the names of the dtypes that a definition declares, or raise ArgumentTypeError."""
     try:
         names = () if isinstance(dtypes, str) else tuple(name_of(each) for each in dtypes)
-    except Exception:  # NumPy reads a dtype from much, and raises of many classes
+    except Exception:  # NumPy accepts much as a dtype, and raises exceptions of many classes
         names = ()
     if not names:
         raise ArgumentTypeError(
@@ -75,12 +75,12 @@ def dtype_names(where, dtypes):
 
 
 def _declared_value(cls, name):
-    """The value that the user's classes give an attribute that is False by default."""
+    """Return the value of an attribute in the user's classes, False by default."""
     return next((vars(c)[name] for c in _user_classes(cls) if name in vars(c)), False)
 
 
 def _user_classes(cls):
-    """The user's classes among the bases."""
+    """Return the classes among the bases that users have defined."""
     return [c for c in cls.__mro__ if c not in OperatorProperty.__mro__]
 
 
@@ -93,7 +93,7 @@ class Guarded(OperatorProperty):
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
-        self._cached_names = {}  # names, cached: an executor needs them at every run
+        self._cached_names = {}  # lists of names, cached: an executor needs them at every run
         return self
 
     def __init__(self, **kwargs):
@@ -103,7 +103,7 @@ class Guarded(OperatorProperty):
             raise
         except Exception as error:
             raise self.check.failure(callback(super(), "__init__"), error) from error
-        self._cached_names.clear()  # answers from before all parameters were set
+        self._cached_names.clear()  # delete results from before all parameters were set
 
     def list_arguments(self):
         if "arguments" not in self._cached_names:
@@ -205,7 +205,7 @@ def _check_definition(cls):
                 f"{probe.check.where}: {names} reads the required parameter '{name}'; give that a "
                 "default, or say any_parameters = True in the class"
             ) from error
-    # answers that depend on one are computed for each node
+    # results that depend on a parameter are checked for each node
     with contextlib.suppress(MissingParameter):
         _check_probe(probe)
 

@@ -61,7 +61,7 @@ class PythonOp(OneInputOneOutput):
     array([ 1.,  8., 27.], dtype=float32)
     """
 
-    operator_name = None  # the registered operator a node of the instance has
+    operator_name = None  # name of the registered operator of the instance's nodes
 
     def __init__(self, need_top_grad: bool = True) -> None:
         self.info_ = None
@@ -319,7 +319,7 @@ class _NumpyOperator(Operator):
         )
 
     def _run(self, method, **arrays):
-        """Call the method with copies of the lists; the last of them are the targets."""
+        """Call the method with copies of the lists; the last list holds the targets."""
         method = callback(self.instance, method)
         given = {name: list(each) for name, each in arrays.items()}
         target = list(arrays)[-1]

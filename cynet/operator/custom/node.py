@@ -27,7 +27,7 @@ class CustomProperty(OperatorProperty):
     pure = False
     honours_req = False
     any_device = True
-    graph = GraphHooks(bfloat16_loops=True)  # operators of its arrays take bfloat16
+    graph = GraphHooks(bfloat16_loops=True)  # a user's code may compute with bfloat16 arrays
     op_type = Str(doc="Name the CustomOpProp was registered under.")
     second_order = Refused("The gradient is a user's code.")
     amp = Precision(FLOAT32)
@@ -100,7 +100,7 @@ class CustomProperty(OperatorProperty):
 
 
 class OutputsOf:
-    """The outputs of an operator; ones replace their gradients if it does not use them."""
+    """Supplies ones for gradients of outputs that backward does not get."""
 
     def __init__(self, prop, ctx, in_shapes, in_types):
         self.prop, self.ctx, self.inputs = prop, ctx, (list(in_shapes), list(in_types))
@@ -149,7 +149,7 @@ class CustomOperator(Operator):
         self._run("backward", "in_grad", lent, req)
 
     def _run(self, method, target, lent, req, **more):
-        """Call the method with copies of the lists that users may change; `target` is written."""
+        """Call the method with copies of the lists; `target` names the list of arrays to write."""
         given, done = {name: list(each) for name, each in lent.items()}, False
         try:
             method = callback(self.op, method)
@@ -166,7 +166,7 @@ atexit.register(register_operator("Custom", CustomProperty).cache.clear)
 
 
 def _need_parameters(op_type, cls, given):
-    """Refuse a call without a parameter that the CustomOpProp has to be given."""
+    """Refuse a call without a parameter that the CustomOpProp requires."""
     taken = list(inspect.signature(cls.__init__).parameters.values())[1:]
     for each in taken:
         named = each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)

@@ -490,7 +490,7 @@ class SimpleOp:
             yield shape, found
 
     def _publish_operator(self):
-        """Register the operator when it has its first function; keep its property in step."""
+        """Register the operator when it has its first function; later, renew its property."""
         if self.prop is None and self.functions:
             self.prop = make_property(self)
             OPERATORS.remove(self.name)  # replaces an operator that a user registered earlier

@@ -90,7 +90,7 @@ class EnvArguments:
 
 
 class SimpleProperty(OperatorProperty):
-    """The base of all simple operators; `spec` is the SimpleOp, `check` asks its functions."""
+    """The base of all simple operators; `spec` is the SimpleOp, `check` calls its functions."""
 
     spec = check = None
     unlisted = ("is_int",)

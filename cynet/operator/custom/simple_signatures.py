@@ -28,7 +28,7 @@ GRADIENTS = {  # names -> number of inputs, and arrays read beside out_grad
 
 
 def parameter_names(function, what):
-    """The names of the parameters of a function, which may be one of C."""
+    """Return the names of the parameters of a Python or C function."""
     if isinstance(function, CFunction):
         return function.parameters
     if not callable(function):
@@ -37,7 +37,7 @@ def parameter_names(function, what):
 
 
 def unknown_signature(name, what, names, wanted):
-    """The error that lists the allowed parameters of a function."""
+    """Return the error that lists the allowed parameters of a function."""
     choices = " or ".join(f"({', '.join(w)})" for w in wanted)
     return ArgumentError(
         f"simple_op '{name}': a {what} has parameters {choices}; this one has ({', '.join(names)})"
@@ -45,7 +45,7 @@ def unknown_signature(name, what, names, wanted):
 
 
 def device_of(name, device):
-    """`device` itself, if it is a word that devices have."""
+    """Return `device` if it is the name of a device type, else raise."""
     if device not in ("cpu", "gpu"):
         raise ArgumentError(
             f"simple_op '{name}': device {shown(device)} is neither 'cpu' nor 'gpu'"

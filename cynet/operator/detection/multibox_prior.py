@@ -1,7 +1,7 @@
 """_contrib_MultiBoxPrior: the anchors of a feature map.
 
 data (N, C, H, W) gives out (1, H W (sizes + ratios - 1), 4): corners as parts of the image's width
-and height, around the middle of each place.
+and height, around the middle of each position.
 """
 
 from ...base.errors import ArgumentError, ShapeError, shown
@@ -16,8 +16,8 @@ MAX_SIZES = 4096  # sizes, and ratios
 
 
 class MultiBoxPriorProperty(KernelProperty, operator="_contrib_MultiBoxPrior"):
-    """Anchors around each place of a feature map: one for every size, with the first ratio, and one
-    for every further ratio, with the first size."""
+    """Anchors around each position of a feature map: one for every size, with the first ratio, and
+    one for every further ratio, with the first size."""
 
     differentiable = False
     graph = GraphHooks(shape_only=(0,))

@@ -1,4 +1,4 @@
-"""From rows to operators: a class for each, derived from the class of its family."""
+"""Creates a property class for the operators of each row, derived from the class of its family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From derivatives to rules of second order: a row's derivative as a `Formula`.
+"""Converts the derivative of a row to a rule of second order, a `Formula`.
 
 A derivative is written in operators of `F`, which is ``mx.nd``. Entries of what a formula gives are
 functions: a gradient is computed where it is wanted.

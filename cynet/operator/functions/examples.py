@@ -1,4 +1,4 @@
-"""Examples of the functions: with usual arguments, so that a row only has the output."""
+"""Creates the functions' examples from usual arguments: a row only has the output."""
 
 from __future__ import annotations
 

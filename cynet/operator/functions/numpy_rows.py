@@ -61,7 +61,7 @@ _MORE_ROWS = (
     ("logaddexp", "logaddexp", Gradient("logaddexp_lgrad", "logaddexp_rgrad"), FLOAT, _log_of_sum),
 )
 
-# (name, functor, gradient, kind of result, rule or function, row of mx.nd) of each
+# [(name, functor, gradient, kind of result, rule or function, row of mx.nd)]
 BINARIES = tuple(
     (
         WORDS.get(row.function, row.function),

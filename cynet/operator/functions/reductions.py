@@ -14,7 +14,7 @@ from .row import FLOAT, WIDE, Reduction
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Spread: TypeAlias = "Callable[[Array], Array]"  # repeats what was reduced
+Spread: TypeAlias = "Callable[[Array], Array]"  # repeats an array along the reduced axes
 _IN_FLOAT32 = Precision(FLOAT32)
 
 

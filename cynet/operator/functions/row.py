@@ -36,11 +36,11 @@ class Gradient(NamedTuple):
 
     @property
     def backward_reads(self) -> tuple[str, ...]:
-        """The arrays that backward reads."""
+        """The names of the arrays that backward reads."""
         return READS["x" if self.reads else ""]
 
 
-# A row's `reads`: the arrays that backward of a unary function reads.
+# `reads` of a row -> the arrays that backward of a unary function reads.
 READS = {"": ("out_grad",), "x": ("out_grad", "in_data"), "y": ("out_grad", "out_data")}
 
 

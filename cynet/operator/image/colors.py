@@ -13,7 +13,7 @@ from .layout import PixelsProperty, check_image
 
 
 class ColorProperty(PixelsProperty):
-    """Base of changes of colors."""
+    """Base of operators that change colors."""
 
     differentiable = False
     inputs_doc = {"data": "Image (H, W, C) or batch (N, H, W, C) of 1 or 3 channels."}
@@ -26,7 +26,7 @@ class ColorProperty(PixelsProperty):
 
 
 class FactorProperty(ColorProperty):
-    """Base of changes by a factor that is drawn between two numbers; `kind` is a ColorKind of
+    """Base of color changes by a random factor between two numbers; `kind` is a ColorKind of
     kernels/image/colors.cc."""
 
     min_factor = Float(doc="Least factor.", low=0)

@@ -1,4 +1,4 @@
-"""Mirror images: _image_flip_*, and _image_random_flip_*, which mirror every second one."""
+"""Mirrored images: _image_flip_*, and _image_random_flip_*, which mirror with probability 1/2."""
 
 from ..kernel_property import Kernel
 from ..property import merge_shapes
@@ -45,7 +45,7 @@ class FlipTopBottomProperty(FlipLeftRightProperty, operator="_image_flip_top_bot
 
 
 class RandomFlipLeftRightProperty(PixelsProperty, operator="_image_random_flip_left_right"):
-    """The image mirrored left to right with probability 1/2, each of a batch for itself."""
+    """The image mirrored left to right with probability 1/2, independently for each of a batch."""
 
     sideways = True
     forward = Kernel("random_mirror", writes=("output", "mirrored"), whole=True, draws=True)
@@ -84,7 +84,7 @@ class RandomFlipLeftRightProperty(PixelsProperty, operator="_image_random_flip_l
 class RandomFlipTopBottomProperty(
     RandomFlipLeftRightProperty, operator="_image_random_flip_top_bottom"
 ):
-    """The image mirrored top to bottom with probability 1/2, each of a batch for itself."""
+    """The image mirrored top to bottom with probability 1/2, independently for each of a batch."""
 
     sideways = False
     example = """

@@ -35,7 +35,7 @@ def check_pixels(prop, ctx, in_types, but=("bool",)):
 
 
 def sizes_of(shape):
-    """(images, height, width, channels) of an image's or a batch's shape.
+    """Return (images, height, width, channels) for the shape of an image or a batch.
 
     >>> sizes_of((4, 6, 3))
     (1, 4, 6, 3)

@@ -40,7 +40,7 @@ class ResizeProperty(OperatorProperty, operator="_image_resize"):
             )
 
     def new_size(self, height, width):
-        """(height, width) that an image gets."""
+        """Return (height, width) of the resized image."""
         if len(self.size) == 1 and self.keep_ratio:
             return short_size(height, width, self.size[0]) if height and width else (0, 0)
         return self.size[-1], self.size[0]
@@ -68,7 +68,7 @@ class ResizeOperator(Operator):
         self.size, self.interpolation = (width, height), interpolation
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
-        """Calls OpenCV, which holds no GIL."""
+        """Call OpenCV, which releases the GIL."""
         if req[0] == OpReq.null:
             return
         data, out = np.asarray(in_data[0]), np.asarray(out_data[0])

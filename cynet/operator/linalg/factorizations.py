@@ -137,7 +137,7 @@ class SyevdProperty(StackProperty, operator="_linalg_syevd", aliases=("linalg_sy
 
 
 class _NumberProperty(StackProperty):
-    """Base: square matrices to numbers, one of each matrix."""
+    """Base of operators that compute one number of each square matrix."""
 
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
     backward_reads = ("out_grad", "in_data")

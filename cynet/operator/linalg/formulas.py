@@ -8,7 +8,7 @@ def _transpose_matrices(F, a):
 
 
 def _take_triangle(F, a, lower=True):
-    """One triangle of each matrix; the other elements are 0."""
+    """Return one triangle of each matrix; the other elements are 0."""
     return F.linalg_maketrian(F.linalg_extracttrian(a, lower=lower), lower=lower)
 
 
@@ -17,7 +17,7 @@ def _diagonal_matrix(F, a):
 
 
 def _broadcast_number(F, number, like):
-    """A number for each matrix, along the matrices `like`."""
+    """Broadcast one number for each matrix to the shape of the matrices `like`."""
     shape = (*like.shape[:-2], 1, 1)
     return F.broadcast_to(number.reshape(shape), shape=like.shape)
 
@@ -150,7 +150,7 @@ def solve(p, F, g, x, y):
 
 
 def _row_column_values(F, values):
-    """The values of matrices along their rows, and along their columns."""
+    """Return vectors of values as columns and as rows of matrices."""
     shape = (*values.shape, values.shape[-1])
     of_rows = F.broadcast_to(values.expand_dims(values.ndim), shape=shape)
     return of_rows, _transpose_matrices(F, of_rows)

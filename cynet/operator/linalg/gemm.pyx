@@ -35,7 +35,7 @@ _AXIS = "Axis of the matrices' rows; their columns are in the last axis."
 
 
 class _ProductsProperty(OperatorProperty):
-    """Base: products of the matrices A and B."""
+    """Base of products of the matrices A and B."""
 
     inputs_doc = {"A": "The left matrices.", "B": "The right matrices."}
     transpose_a = Bool(False, doc="Take A transposed.")
@@ -43,7 +43,7 @@ class _ProductsProperty(OperatorProperty):
     alpha = Double(1.0, doc="A factor of the product.")
 
     def rows_axis(self, ndim):
-        """`axis` from the front, for arrays of `ndim` axes."""
+        """Return `axis` as a number from 0 on, for arrays of `ndim` axes."""
         axis = self.axis + ndim if self.axis < 0 else self.axis
         if not 0 <= axis < ndim - 1:
             raise ArgumentError(
@@ -52,7 +52,7 @@ class _ProductsProperty(OperatorProperty):
         return axis
 
     def inner(self, in_shapes):
-        """(axis of the rows, length that is summed over)."""
+        """Return (axis of the rows, length that is summed over)."""
         a = in_shapes[0]
         axis = self.rows_axis(len(a))
         return axis, a[axis] if self.transpose_a else a[len(a) - 1]
@@ -202,7 +202,7 @@ cdef class GemmOperator(Operator):
 
 cdef void _scale_matrix(int dtype, int64_t n, double factor, const void* x, void* y,
                         bint add) noexcept nogil:
-    """y = factor x, or added to; nothing is read where the factor is 0."""
+    """y = factor * x, or y += factor * x; x is not read if the factor is 0."""
     cdef int64_t i
     if dtype == kFloat32:
         for i in range(n):
@@ -223,7 +223,7 @@ cdef void _multiply(GemmOperator self, bint trans_a, bint trans_b, int64_t m, in
     p.inner, p.m, p.n, p.k, p.count = self.inner, m, n, k, self.outer * self.inner
     p.alpha, p.beta = self.alpha, 1.0 if add else 0.0
     p.a, p.b, p.c = <const char*>a, <const char*>b, <char*>c
-    # one product is cut up inside gemm; of many, each thread takes its share
+    # gemm splits a single product; of several, each thread computes some
     parallel_ranges(threads_for(p.count * m * n * k // 8) if p.count > 1 else 1, p.count,
                     _multiply_range, &p)
 

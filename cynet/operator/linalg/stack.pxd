@@ -8,5 +8,5 @@ from ...kernels.linalg.linalg cimport Stack
 cdef class StackOperator(Operator):
     cdef Stack stack
     cdef int dtype
-    cdef int64_t batch, work  # number of multiplications for one matrix, about
+    cdef int64_t batch, work  # work: estimated number of multiplications for one matrix
     cdef readonly str name

@@ -33,7 +33,7 @@ _OPERATIONS = {
 
 
 class StackProperty(OperatorProperty):
-    """Base: float32 or float64 matrices in the last two axes, each computed alone."""
+    """Base of operators on float32 or float64 matrices in the last two axes."""
 
     inputs_doc = {"A": "Matrices in the last two axes."}
     operation = None  # an operation of kernels/linalg/stack.h
@@ -52,7 +52,7 @@ class StackProperty(OperatorProperty):
         return [shape], [shape], []
 
     def sizes(self, in_shapes):
-        """(axes of the stack, rows, columns) for known shapes; arguments of `StackOperator`."""
+        """Return (axes of the stack, rows, columns) for `StackOperator`."""
         *leading, m, n = in_shapes[0]
         return leading, m, n
 
@@ -63,14 +63,14 @@ class StackProperty(OperatorProperty):
 
 
 def matrices(prop, name, shape):
-    """`shape`, of an array of matrices, or ShapeError."""
+    """Return `shape` if it is that of an array of matrices, else raise ShapeError."""
     if len(shape) < 2:
         refuse_shape(prop, name, shape, "at least two axes")
     return shape
 
 
 def square(prop, name, shape):
-    """`shape` with both lengths of its square matrices, or ShapeError."""
+    """Return `shape` with both lengths of its square matrices, or raise ShapeError."""
     *leading, m, n = matrices(prop, name, shape)
     if m and n and m != n:
         refuse_shape(prop, name, shape, "square matrices in the last two axes")
@@ -165,7 +165,7 @@ cdef int _run(StackOperator self, OpContext* ctx, const TBlob* out_grad, const T
                 a.grad[i] = <const real*>out_grad[i].data
     if not any_target:
         return 0
-    # one matrix uses the threads inside its products
+    # for a single matrix, its products use the threads
     parts = <int>min(<int64_t>min(threads_for(self.batch * self.work), MAX_PARTS), self.batch)
     if real is float:
         workspace = part_workspace_elements_float(&self.stack, &a)

@@ -18,7 +18,7 @@ from .stack import StackProperty, matrices, refuse_shape, square
 
 
 class _TriangularProperty(StackProperty):
-    """Base: A is triangular; B and the output have one shape."""
+    """Base of operators on a triangular A and a B of the output's shape."""
 
     inputs_doc = {
         "A": "Triangular matrices, of which one triangle is read.",
@@ -185,7 +185,7 @@ class MakeTrianProperty(
 
 
 class _DiagonalProperty(ShapesFromInput, OperatorProperty):
-    """Base: a diagonal of a matrix and a vector."""
+    """Base of operators that convert a diagonal of a matrix to a vector, or back."""
 
     offset = Int(0, doc="Number of the diagonal, above the main one if positive.")
     backward_reads = ("out_grad",)
@@ -249,7 +249,7 @@ class MakeDiagProperty(
 
 
 def _diagonal_length(prop, shape):
-    """Length of the diagonal `offset` of square matrices, 0 if unknown."""
+    """Return the length of the diagonal `offset` of square matrices, 0 if unknown."""
     size = shape[-1]
     if size and abs(prop.offset) >= size:
         raise ArgumentError(
@@ -260,7 +260,7 @@ def _diagonal_length(prop, shape):
 
 
 def _diagonal_view(shape, offset, diagonal_shape):
-    """The View of a diagonal of an array of matrices."""
+    """Return the View of a diagonal of an array of matrices."""
     strides = contiguous(shape).strides
     start = offset if offset > 0 else -offset * strides[-2]
     return View(tuple(diagonal_shape), (*strides[:-2], strides[-2] + 1), start)

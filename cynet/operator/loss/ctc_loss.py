@@ -52,7 +52,7 @@ class CTCLossProperty(
     zeros = ("d_label", "d_data_lengths?", "d_label_lengths?")
     floats = ("data",)
     amp = Precision(FLOAT32)
-    output_names = ("output0",)  # MXNet's has another name, which is never shown
+    output_names = ("output0",)  # MXNet's output has another name, which it never shows
     example = """
     >>> scores = mx.nd.zeros((4, 1, 3))  # 4 steps, one sequence, 3 letters (0 is the blank)
     >>> mx.nd.CTCLoss(scores, mx.nd.array([[1, 2]]))
@@ -63,7 +63,7 @@ class CTCLossProperty(
     @property
     def second_order(self):
         """Written as steps."""
-        from .ctc_stepwise import STEPWISE  # imported late: few take gradients of gradients
+        from .ctc_stepwise import STEPWISE  # imported late: few programs use second gradients
 
         return STEPWISE
 

@@ -9,7 +9,7 @@ _LOG_ZERO = -1e30  # the logarithm of no probability: finite, so that difference
 
 
 class _Labels:
-    """The labels of CTC, all samples beside one another.
+    """The label sequences of a batch, with the blanks between labels.
 
     States are a blank, label 0, a blank, label 1, ... and a last blank, 2 L + 1 of them.
     """
@@ -29,7 +29,7 @@ class _Labels:
         inside = np.arange(limit) < self.lengths[:, None]
         self.classes = np.full((batch, 2 * limit + 1), blank)
         self.classes[:, 1::2] = np.where(inside, label, blank)
-        # a label may follow the one before it without a blank if it is another one
+        # a label may follow another label without a blank in between if they differ
         self.skips = np.zeros(self.classes.shape, bool)
         self.skips[:, 3::2] = label[:, 1:] != label[:, :-1]
         pairs = (label[:, 1:] == label[:, :-1]) & inside[:, 1:]

@@ -15,7 +15,7 @@ from ..second_order import Rewritten
 
 
 def _differentiable_form(p, F, x, aux, training):
-    from ..rnn.stepwise import constant  # imported late: few take gradients of gradients
+    from ..rnn.stepwise import constant  # imported late: few programs use second gradients
 
     lda, alpha, beta, state = x[:4]
     lags, marks, lengths, ends = (each.asnumpy() for each in x[4:])

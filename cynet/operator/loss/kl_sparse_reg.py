@@ -1,4 +1,4 @@
-"""IdentityAttachKLSparseReg: data itself, whose gradient is drawn to sparse activations.
+"""IdentityAttachKLSparseReg: the data itself, with a penalty's gradient for sparse activations.
 
 data (n, k, ...) with values in (0, 1). A running mean r (k) of each unit's activation is kept, r =
 momentum r + (1 - momentum) mean(data); backward gives, with target t,

@@ -17,7 +17,7 @@ from ..sparse.elementwise import NEEDS_DENSE
 
 
 class RegressionOutputProperty(KernelProperty):
-    """Base of the three outputs below."""
+    """Base of the three operators of regression outputs."""
 
     grad_scale = Float(1.0, doc="Factor of the gradient.")
 

@@ -95,7 +95,7 @@ class SoftmaxOutputProperty(KernelProperty, operator="SoftmaxOutput", aliases=("
         return Kernel("softmax_output_grad", read, ("d_data",), in_place=(("output", "d_data"),))
 
     def ignored_class(self):
-        """`ignore_label`, truncated as labels are; a value that no label has if it is invalid."""
+        """Return `ignore_label`, truncated as labels are; a value that no label has if invalid."""
         fits = -(2.0**31) < self.ignore_label < 2.0**31
         return int(self.ignore_label) if fits else -(2**31)
 

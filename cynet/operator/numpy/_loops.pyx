@@ -21,7 +21,7 @@ from ..elementwise_loop import holds
 
 
 cdef Kernel _mixed_kernel(Kernel found, list reads, int write, bint number=False) except *:
-    """The kernel of a dtype with operands of the dtypes `reads`, whose output is of `write`. With
+    """Return a kernel with operands of the dtypes `reads` and an output of dtype `write`. With
     `number` an operand that repeats is in the loop's dtype."""
     cdef int i, dtype
     cdef bint alike = write == found.dtype and not (number and found.compute != found.dtype)
@@ -40,7 +40,7 @@ cdef list _dtype_flags(types):
 
 
 cdef class UnaryOperator(ElementwiseOperator):
-    """F of an array: `compute` is the dtype of the loop."""
+    """Computes F of an array; `compute` is the dtype of the loop."""
 
     cdef Kernel write[2]
     cdef Kernel grad[2]
@@ -83,11 +83,11 @@ cdef class UnaryOperator(ElementwiseOperator):
 
 
 cdef class BinaryOperator(ElementwiseOperator):
-    """F of two arrays that broadcast."""
+    """Computes F of two arrays that broadcast."""
 
     cdef Kernel write[2]
     cdef Kernel grads[2][2]
-    cdef Kernel zeros[2]   # kernels that write zeros where a side gets no gradient
+    cdef Kernel zeros[2]   # kernels that write zeros for an operand without gradient
     cdef ReduceLoop sums[2]
     cdef bint reads
     cdef bint flat[2]
@@ -174,7 +174,7 @@ cdef class BinaryOperator(ElementwiseOperator):
 
 
 cdef class ScalarOperator(ElementwiseOperator):
-    """F of an array and a number, which is in the loop's dtype."""
+    """Computes F of an array and a number, which is in the loop's dtype."""
 
     cdef Kernel write[2]
     cdef Kernel grad[2]
@@ -214,8 +214,7 @@ cdef class ScalarOperator(ElementwiseOperator):
         return 0
 
     def with_scalar(self, double value):
-        """The operator with another number of the same kind; None if another one may need
-        other loops."""
+        """Return the operator with another number; None if that number may need other loops."""
         cdef ScalarOperator out
         if not -2.0 ** 53 < value < 2.0 ** 53 or not holds(self.compute, value):
             return None

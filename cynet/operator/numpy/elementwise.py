@@ -22,7 +22,7 @@ from .promotion import (
     scalar_dtype,
 )
 
-# Functions of bools that differ from those of numbers: a sum is "or", as for NumPy.
+# Functor of numbers -> functor of bools, if it differs: a sum is "or", as for NumPy.
 _OF_BOOLS = {"plus": "logical_or", "mul": "logical_and", "bitwise_not": "logical_not"}
 _NOT_OF_BOOLS = ("minus", "negative", "gcd", "lcm")
 # Functions of two bools that use the loops of int8.
@@ -33,7 +33,7 @@ class NumpyHooks(GraphHooks):
     """Graph hooks: the operator is one loop if all arrays have the same dtype and shape."""
 
     def takes_bfloat16(self, prop, in_shapes, in_types):
-        return len({*in_shapes}) == 1  # if it repeats, a gradient is a sum of rounded numbers
+        return len({*in_shapes}) == 1  # else a gradient would sum rounded numbers
 
 
 class _Elementwise(OperatorProperty):
@@ -44,7 +44,7 @@ class _Elementwise(OperatorProperty):
     graph = NumpyHooks()
 
     def functor_for(self, compute):
-        """The functor of the operator for a dtype."""
+        """Return the operator's functor for loops of a dtype."""
         return _OF_BOOLS.get(self.functor, self.functor) if compute == "bool" else self.functor
 
 
@@ -81,7 +81,7 @@ class _Binary(_Elementwise):
     gradients = Gradient("grad_one", "grad_one", False, False)
 
     def _loop_dtypes(self, common, compared):
-        """(the output's dtype, the loop's dtype)."""
+        """Return (the output's dtype, the loop's dtype)."""
         if self.result == BITS:
             refuse_floats(self.op_name, [common])
         if common == "bool" and self.functor in _NOT_OF_BOOLS:
@@ -135,7 +135,7 @@ class NumpyBinary(_Binary):
 
 
 class NumpyScalar(_Binary):
-    """Base of functions of an array and a Python number, which is weak."""
+    """Base of functions of an array and a Python number, which is weak: the array's dtype wins."""
 
     inputs_doc = {"data": "The array operand, any shape."}
     scalar = Number(1.0, doc="The number operand.")

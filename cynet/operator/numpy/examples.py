@@ -1,4 +1,4 @@
-"""Examples of these operators with usual arguments; ``examples.txt`` has the printed results."""
+"""Examples of mx.np's elementwise operators; ``examples.txt`` has the printed results."""
 
 import re
 from functools import cache
@@ -7,14 +7,14 @@ from pathlib import Path
 
 @cache
 def outputs():
-    """The printed output of each example: name of an operator to text."""
+    """Return {operator name: printed output of its example}."""
     text = Path(__file__).with_suffix(".txt").read_text("utf-8")
     parts = re.split(r"^\[(\w+)\]\n", text, flags=re.M)
     return dict(zip(parts[1::2], (each.strip("\n") for each in parts[2::2])))
 
 
 def code_of(name, one=False):
-    """The lines of an operator's example; `one`: it is unary."""
+    """Return the code of an operator's example; `one`: the operator is unary."""
     if name.endswith("_scalar"):
         whole = any(word in name for word in ("bitwise", "gcd", "lcm"))
         number = "scalar=3" if whole else "scalar=1.5, is_int=False"
@@ -35,6 +35,6 @@ def code_of(name, one=False):
 
 
 def example_of(name, one=False):
-    """The example of an operator, with its printed result."""
+    """Return the example of an operator, with its printed result."""
     lines = "\n".join(f">>> {line}" for line in code_of(name, one))
     return lines + "\n" + outputs().get(name, "")

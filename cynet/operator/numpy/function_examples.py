@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def split_examples(text):
-    """The examples in a text: path of a function, ``np.linalg.inv``, to lines with results.
+    """Return {path of a function, ``np.linalg.inv``: lines of its example} of a text.
 
     A call with its result is the example of the function that it calls. Where an example has more
     lines, empty lines stand around it, and its first line is the function: ``[np.random.shuffle]``.
@@ -24,12 +24,12 @@ def split_examples(text):
 
 @cache
 def collect_examples():
-    """The examples in ``function_examples.txt``."""
+    """Return the examples in ``function_examples.txt``."""
     return split_examples(Path(__file__).with_suffix(".txt").read_text("utf-8"))
 
 
 def add_examples(space, names):
-    """Add to the docstrings of functions their examples.
+    """Add their examples to the docstrings of functions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Operators of MXNet's NumPy face as nodes of graphs: calls of functions of ``mx.np``, by name.
+"""MXNet's NumPy operators as nodes of graphs: calls of functions of ``mx.np``, by name.
 
 MXNet's files name operators (``_npi_tensordot``) that are functions of ``mx.np`` here. A node of
 such a name keeps MXNet's parameters. What it computes is written out in other operators when the
@@ -23,13 +23,13 @@ _CONSTANTS = {"nan": float("nan"), "inf": float("inf"), "-inf": -float("inf")}
 _UNARIES = {f"_npi_{name}": operator for name, (operator, _) in UNARIES.items()}
 _UNARIES |= {f"_npx_{name}": operator for name, (operator, _) in EXTENSIONS.items()}
 _OPERATOR_PREFIXES = ("_contrib_", "_linalg_", "_")
-# Shapes that dtypes are asked with where no shape is known: a dtype hardly depends on them.
+# Shapes of inputs to infer dtypes with: dtypes hardly depend on shapes.
 _TRIAL_SHAPES = ((2, 3), (3,), (2, 2), (), (2, 3, 4))
 
 
 def _trial_dtypes(count):
-    """Dtypes that shapes are asked with: a shape does not depend on them, but a function may take
-    ints or bools alone."""
+    """Yield dtypes of inputs to infer shapes with: a shape does not depend on them, but a function
+    may accept ints or bools only."""
     kinds = (DEFAULT_FLOAT, "int64", "bool", "uint8")
     yield from ([kind] * count for kind in kinds)
     if count > 1:
@@ -38,7 +38,7 @@ def _trial_dtypes(count):
 
 
 def value_of(text):
-    """The value that the text of a parameter means.
+    """Return the value of a parameter that was written as text.
 
     >>> value_of("(1, None)"), value_of("inf"), value_of("linear")
     ((1, None), inf, 'linear')
@@ -60,7 +60,7 @@ def find_operator(name):
     ------
     NotFoundError
     """
-    if name in ROWS:  # ROWS go before operators that take fewer dtypes
+    if name in ROWS:  # ROWS precede operators that accept fewer dtypes
         return _make_entry(name)
     if name in OPERATORS:
         return get_operator(name)
@@ -69,7 +69,7 @@ def find_operator(name):
 
 @cache
 def _legacy_operator(name):
-    """The operator of the same name in mx.nd's spelling, or None.
+    """Return the operator of the same name in mx.nd's spelling, or None.
 
     >>> _legacy_operator("_npx_fully_connected"), _legacy_operator("_npx__image_crop")
     ('FullyConnected', '_image_crop')
@@ -88,8 +88,8 @@ def _legacy_operator(name):
 
 
 def fit_params(entry, params):
-    """Parameters of a node that the operator has; the NumPy functions of MXNet write more into
-    files, which mean nothing here."""
+    """Return those parameters of a node that the operator has; MXNet's NumPy functions write more
+    into files, which have no meaning here."""
     if not entry.name.startswith("_np") and entry.name != "slice":
         return params
     fields = entry.prop.fields
@@ -109,7 +109,7 @@ def _make_entry(name):
 
 
 def function_of_path(path):
-    """The function of ``np.linalg.inv``, ``npx.topk``."""
+    """Return the function with a path such as ``np.linalg.inv`` or ``npx.topk``."""
     first, *rest = path.split(".")
     packages = {"np": "numpy", "npx": "numpy_extension"}
     found = import_module(f"{__name__.partition('.')[0]}.{packages[first]}")
@@ -119,9 +119,9 @@ def function_of_path(path):
 
 
 class NumpyFunction(OperatorProperty):
-    """A call of a function of ``mx.np``.
+    """Base of operators that call a function of ``mx.np``.
 
-    row (Row): Its function, and what its parameters are there.
+    row (Row): Its function, and the names of its parameters there.
     """
 
     row = None
@@ -132,12 +132,12 @@ class NumpyFunction(OperatorProperty):
     def __init__(self, **given):
         super().__init__()
         self.given = {key: value_of(text) for key, text in given.items()}
-        self._met = None  # shapes of inputs that inference has seen
-        self._found = {}  # shapes and dtypes of inputs -> those of outputs
+        self._met = None  # input shapes of the last inference
+        self._found = {}  # shapes and dtypes of inputs -> shapes and dtypes of outputs
 
     @classmethod
     def accepted_params(cls, params):
-        """All parameters: the function itself reports a wrong parameter. The texts of a file are
+        """Accept all parameters: the function itself reports a wrong one. The texts of a file are
         checked by the operator of this name, if one is registered."""
         if cls.op_name in OPERATORS and all(isinstance(each, str) for each in params.values()):
             checked = get_operator(cls.op_name).prop
@@ -156,7 +156,7 @@ class NumpyFunction(OperatorProperty):
         return ["output"] if count == 1 else [f"output{i}" for i in range(count)]
 
     def call(self, inputs):
-        """The outputs of the function, a list."""
+        """Call the function; return its outputs as a list."""
         found = self.row.run(function_of_path, inputs, self.given)
         found = list(found) if isinstance(found, (list, tuple)) else [found]
         if len(found) != len(self.list_outputs()):
@@ -167,7 +167,7 @@ class NumpyFunction(OperatorProperty):
         return found
 
     def made_of(self, shapes, types):
-        """Shapes and dtypes of the outputs, of inputs with these."""
+        """Return shapes and dtypes of the outputs for inputs of these shapes and dtypes."""
         key = *shapes, *types
         if key not in self._found:
             written = writer()(self, shapes, types)
@@ -195,12 +195,12 @@ class NumpyFunction(OperatorProperty):
             for shape in _TRIAL_SHAPES:
                 try:
                     return in_types, self.made_of([shape] * len(in_types), in_types)[1], []
-                except Exception:  # arrays of this shape are nothing that the function takes
+                except Exception:  # the function does not accept this shape
                     continue
         return in_types, self._known_out_types(in_types, out_types), []
 
     def _known_out_types(self, in_types, out_types):
-        """The known dtypes of outputs without shapes."""
+        """Return the dtypes of outputs that follow without known shapes."""
         requested, kind, count = self.given.get("dtype"), self.row.kind, len(out_types)
         if requested is not None and kind != "bool":
             return [name_of(requested)] * count
@@ -227,7 +227,7 @@ class NumpyFunction(OperatorProperty):
 
 @cache
 def writer():
-    """The function that traces a call, from ``gluon/block``: its symbols have shapes."""
+    """Return the function of ``gluon/block`` that traces a call with symbols of known shapes."""
     from ...gluon.block.decomposition import write
 
     return write

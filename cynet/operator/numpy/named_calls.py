@@ -1,4 +1,4 @@
-"""Operators of MXNet's NumPy face that are more than a function's call with other words.
+"""MXNet's NumPy operators that need more than a call of a function with renamed parameters.
 
 Each takes what finds functions (``called("np.sum")``), the inputs and MXNet's parameters.
 """
@@ -20,12 +20,12 @@ def mask_elements(called, x, p):
 
 
 def put_number(called, x, p):
-    """A copy with a number where a mask is true."""
+    """Return a copy with a number where a mask is true."""
     return called("np.where")(_expand_mask(x[1], x[0]), p.get("value", 0.0), x[0])
 
 
 def put_array(called, x, p):
-    """A copy with a single element of an array where a mask is true."""
+    """Return a copy with the single element of an array where a mask is true."""
     if x[2].size != 1:
         raise ArgumentError(
             f"_npi_boolean_mask_assign_tensor: in a graph a value has one element, got {x[2].shape}"
@@ -82,7 +82,7 @@ def insert_elements(called, x, p):
 
 
 def inserted_by_array(called, x, p):
-    """Refused: where to insert would be values."""
+    """Raise an error: the index to insert at would be an array."""
     raise ArgumentError("_npi_insert_tensor: in a graph places are an int or a slice")
 
 
@@ -141,7 +141,7 @@ def norm(called, x, p):
 
 
 def padded(called, x, p):
-    """``np.pad``, by parts put beside each other."""
+    """Compute ``np.pad`` by concatenating the parts of the result."""
     out, mode = x[0], p.get("mode", "constant")
     width = p["pad_width"]
     width = width if isinstance(width[0], (tuple, list)) else (width,) * out.ndim
@@ -177,27 +177,27 @@ def polyval(called, x, p):
 
 
 def tensordot(called, x, p):
-    """``np.tensordot`` over axes that are named."""
+    """Compute ``np.tensordot`` over explicit axes."""
     return called("np.tensordot")(x[0], x[1], (p["a_axes_summed"], p["b_axes_summed"]))
 
 
 def where_left(called, x, p):
-    """A number where a condition holds, else elements."""
+    """Return a number where a condition is true, else elements."""
     return called("np.where")(x[0], p["scalar"], x[1])
 
 
 def where_right(called, x, p):
-    """Elements where a condition holds, else a number."""
+    """Return elements where a condition is true, else a number."""
     return called("np.where")(x[0], x[1], p["scalar"])
 
 
 def where_numbers(called, x, p):
-    """One of two numbers, by a condition."""
+    """Return one of two numbers, chosen by a condition."""
     return called("np.where")(x[0], p["x"], p["y"])
 
 
 def call(called, x, p):
-    """Any function, with arguments in words; for functions that MXNet has no name for."""
+    """Call any function, with its arguments as text; for functions that MXNet has no name for."""
 
     def meant(value):
         if isinstance(value, dict):

@@ -1,12 +1,12 @@
-"""MXNet's names of NumPy operators, and the functions of ``mx.np`` that they are."""
+"""MXNet's names of NumPy operators, and the functions of ``mx.np`` that compute them."""
 
 from . import named_calls
 
 # Parameters that are ignored.
 DROPPED = ("ctx", "num_args", "optimize", "order", "copy", "is_ascend", "size1", "is_int")
 
-# Name, function, its arrays, its parameters (MXNet's word=NumPy's), dtype of outputs, how many.
-# "*": all inputs as a sequence, "**": one by one; "low?": an array unless a parameter is given.
+# Columns: name, function, arrays, parameters (MXNet's=NumPy's), output dtypes, output count. "*":
+# all inputs as a sequence, "**": one by one; "low?": an array unless a parameter is given.
 _TABLE = """
 _np_all np.all a axis,keepdims bool
 _np_any np.any a axis,keepdims bool
@@ -145,10 +145,10 @@ _npi_where_scalar2 named.where_numbers condition - float32
 class Row:
     """The meaning of an operator's name in mx.np.
 
-    path (str): The function; ``named.x`` is one of `named_calls`, of inputs and parameters.
+    path (str): The function; ``named.x`` is a function of `named_calls` of inputs and parameters.
     arrays (list of str): Its parameters that are arrays.
     words (dict of str to str): MXNet's parameter to the function's.
-    kind (str): What is told of dtypes of outputs, see `NumpyFunction.infer_type`.
+    kind (str): How outputs get their dtypes, see `NumpyFunction.infer_type`.
     """
 
     def __init__(self, path, arrays="-", words="-", kind="same", outputs="1"):
@@ -160,7 +160,7 @@ class Row:
         self.doc = f"``mx.{path}`` under MXNet's name."
 
     def count(self, given):
-        """Return how many inputs a node has that was not read from a file."""
+        """Return the number of inputs of a node that was not read from a file."""
         return sum(not each.endswith("?") for each in self.arrays)
 
     def outputs(self, given):
@@ -176,7 +176,7 @@ class Row:
         return given.get("sections") or len(given.get("indices", (0,)))
 
     def run(self, called, inputs, given):
-        """The outputs of the function."""
+        """Call the function with the inputs; return its outputs."""
         if self.path.startswith("named."):
             return getattr(named_calls, self.path[6:])(called, inputs, given)
         function = called(self.path)

@@ -52,7 +52,7 @@ def scalar_dtype(dtype, whole):
 
 
 def refuse_beyond(number, dtype, who):
-    """Raise where an array of integers is to hold a Python int that its dtype does not.
+    """Raise if a Python int is outside of the range of an integer dtype.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def refuse_beyond(number, dtype, who):
 
 
 def refuse_wide(host, dtype, who):
-    """`refuse_beyond` of the ints of a list, which NumPy has made an array of."""
+    """Call `check_int_range` for the ints of a list that NumPy has converted to an array."""
     if dtype not in _INTEGER_RANGES or not host.size:
         return
     if host.dtype.kind in "iu":
@@ -84,8 +84,7 @@ _INTEGER_RANGES = {each: (int(np.iinfo(each).min), int(np.iinfo(each).max)) for 
 
 
 def result_of(kind, common):
-    """The output's dtype of a function that gives `kind`, where the operands' common dtype is
-    `common`.
+    """Return the output's dtype for a function's `kind` of result and the operands' common dtype.
 
     >>> result_of("float", "int64"), result_of("same", "int64"), result_of("bool", "float32")
     ('float32', 'int64', 'bool')

@@ -15,7 +15,7 @@ _INTEGER_OPERATORS = {"sum": "wide_sum", "prod": "wide_prod"}
 
 
 class _Reduction(ShapesFromInput, OperatorProperty):
-    """Base of mx.np's reductions: the part that reductions of mx.nd have, too."""
+    """Base of mx.np's reductions: the part in common with reductions of mx.nd."""
 
     inputs_doc = {"data": "The input, any shape."}
     axis = Shape(None, doc="Axis or axes to reduce; None reduces all.")
@@ -32,14 +32,14 @@ class _Reduction(ShapesFromInput, OperatorProperty):
 
 
 class NumpyReduce(_Reduction):
-    """Base of the rows below."""
+    """Base of reductions of numbers."""
 
     same = False  # whether integers give their own dtype
-    like = None  # the operator of mx.nd
+    like = None  # name of the same operator of mx.nd
 
     @property
     def second_order(self):
-        """The gradient's rule, which is that of mx.nd's operator."""
+        """The rule of the second order, that of mx.nd's operator."""
         return get_operator(self.like).prop.second_order
 
     def out_type(self, data):
@@ -94,7 +94,7 @@ class NumpyArg(ShapesFromInput, KernelProperty):
         return [in_types[0]], ["int64"], []
 
 
-# name, base, docstring, attributes; of nothing
+# name, base, docstring, attributes, result for no elements
 _ROWS = (
     (
         "_np_sum",

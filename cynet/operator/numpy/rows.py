@@ -33,7 +33,7 @@ def _rewritten_rule(function):
 
 
 def _make_unary_rule(derivative):
-    """The rule from ``derivative(F, x, y)``; of integers, as of floats."""
+    """The rule from ``derivative(F, x, y)``; integers are cast to floats first."""
 
     def of_floats(F, x, y):
         whole = x is not None and name_of(x.dtype) not in FLOATS

@@ -1,4 +1,4 @@
-"""quantized_elemwise_add, quantized_elemwise_mul: two quantized arrays of one shape."""
+"""quantized_elemwise_add, quantized_elemwise_mul: sum and product of two quantized arrays."""
 
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
@@ -12,7 +12,7 @@ _READS = ("lhs", "rhs", "lhs_min", "lhs_max", "rhs_min", "rhs_max")
 
 
 class TwoInOneOrder(GraphHooks):
-    """Element i of output 0 depends on the elements i of inputs 0 and 1 alone."""
+    """Graph hooks: element i of output 0 depends on elements i of inputs 0 and 1 alone."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
         return prop, [0, 1]
@@ -31,7 +31,7 @@ class _TwoArrays(Refusing, KernelProperty):
         "rhs_max": "The largest value of rhs, (1,).",
     }
     product = enable_float_output = False
-    unsigned = True  # whether two arrays of uint8 make one
+    unsigned = True  # whether two uint8 arrays give a uint8 array
 
     min_calib_range = Float(None, doc="The least value of the output, which then has 8 bits.")
     max_calib_range = Float(None, doc="The largest value of the output.")

@@ -1,6 +1,6 @@
 # distutils: extra_compile_args = -O3
 # cython: wraparound=True
-"""quantized_concat: quantized arrays joined along an axis, brought to one range."""
+"""quantized_concat: quantized arrays joined along an axis, and rescaled to one range."""
 
 from libc.math cimport fabs, isnan
 from libc.stdint cimport int64_t

@@ -1,5 +1,5 @@
-"""quantize, quantize_v2, quantize_asym, requantize, dequantize: floats and integers of 32 bits as
-such of 8.
+"""quantize, quantize_v2, quantize_asym, requantize, dequantize: conversions between floats,
+integers of 32 bits and integers of 8 bits.
 
 An array of int8 with a range (low, high) holds steps of ``r / 127``, one of uint8 steps of
 ``r / 255``, where ``r = max(|low|, |high|)``; between floats and integers `quantize_v2` and
@@ -18,14 +18,14 @@ _OUTPUT_TRIPLE = ["output0", "output1", "output2"]
 
 
 class AnyOrder(GraphHooks):
-    """Element i of output 0 depends on element i of input 0 alone, whatever the memory order."""
+    """Hooks: element i of output 0 depends on element i of input 0 alone, in any memory order."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
         return prop, [0]
 
 
 class _Conversion(Refusing, KernelProperty):
-    """An array of data, its optional range, and the type to convert to."""
+    """Base of conversions of an array, with an optional range, to another dtype."""
 
     differentiable = False
     floats = ()

@@ -11,7 +11,7 @@ class Int8Form(NamedTuple):
     """Declaration of an 8-bit operator that replaces a float operator.
 
     of: The property of the operator of floats.
-    params: Parameters that go on where the node has them.
+    params: Parameters to copy from the node if it has them.
     is_layer: True: it has weights, and what is behind it may become a part of it. False: it takes
         what a layer gives, and loses nothing, or half a step.
     fits: ``fits(prop)``: whether it stands for this one.
@@ -23,15 +23,15 @@ class Int8Form(NamedTuple):
     fits: Callable = lambda prop: True
 
     def copied_params(self, node):
-        """The parameters to take over from a node."""
+        """Return the parameters to copy from a node."""
         return {name: getattr(node.prop, name) for name in self.params if name in node.params}
 
 
-_found = {}  # class of a property of floats -> its 8-bit class
+_found = {}  # class of a float property -> its 8-bit class
 
 
 def int8_of(prop: Any) -> Any:
-    """The 8-bit class for a class of floats, or None."""
+    """Return the 8-bit class that replaces a float property's class, or None."""
     if not _found:
         for _, entry in OPERATORS.items():
             form = entry.prop.int8_form

@@ -42,7 +42,7 @@ cdef Int8Conv _conv_of_geometry(dict geometry) except *:
 
 
 def packed_bytes(geometry):
-    """Bytes of the packed weight of a convolution."""
+    """Return the number of bytes of a convolution's packed weight."""
     return int8_packed_size(cpu_level(), _conv_of_geometry(geometry))
 
 
@@ -61,7 +61,7 @@ cdef class Int8Pack(Operator):
 
 
 cdef class Int8Layer(Operator):
-    """Runs the four layers of `layers.py`.
+    """Runs one of the four layers of `layers.py`.
 
     geometry (dict): The fields of Int8Conv.
     where (str): The operator's name, for messages.
@@ -152,7 +152,7 @@ cdef class Int8Layer(Operator):
         return 0
 
     cdef int refuse_nan(self, const TBlob* in_data, int threads) except -1 nogil:
-        """Integers have no NaN: float inputs must have none."""
+        """Raise an error if a float input has NaN, which integers lack."""
         cdef int i
         cdef int64_t place
         for i in range(self.n_inputs):
@@ -274,7 +274,7 @@ cdef class OnednnInt8Layer(Int8Layer):
         cdef int n = 3
         # The primitive adds the residual without scaling, so all else is converted to its steps.
         self.out_factor = out_unit
-        if e.residual != NULL:  # a residual whose step is 0 gets some step and weight 0
+        if e.residual != NULL:  # a residual whose step is 0 gets any step, and weight 0
             self.out_factor = 1 / e.residual_unit if e.residual_unit != 0 else 1e12
         for f in range(self.conv.filters):
             scale[f] *= self.out_factor

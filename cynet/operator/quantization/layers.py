@@ -26,7 +26,7 @@ from .shapes import OUTPUTS
 
 
 class Int8LayerHooks(LayerHooks):
-    """A weight that is packed once, and a channels-last form."""
+    """Graph hooks: the weight is packed once, and there is a channels-last form."""
 
     traits = Traits()
 
@@ -57,7 +57,7 @@ class Int8LayerHooks(LayerHooks):
 
 
 class LastInt8LayerHooks(Int8LayerHooks):
-    """Hooks of the channels-last form."""
+    """Graph hooks of a layer that is in the channels-last form already."""
 
     traits = Traits(prefers_channels_last=True)
 
@@ -78,23 +78,23 @@ class _Int8Layer:
     packed_shape = None
     last = False
     has_windows = True
-    weight_layout = None  # (F, C, *kernel), for any order of data
+    weight_layout = None  # None: (F, C, *kernel), for any layout of data
     graph = _LAYER_HOOKS
     output_names = OUTPUTS
 
     def inputs_in_layout(self):
-        """The inputs that are channels-last in that form."""
+        """Return the indices of the inputs that are channels-last in the channels-last form."""
         return [0]
 
     def layer_shapes(self, in_shapes, out_shapes, n):
-        """The first `n` inputs' shapes and the output's, by the float layer."""
+        """Return the shapes of the first `n` inputs and the output, inferred by the float layer."""
         if self.packed_shape is not None:
             in_shapes = [in_shapes[0], self.packed_shape, *in_shapes[2:]]
         data, (out,), _ = super().infer_shape(list(in_shapes[:n]), out_shapes[:1])
         return data, out
 
     def geometry(self, in_shapes):
-        """The layer as a convolution, for Int8Layer."""
+        """Return the geometry of the layer as a convolution, for Int8Layer."""
         packed = self.packed_shape or in_shapes[1]
         (out, *_) = self.output_shapes([in_shapes[0], packed, *in_shapes[2:]])
         if not self.has_windows:
@@ -128,7 +128,7 @@ class _Int8Layer:
         }
 
     def primitives(self, geometry, in_types):
-        """oneDNN's primitives, or None for the loops of int8_conv.h."""
+        """Return oneDNN's primitives, or None for the loops of int8_conv.h."""
         return None
 
     def forward_resource(self, in_shapes):
@@ -256,7 +256,7 @@ _FUSED_DOC = {
 
 
 class _Fused(_Int8Layer):
-    """A complete layer with its epilogue."""
+    """Base of layers with a fused epilogue."""
 
     takes_float32 = True
     no_bias = False

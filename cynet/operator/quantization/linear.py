@@ -14,7 +14,7 @@ _ZERO_FIELD = Int(0, doc="The integer that stands for 0.", low=-128, high=255)
 
 
 class LinearHooks(AnyOrder):
-    """One loop between bytes and floats."""
+    """Graph hooks: the operator is one loop between bytes and floats."""
 
     def forward_loops(self, prop, in_data, out_data):
         family = "bytes_of_floats" if prop.to_bytes else "floats_of_bytes"

@@ -1,4 +1,4 @@
-"""Common parts of operators on quantized arrays: dtypes, and arrays of one float for ranges."""
+"""Helpers for operators on quantized arrays: dtypes, and range arrays of one float."""
 
 from ...base.errors import ArgumentError, ArgumentTypeError
 from ..checks.shapes import unify_shapes
@@ -10,12 +10,12 @@ ONE = (1,)
 
 
 def ranges(names):
-    """Names of the arrays of the ranges of `names`: of each the lower end, then the upper one."""
+    """Return the names of the range arrays of `names`: min and max of each."""
     return [f"{end}_{name}" for name in names for end in ("min", "max")]
 
 
 def one_each(prop, in_shapes, first):
-    """The shapes of the inputs from `first` on, ranges of one element each."""
+    """Return the shapes of the inputs from `first` on, which are ranges of one element each."""
     names = prop.list_arguments()[first:]
     return [unify_shapes(name, shape, ONE) for name, shape in zip(names, in_shapes[first:])]
 
@@ -29,7 +29,7 @@ def require_bytes(prop, dtype, name="data", allowed=BYTES):
 
 
 def not_a_number(where, name, place, value):
-    """The exception for a float of the input `name` that is NaN or infinite."""
+    """Return the exception for a float of the input `name` that is NaN or infinite."""
     return ArgumentError(
         f"{where}: element {place} of '{name}' is {value:g}, of which integers of 8 bits have none"
     )
@@ -38,7 +38,7 @@ def not_a_number(where, name, place, value):
 class Refusing:
     """Mixin whose error names a float that cannot be quantized; before a KernelProperty."""
 
-    takes_float32 = True  # but not narrower floats (contrib/amp)
+    takes_float32 = True  # contrib/amp: float32, but no narrower floats
 
     def failure(self, place, values):
         name = self.forward.reads[int(values[0])]
@@ -61,7 +61,7 @@ def has_range(prop):
 
 
 def chosen_type(prop):
-    """The dtype that `out_type` asks for; 'auto' is uint8 where the range is not negative."""
+    """Return the dtype for `out_type`; 'auto' is uint8 if the range is not negative."""
     if prop.out_type != "auto":
         return prop.out_type
     return "uint8" if has_range(prop) and prop.min_calib_range >= 0 else "int8"

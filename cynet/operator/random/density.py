@@ -19,7 +19,7 @@ from ..second_order import Rewritten
 
 
 class DensityProperty(KernelProperty):
-    """Base of the rows below."""
+    """Base of operators that compute densities."""
 
     graph = GraphHooks(float32_beside_half=())
     is_log = Bool(False, doc="Give the logarithm of the density.")
@@ -107,9 +107,9 @@ class DirichletDensityProperty(
     second_order = Rewritten(compose_outputs)
 
 
-# Laws in terms of operators: the logarithm of the density of x, which is counted where detached.
+# Logarithms of the density at x, in terms of operators; counts x are detached.
 def _log_binomial(F, x, k):
-    """The logarithm of the number of ways to have k failures among x + k attempts."""
+    """Return the logarithm of the number of ways to have k failures among x + k attempts."""
     x = x.detach()
     return F.gammaln(x + k) - F.gammaln(x + 1) - F.gammaln(k)
 
@@ -144,7 +144,7 @@ def _dispersed_log_density(F, x, mu, alpha):
 
 
 class Row(NamedTuple):
-    """A distribution.
+    """A row: a distribution.
 
     parameters: What they are.
     log: ``log(F, x, *parameters)``, of arrays that broadcast.

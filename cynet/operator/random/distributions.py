@@ -25,7 +25,7 @@ _DTYPE = "Type of the output; by default that of `out`, else {}."
 
 
 class DrawType(DType):
-    """An element type out of a few."""
+    """A dtype parameter that accepts a few dtypes."""
 
     def __init__(self, choices, default=None, doc=""):
         super().__init__(default, doc)
@@ -67,7 +67,7 @@ class _Random(KernelProperty):
 
 
 class _Scalar(_Random):
-    """Parameters are numbers, the shape is given (or inferred from the use of the output)."""
+    """Base of random operators whose parameters are numbers; the shape is given or inferred."""
 
     default_type = "float32"
 
@@ -146,7 +146,7 @@ class SampleDistribution(_Random):
 
 
 class Law(IntEnum):
-    """The enumeration in kernels/rng/random_draw.h."""
+    """Codes of distributions: the enumeration in kernels/rng/random_draw.h."""
 
     Uniform = 0
     Normal = 1
@@ -168,12 +168,12 @@ class Parameter(NamedTuple):
     kind: type = Float
 
     def field(self):
-        """The parameter as a field of an operator's property."""
+        """Return the parameter as a field of an operator's property."""
         return self.kind(self.default, self.doc)
 
 
 class Distribution(NamedTuple):
-    """One row: name, code of the kernel, parameters, description.
+    """A distribution: name, code of the kernel, parameters, description.
 
     `shown` is what examples show: numbers of the parameters and the mean of what is drawn, then two
     sets of numbers and their means. `sample_names` are the parameters' names where they are arrays.
@@ -189,7 +189,7 @@ class Distribution(NamedTuple):
 
     @property
     def rejects(self):
-        """True if draws may be repeated."""
+        """True if the kernel may draw several times for one number."""
         return self.code > Law.Exponential
 
 
@@ -292,7 +292,7 @@ _SAMPLE = """
 
 
 def _register(row):
-    """The three operators of a row."""
+    """Register the three operators of a row."""
     numbers, mean, arrays, means = row.shown
     names = row.sample_names or [each.name for each in row.parameters]
     arrays = f"mx.nd.array({arrays})".replace("] [", "]), mx.nd.array([")
@@ -333,7 +333,7 @@ def _make_property(name, title, base, row, own, aliases=()):
 
 
 class RandintProperty(_Scalar, operator="_random_randint", aliases=("random_randint",)):
-    """An array of integers, each of [low, high) equally likely."""
+    """An array of random integers, each of [low, high) equally likely."""
 
     low = Int(doc="Lower end, included.", low=-(2**63), high=2**63 - 1)
     high = Int(doc="Upper end, excluded.", low=-(2**63), high=2**63 - 1)

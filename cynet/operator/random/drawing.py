@@ -1,4 +1,4 @@
-"""The docstrings of the functions of mx.nd.random and mx.sym.random: one row for both faces."""
+"""The docstrings of the functions of mx.nd.random and mx.sym.random: one row for both."""
 
 from ...base.guard import guarded
 
@@ -107,7 +107,7 @@ _SEED_LINE = ">>> mx.random.seed(1)\n"
 
 
 def with_docstring(array, by_default, options, first=""):
-    """A decorator that guards a random function of a face and gives it its docstring.
+    """Make a decorator that guards a random function of mx.nd or mx.sym, and documents it.
 
     Parameters
     ----------

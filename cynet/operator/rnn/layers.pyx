@@ -1,6 +1,6 @@
 # distutils: extra_compile_args = -Os
 # cython: wraparound=True
-"""RNN on the CPU: the products over all steps, and the passes through them."""
+"""RNN on the CPU: matrix products over all steps, then one step after the other."""
 
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
@@ -30,12 +30,12 @@ from .layout import reserved_layout as lay_out
 
 MODES = {"rnn_relu": RNN_RELU, "rnn_tanh": RNN_TANH, "lstm": LSTM, "gru": GRU}
 
-cdef struct Offsets:  # offsets in bytes; a Pass of layout.py
+cdef struct Offsets:  # offsets in bytes, from a Pass of layout.py
     int64_t inputs  # a number
     int64_t i2h_weight, h2h_weight, i2h_bias, h2h_bias, projection
     int64_t gates, h, c, n, full
-    # How the products of all steps are computed, forward and the gradients of both weights,
-    # of the inputs and of the projection: a ProductKernel, or -1 for BLAS.
+    # Algorithms of the products: forward, and the gradients of both weights, of the inputs and of
+    # the projection: a ProductKernel, or -1 for BLAS.
     int forward, i2h_gradient, h2h_gradient, inputs_gradient, projection_gradient
 
 cdef struct Matrix:
@@ -48,18 +48,18 @@ cdef struct Workspace:  # parts of the temporary space
     char* bias    # (gates, hidden)
     char* weight  # packed
     char* scratch  # scratch of matrix products
-    char* reserve    # the reserve of forward, where the output is not to be written
+    char* reserve    # the reserve of forward if the output must stay
     char* dh
     char* dc
     char* sums
     char* sums_h
     char* dfull
     char* dprojected
-    char* gradient[2]  # gradients of the layers' inputs, used in turn
+    char* gradient[2]  # gradients of the layers' inputs, used alternately
 
 
 cdef class LayersOperator(Operator):
-    """One product over the inputs of all steps, then the steps, for each layer and direction.
+    """Runs, for each layer and direction, one product over the inputs of all steps, then the steps.
 
     Backward goes through the steps first, then has two products for the weights and one for the
     inputs, of all steps each.
@@ -83,7 +83,7 @@ cdef class LayersOperator(Operator):
         self.shape.steps, self.shape.batch, _ = data
         self.shape.hidden, self.shape.mode = prop.state_size, MODES[prop.mode]
         self.shape.state, self.projects = prop.out_size, prop.projection_size is not None
-        if self.projects:  # not NULL: workspace is reserved; each pass sets it
+        if self.projects:  # not NULL, so that workspace is reserved; set later
             self.shape.projection = &self.shape
         self.shape.wide = dtype == "float64"
         self.shape.clip = prop.lstm_state_clip_min is not None
@@ -116,7 +116,7 @@ cdef class LayersOperator(Operator):
         self.multiply = find_binary(b"mul", self.dtype, False)
 
     def _product_algorithms(self, int64_t inputs, dtype):
-        """The algorithms of the products of a pass over inputs of this length."""
+        """Return the algorithms of the products of a pass over inputs of this length."""
         cdef int64_t rows = self.shape.steps * self.shape.batch, width = self.width
         products = [
             ProductDesc(rows, width, inputs, dtype, b_transposed=True, weight=True),
@@ -278,7 +278,7 @@ cdef class LayersOperator(Operator):
 
     cdef int _take_workspace(self, OpContext* ctx, bint backward, bint keeps,
                              Workspace* space) except -1 nogil:
-        """Ask for the temporary space once, since growing moves it, and cut it into parts."""
+        """Request the temporary space once, since growing moves it, and split it into parts."""
         cdef int64_t cells = self.shape.steps * self.state_size, i
         cdef int64_t each = self.directions * cells if self.layers > 1 else 0
         cdef int64_t sums = self.shape.steps * self.shape.batch * self.width
@@ -316,7 +316,7 @@ cdef class LayersOperator(Operator):
 
     cdef Recurrence _recurrence_of(self, int64_t number, int direction, char* reserve,
                                    const Workspace* space) noexcept nogil:
-        """One direction of one layer: its shape, and the offsets of its arrays."""
+        """Return the recurrence of one direction of one layer: its shape, and its arrays."""
         cdef Recurrence r = self.shape
         cdef const Offsets* at = &self.passes[number]
         r.reverse, r.lengths = direction == 1, space.lengths if self.has_lengths else NULL
@@ -327,14 +327,14 @@ cdef class LayersOperator(Operator):
         return r
 
     cdef int64_t _initial_state(self, int direction, int64_t each) noexcept nogil:
-        """Address of the initial state among the states, or cells, of `each` bytes."""
+        """Return the offset of the initial state among the states, or cells, of `each` bytes."""
         return self.shape.steps * each if direction else 0
 
     cdef int64_t _final_state(self, int direction, int64_t each) noexcept nogil:
         return 0 if direction else self.shape.steps * each
 
     cdef char* _layer_input(self, int64_t layer, char* reserve) noexcept nogil:
-        """The input of layer 1 or a higher one, (steps, batch, directions * state)."""
+        """Return the input of a layer after layer 0, (steps, batch, directions * state)."""
         if self.inputs[layer] >= 0:
             return reserve + self.inputs[layer]
         return reserve + self.passes[layer - 1].h + self.state_size * self.item
@@ -359,7 +359,7 @@ cdef class LayersOperator(Operator):
         """Draw the factors of a layer's input (all 1 in prediction) and multiply by them."""
         cdef char* factor = reserve + self.masks[layer]
         cdef double p = self.p if ctx.is_train else 0
-        # each layer has its own words in the stream: they are counted in blocks of four
+        # layers use disjoint ranges of the random stream, counted in blocks of four words
         cdef int64_t first = (layer - 1) * ((size + 3) // 4)
         cdef char* x = reserve + self.inputs[layer]
         if self.dtype == kFloat32:
@@ -381,7 +381,7 @@ cdef class LayersOperator(Operator):
 
     cdef void _last_gradient(self, int output, int64_t number, const TBlob* out_grad, char* to,
                              int64_t count) noexcept nogil:
-        """The gradient of the last state: the output's, or zeros if it is not an output."""
+        """Write the gradient of the last state: the output's, or zeros if it is no output."""
         cdef int64_t size = count * self.item
         if self.state_outputs and out_grad[output].data != NULL:
             memcpy(to, <const char*>out_grad[output].data + number * size, size)

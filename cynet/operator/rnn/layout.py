@@ -6,7 +6,7 @@ GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
 class Pass(NamedTuple):
-    """One direction of one layer. All but `inputs` are offsets, in elements.
+    """Offsets of one direction of one layer. All but `inputs` are offsets, in elements.
 
     inputs : int
         Size of a step of what it reads.
@@ -17,7 +17,7 @@ class Pass(NamedTuple):
     projection : int
         (out_size, state_size) among the parameters, if there is one.
     gates, h, c, n, full : int
-        What forward keeps: gates (steps, batch, gates, state_size); states (steps + 1, batch,
+        What forward saves: gates (steps, batch, gates, state_size); states (steps + 1, batch,
         out_size) and, for an LSTM, cells (steps + 1, batch, state_size); for a GRU the recurrent
         product of its third gate (steps, batch, state_size); states before their projection (steps,
         batch, state_size).

@@ -94,7 +94,7 @@ class RNNProperty(OperatorProperty, operator="RNN"):
     @property
     def second_order(self):
         """Written as steps."""
-        from .stepwise import STEPWISE  # imported late: few take gradients of gradients
+        from .stepwise import STEPWISE  # imported late: few programs use second gradients
 
         return STEPWISE
 
@@ -124,7 +124,7 @@ class RNNProperty(OperatorProperty, operator="RNN"):
 
     @property
     def directions(self):
-        """1, or 2 if it is bidirectional."""
+        """The number of directions: 1, or 2 if it is bidirectional."""
         return 2 if self.bidirectional else 1
 
     @property
@@ -186,7 +186,7 @@ class RNNProperty(OperatorProperty, operator="RNN"):
         return ins, [*outs, memory], []
 
     def _input_size(self, shape):
-        """The input size that parameters of this shape belong to; 0 if unknown."""
+        """Return the input size that a vector of parameters of this shape is for; 0 if unknown."""
         if not is_known(shape):
             return 0
         each = GATES[self.mode] * self.state_size * self.directions

@@ -7,24 +7,24 @@ from .layout import GATES, parameters, reserved_layout
 
 
 def constant(F, values, like):
-    """An array of NumPy on the device and in the dtype of another one."""
+    """Convert a NumPy array to an array on the device and in the dtype of `like`."""
     return F.array(values, ctx=like.ctx, dtype=like.dtype)
 
 
 def _slice_vector(F, vector, at, shape):
-    """A part of a flat vector."""
+    """Return a slice of a flat vector, in a shape."""
     return F.slice_axis(vector, axis=0, begin=at, end=at + int(np.prod(shape))).reshape(shape)
 
 
 def rows_of(F, array):
-    """The slices of an array along its first axis, without that axis."""
+    """Return the slices of an array along its first axis, without that axis."""
     if array.shape[0] == 1:
         return [array.reshape(array.shape[1:])]
     return F.split(array, num_outputs=array.shape[0], axis=0, squeeze_axis=True)
 
 
 def _clip_cell(p, F, cell):
-    """The cell as a step reads it, clipped; the state that is returned stays unclipped."""
+    """Return the clipped cell, which a step reads; the returned state stays unclipped."""
     if p.lstm_state_clip_min is None:
         return cell
     if p.lstm_state_clip_nan:
@@ -48,7 +48,7 @@ class _Direction:
             self.projection = _slice_vector(F, flat, at.projection, (p.out_size, p.state_size))
 
     def inputs(self, data):
-        """The weighted inputs of all steps, a list."""
+        """Return the inputs of all steps times the weights, a list."""
         F = self.F
         products = F.FullyConnected(
             data, self.i2h, self.i2h_bias, num_hidden=self.width, flatten=False
@@ -106,7 +106,7 @@ def _rnn_stepwise(p, F, x, aux, training):
     passes, _ = parameters(p, data.shape[2])
     last, last_cells = [], []
     for layer in range(p.num_layers):
-        if layer and p.drops:  # dropout with the factors of forward
+        if layer and p.drops:  # dropout with the factors that forward used
             factors = _slice_vector(F, aux[-1], masks[layer], data.shape).astype(data.dtype)
             data = data * factors.detach()
         outs = []

@@ -1,3 +1,3 @@
-"""Operators whose meaning is one of storage types, and which names MXNet has in `sparse`."""
+"""Operators that convert storage types or select rows, and the names in MXNet's `sparse`."""
 
 from . import cast_storage, retain

@@ -1,4 +1,4 @@
-"""Sparse arrays in elementwise functions."""
+"""Rules of elementwise operators for sparse arrays."""
 
 import operator
 

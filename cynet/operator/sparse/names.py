@@ -2,4 +2,4 @@
 
 from ..array_methods import declared_names
 
-OPERATORS = declared_names("in_sparse")  # name in those modules to the operator's name
+OPERATORS = declared_names("in_sparse")  # name in those modules -> the operator's name

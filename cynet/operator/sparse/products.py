@@ -1,4 +1,4 @@
-"""Sparse arrays in matrix products."""
+"""Rules of matrix products for sparse arrays."""
 
 import operator
 

@@ -1,4 +1,4 @@
-"""Sparse arrays in reductions."""
+"""Rules of reductions for sparse arrays."""
 
 import math
 

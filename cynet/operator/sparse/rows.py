@@ -1,4 +1,4 @@
-"""Sparse arrays in operators that move rows and columns."""
+"""Rules for sparse arrays of operators that select and join rows and columns."""
 
 import numpy as np
 

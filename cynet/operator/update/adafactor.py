@@ -75,7 +75,7 @@ class AdafactorProperty(AdafactorBase, operator="_adafactor_update"):
 
 
 class AdafactorVectorProperty(AdafactorBase, operator="_adafactor_vector_update"):
-    """A step of Adafactor for a weight whose mean squares of gradients are all kept."""
+    """A step of Adafactor for a weight with a mean square of the gradient for each element."""
 
     forward = Kernel(
         "adafactor_vector", ("weight", "grad"), ("output", "squares"), (("weight", "output"),)

@@ -25,11 +25,11 @@ class AdamWBase(ManyWeights):
 
     @property
     def rescale_at(self):
-        """The position of `rescale_grad` among the arguments."""
+        """The index of `rescale_grad` among the arguments."""
         return 2 * self.count
 
     def steps(self):
-        """(lr, wd, eta) of each weight."""
+        """Return [(lr, wd, eta)] of the weights."""
         return zip(self.lrs, self.wds, self.etas)
 
     def all_numbers(self):

@@ -33,12 +33,12 @@ from .update import CLIP
 
 
 cdef double element(const TBlob* x) noexcept nogil:
-    """The first element of a tensor of float32 or float64."""
+    """Return the first element of a tensor of float32 or float64."""
     return (<const double*>x.data)[0] if x.dtype == kFloat64 else (<const float*>x.data)[0]
 
 
 cdef double trust(double length, double size, double lower, double upper) noexcept nogil:
-    """The ratio of the norms of a weight and of its step; a negative bound is ignored."""
+    """Return the ratio of the norms of a weight and its step; a negative bound is ignored."""
     if lower >= 0 and length < lower:
         length = lower
     if upper >= 0 and length > upper:
@@ -47,7 +47,7 @@ cdef double trust(double length, double size, double lower, double upper) noexce
 
 
 def check_weights(prop, dtype):
-    """Refuse a dtype of weights without a loop."""
+    """Raise an error for a dtype of weights that has no loop."""
     wanted = NARROW if prop.master else CPU_FLOATS
     if dtype not in wanted:
         raise ArgumentError(
@@ -55,7 +55,7 @@ def check_weights(prop, dtype):
 
 
 class Moments(OperatorProperty):
-    """The parameters of Adam's means."""
+    """Base with the parameters of Adam's running means."""
 
     graph = GraphHooks(bfloat16_loops=True)
     beta1 = Float(0.9, doc="Decay of the mean.")
@@ -68,7 +68,7 @@ class Moments(OperatorProperty):
     clip_gradient = Float(-1.0, doc=CLIP)
 
     def step_numbers(self, wd, t):
-        """The numbers that the rule lamb_step takes, for the t-th update of a weight."""
+        """Return the parameters of the rule lamb_step, for the t-th update of a weight."""
         first, second = 1.0, 1.0
         if self.bias_correction:
             first, second = 1 - self.beta1**t, sqrt(1 - self.beta2**t)

@@ -19,10 +19,10 @@ _CLIP = "Bound to which the rescaled gradients are clipped; negative means none.
 class ManyWeights(OperatorProperty):
     """Base of operators that update several weights.
 
-    rule: Of kernels/update/update.h.
-    states: What is kept of each weight; with `master`, the last is the weight in float32.
-    shared: Inputs behind those of the weights, and whether they have one element for each weight or
-        a single one.
+    rule: A rule of kernels/update/update.h.
+    states: The states of each weight; with `master`, the last one is the weight in float32.
+    shared: Inputs after those of the weights, and whether they have one element for each weight or
+    a single one.
     counter: The parameter that says how many weights there are.
     """
 
@@ -34,7 +34,7 @@ class ManyWeights(OperatorProperty):
     states = ()
     master = False
     shared = ()
-    per_weight = ()  # parameters that have a number for each weight
+    per_weight = ()  # parameters with one number for each weight
     counter = "num_weights"
     rates_at = rescale_at = -1
     inputs_doc = {"data": "Weight, gradient and states of the first weight, of the second, ..."}
@@ -105,11 +105,11 @@ class ManyWeights(OperatorProperty):
         return UpdateOperator(self, in_types[0])
 
     def numbers(self):
-        """The rule's own numbers a to e, as update.h names them."""
+        """Return the rule's own parameters a to e, as update.h names them."""
         return tuple([getattr(self, name) for name in self.own_numbers])
 
     def all_numbers(self):
-        """For each weight rate, decay, factor and bound of the gradient, and the rule's own."""
+        """Return for each weight: rate, decay, factor and bound of the gradient, the rule's own."""
         return [
             (lr, wd, self.rescale_grad, self.clip_gradient, *self.numbers())
             for lr, wd in zip(self.lrs, self.wds)
@@ -178,7 +178,7 @@ class PreloadedSGDProperty(ManyWeights):
 
     @property
     def rates_at(self):
-        """The position of the learning rates among the arguments."""
+        """The index of the learning rates among the arguments."""
         return 2 * self.num_weights
 
     def all_numbers(self):
@@ -208,7 +208,7 @@ class PreloadedSGDMomentumProperty(PreloadedSGDProperty):
 
 
 def with_masters(prop, name, example):
-    """The property class of the same rule for float16 weights with float32 masters."""
+    """Return the property class of a rule for float16 weights with float32 masters."""
     rule = cleandoc(prop.__doc__ or "")
     text = f"{rule}\n\nComputed on `weight32`, the float32 masters of the weights."
     states = (*prop.states, "weight32")
@@ -232,7 +232,7 @@ _MOMENTUM = ">>> mw, mv = mx.nd.zeros(2), mx.nd.zeros(1)\n    "
 
 
 def _register(prop):
-    """The operators of a rule, for weights of any dtype and with masters."""
+    """Register the operators of a rule, for weights of any dtype and with masters."""
     preloaded, momentum = "lrs" in prop.shared, bool(prop.states)
     example = _MASTERS if momentum else _MASTERS.replace(_MOMENTUM, "")
     arrays = "w, gw, mw, w32, v, gv, mv, v32" if momentum else "w, gw, w32, v, gv, v32"

@@ -1,5 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""Update operators of the optimizers: one row a rule.
+"""Update operators of the optimizers, one for each rule.
 
 ``output = rule(weight, grad, states)``, all of one shape; the states are auxiliary and move as
 well. The gradient is first scaled by `rescale_grad` and clipped to [-clip_gradient, clip_gradient]
@@ -30,7 +30,7 @@ CLIP = "Bound to which the rescaled gradient is clipped; negative means none."
 
 
 class UpdateHooks(GraphHooks):
-    """One pass over the weight."""
+    """Graph hooks: an update is one pass over the weight."""
 
     traits = Traits(bfloat16_loops=True)
 
@@ -39,7 +39,7 @@ class UpdateHooks(GraphHooks):
 
 
 class UpdateProperty(OperatorProperty):
-    """Base of the rows below."""
+    """Base of the update operators of one weight."""
 
     inputs_doc = {"weight": "The weight.", "grad": "Its gradient, of the same shape."}
     lr = Float(doc="Learning rate.")
@@ -49,7 +49,7 @@ class UpdateProperty(OperatorProperty):
     graph = UpdateHooks()
     differentiable = False
     rule = None
-    own_numbers = ()  # parameters that are the rule's own numbers
+    own_numbers = ()  # names of the parameters that are the rule's own
     states = ()
     master = False   # the last state is the weight in float32
     rates_at = rescale_at = -1
@@ -74,11 +74,11 @@ class UpdateProperty(OperatorProperty):
         return self.clip_gradient
 
     def numbers(self):
-        """The rule's own numbers a, b, c, d, e, as update.h names them."""
+        """Return the rule's own parameters a, b, c, d, e, as update.h names them."""
         return tuple([getattr(self, name) for name in self.own_numbers])
 
     def all_numbers(self):
-        """Learning rate, decay, factor and bound of the gradient, then the rule's own numbers."""
+        """Return rate, decay, factor and bound of the gradient, then the rule's own parameters."""
         return [(self.lr, self.wd, self.rescale_grad, self.clip, *self.numbers())]
 
     def create_operator(self, ctx, in_shapes, in_types):
@@ -86,7 +86,7 @@ class UpdateProperty(OperatorProperty):
 
 
 cdef class UpdateOperator(Operator):
-    """One rule for one dtype, on one weight or several.
+    """Runs one rule for one dtype, on one weight or several.
 
     The inputs are weight and gradient of the first, of the second, ..., and then what else the
     property names; the states come in the same order.
@@ -95,8 +95,8 @@ cdef class UpdateOperator(Operator):
     cdef UpdateLoop write, add, hold, hold_add
     cdef vector[UpdateParams] params  # parameters of each weight's update
     cdef int n_states
-    cdef int rates_at    # the input with all learning rates; the next has all decays; -1: none
-    cdef int rescale_at  # the input with the factor of all gradients; -1: none
+    cdef int rates_at    # index of the input of learning rates, before that of decays; -1: none
+    cdef int rescale_at  # index of the input with the gradients' factor; -1: none
 
     def __init__(self, prop, dtype):
         cdef int flag = dtype_flag(dtype)

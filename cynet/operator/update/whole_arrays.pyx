@@ -1,5 +1,5 @@
-"""Operators on whole arrays that optimizers ask of many at once: all_finite, multi_all_finite,
-multi_sum_sq, multi_lars, reset_arrays.
+"""Operators on whole arrays for optimizers, most of them on many arrays at once: all_finite,
+multi_all_finite, multi_sum_sq, multi_lars, reset_arrays.
 
 ``all_finite`` gives 1 where no element of any input is infinite or NaN, else 0. ``multi_sum_sq``
 gives for each input the sum of squares. ``multi_lars`` gives for each weight ``lr * eta * |w| /
@@ -21,7 +21,7 @@ from ..property import OperatorProperty
 
 
 class ArraysProperty(OperatorProperty):
-    """Base: any number of arrays of one floating dtype, of any shapes."""
+    """Base of operators on any number of arrays of one floating dtype."""
 
     key_var_num_args = "num_arrays"
     num_arrays = Int(doc="Number of inputs; filled in from the call.", low=1, high=MAX_ARRAYS)
@@ -34,7 +34,7 @@ class ArraysProperty(OperatorProperty):
         return in_shapes, [self.length()], []
 
     def infer_type(self, in_types, out_types):
-        # float32 come out, whatever goes in
+        # outputs are float32 for inputs of any dtype
         return super().infer_type(in_types, [])[0], ["float32"], []
 
     def create_operator(self, ctx, in_shapes, in_types):

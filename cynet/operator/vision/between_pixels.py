@@ -1,11 +1,11 @@
-"""Data between its pixels in terms of other operators: where they read is computed from values, the
-weights are differentiated."""
+"""Bilinear sampling in terms of other operators: indices are computed from values, the weights are
+differentiated."""
 
 import numpy as np
 
 
 def read_between(F, data, y, x, holds=False):
-    """data (N, C, H, W) at the pixels y, x, both (N, points), as (N, C, points).
+    """Sample data (N, C, H, W) at the points y, x, both (N, points): returns (N, C, points).
 
     Pixels outside are zeros; `holds`: the last pixel's value goes on to where the next would be,
     and points below 0 are zeros.

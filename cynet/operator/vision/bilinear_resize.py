@@ -7,7 +7,7 @@ from ..parameters import Bool, Enum, Float, Int
 from ..second_order import Linear
 from .planes import MAX_PIXELS, unify_planes, zero_length
 
-# The output length that a mode makes of an input length
+# mode -> output length for an input length
 _ROUNDED = {
     "to_even_down": lambda n: n - n % 2,
     "to_even_up": lambda n: n + n % 2,
@@ -85,7 +85,7 @@ class BilinearResize2DProperty(KernelProperty, operator="_contrib_BilinearResize
         return [unify_planes("data", data, (*out[:2], 0, 0))], [out], []
 
     def output_size(self, n, axis):
-        """The length that `n` becomes along the height (0) or the width (1); 0: unknown."""
+        """Return the output length for `n` along the height (0) or the width (1); 0: unknown."""
         scale = (
             (self.scale_width if axis else self.scale_height)
             if self.mode in ("size", "odd_scale")

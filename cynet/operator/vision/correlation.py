@@ -1,4 +1,4 @@
-"""Correlation: how like patches of data1 are to patches of data2 nearby.
+"""Correlation: the similarity of patches of data1 to nearby patches of data2.
 
 Both are (N, C, H, W). For a patch around each place of a lattice and each shift, out holds the mean
 over the patch and all channels of ``data1 * data2``, or of ``|data1 - data2|`` (Fischer et al.,
@@ -13,7 +13,7 @@ from ..precision import WIDEST, Precision
 from ..second_order import Linear, Rewritten
 from .planes import unify_planes
 
-LARGEST = 1 << 30  # limit of a size, so that positions fit 64 bits
+LARGEST = 1 << 30  # maximum of a size, so that offsets fit 64 bits
 
 
 class CorrelationProperty(KernelProperty, operator="Correlation"):
@@ -53,11 +53,11 @@ class CorrelationProperty(KernelProperty, operator="Correlation"):
 
     @property
     def reach(self):
-        """Shifts to each side."""
+        """The number of shifts to each side."""
         return self.max_displacement // self.stride2
 
     def patch_count(self, size):
-        """Patches along an axis of `size`; 0 where that is unknown."""
+        """Return the number of patches along an axis of `size`; 0 if that is unknown."""
         if size == 0:
             return 0
         border = self.max_displacement + self.kernel_size // 2
@@ -82,7 +82,7 @@ class CorrelationProperty(KernelProperty, operator="Correlation"):
         return [data, data], [out], []
 
     def compose_outputs(self, F, inputs, aux, training):
-        """The operator rewritten by others: means of the patches' differences for each shift."""
+        """Compose the outputs of other operators: means of patches' differences for each shift."""
         pad = (0, 0, 0, 0, *[self.pad_size] * 4)
         one, two = (F.Pad(each, mode="constant", pad_width=pad) for each in inputs)
         border, outs = self.max_displacement, []
@@ -104,7 +104,7 @@ class CorrelationProperty(KernelProperty, operator="Correlation"):
 
     @property
     def second_order(self):
-        """Products are linear in each of the two."""
+        """Return the rule of the second order: products are linear in each of the two inputs."""
         return (
             Linear({0: (1,), 1: (0,)})
             if self.is_multiply

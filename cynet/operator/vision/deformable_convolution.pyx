@@ -44,7 +44,7 @@ _DOCS = {
 
 
 class OffsetWindows(OperatorProperty):
-    """Common base of the two deformable convolutions."""
+    """Base of the two deformable convolutions."""
 
     modulated, holds = False, True
     kernel = Shape(doc="Size of the window: (h, w).")
@@ -102,7 +102,7 @@ class OffsetWindows(OperatorProperty):
         return [shapes[name] for name in names], [out], []
 
     def output_size(self, axis, size):
-        """Windows that fit along a spatial axis of `size`; 0 when that is unknown."""
+        """Return the number of windows along a spatial axis of `size`; 0 if that is unknown."""
         stride, dilate, pad = (values[axis] for values in self.window)
         span = dilate * (self.kernel[axis] - 1) + 1
         if size == 0:
@@ -137,7 +137,7 @@ def _layout():
 
 
 class DeformableConvolutionProperty(OffsetWindows, operator="_contrib_DeformableConvolution"):
-    """Convolution whose windows read the data beside their points, by offsets that are an input.
+    """Convolution whose windows read the data at points moved by offsets, which are an input.
 
     The window's point k at output p reads ``data(p * stride - pad + k * dilate + offset)`` by
     bilinear interpolation. A sample beyond the data is 0; one in the last pixel has its value. Each

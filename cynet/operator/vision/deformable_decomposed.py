@@ -6,7 +6,7 @@ from .between_pixels import read_between
 
 
 def in_operators(p, F, x):
-    """The outputs of property `p` for inputs `x`, as `OperatorProperty.compose_outputs`."""
+    """Compute the outputs of property `p` for inputs `x`, as `OperatorProperty.compose_outputs`."""
     data, offset, *others = x
     mask = others.pop(0) if p.modulated else None
     n, channels, size = data.shape[0], data.shape[1], offset.shape[2:]

@@ -57,7 +57,7 @@ class DeformablePSROIPoolingProperty(RegionsProperty, operator="_contrib_Deforma
 
     @property
     def part(self):
-        """Offsets along each axis."""
+        """The number of offsets along each axis."""
         return self.part_size or self.pooled_size
 
     def list_arguments(self):

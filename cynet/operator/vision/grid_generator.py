@@ -15,7 +15,7 @@ from .planes import unify_planes
 
 
 def check_target(prop):
-    """The (H, W) of parameter target_shape, which an affine map needs; ArgumentError."""
+    """Return (H, W) of parameter target_shape; raise ArgumentError if it is missing."""
     shape = prop.target_shape
     if len(shape) != 2 or min(shape) < 1:
         raise ArgumentError(
@@ -25,7 +25,7 @@ def check_target(prop):
 
 
 def infer_theta(name, shape, batch):
-    """The shape (batch, 6) of affine maps."""
+    """Return the shape (batch, 6) of affine maps."""
     if shape is not None and len(shape) != 2:
         raise ShapeError(f"{name} has shape {tuple(shape)}, expected (N, 6)")
     return unify_shapes(name, shape, (batch, 6))

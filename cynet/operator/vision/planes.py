@@ -3,11 +3,11 @@
 from ...base.errors import ShapeError, SizeError
 from ..checks.shapes import EMPTY, unify_shapes
 
-MAX_PIXELS = (1 << 31) - 1  # limit of a plane, so that positions in it fit 32 bits
+MAX_PIXELS = (1 << 31) - 1  # maximum of pixels of a plane, so that offsets in it fit 32 bits
 
 
 def four_axes(name, shape):
-    """`shape`, or four unknown lengths for None; raises ShapeError unless it has four axes,
+    """Return `shape`, or four unknown lengths for None; raise ShapeError unless it has four axes,
     SizeError if a plane has too many pixels."""
     if shape is None:
         return (0, 0, 0, 0)

@@ -41,7 +41,7 @@ class PSROIPoolingProperty(RegionsProperty, operator="_contrib_PSROIPooling"):
 
     @property
     def group(self):
-        """Groups of channels along each axis."""
+        """The number of groups of channels along each axis."""
         return self.group_size or self.pooled_size
 
     def pooled(self):

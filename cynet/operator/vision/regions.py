@@ -33,11 +33,11 @@ class RegionsProperty(KernelProperty):
         return self.pooled_size
 
     def output_channels(self, channels):
-        """Channels of the output for data with this many (0: unknown)."""
+        """Return the number of output channels for data with `channels` (0: unknown)."""
         return channels
 
     def input_channels(self, channels):
-        """Channels of the data for an output with this many (0: unknown)."""
+        """Return the number of data channels for an output with `channels` (0: unknown)."""
         return channels
 
     def arrays_read_by_index(self, in_shapes, in_types):

@@ -23,10 +23,10 @@ class ROIPoolingProperty(RegionsProperty, operator="ROIPooling"):
     spatial_scale = Float(doc="Size of the data over that of the image.", low=0, high=1)
 
     forward = Kernel("roi_pool", ("data", "rois"), ("output", "argmax"))
-    # data is read by second gradients alone; the previous layer usually keeps it anyway
+    # only second gradients read data; the previous layer usually saves it anyway
     backward = Kernel("roi_pool_grad", ("d_output", "data", "rois", "argmax"), ("d_data",))
     drawn_as = "pooling"
-    output_names = ("output", "argmax")  # positions of the maxima in their planes, -1: none
+    output_names = ("output", "argmax")  # offsets of the maxima in their planes, -1: none
     example = """
     >>> x = mx.nd.arange(16).reshape((1, 1, 4, 4))
     >>> rois = mx.nd.array([[0, 0, 0, 3, 3]])  # image, corners

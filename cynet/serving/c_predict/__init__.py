@@ -1,4 +1,4 @@
-"""The predict API of MXNet in C: a library that holds a Python (c_predict_api.cc), which asks this
+"""MXNet's predict API in C: a library that embeds Python (c_predict_api.cc) and calls this
 package."""
 
 from .arrays import lists

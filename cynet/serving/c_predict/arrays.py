@@ -8,7 +8,7 @@ from ... import ndarray as nd
 
 
 def lists(content: bytes) -> list[tuple[str, bytes, tuple[int, ...]]]:
-    """Name, float32 numbers and shape of each array.
+    """Return name, float32 numbers and shape of each array of a file.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-// The predict API of MXNet in C over a Python that this library starts, or that is there already.
+// MXNet's predict API in C: this library starts Python, unless the process runs it already.
 // CYNET_PYTHON is the interpreter whose packages it sees. cynet/serving/c_predict does the work;
 // here are handles, arguments and errors.
 
@@ -28,7 +28,7 @@ struct Named {
   std::vector<mx_uint> shape;
 };
 
-// A Python object that is let go of at the end of its scope.
+// A reference to a Python object, released at the end of its scope.
 class Ref {
  public:
   explicit Ref(PyObject* object = nullptr) : object_(object) {}
@@ -61,10 +61,10 @@ void start() {
                       " does not start: " + (status.err_msg ? status.err_msg : "unknown reason");
     return;
   }
-  PyEval_SaveThread();  // calls take the GIL each
+  PyEval_SaveThread();  // each call takes the GIL itself
 }
 
-// The exception that is set, as a sentence.
+// Returns the current Python exception as a sentence.
 std::string exception_text() {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -104,7 +104,7 @@ int with_python(Body body) {
 
 PyObject* package() { return PyImport_ImportModule("cynet.serving.c_predict"); }
 
-// {name: shape} of the arrays of a call.
+// Returns a dict {name: shape} for the arrays of a call.
 PyObject* shapes_of(mx_uint count, const char** keys, const mx_uint* starts,
                     const mx_uint* lengths) {
   Ref found{PyDict_New()};

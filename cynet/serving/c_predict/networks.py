@@ -86,7 +86,7 @@ class Network:
         return cls(executor, list(shapes), labels)
 
     def reshape(self, shapes: Mapping[str, tuple[int, ...]]) -> Network:
-        """The network for inputs of other shapes, with the same parameters."""
+        """Create the network for inputs of other shapes, with the same parameters."""
         for name in shapes:
             self._refuse("MXPredReshape", name)
         executor = self._executor.reshape_free(dict(shapes), {*self._inputs, *self._labels})
@@ -103,7 +103,7 @@ class Network:
                 f" numbers, got {numbers.size}"
             )
         array[:] = nd.array(numbers.reshape(array.shape), dtype=array.dtype)
-        array.wait_to_read()  # after this the caller may change the memory
+        array.wait_to_read()  # wait: the caller may change the memory afterwards
 
     def forward(self) -> None:
         """Compute the outputs."""
@@ -111,7 +111,7 @@ class Network:
             each.wait_to_read()
 
     def shape(self, index: int) -> tuple[int, ...]:
-        """Shape of an output, which is known before `forward`."""
+        """Return the shape of an output, which is known before `forward`."""
         return self._output("MXPredGetOutputShape", index).shape
 
     def get_output(self, index: int, target: memoryview) -> None:
