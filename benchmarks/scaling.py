@@ -225,11 +225,11 @@ def adding():
 def coding():
     """Codes of this machine."""
     from cynet import nd
-    from cynet.kvstore.buckets import Bucket, sums_of_codes
-    from cynet.kvstore.compression import TwoBit
+    from cynet.kvstore.buckets import Bucket, sum_two_bits
+    from cynet.kvstore.compression import TwoBitQuantizer
 
     bucket = Bucket("sum", [("w", (1 << 20,), "float32")], 0)
-    finish, compress = sums_of_codes(bucket, 0.5, 8).finish, TwoBit(0.5)
+    finish, compress = sum_two_bits(bucket, 0.5, 8).finish, TwoBitQuantizer(0.5)
     values = nd.random.normal(shape=(1 << 20,))
     flat = values.asnumpy()
 

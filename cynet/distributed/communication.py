@@ -13,20 +13,20 @@ from ..base.compat import optional
 from ..base.errors import CynetError, MismatchError, PeerError, StateError
 from ..engine import trace
 from ._work import Work
-from .control_messages import ANSWER, ASK, BYE, FAILED, ControlMessages
+from .control_messages import FAILURE, GOODBYE, STATUS, STATUS_REQUEST, ControlMessages
 from .launched import report_failure
-from .negotiation import WINDOW, Negotiation
-from .requests import remedy, shorten_difference, shorten_text
+from .negotiation import ROUND_SIZE, Negotiation
+from .requests import mismatch_advice, shorten_difference, shorten_text
 
 _WAKE_MESSAGE = -(1 << 62)  # message on the pipe: only wakes the thread
 # ids from here on are private to one rank, for requests that ranks submit in any order
-_FREE_NUMBERS = 1 << 60
+_FIRST_FREE_ID = 1 << 60
 _SPIN_SECONDS = 0.0005  # seconds without progress before the thread sleeps
 _MIN_SLEEP, _MAX_SLEEP = 0.0001, 0.001  # seconds: sleep of the thread while it waits for ranks
 _IDLE_SECONDS = 0.05  # seconds between two rounds of the thread while there are no requests
 _LISTEN_SECONDS = 0.02  # maximum of seconds between two checks for messages of other ranks
 _MAX_IN_FLIGHT = 2  # maximum of operations that run at the same time
-_AT_ONCE = 4 << 20  # bytes: a round starts no further request beyond this
+_MAX_ROUND_BYTES = 4 << 20  # bytes: a round starts no further request beyond this
 _ANSWER_SECONDS = 2.0  # seconds in which ranks answer that they are alive
 _MEETING_SECONDS = 1.0  # seconds that a group waits before its ranks look for ranks that have ended
 _FAREWELL_SECONDS = 5.0  # seconds that ranks have for ending after a failure
@@ -53,7 +53,7 @@ class Communication(threading.Thread):
         os.set_blocking(self._in, False)
         self._lock = threading.Lock()
         self._new = deque()  # requests that the thread has not taken over yet
-        self._next, self._next_free = self._begins, _FREE_NUMBERS  # ids of the next requests
+        self._next, self._next_free = self._begins, _FIRST_FREE_ID  # ids of the next requests
         self.parts, self.groups = [], 0  # count of groups, those of other ranks included
         self._requests = {}  # id -> a request that is not complete
         self._ready = {}  # id -> a request whose arrays are free, not begun
@@ -122,7 +122,7 @@ class Communication(threading.Thread):
         self._write_to_pipe(_WAKE_MESSAGE)
         self.over.wait()
 
-    def part(self):
+    def wait_for_reports(self):
         """Wait, after a failure, a few seconds for the reports of the other ranks."""
         if self._is_stuck:
             return
@@ -301,7 +301,7 @@ class Communication(threading.Thread):
         found = self._negotiation.poll()
         if found is not None:  # a round that starts no operation is no progress
             moved |= bool(found.common) or found.free is not None
-            self._start_agreed(found, now)
+            self._begin_agreed(found, now)
         while self._queue and len(self._flying) < _MAX_IN_FLIGHT:
             start, request = self._queue[0]
             self._flying.append((start(self._data), request))
@@ -321,8 +321,8 @@ class Communication(threading.Thread):
         stuck = now - self._moved > _MEETING_SECONDS and any(
             each._is_stranded for each in self.parts
         )
-        ready = [each for number, each in self._ready.items() if number < self._base + WINDOW]
-        free = [each.mark for each in self._free_requests()]
+        ready = [each for number, each in self._ready.items() if number < self._base + ROUND_SIZE]
+        free = [each.mark for each in self._unordered_requests()]
         if not (ready or free or leaving or stuck):
             return False
         if len(self._ready) == self._tried and now < self._again:
@@ -331,17 +331,17 @@ class Communication(threading.Thread):
         self._negotiation.begin(self._base, ready, free, leaving)
         return True
 
-    def _free_requests(self):
-        return [each for number, each in self._ready.items() if number >= _FREE_NUMBERS]
+    def _unordered_requests(self):
+        return [each for number, each in self._ready.items() if number >= _FIRST_FREE_ID]
 
-    def _start_agreed(self, found, now):
+    def _begin_agreed(self, found, now):
         """Begin the requests that all ranks have agreed on in a negotiation round."""
         if found.all_left:
             self._is_over = True
         elif found.left:
-            self._tell_who_left()
+            self._fail_for_ended_rank()
         elif found.differs is not None:
-            self._tell_who_differs(found.differs)
+            self._fail_for_mismatch(found.differs)
         elif not found.common and found.free is None:  # negotiate again, with more or later
             self._delay = min(2 * self._delay, 5 * _MAX_SLEEP)
             self._again = now + self._delay
@@ -350,7 +350,7 @@ class Communication(threading.Thread):
             common = [self._ready[number] for number in found.common]
             if found.free is not None:
                 common.append(
-                    next(each for each in self._free_requests() if each.mark == found.free)
+                    next(each for each in self._unordered_requests() if each.mark == found.free)
                 )
             self._begin_requests(common)
 
@@ -358,11 +358,11 @@ class Communication(threading.Thread):
         """Begin the first operations by priority; all ranks choose the same operations."""
         nbytes = 0
         for request in sorted(requests, key=lambda each: (-each.priority, each.number)):
-            if nbytes >= _AT_ONCE:
+            if nbytes >= _MAX_ROUND_BYTES:
                 break
             nbytes += request.nbytes
             del self._ready[request.number]
-            if request.number < _FREE_NUMBERS:
+            if request.number < _FIRST_FREE_ID:
                 self._chosen.add(request.number)
             request.begun = trace.now()
             request.left = len(request.starts)
@@ -423,13 +423,13 @@ class Communication(threading.Thread):
         self.failure = error
         if reason is not None or tell:
             content = {"failed": reason, "text": str(error), "dead": sorted(self._dead)}
-            self._messages.tell(self._living_ranks(), FAILED, content)
+            self._messages.tell(self._living_ranks(), FAILURE, content)
         report_failure(self.rank, self.hosts[self.rank], str(error), self._dead, reason is not None)
         for each in self._communicators():
-            each._end_all(error)
+            each._fail_waiting(error)
         self.over.set()
 
-    def _end_all(self, error):
+    def _fail_waiting(self, error):
         """Fail every waiting request with `error`."""
         self.failure = error
         self._abandoned += [*self._flying, self._negotiation]
@@ -449,7 +449,7 @@ class Communication(threading.Thread):
         """Handle an error of MPI: in most cases a rank has died."""
         until = time.monotonic() + 0.5
         while time.monotonic() < until and self.failure is None:
-            self._find_dead()
+            self._find_dead_ranks()
             if self._dead:
                 break
             with contextlib.suppress(self._mpi.Exception):
@@ -472,7 +472,7 @@ class Communication(threading.Thread):
         verb = "has" if len(self._dead) == 1 else "have"
         return PeerError(f"{names} {verb} died: killed, crashed, or its machine is gone")
 
-    def _find_dead(self):
+    def _find_dead_ranks(self):
         try:
             failed = self._comms[2].Get_failed()
             whole = self._comms[2].Get_group()
@@ -483,13 +483,13 @@ class Communication(threading.Thread):
 
     def _handle_messages(self):
         for rank, kind, content in self._messages.collect():
-            if kind == ASK:
+            if kind == STATUS_REQUEST:
                 first = min(self._requests, default=None)
                 what = None if first is None else self._requests[first].what
-                self._messages.tell([rank], ANSWER, [self._next, self.step, what])
-            elif kind == ANSWER:
+                self._messages.tell([rank], STATUS, [self._next, self.step, what])
+            elif kind == STATUS:
                 self._answers[rank] = content
-            elif kind == BYE:
+            elif kind == GOODBYE:
                 self._byes.add(rank)
             else:
                 self._dead |= set(content["dead"])
@@ -505,7 +505,7 @@ class Communication(threading.Thread):
         """Find out why nothing has progressed for too long, and fail all requests."""
         if not self._asked:
             self._asked = now
-            self._messages.tell(self._living_ranks(), ASK)
+            self._messages.tell(self._living_ranks(), STATUS_REQUEST)
         missing = set(self._living_ranks()) - self._answers.keys()
         if now - self._asked < _ANSWER_SECONDS and missing:
             return
@@ -536,7 +536,7 @@ class Communication(threading.Thread):
         parts = [bytes(found[i * _TEXT_BYTES : (i + 1) * _TEXT_BYTES]) for i in range(self.size)]
         return [each.rstrip(b"\0").decode(errors="replace") for each in parts]
 
-    def _tell_who_left(self):
+    def _fail_for_ended_rank(self):
         """Fail because a rank has ended while another one waits for it."""
         state = "ended" if self._leaving and not self._requests else ""
         states = self._exchange_texts(state, time.monotonic() + self._stall)
@@ -547,7 +547,7 @@ class Communication(threading.Thread):
             text += f" while {', '.join(map(self.rank_label, others))} still waited for it"
         self._fail_requests(PeerError(f"{text}; all ranks must make the same calls"))
 
-    def _tell_who_differs(self, number):
+    def _fail_for_mismatch(self, number):
         mine = self._ready[number].description
         descriptions = self._exchange_texts(mine, time.monotonic() + self._stall)
         other = next((rank for rank, what in enumerate(descriptions) if what != descriptions[0]), 0)
@@ -555,7 +555,7 @@ class Communication(threading.Thread):
         self._fail_requests(
             MismatchError(
                 f"call {number - self._begins}: {self.rank_label(0)} asks for the {first},"
-                f" {self.rank_label(other)} for the {second}; {remedy(first, second)}"
+                f" {self.rank_label(other)} for the {second}; {mismatch_advice(first, second)}"
             )
         )
 
@@ -565,7 +565,7 @@ class Communication(threading.Thread):
             return
         if not self._has_sent_goodbye:
             self._has_sent_goodbye = True
-            self._messages.tell(self._living_ranks(), BYE)
+            self._messages.tell(self._living_ranks(), GOODBYE)
         missing = set(self._living_ranks()) - self._byes
         if (not missing and not self._messages.pending) or now - self._parted > _FAREWELL_SECONDS:
             self._is_over = True

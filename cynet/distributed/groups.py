@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 # requests of one group have ids below this; the next group's ids begin here
-_NUMBERS_PER_GROUP = 1 << 32
+_IDS_PER_GROUP = 1 << 32
 
 
 class GroupCommunication(Communication):
@@ -35,7 +35,7 @@ class GroupCommunication(Communication):
     """
 
     def __init__(self, whole, ranks, number, comm):
-        self._begins = number * _NUMBERS_PER_GROUP
+        self._begins = number * _IDS_PER_GROUP
         super().__init__(whole._stall)
         self._whole, self._ranks = whole, ranks
         self._mpi, self._own = whole._mpi, whole._own
@@ -121,7 +121,7 @@ class Group(World):
         """
         return self.rank >= 0
 
-    def _need_member(self):
+    def _require_member(self):
         if not self.is_member:
             raise StateError(
                 f"rank {self._whole.rank} is not of the group of ranks {self.ranks}, whose members"
@@ -129,18 +129,18 @@ class Group(World):
             )
 
     def _open_communication(self):
-        self._need_member()
+        self._require_member()
         return super()._open_communication()
 
     @property
     def _is_alone(self):
-        self._need_member()
+        self._require_member()
         return self.size == 1
 
     def check(self) -> None:
         """Raise the failure of the ranks, if there is one, or an error if this rank is no
         member."""
-        self._need_member()
+        self._require_member()
         self._whole.check()
 
     @property
@@ -213,5 +213,5 @@ def _create_communication(talk, ranks):
             talk.parts.append(made[0])
         return comm.Ibarrier()
 
-    talk.hand_in(Request(f"group of ranks {ranks}", 0, 8, start).awaited()).wait()
+    talk.hand_in(Request(f"group of ranks {ranks}", 0, 8, start).with_event()).wait()
     return made[0] if made else None

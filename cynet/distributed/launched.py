@@ -52,7 +52,7 @@ def report_early_end(code, how):
         report_failure(rank, socket.gethostname(), f"ended before it joined the others: {how}")
 
 
-def ended_early():
+def early_ended_ranks():
     """Return [(rank, how it ended)] of the ranks on this machine that will never join."""
     folder, out = config.get("CYNET_LAUNCH_JOB"), []
     with contextlib.suppress(OSError):

@@ -1,8 +1,8 @@
 """Negotiation rounds: the ranks agree on their next operations.
 
-Every rank numbers its requests in the order of its calls. In a round each of them says which of the
-next `WINDOW` requests it is ready for and what these are; the largest of each number over all ranks
-tells everybody which of them all are ready for, and whether they are the same.
+Every rank numbers its requests in the order of its calls. In a round each rank sends which of the
+next `ROUND_SIZE` requests it is ready for and what these are; the maxima over all ranks show which
+requests all ranks are ready for, and whether they are the same.
 
 Requests that threads of the engine make come in any order. They have no numbers, and each says of
 itself what no other one does: a round compares one of them, the one of the largest mark. Where
@@ -11,9 +11,9 @@ ranks offer different ones, the next round is about those below.
 
 import numpy as np
 
-WINDOW = 64
-_NEVER_NUMBER = -(1 << 62)
-_END_OF_FLAGS = 2 + 3 * WINDOW  # end of the flags for requests with ids below _FREE_NUMBERS
+ROUND_SIZE = 64  # requests that one round compares
+_NO_MARK = -(1 << 62)
+_END_OF_FLAGS = 2 + 3 * ROUND_SIZE  # end of the flags for requests with ids below _FIRST_FREE_ID
 
 
 class NegotiationRound:
@@ -28,18 +28,18 @@ class NegotiationRound:
 
     def __init__(self, base, found):
         self.left, self.all_left = bool(found[0] == 1), bool(found[1] == -1)
-        waits, marks, opposites = found[2:_END_OF_FLAGS].reshape(3, WINDOW)
+        waits, marks, opposites = found[2:_END_OF_FLAGS].reshape(3, ROUND_SIZE)
         ready = np.flatnonzero(waits == 0)
         self.common = [base + int(i) for i in ready]
         differing = ready[marks[ready] != -opposites[ready]]
         self.differs = base + int(differing[0]) if len(differing) else None
         self._largest, opposite = (int(each) for each in found[_END_OF_FLAGS:])
-        self.free = self._largest if self._largest == -opposite != _NEVER_NUMBER else None
+        self.free = self._largest if self._largest == -opposite != _NO_MARK else None
 
     @property
     def next_upper_bound(self):
         """The upper bound of the marks of the next round, or None."""
-        return None if self.free is not None or self._largest == _NEVER_NUMBER else self._largest
+        return None if self.free is not None or self._largest == _NO_MARK else self._largest
 
 
 class Negotiation:
@@ -69,7 +69,7 @@ class Negotiation:
         base : int
             The lowest number that is not done.
         ready : iterable of Request
-            Of numbers below ``base + WINDOW``.
+            Of numbers below ``base + ROUND_SIZE``.
         marks : iterable of int
             Of requests without numbers.
         leaving : bool
@@ -77,15 +77,15 @@ class Negotiation:
         """
         mine = self._mine
         mine[0], mine[1] = leaving, -leaving
-        mine[2 : 2 + WINDOW] = 1
-        mine[2 + WINDOW : _END_OF_FLAGS] = _NEVER_NUMBER
+        mine[2 : 2 + ROUND_SIZE] = 1
+        mine[2 + ROUND_SIZE : _END_OF_FLAGS] = _NO_MARK
         for each in ready:
             at = 2 + each.number - base
             mine[at] = 0
-            mine[at + WINDOW] = each.mark
-            mine[at + 2 * WINDOW] = -each.mark
+            mine[at + ROUND_SIZE] = each.mark
+            mine[at + 2 * ROUND_SIZE] = -each.mark
         below = self._below
-        offered = max((m for m in marks if below is None or m < below), default=_NEVER_NUMBER)
+        offered = max((m for m in marks if below is None or m < below), default=_NO_MARK)
         mine[_END_OF_FLAGS], mine[_END_OF_FLAGS + 1] = offered, -offered
         self._base = base
         self._request = self._comm.Iallreduce(mine, self._all, self._largest)

@@ -4,9 +4,9 @@ import hashlib
 import threading
 from functools import lru_cache
 
-SAME_NUMBER = "give step() the same number on all ranks (of fit: batches of the same size)"
+SAME_SIZE_HINT = "give step() the same number on all ranks (of fit: batches of the same size)"
 _FOR_A_STEP = " for a step with "
-SUMMED = ("float32", "float64", "int64", "int32", "uint8", "int8")  # dtypes of sums over ranks
+SUM_DTYPES = ("float32", "float64", "int64", "int32", "uint8", "int8")  # dtypes of sums over ranks
 
 
 class Request:
@@ -32,14 +32,14 @@ class Request:
         self.starts = start if isinstance(start, list) else [] if start is None else [start]
         self.left = 0  # number of operations that are not done
         self.finish, self.keep = finish, keep
-        self.mark = mark_of(what)
+        self.mark = hash_text(what)
         self.number = self.work = self.error = self._done = None
         self.ready = self.begun = 0  # nanoseconds
 
-    def on_terms(self, terms):
+    def with_terms(self, terms):
         """Add a text that ranks compare, such as the settings of the step that uses a sum."""
         self.terms = terms
-        self.mark ^= mark_of.__wrapped__(terms)  # not cached: the text changes from step to step
+        self.mark ^= hash_text.__wrapped__(terms)  # not cached: the text changes from step to step
         return self
 
     @property
@@ -47,7 +47,7 @@ class Request:
         """The text that ranks exchange if their requests differ."""
         return f"{self.terms}\n{self.what}" if self.terms else self.what
 
-    def awaited(self):
+    def with_event(self):
         """Make `wait` usable, for a request that no engine function waits for."""
         self._done = threading.Event()
         return self
@@ -72,7 +72,7 @@ class Request:
 
 
 @lru_cache(4096)
-def mark_of(what):
+def hash_text(what):
     """Return a 62-bit hash of a text."""
     digest = hashlib.blake2b(what.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 2
@@ -90,17 +90,17 @@ def shorten_text(what, maximum=100):
     return f"{parts[0]} and {len(parts) - 1} more"
 
 
-def remedy(one, other):
+def mismatch_advice(one, other):
     """Return advice on two different requests, given the results of `shorten_difference`.
 
-    >>> remedy("barrier", "vote")
+    >>> mismatch_advice("barrier", "vote")
     'all ranks must make the same calls, of the same shapes and dtypes'
     """
     (calls, _, settings), (others, _, _) = (each.partition(_FOR_A_STEP) for each in (one, other))
     if not settings or calls != others:
         return "all ranks must make the same calls, of the same shapes and dtypes"
     if settings.startswith("rescale_grad="):
-        return SAME_NUMBER
+        return SAME_SIZE_HINT
     return "all ranks must have the same optimizer, each of them updates its own weights"
 
 

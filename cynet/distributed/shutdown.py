@@ -19,7 +19,7 @@ except ImportError:  # Windows
 
 _READING_SECONDS = 2.0  # seconds that a launcher has for reading this process's output
 
-_state = {"code": None, "hooked": False}
+_exit_state = {"code": None, "hooked": False}
 
 
 def install_exit_hooks(find):
@@ -30,15 +30,15 @@ def install_exit_hooks(find):
     find : callable
         Returns the World, or None.
     """
-    if _state["hooked"]:
+    if _exit_state["hooked"]:
         return
-    _state["hooked"] = True
+    _exit_state["hooked"] = True
     atexit.register(_at_exit, find)
     inner = sys.excepthook
 
     def hook(kind, error, trace):
         inner(kind, error, trace)
-        _flush()
+        _flush_streams()
         report_failure(find(), error)
 
     sys.excepthook = hook
@@ -50,17 +50,17 @@ def report_failure(world, error):
         world.fail(describe_error(error)[:2000])
 
 
-def set_code(code):
+def set_exit_code(code):
     """Set the exit code of the process after a failure."""
-    _state["code"] = code
+    _exit_state["code"] = code
 
 
 def abandon_startup():
     """Let the process exit without MPI: MPI did not start, and a thread waits for it in vain."""
-    atexit.register(_leave_at_once)
+    atexit.register(_exit_immediately)
 
 
-def _flush():
+def _flush_streams():
     for each in (sys.stdout, sys.stderr):
         try:
             each.flush()
@@ -71,7 +71,7 @@ def _flush():
 def wait_until_read():
     """Wait at most two seconds until the launcher has read this process's output: when the first
     process of a failed job ends, mpiexec may drop the unread output of the others."""
-    _flush()
+    _flush_streams()
     until = time.monotonic() + _READING_SECONDS
     while any(map(_unread_bytes, (1, 2))) and time.monotonic() < until:
         time.sleep(0.005)
@@ -97,14 +97,14 @@ def _at_exit(find):
         # after a failure of the ranks, every requested sum raises the failure
         if not world.has_failed:
             print(f"cynet: nobody waited for this error: {describe_error(error)}", file=sys.stderr)
-    failure = world._exit_code()
+    failure = world._finish_at_exit()
     if failure is None:
         return
-    _leave_at_once()
+    _exit_immediately()
 
 
-def _leave_at_once():
+def _exit_immediately():
     # MPI_Finalize may hang: it waits for ranks that have ended
     logging.shutdown()
-    _flush()
-    os._exit(_state["code"] or 1)
+    _flush_streams()
+    os._exit(_exit_state["code"] or 1)

@@ -16,8 +16,8 @@ from ..base.guard import guarded
 from ..graph.cuts import set_gradient_parts
 from . import shutdown
 from .communication import Communication
-from .launched import ended_early, is_launched, own_rank, report_failure
-from .requests import SUMMED, Request
+from .launched import early_ended_ranks, is_launched, own_rank, report_failure
+from .requests import SUM_DTYPES, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,7 +100,7 @@ class World:
         Examples
         --------
         >>> from cynet.distributed.requests import Request
-        >>> world, request = mx.distributed.world(), Request("all are here").awaited()
+        >>> world, request = mx.distributed.world(), Request("all are here").with_event()
         >>> if world.size > 1:  # a process that is alone has nobody to hand it to
         ...     world.hand_in(request)
         ...     request.wait()
@@ -159,7 +159,7 @@ class World:
         >>> mx.distributed.world().barrier()  # returns at once in a single process
         """
         if not self._is_alone:
-            self._open_communication().hand_in(Request("barrier").awaited()).wait()
+            self._open_communication().hand_in(Request("barrier").with_event()).wait()
 
     def allreduce(
         self, values: NumpyArray, what: str = "values", in_order: bool = True
@@ -189,8 +189,8 @@ class World:
         [1.0, 1.0, 1.0]
         """
         values = np.ascontiguousarray(values)
-        if values.dtype.name not in SUMMED:
-            raise ArgumentError(f"allreduce: a dtype of {sorted(SUMMED)}, got {values.dtype}")
+        if values.dtype.name not in SUM_DTYPES:
+            raise ArgumentError(f"allreduce: a dtype of {sorted(SUM_DTYPES)}, got {values.dtype}")
         if self._is_alone:
             return values.copy()
         out = np.empty_like(values)
@@ -198,7 +198,7 @@ class World:
         request = Request(
             text, 1, values.nbytes, lambda comm: comm.Iallreduce(values, out), keep=(values, out)
         )
-        self._open_communication().hand_in(request.awaited(), in_order=in_order).wait()
+        self._open_communication().hand_in(request.with_event(), in_order=in_order).wait()
         return out
 
     def vote(self, yes: bool) -> Callable[[], bool]:
@@ -225,7 +225,7 @@ class World:
         mine, found = np.array([not yes], np.int64), np.empty(1, np.int64)
         request = Request(
             "vote", 1 << 20, 8, lambda comm: comm.Iallreduce(mine, found), keep=(mine, found)
-        ).awaited()
+        ).with_event()
         self._open_communication().hand_in(request)
 
         def answer():
@@ -264,7 +264,7 @@ class World:
             lambda comm: comm.Iallgatherv(mine, [out, (sizes, starts[:-1])]),
             keep=(mine, out),
         )
-        self._open_communication().hand_in(request.awaited()).wait()
+        self._open_communication().hand_in(request.with_event()).wait()
         return [out[starts[i] : starts[i + 1]].tobytes() for i in range(self.size)]
 
     def fail(self, text: str) -> None:
@@ -282,7 +282,7 @@ class World:
         if self._communication is not None and self.pid == os.getpid():
             self._communication.fail_here(text)
 
-    def _exit_code(self):
+    def _finish_at_exit(self):
         """End the communication at exit; return the code to exit with immediately, or None."""
         talk = self._communication
         if talk is None or self.pid != os.getpid():
@@ -293,11 +293,11 @@ class World:
             talk.join()
             return None
         shutdown.wait_until_read()
-        talk.part()
+        talk.wait_for_reports()
         return talk.failure
 
 
-_lock = threading.Lock()
+_world_lock = threading.Lock()
 _world = None
 
 
@@ -317,7 +317,7 @@ def world() -> World:
     (0, 1)
     """
     global _world
-    with _lock:
+    with _world_lock:
         if _world is None:
             _world = World(_join_world() if is_launched() else None)
         return _world
@@ -353,7 +353,7 @@ def _join_world():
     limit = max(stall, _JOIN_SECONDS)
     until = time.monotonic() + limit
     while not communication.opened.wait(0.5):
-        ended = ended_early()
+        ended = early_ended_ranks()
         if ended:
             names = ", ".join(f"rank {rank} ({how})" for rank, how in ended)
             _join_error(f"{names} ended before joining the others")

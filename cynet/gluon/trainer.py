@@ -498,7 +498,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                         array._fresh_grad = False
             self._tell_others()
             return
-        several, shared_out = len(self._contexts) > 1, self._is_shared_out()
+        several, assign_ranks = len(self._contexts) > 1, self._is_shared_out()
         for k, updater in enumerate(self._updaters):
             names, params = self._names, self._params
             if any(each._grad_req == "null" for each in params):
@@ -532,13 +532,13 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             if self._clip is not None and grads:
                 maximum = self._clip / self._optimizer.rescale_grad
                 clip_global_norm(grads, maximum, check_isfinite=False)
-            if shared_out:
+            if assign_ranks:
                 updater(*self._own_part(names, grads, weights))
             else:
                 updater(names, grads, weights)
             for weight in weights:
                 weight._fresh_grad = False
-        if shared_out:
+        if assign_ranks:
             self._broadcast_weights()
         self._joined = frozenset()
         if self._shared:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..base.errors import ArgumentError, StateError
 from ..kvstore import DistKVStore
-from ..kvstore.shards import Shards, check_shareable
+from ..kvstore.shards import Shards, check_shardable
 
 if TYPE_CHECKING:
     from ..optimizer import Updater
@@ -24,7 +24,7 @@ class TrainerShards:
             return
         if self._update_on_kvstore:
             raise ArgumentError("Trainer: shard_states needs update_on_kvstore=False")
-        check_shareable("Trainer", self._optimizer)
+        check_shardable("Trainer", self._optimizer)
 
     def _is_shared_out(self):
         store = self._kvstore
@@ -44,7 +44,7 @@ class TrainerShards:
 
     def _broadcast_weights(self):
         """Broadcast the weights that this rank has updated."""
-        self._shard_pairs().give(
+        self._shard_pairs().send_weights(
             {
                 name: each._all_data()
                 for name, each in zip(self._names, self._params)

@@ -7,19 +7,19 @@ from ..base import config
 from ..base.compat import optional
 from ..base.errors import ArgumentError, shown
 from ..distributed._work import memory
-from ..distributed.requests import SUMMED, Request
+from ..distributed.requests import SUM_DTYPES, Request
 
 # dtype -> dtype of its sums: narrow floats overflow and lose small gradients.
-_SUMMED_AS = {"float16": "float32", "bfloat16": "float32"}
-_SHARED_AS = {**_SUMMED_AS, "bool": "uint8"}
+_SUM_DTYPES = {"float16": "float32", "bfloat16": "float32"}
+_BROADCAST_DTYPES = {**_SUM_DTYPES, "bool": "uint8"}
 # an array of this many bytes is not copied: it is a bucket of its own
 _DIRECT_BYTES = 1 << 20
 _MIN_BUCKETS = 4  # minimum of buckets, if there are enough arrays: their sums overlap with backward
 
 
-def travels_as(verb, dtype):
+def sent_dtype(verb, dtype):
     """Return the dtype in which ranks sum or broadcast arrays of `dtype`; both are names."""
-    return (_SUMMED_AS if verb == "sum" else _SHARED_AS).get(dtype, dtype)
+    return (_SUM_DTYPES if verb == "sum" else _BROADCAST_DTYPES).get(dtype, dtype)
 
 
 # Bytes of one MPI operation: with 64 MB in one operation, Open MPI is several times slower.
@@ -44,8 +44,8 @@ class Bucket:
     """
 
     def __init__(self, verb, rows, priority):
-        (self.dtype,) = {travels_as(verb, dtype) for _, _, dtype in rows}
-        if self.dtype not in SUMMED:
+        (self.dtype,) = {sent_dtype(verb, dtype) for _, _, dtype in rows}
+        if self.dtype not in SUM_DTYPES:
             key, _, dtype = rows[0]
             raise ArgumentError(
                 f"kvstore: key {shown(key)} is {dtype}, of which ranks make no {verb}"
@@ -78,7 +78,7 @@ def make_buckets(verb, rows, priority, parts=_MIN_BUCKETS):
     Returns list of Bucket.
     """
     sizes = [
-        int(np.prod(shape)) * np.dtype(travels_as(verb, dtype)).itemsize for _, shape, dtype in rows
+        int(np.prod(shape)) * np.dtype(sent_dtype(verb, dtype)).itemsize for _, shape, dtype in rows
     ]
     maximum = config.get("CYNET_DIST_BUCKET_KB") << 10
     goal = max(min(maximum, sum(sizes) // parts), 1 << 14)
@@ -91,7 +91,7 @@ def make_buckets(verb, rows, priority, parts=_MIN_BUCKETS):
         group, nbytes = [], 0
 
     for row, size in zip(rows, sizes):
-        other = bool(group) and travels_as(verb, group[0][2]) != travels_as(verb, row[2])
+        other = bool(group) and sent_dtype(verb, group[0][2]) != sent_dtype(verb, row[2])
         if other or nbytes + size > goal or size >= _DIRECT_BYTES:
             close()
         group.append(row)
@@ -110,16 +110,16 @@ def sum_request(bucket, source=None):
     """
     target = memory(bucket.flat)
     given = None if source is None else memory(source)
-    return bucket.request(_start_sums(given, target), (target, given))
+    return bucket.request(_sum_starters(given, target), (target, given))
 
 
-def sums_in_place(bucket, array):
+def sum_in_place(bucket, array):
     """Create the request that sums an array over the ranks, in place of a bucket."""
     target = memory(array)
-    return bucket.request(_start_sums(None, target), target)
+    return bucket.request(_sum_starters(None, target), target)
 
 
-def _start_sums(given, target):
+def _sum_starters(given, target):
     """Return the functions that start the sums of an array's pieces; None sums in place."""
 
     def start(part):
@@ -146,7 +146,7 @@ def broadcast_request(bucket, root, array=None):
     return bucket.request(starts, target, note=note)
 
 
-def sums_of_codes(bucket, threshold, size):
+def sum_two_bits(bucket, threshold, size):
     """Create the request that sums entries of `threshold`, ``-threshold`` or 0: each rank sends two
     bits an entry."""
     target = memory(bucket.flat)

@@ -25,7 +25,7 @@ _MIN_DIRECT_BYTES = 1 << 20
 _PIECE_BYTES = 2 << 20  # bytes of one MPI operation (buckets.py)
 
 
-class Gathered:
+class GatheredBuffer:
     """A buffer that ranks fill together: ``counts[rank]`` entries each, one after another."""
 
     def __init__(self, target: NDArray, counts: Sequence[int], what: str) -> None:
@@ -49,7 +49,7 @@ class Gathered:
         return Request(self.what, priority, bits.nbytes, starts, None, bits)
 
 
-class Parts:
+class ChangedParts:
     """The parts of arrays that each rank has changed and sends to the other ranks.
 
     Parameters
@@ -72,16 +72,16 @@ class Parts:
         together = {}
         for key, each in arrays.items():
             dtype = NAMES[each[0].dtype_flag]
-            if len(each) == 1 and _is_large(each[0]) and _is_cut(bounds[key]):
+            if len(each) == 1 and _is_large(each[0]) and _is_split(bounds[key]):
                 counts = [stop - start for start, stop in bounds[key]]
                 what = f"parts of {shown(key)} {each[0].shape} {dtype}"
-                self.gathered.append(Gathered(each[0], counts, what))
+                self.gathered.append(GatheredBuffer(each[0], counts, what))
             else:
                 together.setdefault(dtype, []).append(key)
         for dtype, keys in together.items():
             self.gathered.insert(0, _gather_together(keys, dtype, arrays, bounds, rank))
 
-    def are_of(self, arrays: dict[Any, Sequence[NDArray]]) -> bool:
+    def belong_to(self, arrays: dict[Any, Sequence[NDArray]]) -> bool:
         """Return whether the parts are parts of exactly these arrays."""
         given = _flatten_groups(arrays)
         return len(given) == len(self._all) and all(map(operator.is_, given, self._all))
@@ -100,7 +100,7 @@ def _gather_together(keys, dtype, arrays, bounds, rank):
         counts[owner] += stop - start
     texts = [f"{shown(key)} {arrays[key][0].shape} {dtype}" for key in keys]
     flat = nd.zeros((sum(counts),), dtype=dtype)
-    found, place = Gathered(flat, counts, f"parts of {', '.join(texts)}"), 0
+    found, place = GatheredBuffer(flat, counts, f"parts of {', '.join(texts)}"), 0
     for owner, key, start, stop in rows:
         whole = stop - start == math.prod(arrays[key][0].shape)
         parts = [each if whole else each._view((stop - start,), start) for each in arrays[key]]
@@ -119,7 +119,7 @@ def _is_large(array):
     return large and array.context.device_type.startswith("cpu")
 
 
-def _is_cut(bounds):
+def _is_split(bounds):
     """Return whether more than one rank has a part of the array."""
     return sum(start < stop for start, stop in bounds) > 1
 

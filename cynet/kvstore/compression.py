@@ -4,7 +4,7 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError, shown
 
 
-class TwoBit:
+class TwoBitQuantizer:
     """Quantizes gradients to two bits an entry. Entry plus remainder becomes `threshold` if at
     least that, ``-threshold`` if at most that, else 0; the rest is the next push's remainder.
 
@@ -29,7 +29,7 @@ class TwoBit:
         return sent
 
 
-def compression(params, kind):
+def make_compression(params, kind):
     """Create the quantizer for ``set_gradient_compression(params)`` of a store of this type."""
     if kind.startswith("local"):
         raise ArgumentError(
@@ -53,4 +53,4 @@ def compression(params, kind):
             "kvstore set_gradient_compression: threshold must be a number greater than 0, got"
             f" {shown(params['threshold'])}"
         )
-    return TwoBit(threshold)
+    return TwoBitQuantizer(threshold)

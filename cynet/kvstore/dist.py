@@ -12,13 +12,13 @@ from ..base.errors import ArgumentError, MismatchError, shown
 from ..base.guard import guarded
 from ..context import cpu
 from ..distributed import world
-from ..distributed.requests import SAME_NUMBER
+from ..distributed.requests import SAME_SIZE_HINT
 from ..optimizer import Updater
 from ..optimizer.terms import first_difference, terms_of, terms_of_states, terms_of_step
-from .buckets import broadcast_request, make_buckets, sum_request, sums_in_place, sums_of_codes
-from .compression import compression
+from .buckets import broadcast_request, make_buckets, sum_in_place, sum_request, sum_two_bits
+from .compression import make_compression
 from .kvstore import KVStore
-from .rows_of_ranks import are_rows, sum_of_rows
+from .rows_of_ranks import are_row_sparse, sum_row_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..distributed import World
     from ..ndarray import NDArray
     from ..typing import FileName, Keys, Optimizer, Values
-    from .changed_parts import Parts
+    from .changed_parts import ChangedParts
 
 _MAX_CACHED_CALLS = 16  # calls whose buckets are cached: training repeats its calls in each step
 
@@ -113,7 +113,7 @@ class DistKVStore(KVStore):
         for each, arrays in self._key_arrays("push", key, value):
             grouped.setdefault(each, []).extend(arrays)
         for each, arrays in grouped.items():
-            self._check("push", each, arrays)
+            self._check_arrays("push", each, arrays)
         with self._lock:
             self._world.check()
             self._first = next(iter(grouped)) if self._first is None else self._first
@@ -153,7 +153,7 @@ class DistKVStore(KVStore):
         handed = dict(self._key_arrays("sum_up", key, value))
         by_rows = {}
         if self._compress is None:
-            by_rows = {each: arrays for each, arrays in handed.items() if are_rows(arrays)}
+            by_rows = {each: arrays for each, arrays in handed.items() if are_row_sparse(arrays)}
         given = {
             each: _dense_arrays(arrays) for each, arrays in handed.items() if each not in by_rows
         }
@@ -163,7 +163,7 @@ class DistKVStore(KVStore):
                 self._world.count_step()
             self._compare_terms_of(optimizer)
             for each, arrays in by_rows.items():
-                total = self._sum_of_rows(each, arrays, priority)
+                total = self._sum_row_sparse(each, arrays, priority)
                 for array in arrays:
                     total.copyto(array)
             alone = self._compress is None and self._world.size == 1
@@ -172,9 +172,9 @@ class DistKVStore(KVStore):
             buckets = self._buckets_for("sum", self._bucket_rows(given), priority)
             for bucket in reversed(buckets):
                 arrays = given[bucket.entries[0].key]
-                if self._compress is None and _is_direct(bucket, arrays):
+                if self._compress is None and _needs_no_copy(bucket, arrays):
                     if self._world.size > 1:
-                        self._submit(sums_in_place(bucket, arrays[0]), (), arrays)
+                        self._submit(sum_in_place(bucket, arrays[0]), (), arrays)
                     continue
                 self._send_bucket(bucket, given)
                 for entry in bucket.entries:
@@ -203,7 +203,7 @@ class DistKVStore(KVStore):
             self._world.check()
             for bucket in self._buckets_for("broadcast", self._bucket_rows(arrays), 0, keep=False):
                 first = arrays[bucket.entries[0].key]
-                if _is_direct(bucket, first[:1]):
+                if _needs_no_copy(bucket, first[:1]):
                     if self._world.size > 1:
                         self._submit(broadcast_request(bucket, root, first[0]), (), first[:1])
                     for array in first[1:]:
@@ -217,19 +217,19 @@ class DistKVStore(KVStore):
                     for array in arrays[entry.key]:
                         entry.view.copyto(array)
 
-    def gather(self, parts: Parts) -> None:
+    def gather(self, parts: ChangedParts) -> None:
         """Send the parts that each rank has changed to all ranks.
 
         Parameters
         ----------
-        parts : Parts
+        parts : ChangedParts
             Of which arrays, and of whom.
 
         Examples
         --------
-        >>> from cynet.kvstore.changed_parts import Parts
+        >>> from cynet.kvstore.changed_parts import ChangedParts
         >>> weight = mx.nd.ones(2)
-        >>> mx.kv.create("dist_sync").gather(Parts({"w": [weight]}, {"w": [(0, 2)]}, rank=0))
+        >>> mx.kv.create("dist_sync").gather(ChangedParts({"w": [weight]}, {"w": [(0, 2)]}, rank=0))
         """
         with self._lock:
             self._world.check()
@@ -317,7 +317,7 @@ class DistKVStore(KVStore):
             raise MismatchError(
                 f"{where}: ranks must have the same optimizer, each of them updates its own"
                 f" weights: {'; '.join(found[:5])}"
-                + (f"; {SAME_NUMBER}" if any(map(_is_rescale_difference, found)) else "")
+                + (f"; {SAME_SIZE_HINT}" if any(map(_is_rescale_difference, found)) else "")
             )
 
     def barrier(self) -> None:
@@ -336,7 +336,7 @@ class DistKVStore(KVStore):
         compression_params : dict
             ``{'type': '2bit', 'threshold': 0.5}``, the same on all ranks.
         """
-        self._compress = compression(compression_params, self._type)
+        self._compress = make_compression(compression_params, self._type)
 
     def _bucket_rows(self, arrays):
         return tuple((k, each[0].shape, NAMES[each[0].dtype_flag]) for k, each in arrays.items())
@@ -361,13 +361,13 @@ class DistKVStore(KVStore):
         found = {}
         if self._compress is None:
             for each, arrays in given.items():
-                if are_rows(arrays):
-                    found[each] = self._sum_of_rows(each, arrays, priority)
+                if are_row_sparse(arrays):
+                    found[each] = self._sum_row_sparse(each, arrays, priority)
         whole, given = given, {k: _dense_arrays(a) for k, a in given.items() if k not in found}
         # the last gradients are ready first
         for bucket in reversed(self._buckets_for("sum", self._bucket_rows(given), priority)):
             arrays = given[bucket.entries[0].key]
-            sums_here = self._compress is None and _is_direct(bucket, arrays)
+            sums_here = self._compress is None and _needs_no_copy(bucket, arrays)
             if sums_here and self._world.size > 1:
                 self._submit(sum_request(bucket, arrays[0]), arrays, [bucket.flat])
             else:
@@ -375,7 +375,7 @@ class DistKVStore(KVStore):
             found.update((entry.key, entry.view) for entry in bucket.entries)
         return {key: found[key] for key in whole}
 
-    def _sum_of_rows(self, key, arrays, priority):
+    def _sum_row_sparse(self, key, arrays, priority):
         def add(what, array):
             (bucket,) = self._buckets_for(
                 "sum", self._bucket_rows({what: [array]}), priority, keep=False
@@ -385,7 +385,7 @@ class DistKVStore(KVStore):
             return bucket.entries[0].view
 
         arrays = [each.as_in_context(cpu()) for each in arrays]
-        return sum_of_rows(key, arrays, self._world.rank, self._world.size, add)
+        return sum_row_sparse(key, arrays, self._world.rank, self._world.size, add)
 
     def _send_bucket(self, bucket, given):
         """Copy arrays into a bucket, and request its sum over the ranks."""
@@ -401,7 +401,7 @@ class DistKVStore(KVStore):
         if self._compress is None:
             request = sum_request(bucket)
         else:
-            request = sums_of_codes(bucket, self._compress.threshold, self._world.size)
+            request = sum_two_bits(bucket, self._compress.threshold, self._world.size)
         self._submit(request, (), [bucket.flat])
 
     def _compare_terms_of(self, optimizer):
@@ -411,7 +411,7 @@ class DistKVStore(KVStore):
 
     def _submit(self, request, reads, writes):
         terms, self._terms = self._terms, ""
-        self._world.hand_in(request.on_terms(terms) if terms else request, reads, writes)
+        self._world.hand_in(request.with_terms(terms) if terms else request, reads, writes)
 
     def _sum_devices(self, arrays, stored):
         """Return the sum of the arrays of this rank's devices, in the dtype of `stored`."""
@@ -435,7 +435,7 @@ def _dense_arrays(arrays):
     return [dense_of(each) for each in arrays]
 
 
-def _is_direct(bucket, arrays):
+def _needs_no_copy(bucket, arrays):
     """Return whether a bucket's only array is sent from its own memory, without a copy."""
     return (
         bucket.direct

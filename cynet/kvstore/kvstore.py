@@ -12,8 +12,8 @@ from ..context import cpu
 from ..ndarray import NDArray
 from ..optimizer import Optimizer, get_updater
 from .base import KVStoreBase
-from .compression import compression
-from .rows import ids_for, pull_rows
+from .compression import make_compression
+from .rows import pull_rows, row_ids_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ..typing import FileName, Keys, Values
 
 # Types of KVStore that sum gradients on the CPU, and on the device of the first gradient.
-_ON_CPU = ("local", "local_update_cpu", "local_allreduce_cpu")
-_ON_DEVICE = ("device", "local_allreduce_device")
+_CPU_TYPES = ("local", "local_update_cpu", "local_allreduce_cpu")
+_DEVICE_TYPES = ("device", "local_allreduce_device")
 # over several processes
 _DISTRIBUTED_TYPES = ("dist", "dist_sync", "dist_device_sync", "dist_sync_device")
 _REPLACED_TYPES = {
@@ -115,7 +115,7 @@ class KVStore(KVStoreBase):
         for each, arrays in self._key_arrays("init", key, value):
             if each in self._values:
                 raise ArgumentError(f"kvstore init: key {shown(each)} has a value already")
-            context = cpu() if self._type in _ON_CPU else arrays[0].context
+            context = cpu() if self._type in _CPU_TYPES else arrays[0].context
             self._values[each] = arrays[0].copyto(context)
 
     def push(self, key: Keys, value: Values, priority: int = 0) -> None:
@@ -137,7 +137,7 @@ class KVStore(KVStoreBase):
         for each, arrays in self._key_arrays("push", key, value):
             grouped.setdefault(each, []).extend(arrays)
         for each, arrays in grouped.items():
-            self._check("push", each, arrays)
+            self._check_arrays("push", each, arrays)
         with self._lock:
             for each, arrays in grouped.items():
                 stored = self._values[each]
@@ -171,7 +171,7 @@ class KVStore(KVStoreBase):
             raise ArgumentError("kvstore pull: 'out' is missing: the arrays to write to")
         pairs = self._key_arrays("pull", key, out)
         for each, arrays in pairs:
-            self._check("pull", each, arrays)
+            self._check_arrays("pull", each, arrays)
         for each, arrays in pairs:
             for array in arrays:
                 if array.stype == "default" or not ignore_sparse:
@@ -185,7 +185,7 @@ class KVStore(KVStoreBase):
             out = value if out is None else out
             # all keys are checked before any changes
             for each, arrays in self._key_arrays("pushpull", key, out):
-                self._check("pushpull", each, arrays)
+                self._check_arrays("pushpull", each, arrays)
             self.push(key, value, priority)
             self.pull(key, out, priority, ignore_sparse=False)
 
@@ -225,9 +225,9 @@ class KVStore(KVStoreBase):
             raise ArgumentError("kvstore row_sparse_pull: 'out' is missing: the arrays to write to")
         pairs = self._key_arrays("row_sparse_pull", key, out)
         for each, arrays in pairs:
-            self._check("row_sparse_pull", each, arrays)
+            self._check_arrays("row_sparse_pull", each, arrays)
         targets = [(each, array) for each, arrays in pairs for array in arrays]
-        for (each, array), ids in zip(targets, ids_for(len(targets), row_ids)):
+        for (each, array), ids in zip(targets, row_ids_for(len(targets), row_ids)):
             pull_rows(each, self._values[each], array, ids)
 
     def set_updater(self, updater: Callable[[Any, NDArray, NDArray], Any]) -> None:
@@ -343,7 +343,7 @@ class KVStore(KVStoreBase):
         [ 0.   0.5 -0.5]
         [ 0.5  0.5 -0.5]
         """
-        self._compress = compression(compression_params, self._type)
+        self._compress = make_compression(compression_params, self._type)
 
     def barrier(self) -> None:
         """Wait for all workers; with one worker it returns at once.
@@ -403,7 +403,7 @@ class KVStore(KVStoreBase):
                     " for dense arrays"
                 )
 
-    def _check(self, where, key, arrays):
+    def _check_arrays(self, where, key, arrays):
         if key not in self._values:
             raise NotFoundError(f"kvstore {where}: key {shown(key)} has no value; call init first")
         shape = self._values[key].shape
@@ -416,7 +416,7 @@ class KVStore(KVStoreBase):
 
     def _sum_devices(self, arrays, stored):
         """Return the sum of the arrays, computed on the device that this type of store sums on."""
-        context = arrays[0].context if self._type in _ON_DEVICE else stored.context
+        context = arrays[0].context if self._type in _DEVICE_TYPES else stored.context
         merged = arrays[0].as_in_context(context)
         if any(array.stype != "default" for array in arrays):
             for array in arrays[1:]:
@@ -467,9 +467,9 @@ def create(name: str = "local", group: Group | None = None) -> KVStore | Any:
         raise ArgumentError(f"kvstore create: a group goes with 'dist_sync', got {shown(name)}")
     if kind in KVStoreBase.kv_registry:
         return KVStoreBase.kv_registry[kind]()
-    if kind in (*_ON_CPU, *_ON_DEVICE):
+    if kind in (*_CPU_TYPES, *_DEVICE_TYPES):
         return KVStore(kind)
-    known = ", ".join(map(repr, (*_ON_CPU, *_ON_DEVICE, *_DISTRIBUTED_TYPES)))
+    known = ", ".join(map(repr, (*_CPU_TYPES, *_DEVICE_TYPES, *_DISTRIBUTED_TYPES)))
     if kind in _DISTRIBUTED_TYPES:
         from .dist import DistKVStore
 

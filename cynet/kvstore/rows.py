@@ -12,7 +12,7 @@ from ..ndarray.sparse.convert import rows_of_dense
 from ..ndarray.sparse.functions import retain
 
 
-def ids_for(outs, row_ids):
+def row_ids_for(outs, row_ids):
     """Return one array of row indices for each of the `outs` arrays to write."""
     if row_ids is None:
         raise ArgumentError("kvstore row_sparse_pull: 'row_ids' is missing: the rows to take")

@@ -10,12 +10,12 @@ from ..ndarray.sparse.arrays import make_sparse
 from ..ndarray.sparse.convert import indices_array, scatter_rows, sparse_zeros
 
 
-def are_rows(arrays):
+def are_row_sparse(arrays):
     """Return whether all arrays of a key are row_sparse."""
     return all(each.stype == "row_sparse" for each in arrays)
 
 
-def sum_of_rows(key, arrays, rank, size, add):
+def sum_row_sparse(key, arrays, rank, size, add):
     """Return the row_sparse sum of row_sparse arrays over this rank's devices and over all ranks.
 
     Ranks first exchange how many rows they have, then which, and then sum the values of all rows

@@ -9,7 +9,7 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError
 from ..optimizer import get_updater
 from ..optimizer.state_file import unpack
-from .changed_parts import Parts
+from .changed_parts import ChangedParts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,10 +25,10 @@ _MAX_SHARED_ENTRIES = 1 << 10
 _SHARD_ALIGNMENT = 16  # entries: pieces begin at cache lines
 
 
-def shared_out(sizes: dict[Any, int], ranks: int) -> dict[Any, int]:
+def assign_ranks(sizes: dict[Any, int], ranks: int) -> dict[Any, int]:
     """Assign a rank to each name, so that the sums of sizes are about equal.
 
-    >>> shared_out({"a": 5, "b": 3, "c": 3, "d": 1}, 2)
+    >>> assign_ranks({"a": 5, "b": 3, "c": 3, "d": 1}, 2)
     {'a': 0, 'b': 1, 'c': 1, 'd': 0}
     """
     loads, owners = [0] * ranks, dict.fromkeys(sizes, 0)
@@ -49,7 +49,7 @@ def shard_range(size: int, rank: int, ranks: int) -> tuple[int, int]:
     return min(rank * step, size), min((rank + 1) * step, size)
 
 
-def check_shareable(who: str, optimizer: Optimizer) -> None:
+def check_shardable(who: str, optimizer: Optimizer) -> None:
     """Refuse an optimizer whose step of one weight depends on the steps of other weights."""
     if optimizer._draws or optimizer._couples_weights:
         why = "draws random numbers for" if optimizer._draws else "has a schedule of"
@@ -92,7 +92,7 @@ class Shards:
         self.gathered = None  # an Updater with the states of all ranks, until the next step
         self._rank, ranks = store.rank, store.num_workers
         sizes = {key: math.prod(shape) for key, shape in shapes.items()}
-        by_entry = _changes_entries_alone(optimizer)
+        by_entry = _is_entrywise(optimizer)
         self._pieces = {  # split weight -> (start, stop) of each rank
             key: [shard_range(n, rank, ranks) for rank in range(ranks)]
             for key, n in sizes.items()
@@ -108,7 +108,7 @@ class Shards:
             for key, n in sizes.items()
             if key not in self._pieces and key not in self._everywhere
         }
-        self._owners = shared_out(others, ranks)
+        self._owners = assign_ranks(others, ranks)
         self._given = None  # the ChangedParts of the last call of `send_weights`
         self._views = {}  # (key of the updater, what) -> (array, its piece)
 
@@ -125,7 +125,7 @@ class Shards:
             return start < stop
         return weight in self._everywhere or self._owners.get(weight) == rank
 
-    def _view(self, key, what, array):
+    def _shard_of(self, key, what, array):
         """Return this rank's piece of an array, the same object in each step: steps are cached."""
         source, view = self._views.get((key, what), (None, None))
         if source is not array:
@@ -151,17 +151,17 @@ class Shards:
                 continue
             row = key, grad, weight
             if self._owned_weight(key) in self._pieces:
-                row = key, self._view(key, "grad", grad), self._view(key, "weight", weight)
+                row = key, self._shard_of(key, "grad", grad), self._shard_of(key, "weight", weight)
             for column, each in zip(mine, row):
                 column.append(each)
         return mine
 
-    def give(self, weights: dict[Any, Sequence[NDArray]]) -> None:
+    def send_weights(self, weights: dict[Any, Sequence[NDArray]]) -> None:
         """Send the weights that this rank has updated to all ranks and devices."""
         given = {key: each for key, each in weights.items() if key not in self._everywhere}
-        if self._given is None or not self._given.are_of(given):
+        if self._given is None or not self._given.belong_to(given):
             bounds = {key: self._bounds(key) for key in given}
-            self._given = Parts(given, bounds, self._rank)
+            self._given = ChangedParts(given, bounds, self._rank)
         self._store.gather(self._given)
 
     def _bounds(self, key):
@@ -200,7 +200,7 @@ class Shards:
         return own
 
 
-def _changes_entries_alone(optimizer):
+def _is_entrywise(optimizer):
     """Return whether the optimizer updates each entry of a weight independently."""
     by_entry = vars(type(optimizer)).get("_by_entry", False)
     return by_entry and not (optimizer._of_user or optimizer._on_object)

@@ -35,7 +35,7 @@ def main(arguments):
     except BaseException as error:
         # the program's frames begin below the frames of this file and of runpy
         trace = error.__traceback__
-        while trace.tb_next is not None and _is_ours(trace.tb_frame.f_code.co_filename):
+        while trace.tb_next is not None and _is_launcher_file(trace.tb_frame.f_code.co_filename):
             trace = trace.tb_next
         sys.excepthook(type(error), error.with_traceback(trace), trace)
         _report_end(1, describe_error(error))
@@ -46,12 +46,12 @@ def main(arguments):
 
 def _report_end(code, how):
     """Report to the ranks that wait for this one that the script has ended."""
-    shutdown.set_code(code)
+    shutdown.set_exit_code(code)
     if not is_joined():
         report_early_end(code, how)
 
 
-def _is_ours(file):
+def _is_launcher_file(file):
     return file == __file__ or "runpy" in file
 
 

@@ -44,7 +44,7 @@ class Job(NamedTuple):
     more: str = ""
 
 
-def hosts_of(hostfile: str) -> list[str]:
+def read_hosts(hostfile: str) -> list[str]:
     """Return the names of the machines in a host file."""
     try:
         lines = Path(hostfile).read_text(encoding="utf-8").splitlines()
@@ -102,7 +102,7 @@ def command_line(job: Job) -> list[str]:
     ['srun', '-n', '2']
     """
     more = shlex.split(job.more)
-    hosts = set() if job.hostfile is None else set(hosts_of(job.hostfile))
+    hosts = set() if job.hostfile is None else set(read_hosts(job.hostfile))
     if job.slurm:
         return [
             "srun",

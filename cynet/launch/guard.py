@@ -9,7 +9,7 @@ import time
 from .sweep import end_processes, job_processes, remove_files
 
 _TERM_SECONDS = 0.8  # seconds that mpiexec has to end ranks on other machines; then all get SIGKILL
-_OVER_MESSAGE = "over"  # sent as the last line if the jobs have ended
+_JOBS_ENDED = "over"  # sent as the last line if the jobs have ended
 
 
 class Guard:
@@ -35,7 +35,7 @@ class Guard:
             try:
                 os.close(self._writing)
                 _detach_from_launcher()
-                _wait(reading)
+                _watch_launcher(reading)
             finally:
                 os._exit(0)
         os.close(reading)
@@ -60,7 +60,7 @@ class Guard:
         """End the guard, and also the jobs unless they are `over`."""
         if over:
             with contextlib.suppress(OSError):
-                os.write(self._writing, os.fsencode(f"{_OVER_MESSAGE}\n"))
+                os.write(self._writing, os.fsencode(f"{_JOBS_ENDED}\n"))
         os.close(self._writing)
         os.waitpid(self._pid, 0)
 
@@ -75,13 +75,13 @@ def _detach_from_launcher():
         os.dup2(nothing, number)
 
 
-def _wait(reading):
+def _watch_launcher(reading):
     """Wait until the launcher ends, which closes the pipe, and end its jobs."""
     began, text = time.time(), b""
     while piece := os.read(reading, 1 << 16):
         text += piece
     folders = [os.fsdecode(each) for each in text.splitlines()]
-    if folders[-1:] == [_OVER_MESSAGE]:
+    if folders[-1:] == [_JOBS_ENDED]:
         return
     end_processes(job_processes(folders), _TERM_SECONDS)
     end_processes(job_processes(folders), 0.0)  # processes that were started in the meantime

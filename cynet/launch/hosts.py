@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..base import config
 from ..base.errors import CynetError, shorten
 from ..libinfo import __version__
-from .command import hosts_of, process_command
+from .command import process_command, read_hosts
 
 if TYPE_CHECKING:
     from .command import Job
@@ -26,9 +26,9 @@ _MAX_MESSAGE = 300  # characters of a machine's message that are shown
 _SSH_OPTIONS = ("-oBatchMode=yes", "-oConnectTimeout=10")  # no password prompt
 _ANSWER_MARK = "cynet-host:"  # marks a machine's answer; a login may print other lines
 # options of Open MPI 5, Open MPI 4 and MPICH for the remote shell
-_AGENTS = ("plm_ssh_agent", "plm_rsh_agent", "-launcher-exec")
+_SHELL_OPTIONS = ("plm_ssh_agent", "plm_rsh_agent", "-launcher-exec")
 # Python's version comes first: if cynet cannot be imported, another Python may be the reason.
-_VERSIONS = (
+_VERSION_SCRIPT = (
     f"import platform; print('{_ANSWER_MARK}python', platform.python_version(), flush=True);"
     f" import cynet; print('{_ANSWER_MARK}cynet', cynet.__version__)"
 )
@@ -57,8 +57,8 @@ def check_hosts(job: Job) -> list[str]:
         Naming each unusable machine and the reason: ssh, the folder, the script, Python, cynet, or
         their versions.
     """
-    names = [name for name in dict.fromkeys(hosts_of(job.hostfile)) if not _is_local(name)]
-    agent, look = agent_of(job.more), _look_command(job)
+    names = [name for name in dict.fromkeys(read_hosts(job.hostfile)) if not _is_local(name)]
+    agent, look = remote_shell(job.more), _make_check(job)
     with ThreadPoolExecutor(_MAX_PARALLEL_HOSTS) as pool:
         problems = list(pool.map(lambda name: _find_host_problem(agent, name, look), names))
     found = [f"{name}: {each}" for name, each in zip(names, problems) if each is not None]
@@ -67,11 +67,11 @@ def check_hosts(job: Job) -> list[str]:
     return names
 
 
-def agent_of(more: str) -> list[str]:
+def remote_shell(more: str) -> list[str]:
     """Return the remote shell command that mpiexec uses for other machines, ssh by default."""
     words = shlex.split(more)
     for name, value in itertools.pairwise(words):
-        if name in _AGENTS:
+        if name in _SHELL_OPTIONS:
             return shlex.split(value)
     for name in ("PRTE_MCA_plm_ssh_agent", "OMPI_MCA_plm_rsh_agent", "HYDRA_LAUNCHER_EXEC"):
         if value := config.variables().get(name):
@@ -83,7 +83,7 @@ def _is_local(name):
     return name in ("localhost", "127.0.0.1", "::1", socket.gethostname(), socket.getfqdn())
 
 
-class Look(NamedTuple):
+class HostCheck(NamedTuple):
     """The check of a machine: a shell line, the words of its output in order, and the command of
     the job."""
 
@@ -92,7 +92,7 @@ class Look(NamedTuple):
     command: list[str]
 
 
-def _look_command(job):
+def _make_check(job):
     command = process_command(job.command)
     steps = {"reached": "true", "folder": f"cd {shlex.quote(os.getcwd())}"}
     is_script = command[1:3] == ["-m", "cynet.launch._rank"]
@@ -103,9 +103,9 @@ def _look_command(job):
     if is_script:
         path = config.variables().get("PYTHONPATH")  # ranks get this PYTHONPATH, too
         before = f"PYTHONPATH={shlex.quote(path)} " if path else ""
-        text += f" && {before}{shlex.quote(command[0])} -c {shlex.quote(_VERSIONS)}"
+        text += f" && {before}{shlex.quote(command[0])} -c {shlex.quote(_VERSION_SCRIPT)}"
         steps |= {"python": "", "cynet": ""}
-    return Look(text, list(steps), command)
+    return HostCheck(text, list(steps), command)
 
 
 def _find_host_problem(agent, name, look):

@@ -14,7 +14,7 @@ _EPILOG = """examples:
 A host file has a machine a line: its name, or `name slots=4`."""
 
 
-def parser():
+def make_parser():
     """The ArgumentParser."""
     out = argparse.ArgumentParser(
         "python -m cynet.launch",
@@ -73,7 +73,7 @@ def parser():
 
 def parse_arguments(arguments):
     """Parse a command line; return (options, Job, notes to print)."""
-    out = parser()
+    out = make_parser()
     options = out.parse_args(arguments)
     if not options.command:
         out.error("say which script to run")

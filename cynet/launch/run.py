@@ -23,7 +23,7 @@ _POLL_SECONDS = 0.1  # seconds between two checks of a job
 _STOP_SECONDS = 5.0  # seconds that a job has to end after a signal
 
 
-class Running:
+class RunningJob:
     """A running job.
 
     job: Job
@@ -121,7 +121,7 @@ def _run_attempts(options, job, outputs):
 def _start_ranks(options, job, outputs, signals, guard):
     began = restarts = 0
     while True:
-        running = Running(job, outputs, options.grace, began, signals, guard)
+        running = RunningJob(job, outputs, options.grace, began, signals, guard)
         code, reports = running.wait()
         if signals:
             name = signal.Signals(signals[0]).name

@@ -11,7 +11,7 @@ from ..base.files import write_atomically
 from ..base.guard import guarded
 from ..io.checkpoint import save_checkpoint
 from ..kvstore import DistKVStore
-from ..kvstore.shards import Shards, check_shareable
+from ..kvstore.shards import Shards, check_shardable
 from ..optimizer.clipping import clip_global_norm
 from ..optimizer.settings import check_real
 from .parameter_update import _create_kvstore, _initialize_kvstore, _update_params
@@ -374,7 +374,7 @@ class Optimization:
         store = self._kvstore
         if not (self._shard_states and isinstance(store, DistKVStore) and store.num_workers > 1):
             return
-        check_shareable("Module", self._optimizer)
+        check_shardable("Module", self._optimizer)
         group = self._exec_group
         rows = list(zip(self._param_names, group.param_arrays, group.grad_arrays))
         whole = {name for name, *arrays in rows if any(map(_is_sparse, arrays))}
@@ -392,7 +392,7 @@ class Optimization:
         if self._shards is not None:
             module = self._lender or self
             rows = zip(module._param_names, module._exec_group.param_arrays, module._grad_arrays)
-            self._shards.give(
+            self._shards.send_weights(
                 {name: arrays for name, arrays, grads in rows if grads[0] is not None}
             )
 

@@ -30,7 +30,7 @@ class Job:
         self.error: BaseException | None = None
 
 
-class Batches:
+class BatchRunner:
     """Runs jobs in batches.
 
     run: Takes a list of jobs of one key and returns a list of results.
@@ -67,7 +67,7 @@ class Batches:
         """The number of waiting rows."""
         return self._rows
 
-    def do(self, job: Job, timeout: float | None) -> Any:
+    def run_job(self, job: Job, timeout: float | None) -> Any:
         """Wait for a job's turn and run it; return its result or raise its exception.
 
         Raises BusyError: Too many rows wait. Raises WaitedError: its turn did not come within
@@ -200,7 +200,7 @@ class Batches:
             return jobs
 
     def _compute_jobs(self, jobs: list[Job]) -> None:
-        self._counters.ran(sum(each.rows for each in jobs))
+        self._counters.count_run(sum(each.rows for each in jobs))
         try:
             results = self._run(jobs)
         except Exception as error:

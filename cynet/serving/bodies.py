@@ -13,18 +13,18 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ..base.kinds import read_json as parse
-from .image_size import size_of
+from .image_size import read_image_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..typing import NumpyArray
 
-NPY = ("application/x-npy", "application/octet-stream")
+NPY_TYPES = ("application/x-npy", "application/octet-stream")
 _ENCODER = json.JSONEncoder(allow_nan=False)
 _MAX_HEADER_BYTES = 1024  # bytes of a .npy file's header; NumPy writes 128
 _MAX_AXES = 32  # limit of axes
-_FIELD = re.compile(
+_HEADER_FIELD = re.compile(
     rb"\s*'(descr|fortran_order|shape)'\s*:\s*"
     rb"(?:'([<>|=]?[a-zA-Z]\d{0,9})'|(True|False)|\(([\d\s,]*)\))\s*(?:,|$)"
 )
@@ -68,7 +68,7 @@ class Images(NamedTuple):
         """Decode a JPEG, PNG, WebP or BMP file to one row."""
         from .. import image
 
-        height, width = size_of(body)
+        height, width = read_image_size(body)
         if not 0 < height * width <= self.maximum:
             raise FormatError(f"{width} x {height} pixels, expected 1 to {self.maximum}")
         pixels = image.imdecode(body, flag=int(self.color))
@@ -88,7 +88,7 @@ def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
     Raises FormatError or ArgumentTypeError or ArgumentError: no JSON, or other inputs than `names`;
     rows that are no arrays of numbers, or with numbers that are not finite.
     """
-    found = json_of(body)
+    found = parse_json(body)
     quotes = 0  # counts quotes of names, not those of texts
     if isinstance(found, dict) and list(found) == ["inputs"]:
         found, quotes = found["inputs"], 2
@@ -107,13 +107,13 @@ def read_json(body: bytes, names: Sequence[str]) -> dict[str, NumpyArray]:
     if body.count(b'"') > quotes:
         for name, rows in found.items():
             _refuse_text(name, rows)
-    return {name: finite(f"input '{name}'", array_of(name, rows)) for name, rows in found.items()}
+    return {k: require_finite(f"input '{k}'", rows_array(k, rows)) for k, rows in found.items()}
 
 
-def json_of(body: bytes) -> Any:
+def parse_json(body: bytes) -> Any:
     """Parse a JSON text; duplicate names, NaN and infinity are refused."""
     try:
-        return parse(body, parse_constant=_no_number, object_pairs_hook=_json_object)
+        return parse(body, parse_constant=_refuse_constant, object_pairs_hook=_unique_object)
     except ValueError as error:
         raise FormatError(f"the body is not JSON: {error}{_gzip_hint(body)}") from None
 
@@ -125,7 +125,7 @@ def only_name(names: Sequence[str]) -> str:
     return names[0]
 
 
-def array_of(name: str, rows: Any) -> NumpyArray:
+def rows_array(name: str, rows: Any) -> NumpyArray:
     """Convert rows of an input to an array; an error names the input if they are no numbers."""
     try:
         array = np.asarray(rows)
@@ -143,18 +143,18 @@ def array_of(name: str, rows: Any) -> NumpyArray:
     return array
 
 
-def finite(what: str, array: NumpyArray) -> NumpyArray:
+def require_finite(what: str, array: NumpyArray) -> NumpyArray:
     """Refuse an array from JSON with numbers beyond float64; return any other."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ArgumentError(f"{what} has a number that no float64 holds, such as 1e999")
     return array
 
 
-def _no_number(word):
+def _refuse_constant(word):
     raise FormatError(f"{word} is no number of JSON")
 
 
-def _json_object(pairs):
+def _unique_object(pairs):
     found = dict(pairs)
     if len(found) < len(pairs):
         seen: set[str] = set()
@@ -211,7 +211,7 @@ def _parse_npy_header(text):
     """Return (dtype, whether Fortran's order, shape) from the header of a ``.npy`` file, a dict in
     Python's syntax, as NumPy writes it for numbers."""
     found, at, inner = {}, 0, text[1:-1]
-    while text[:1] == b"{" and text[-1:] == b"}" and (match := _FIELD.match(inner, at)):
+    while text[:1] == b"{" and text[-1:] == b"}" and (match := _HEADER_FIELD.match(inner, at)):
         name = match[1]
         if name in found or name != _HEADER_KEYS[match.lastindex]:
             break

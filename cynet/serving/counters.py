@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import deque
 from typing import Any
 
-BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+BUCKET_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _MAX_RECENT = 2048  # requests whose seconds are stored for quantiles
 
 
@@ -17,26 +17,26 @@ class Counters:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._recent: deque[float] = deque(maxlen=_MAX_RECENT)
-        self._buckets = [0] * (len(BOUNDS) + 1)
+        self._buckets = [0] * (len(BUCKET_SECONDS) + 1)
         self._seconds = 0.0
         self._rows = self._batches = self._batched_rows = 0
         self._failed: dict[str, int] = {}
 
-    def answered(self, rows: int, seconds: float) -> None:
+    def count_answer(self, rows: int, seconds: float) -> None:
         """Count an answered request with this many rows."""
         with self._lock:
             self._recent.append(seconds)
-            self._buckets[bisect_left(BOUNDS, seconds)] += 1
+            self._buckets[bisect_left(BUCKET_SECONDS, seconds)] += 1
             self._seconds += seconds
             self._rows += rows
 
-    def ran(self, rows: int) -> None:
+    def count_run(self, rows: int) -> None:
         """Count a run of the network on this many rows."""
         with self._lock:
             self._batches += 1
             self._batched_rows += rows
 
-    def failed(self, kind: str) -> None:
+    def count_failure(self, kind: str) -> None:
         """Count a request that ended in an exception of this name."""
         with self._lock:
             self._failed[kind] = self._failed.get(kind, 0) + 1

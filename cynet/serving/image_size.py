@@ -10,7 +10,7 @@ _MARKERS_WITHOUT_LENGTH = (0x01, *range(0xD0, 0xD8))  # markers without a length
 _MAX_SCANS = 100  # maximum scans of a JPEG: each may visit all of its pixels
 
 
-def size_of(file: bytes) -> tuple[int, int]:
+def read_image_size(file: bytes) -> tuple[int, int]:
     """Return (height, width) from the header of a JPEG, PNG, WebP or BMP file.
 
     Raises

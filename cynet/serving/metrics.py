@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .counters import BOUNDS
+from .counters import BUCKET_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def text_of(stats: Iterable[tuple[str, str, dict[str, Any]]]) -> str:
+def metrics_text(stats: Iterable[tuple[str, str, dict[str, Any]]]) -> str:
     """Return the lines of ``/metrics`` for [(name, version, ``Predictor.stats()``)] of models."""
     lines: list[str] = []
     stats = [(f'model="{name}",version="{version}"', of_it) for name, version, of_it in stats]
@@ -40,7 +40,7 @@ def text_of(stats: Iterable[tuple[str, str, dict[str, Any]]]) -> str:
 
 def _histogram_lines(stats):
     total = 0
-    for upper_bound, count in zip((*BOUNDS, "+Inf"), stats["buckets"]):
+    for upper_bound, count in zip((*BUCKET_SECONDS, "+Inf"), stats["buckets"]):
         total += count
         yield "_bucket", f',le="{upper_bound}"', total
     yield "_sum", "", stats["seconds"]

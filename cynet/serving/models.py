@@ -13,7 +13,7 @@ from .predictor import Predictor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_NAME = re.compile(r"\w[\w.+-]*")  # a model's name is part of paths and a label of metrics
+_NAME_PATTERN = re.compile(r"\w[\w.+-]*")  # a model's name is part of paths and a label of metrics
 
 
 class Model(NamedTuple):
@@ -95,7 +95,7 @@ class Models:
 
 
 def _check_name(what, word):
-    if not isinstance(word, str) or not _NAME.fullmatch(word):
+    if not isinstance(word, str) or not _NAME_PATTERN.fullmatch(word):
         raise ArgumentError(
             f"Application: {what} has letters, digits and . _ + -, got {shown(word)}"
         )

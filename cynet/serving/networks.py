@@ -51,7 +51,7 @@ class Network:
         return self._zeros[key]
 
 
-def network(
+def make_network(
     model: Any,
     params: Any,
     epoch: int | None,

@@ -13,12 +13,12 @@ from ..base import config
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.kinds import check_flag
 from ..context import read_context
-from .batches import Batches, Job
-from .bodies import array_of
+from .batches import BatchRunner, Job
+from .bodies import rows_array
 from .counters import Counters
 from .errors import WaitedError
-from .networks import network
-from .signature import Signature, signature_of, zeros_of
+from .networks import make_network
+from .signature import Signature, find_signature, make_zeros
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -130,7 +130,7 @@ class Predictor:
             self._sizes.append(min(2 * self._sizes[-1], max_batch))
         self._counters = Counters()
         self._signature: Signature | None = None
-        self._net = network(
+        self._net = make_network(
             model,
             params,
             epoch,
@@ -139,8 +139,8 @@ class Predictor:
             self._ctx,
             lambda: self._input_arrays(self._zero_inputs(1)),
         )
-        self._batches = Batches(
-            self._run, max_batch, max_delay, max_waiting, workers, self._counters
+        self._batches = BatchRunner(
+            self._run_batch, max_batch, max_delay, max_waiting, workers, self._counters
         )
         if warm_up:
             with config.suggestions({"CYNET_RUNS_BEFORE_PLAN": "0"}):  # all sizes come again
@@ -210,7 +210,7 @@ class Predictor:
         try:
             if timeout is not None:
                 _check_seconds("timeout", timeout)
-            arrays, rows, key = self._read(args, named)
+            arrays, rows, key = self._read_request(args, named)
             timeout = left = self.timeout if timeout is None else timeout
             parts = []
             for first in range(0, rows, self.max_batch):
@@ -219,11 +219,11 @@ class Predictor:
                     if left <= 0:
                         raise WaitedError(f"{first} of {rows} rows within {timeout:g} s")
                 part = [each[first : first + self.max_batch] for each in arrays]
-                parts.append(self._batches.do(Job(part, len(part[0]), key), left))
+                parts.append(self._batches.run_job(Job(part, len(part[0]), key), left))
         except Exception as error:
-            self._counters.failed(type(error).__name__)
+            self._counters.count_failure(type(error).__name__)
             raise
-        self._counters.answered(rows, time.monotonic() - start)
+        self._counters.count_answer(rows, time.monotonic() - start)
         outputs = parts[0] if len(parts) == 1 else [np.concatenate(each) for each in zip(*parts)]
         return outputs[0] if len(outputs) == 1 else outputs
 
@@ -236,7 +236,7 @@ class Predictor:
             ``requests`` and ``rows`` that were answered, ``batches``, ``rows_per_batch``,
             ``failed`` (name of an exception to how many), ``waiting`` (rows), seconds ``p50``,
             ``p90`` and ``p99`` of the last 2,048 requests, ``seconds`` of all of them, and
-            ``buckets``, their number by `cynet.serving.counters.BOUNDS`.
+            ``buckets``, their number by `cynet.serving.counters.BUCKET_SECONDS`.
 
         Examples
         --------
@@ -264,7 +264,7 @@ class Predictor:
         [Tensor(name='output0', dtype=dtype('float32'), shape=(-1, 2))]
         """
         if self._signature is None:
-            self._signature = signature_of(
+            self._signature = find_signature(
                 self.shapes, self._dtypes, self._net.output_names, self._forward
             )
         return self._signature
@@ -340,7 +340,7 @@ class Predictor:
     def __exit__(self, *exc: Any) -> None:
         self.close()
 
-    def _read(self, args, kwargs):
+    def _read_request(self, args, kwargs):
         """Return (arrays, number of rows, key) of a request."""
         names = list(self.shapes)
         if len(args) > len(names):
@@ -366,7 +366,7 @@ class Predictor:
 
     def _read_input(self, name: str, value: Any) -> NumpyArray:
         dtype = self._dtypes[name]
-        array = array_of(name, value.asnumpy() if isinstance(value, nd.NDArray) else value)
+        array = rows_array(name, value.asnumpy() if isinstance(value, nd.NDArray) else value)
         if dtype.kind in "iu" and array.dtype.kind == "f" and (array != np.floor(array)).any():
             raise ArgumentError(f"input '{name}' takes {dtype}, got a fraction or NaN")
         if dtype.kind in "iu":
@@ -386,7 +386,7 @@ class Predictor:
         self.check_shape(name, array.shape)
         return array
 
-    def _run(self, jobs):
+    def _run_batch(self, jobs):
         """Run several jobs as one batch; return the outputs of each."""
         rows = sum(each.rows for each in jobs)
         size = next(size for size in self._sizes if size >= rows)
@@ -406,7 +406,7 @@ class Predictor:
         return results
 
     def _zero_inputs(self, rows):
-        return zeros_of(self.shapes, self._dtypes, rows)
+        return make_zeros(self.shapes, self._dtypes, rows)
 
     def _input_arrays(self, inputs):
         return [nd.array(each, ctx=self._ctx, dtype=each.dtype) for each in inputs]

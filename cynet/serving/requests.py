@@ -11,7 +11,7 @@ from .errors import Refused
 _MAX_JSON_VALUES = 1 << 17  # values in a small JSON body: Python needs some 40 bytes for each
 
 
-def body_of(environ: dict[str, Any], maximum: int) -> bytes:
+def read_body(environ: dict[str, Any], maximum: int) -> bytes:
     """Read the body of a request, of `maximum` bytes at most."""
     coding = environ.get("HTTP_CONTENT_ENCODING", "").strip().lower()
     if coding not in ("", "identity"):
@@ -28,14 +28,14 @@ def body_of(environ: dict[str, Any], maximum: int) -> bytes:
     return body
 
 
-def type_of(environ: dict[str, Any]) -> str:
+def media_type(environ: dict[str, Any]) -> str:
     """Return the media type of a body, without its parameters."""
     return environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
 
 
-def limited_values(text: bytes, max_body: int, instead: str) -> bytes:
+def check_values(text: bytes, max_body: int, instead: str) -> bytes:
     """Return a JSON text, or refuse one with too many values; `instead` names another format."""
-    count, maximum = values_in(text), max_values(max_body)
+    count, maximum = count_values(text), max_values(max_body)
     if count > maximum:
         raise Refused(
             413,
@@ -45,7 +45,7 @@ def limited_values(text: bytes, max_body: int, instead: str) -> bytes:
     return text
 
 
-def values_in(body: bytes) -> int:
+def count_values(body: bytes) -> int:
     """Estimate the number of values in a JSON text without parsing it."""
     return body.count(b",") + 2 * (body.count(b"[") + body.count(b"{")) + body.count(b'"')
 

@@ -61,7 +61,7 @@ class Server:
         self._app, self._is_stopping = app, False
         waitress = optional("waitress.server", "python -m cynet.tools.serve")
         self._asyncore, self._listening = waitress.wasyncore, []
-        _allow_files(connections + _SPARE_FILES)
+        _raise_file_limit(connections + _SPARE_FILES)
         self._map: dict[int, Any] = {}
         try:
             self._server = waitress.create_server(
@@ -117,15 +117,15 @@ class Server:
             self._asyncore.poll2(1.0, self._map)
         began = time.monotonic()
         self._app.closing = True
-        self._take_those_who_wait()
-        while self._channels_left() and (spent := time.monotonic() - began) < grace:
-            if spent > _IDLE_SECONDS or all(map(_is_busy, self._channels_left())):
-                for each in self._channels_left():
-                    if not _is_busy(each) and not _has_sent(each.socket):
+        self._accept_queued()
+        while self._open_channels() and (spent := time.monotonic() - began) < grace:
+            if spent > _IDLE_SECONDS or all(map(_is_busy, self._open_channels())):
+                for each in self._open_channels():
+                    if not _is_busy(each) and not _is_readable(each.socket):
                         each.handle_close()
             self._asyncore.poll2(_POLL_SECONDS, self._map)
-        left = sum(map(_is_busy, self._channels_left()))
-        for each in self._channels_left():
+        left = sum(map(_is_busy, self._open_channels()))
+        for each in self._open_channels():
             each.handle_close()
         if not left:  # no request is left: the threads can end
             self._server.task_dispatcher.shutdown(timeout=1)
@@ -136,15 +136,15 @@ class Server:
         self._listening = []  # `stop` has nothing to wake any more
         self._asyncore.close_all(self._map, ignore_all=True)
 
-    def _channels_left(self):
+    def _open_channels(self):
         return [each for one in self._listening for each in list(one.active_channels.values())]
 
-    def _take_those_who_wait(self):
+    def _accept_queued(self):
         """Accept the connections that the system has queued, then stop listening: later ones are
         refused."""
         for each in self._listening:
             for _ in range(each.adj.backlog + 1):  # at most the backlog: open files are limited
-                if not _has_sent(each.socket):
+                if not _is_readable(each.socket):
                     break
                 each.handle_accept()
             each.del_channel()
@@ -156,7 +156,7 @@ class Server:
 
         class Task(base.task_class):
             def build_response_header(self):
-                last = len(self.channel.requests) < 2 and not _has_sent(self.channel.socket)
+                last = len(self.channel.requests) < 2 and not _is_readable(self.channel.socket)
                 if server._is_stopping and last:
                     self.set_close_on_finish()
                 return super().build_response_header()
@@ -187,7 +187,7 @@ def _is_busy(channel):
     return bool(channel.requests or channel.request is not None or channel.total_outbufs_len)
 
 
-def _has_sent(one: socket.socket) -> bool:
+def _is_readable(one: socket.socket) -> bool:
     """Return whether a socket has data to read, or a connection to accept."""
     poll = select.poll()
     try:
@@ -197,7 +197,7 @@ def _has_sent(one: socket.socket) -> bool:
         return False
 
 
-def _allow_files(count):
+def _raise_file_limit(count):
     """Raise the limit of open files of this process."""
     if resource is None:
         return

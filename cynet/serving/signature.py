@@ -29,7 +29,7 @@ class Signature(NamedTuple):
     outputs: list[Tensor]
 
 
-def zeros_of(
+def make_zeros(
     shapes: Mapping[str, Shape], dtypes: Mapping[str, Any], rows: int, length: int = 1
 ) -> list[NumpyArray]:
     """Return zeros for all inputs; axes of varying length get `length`."""
@@ -39,7 +39,7 @@ def zeros_of(
     ]
 
 
-def signature_of(
+def find_signature(
     shapes: Mapping[str, Shape],
     dtypes: Mapping[str, Any],
     names: Sequence[str],
@@ -50,7 +50,7 @@ def signature_of(
     found, problem = [], None
     for length in _TRIAL_LENGTHS if varies else (1,):
         try:
-            found.append(run(zeros_of(shapes, dtypes, 1, length)))
+            found.append(run(make_zeros(shapes, dtypes, 1, length)))
         except Exception as error:  # a network may refuse some lengths
             problem = error
     if not found:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, ShapeError, shown
-from .bodies import finite, json_of, write_json
+from .bodies import parse_json, require_finite, write_json
 
 if TYPE_CHECKING:
     from ..typing import NumpyArray
@@ -32,8 +32,8 @@ _DTYPES = {
     "FP64": "<f8",
     "BF16": "<u2",  # raw bits
 }
-_NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items() if name != "BF16"}
-_OTHERS = ("shared_memory_region", "classification")  # parameters of unsupported extensions
+_DTYPE_NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items() if name != "BF16"}
+_REFUSED_PARAMETERS = ("shared_memory_region", "classification")  # of unsupported extensions
 
 
 class Request(NamedTuple):
@@ -56,7 +56,7 @@ class Input(NamedTuple):
     array: NumpyArray | None
 
 
-class Plan(NamedTuple):
+class RequestPlan(NamedTuple):
     """The parsed JSON of a request, without binary arrays. It is cached if it has no arrays."""
 
     inputs: list[Input]
@@ -70,10 +70,10 @@ class Plan(NamedTuple):
 @functools.lru_cache(64)
 def datatype(dtype: Any) -> str:
     """Return the protocol's name of a dtype."""
-    return _NAMES[np.dtype(dtype).newbyteorder("<")]
+    return _DTYPE_NAMES[np.dtype(dtype).newbyteorder("<")]
 
 
-def read_plan(head: bytes, predictor: Predictor) -> Plan:
+def read_plan(head: bytes, predictor: Predictor) -> RequestPlan:
     """Parse the JSON text of a request, without the bytes after it.
 
     Raises
@@ -82,7 +82,7 @@ def read_plan(head: bytes, predictor: Predictor) -> Plan:
         No such JSON, or inputs that the network has not; a shape is refused before its data is
         looked at.
     """
-    found = _drop_nulls(_check_object("the body", json_of(head)))
+    found = _drop_nulls(_check_object("the body", parse_json(head)))
     request_id = found.get("id")
     if request_id is not None and not isinstance(request_id, str):
         raise ArgumentTypeError(f"id is a text, got {shown(request_id)}")
@@ -105,10 +105,10 @@ def read_plan(head: bytes, predictor: Predictor) -> Plan:
         of_it = _tensor_settings(f"output '{name}'", each)
         outputs[name] = _check_flag("binary_data", of_it.get("binary_data", binary))
     rest = Request({}, outputs, binary, request_id, timeout and timeout * 1e-6)
-    return Plan(list(inputs.values()), rest)
+    return RequestPlan(list(inputs.values()), rest)
 
 
-def fill_plan(plan: Plan, rest: memoryview) -> Request:
+def fill_plan(plan: RequestPlan, rest: memoryview) -> Request:
     """Complete a plan to a request; `rest` are the bytes of its binary tensors, in order.
 
     Raises
@@ -198,7 +198,7 @@ def refuse_not_finite(what: str, array: NumpyArray, instead: str) -> None:
 
 def _read_input(name, tensor, predictor):
     what = f"input '{name}'"
-    shape = _shape(what, tensor.get("shape"))
+    shape = _read_shape(what, tensor.get("shape"))
     predictor.check_shape(name, shape)
     if not shape[0]:
         raise ShapeError(f"{what} has no rows")
@@ -241,7 +241,7 @@ def _decode_json(what, data, kind, shape):
             if not least <= each <= maximum:
                 raise ArgumentError(f"{what} of datatype {kind} has the value {shown(each)}")
     try:
-        return finite(what, np.array(flat, dtype)).reshape(shape)
+        return require_finite(what, np.array(flat, dtype)).reshape(shape)
     except OverflowError:
         raise ArgumentError(f"{what} of datatype {kind} has a number of too many digits") from None
 
@@ -290,7 +290,7 @@ def _tensor_settings(what, tensor):
     found = _drop_nulls(
         _check_object(f"the parameters of {what}", _drop_nulls(tensor).get("parameters", {}))
     )
-    for name in _OTHERS:
+    for name in _REFUSED_PARAMETERS:
         if name in found:
             raise ArgumentError(f"{what}: this server has no extension for {name}")
     return found
@@ -302,7 +302,7 @@ def _check_flag(name, value):
     return value
 
 
-def _shape(what, value):
+def _read_shape(what, value):
     if not isinstance(value, list) or not all(type(n) is int and n >= 0 for n in value):
         raise ArgumentTypeError(
             f"{what} has a list of whole numbers as its shape, got {shown(value)}"

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import FormatError, shown
 from ..libinfo import __version__
 from .bodies import write_json
-from .requests import body_of, limited_values
+from .requests import check_values, read_body
 from .tensors import datatype, fill_plan, read_plan, read_raw, write_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .models import Model
-    from .tensors import Plan
+    from .tensors import RequestPlan
     from .web import Application
 
 _LENGTH_HEADER = "Inference-Header-Content-Length"
@@ -29,7 +29,7 @@ class Protocol:
 
     def __init__(self, app: Application) -> None:
         self._app = app
-        self._plans: dict[Any, Plan] = {}
+        self._plans: dict[Any, RequestPlan] = {}
         self._paths: dict[str, Any] = {}  # path of a model -> its handler
         self._pages = {
             (): ("GET", self._server_metadata),
@@ -112,7 +112,7 @@ class Protocol:
         return _json_response({"name": model.name, "ready": True})
 
     def _infer(self, environ, model: Model):
-        body = memoryview(body_of(environ, self._app.max_body))
+        body = memoryview(read_body(environ, self._app.max_body))
         length = _json_length(environ, len(body))
         if length == 0:
             request = read_raw(body, model.predictor)
@@ -133,7 +133,7 @@ class Protocol:
         """Parse the JSON text of a request; cached, as clients send the same text repeatedly."""
         plan = self._plans.get((predictor, head))
         if plan is None:
-            plan = read_plan(limited_values(head, self._app.max_body, "binary tensors"), predictor)
+            plan = read_plan(check_values(head, self._app.max_body, "binary tensors"), predictor)
             if plan.is_cached and len(head) <= _MAX_CACHED_BYTES:
                 if len(self._plans) >= _MAX_CACHED_PLANS:
                     self._plans.clear()

@@ -19,11 +19,11 @@ from ..base.errors import (
 )
 from ..base.opencv import cv
 from .about import about_page, as_html, as_json
-from .bodies import NPY, Images, only_name, read_json, read_npy, write_json, write_npy
+from .bodies import NPY_TYPES, Images, only_name, read_json, read_npy, write_json, write_npy
 from .errors import BusyError, Refused, WaitedError
-from .metrics import text_of
+from .metrics import metrics_text
 from .models import Models
-from .requests import body_of, limited_values, type_of
+from .requests import check_values, media_type, read_body
 from .tensors import refuse_not_finite
 from .v2 import Protocol
 
@@ -193,7 +193,7 @@ class Application:
 
     def _metrics_page(self, environ):
         stats = [(each.name, each.version, each.predictor.stats()) for each in self.models]
-        return 200, "text/plain; version=0.0.4", text_of(stats).encode()
+        return 200, "text/plain; version=0.0.4", metrics_text(stats).encode()
 
     def _about_page(self, environ):
         page = about_page(self.models, self.cards)
@@ -202,12 +202,12 @@ class Application:
         return 200, "application/json", as_json(page)
 
     def _predict_request(self, environ):
-        body, kind = body_of(environ, self.max_body), type_of(environ)
+        body, kind = read_body(environ, self.max_body), media_type(environ)
         wants_npy = "application/x-npy" in environ.get("HTTP_ACCEPT", "")
         names = list(self.predictor.shapes)
         if kind in ("application/json", ""):
-            inputs = read_json(limited_values(body, self.max_body, "an .npy file"), names)
-        elif kind in NPY:
+            inputs = read_json(check_values(body, self.max_body, "an .npy file"), names)
+        elif kind in NPY_TYPES:
             inputs, wants_npy = {only_name(names): read_npy(body)}, True
         elif kind.startswith("image/") and self.images is not None:
             inputs = {only_name(names): self._decode_image(body)}

@@ -7,7 +7,7 @@ import pytest
 
 import cynet as mx
 from cynet.distributed import is_first, is_joined, launched
-from cynet.distributed.requests import mark_of
+from cynet.distributed.requests import hash_text
 from tests import scripts
 
 ALONE = """
@@ -85,7 +85,7 @@ def test_requests_are_told_apart():
         for shape in ((3,), (4,), (3, 1))
         for dtype in ("float32", "float64")
     ]
-    marks = {mark_of(each) for each in texts}
+    marks = {hash_text(each) for each in texts}
     assert len(marks) == len(texts) and all(0 <= each < 1 << 62 for each in marks)
 
 

@@ -13,7 +13,7 @@ from cynet.base.errors import CynetError, MismatchError, PeerError, StateError
 from cynet.distributed import communication as file
 from cynet.distributed import shutdown
 from cynet.distributed.communication import Communication, copy_error
-from cynet.distributed.requests import Request, mark_of
+from cynet.distributed.requests import Request, hash_text
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def texts(requests):
 
 def handed(thread, *whats, in_order=True, **more):
     """Requests that have been handed in and are ready."""
-    made = [Request(what, start=lambda comm: None, **more).awaited() for what in whats]
+    made = [Request(what, start=lambda comm: None, **more).with_event() for what in whats]
     for each in made:
         thread.hand_in(each, in_order=in_order)
     thread._read_messages()
@@ -62,12 +62,12 @@ def test_numbers(thread):
     assert [each.number for each in made + free] == [
         0,
         1,
-        file._FREE_NUMBERS,
-        file._FREE_NUMBERS + 1,
+        file._FIRST_FREE_ID,
+        file._FIRST_FREE_ID + 1,
     ]
     assert texts(thread._requests.values()) == texts(thread._ready.values()) == list("abcd")
     assert all(each.ready > 0 for each in made) and not thread._new
-    assert texts(thread._free_requests()) == ["c", "d"]
+    assert texts(thread._unordered_requests()) == ["c", "d"]
 
 
 def test_nothing_is_handed_in_at_the_end(thread):
@@ -92,7 +92,7 @@ def test_taking(thread):
 
 
 def test_what_comes_after_a_failure_fails_at_once(thread):
-    thread.hand_in(request := Request("late").awaited())
+    thread.hand_in(request := Request("late").with_event())
     thread.failure = PeerError("it is over")
     thread._read_messages()
     with pytest.raises(PeerError, match="^it is over$"):
@@ -102,7 +102,7 @@ def test_what_comes_after_a_failure_fails_at_once(thread):
 
 def test_a_function_that_never_ran(thread):
     """An earlier one has failed: this rank has, and the others are told why."""
-    thread.hand_in(request := Request("sum of 'w' (3,) float32").awaited())
+    thread.hand_in(request := Request("sum of 'w' (3,) float32").with_event())
     thread._read_messages()
     thread._ready.clear()
     os.write(thread._out, struct.pack("q", -1 - request.number))
@@ -110,7 +110,7 @@ def test_a_function_that_never_ran(thread):
     told = "what came before the sum of 'w' (3,) float32 has failed"
     assert str(thread.failure) == f"this rank failed: {told}"
     assert thread.told == [
-        ([0, 2], file.FAILED, {"failed": told, "text": str(thread.failure), "dead": []})
+        ([0, 2], file.FAILURE, {"failed": told, "text": str(thread.failure), "dead": []})
     ]
     assert not thread._requests
 
@@ -150,11 +150,11 @@ def test_when_a_round_is_joined(thread):
 
 
 def test_requests_beyond_the_window_wait(thread):
-    made = handed(thread, *[f"{i}" for i in range(file.WINDOW + 2)])
+    made = handed(thread, *[f"{i}" for i in range(file.ROUND_SIZE + 2)])
     thread._base = 1
     thread._join_round(0)
-    assert thread.asked.pop()[:2] == (1, made[: file.WINDOW + 1])
-    for each in made[: file.WINDOW + 1]:
+    assert thread.asked.pop()[:2] == (1, made[: file.ROUND_SIZE + 1])
+    for each in made[: file.ROUND_SIZE + 1]:
         del thread._ready[each.number]
     thread._tried = -1
     assert thread._join_round(0) is False
@@ -177,16 +177,16 @@ def found(**more):
 
 def test_what_rounds_have_found(thread):
     calls = []
-    thread._tell_who_left = lambda: calls.append("left")
-    thread._tell_who_differs = lambda number: calls.append(number)
-    thread._start_agreed(found(left=True, all_left=True), 0)
+    thread._fail_for_ended_rank = lambda: calls.append("left")
+    thread._fail_for_mismatch = lambda number: calls.append(number)
+    thread._begin_agreed(found(left=True, all_left=True), 0)
     assert thread._is_over and not calls
-    thread._start_agreed(found(left=True, differs=3), 0)
-    thread._start_agreed(found(differs=0, common=[1]), 0)
+    thread._begin_agreed(found(left=True, differs=3), 0)
+    thread._begin_agreed(found(differs=0, common=[1]), 0)
     assert calls == ["left", 0]
     delays = []
     for _ in range(8):
-        thread._start_agreed(found(), 10.0)
+        thread._begin_agreed(found(), 10.0)
         delays.append(thread._delay)
         assert thread._again == 10.0 + thread._delay
     assert delays[0] == 2 * file._MIN_SLEEP and delays[1] == 4 * file._MIN_SLEEP
@@ -195,15 +195,15 @@ def test_what_rounds_have_found(thread):
     (free, other) = handed(thread, "c", "d", in_order=False)
     thread._begin_requests = lambda requests: calls.append(requests)
     thread._tried = 7
-    thread._start_agreed(found(common=[1]), 0)
-    thread._start_agreed(found(free=other.mark), 0)
-    thread._start_agreed(found(common=[0, 1], free=free.mark), 0)
+    thread._begin_agreed(found(common=[1]), 0)
+    thread._begin_agreed(found(free=other.mark), 0)
+    thread._begin_agreed(found(common=[0, 1], free=free.mark), 0)
     assert calls[2:] == [[second], [other], [first, second, free]]
     assert (thread._tried, thread._delay) == (-1, file._MIN_SLEEP)
 
 
 def test_whether_a_round_is_progress(thread):
-    thread._start_agreed, thread._join_round = lambda found, now: None, lambda now: False
+    thread._begin_agreed, thread._join_round = lambda found, now: None, lambda now: False
     for row, wanted in (({}, False), ({"common": [1]}, True), ({"free": 0}, True)):
         thread.found = found(**row)
         assert thread._advance_round(0) is wanted
@@ -232,7 +232,7 @@ def test_the_order_in_which_requests_begin(thread):
 
 
 def test_bytes_that_begin_at_once(thread):
-    sizes = [file._AT_ONCE - 1, 1, 1, 5]
+    sizes = [file._MAX_ROUND_BYTES - 1, 1, 1, 5]
     made = [Request(f"{i}", 0, n, [lambda comm: None] * (i + 1)) for i, n in enumerate(sizes)]
     for each in made:
         thread.hand_in(each)
@@ -248,9 +248,9 @@ def test_bytes_that_begin_at_once(thread):
 
 
 def test_requests_without_an_operation_are_done(thread):
-    request = Request("barrier").awaited()
+    request = Request("barrier").with_event()
     thread.hand_in(request)
-    thread.hand_in(free := Request("free").awaited(), in_order=False)
+    thread.hand_in(free := Request("free").with_event(), in_order=False)
     thread._read_messages()
     thread._begin_requests([free])
     assert thread._base == 0 and not thread._chosen
@@ -335,7 +335,7 @@ def test_who_is_told_of_a_failure(told, tell, content, thread, monkeypatch):
     if content is None:
         assert not thread.told
     else:
-        assert thread.told == [([0], file.FAILED, {**content, "text": text, "dead": [2]})]
+        assert thread.told == [([0], file.FAILURE, {**content, "text": text, "dead": [2]})]
     thread._fail_requests(CynetError("another"), "again", tell=True)
     assert str(thread.failure) == text and len(reports) == 1
 
@@ -434,7 +434,7 @@ def test_who_differs_first(thread):
         "sum of 'b' (1,) int8",
         "x",
     ]
-    thread._tell_who_differs(0)
+    thread._fail_for_mismatch(0)
     assert isinstance(thread.failure, MismatchError)
     assert str(thread.failure).startswith(
         "call 0: rank 0 (a) asks for the sum of 'a' (1,) int8, rank 1 (b) for the sum of 'b' (1,)"
@@ -596,11 +596,11 @@ def test_leaving_and_parting(thread, monkeypatch):
     thread.leave()
     assert thread._leaving and waits == [()] and thread._read_messages() is True
     thread.clock[0] = 105.0
-    thread.part()
+    thread.wait_for_reports()
     assert thread._parting and thread._parted == 105.0
     assert waits[1:] == ["clear", (2 * file._FAREWELL_SECONDS,)] and thread._read_messages() is True
     thread._is_stuck = True
-    thread.part()
+    thread.wait_for_reports()
     assert len(waits) == 3
 
 
@@ -612,12 +612,12 @@ def test_an_error_for_one_more_place():
 
 def test_marks_of_terms():
     one = Request("sum of 'w' (1,) int8")
-    assert one.mark == mark_of(one.what) and one.description == one.what and one.terms == ""
-    other = Request(one.what).on_terms("lr=1; wd=0")
-    assert other.mark == one.mark ^ mark_of("lr=1; wd=0") and other.terms == "lr=1; wd=0"
+    assert one.mark == hash_text(one.what) and one.description == one.what and one.terms == ""
+    other = Request(one.what).with_terms("lr=1; wd=0")
+    assert other.mark == one.mark ^ hash_text("lr=1; wd=0") and other.terms == "lr=1; wd=0"
     assert other.description == f"lr=1; wd=0\n{one.what}"
     with pytest.raises(KeyError, match="3"):
-        other.awaited().complete(KeyError(3))
+        other.with_event().complete(KeyError(3))
         other.wait()
     assert one.starts == [] and Request("x", start=len).starts == [len]
     assert Request("x", start=[len, abs]).starts == [len, abs]
@@ -626,7 +626,7 @@ def test_marks_of_terms():
 # --- the end of a process -------------------------------------------------------------------------
 def test_what_is_left_of_a_rank(monkeypatch, capsys):
     calls = []
-    monkeypatch.setattr(shutdown, "_state", {"code": None, "hooked": False})
+    monkeypatch.setattr(shutdown, "_exit_state", {"code": None, "hooked": False})
     monkeypatch.setattr(shutdown.atexit, "register", lambda *given: calls.append(given))
     monkeypatch.setattr(sys, "excepthook", lambda *given: calls.append(given))
     told = []
@@ -640,7 +640,7 @@ def test_what_is_left_of_a_rank(monkeypatch, capsys):
     assert told == [f"KeyError: '{'x' * 3000}'"[:2000]]
     shutdown.report_failure(None, error)
     shutdown.abandon_startup()
-    assert calls[2:] == [(shutdown._leave_at_once,)] and len(told) == 1
+    assert calls[2:] == [(shutdown._exit_immediately,)] and len(told) == 1
 
 
 @pytest.mark.parametrize("failure", [None, PeerError("x")])
@@ -651,7 +651,7 @@ def test_at_exit(failure, nobody, monkeypatch, capsys):
         size=1 if nobody == "size" else 2,
         pid=os.getpid() + (nobody == "pid"),
         has_failed=nobody == "engine failed",
-        _exit_code=lambda: calls.append("end") or failure,
+        _finish_at_exit=lambda: calls.append("end") or failure,
     )
 
     def wait():
@@ -660,7 +660,7 @@ def test_at_exit(failure, nobody, monkeypatch, capsys):
             raise ValueError("lost")
 
     monkeypatch.setattr(shutdown, "engine", lambda: SimpleNamespace(wait_for_all=wait))
-    monkeypatch.setattr(shutdown, "_leave_at_once", lambda: calls.append("leave"))
+    monkeypatch.setattr(shutdown, "_exit_immediately", lambda: calls.append("leave"))
     shutdown._at_exit(lambda: None if nobody is None else world)
     told = capsys.readouterr().err
     if nobody in (None, "size", "pid"):
@@ -675,14 +675,14 @@ def test_at_exit(failure, nobody, monkeypatch, capsys):
 @pytest.mark.parametrize("code, wanted", [(None, 1), (0, 1), (3, 3)])
 def test_the_code_of_a_rank(code, wanted, monkeypatch):
     calls = []
-    monkeypatch.setattr(shutdown, "_state", {"code": None, "hooked": False})
+    monkeypatch.setattr(shutdown, "_exit_state", {"code": None, "hooked": False})
     monkeypatch.setattr(shutdown.logging, "shutdown", lambda: calls.append("shutdown"))
     monkeypatch.setattr(shutdown.os, "_exit", calls.append)
     stream = SimpleNamespace(flush=lambda: calls.append("flush"))
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(flush=lambda: None))
     monkeypatch.setattr(sys, "stderr", stream)
-    shutdown.set_code(code)
-    shutdown._leave_at_once()
+    shutdown.set_exit_code(code)
+    shutdown._exit_immediately()
     assert calls == ["shutdown", "flush", wanted]
 
 
@@ -696,7 +696,7 @@ def test_streams_that_are_gone(error, monkeypatch):
 
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(flush=flush))
     monkeypatch.setattr(sys, "stderr", SimpleNamespace(flush=lambda: flushed.append(1)))
-    shutdown._flush()
+    shutdown._flush_streams()
     assert flushed == [1]
 
 

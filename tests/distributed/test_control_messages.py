@@ -9,7 +9,13 @@ from types import SimpleNamespace
 import pytest
 
 from cynet.distributed import launched
-from cynet.distributed.control_messages import ANSWER, ASK, BYE, FAILED, ControlMessages
+from cynet.distributed.control_messages import (
+    FAILURE,
+    GOODBYE,
+    STATUS,
+    STATUS_REQUEST,
+    ControlMessages,
+)
 
 
 class Gone(Exception):
@@ -68,14 +74,14 @@ def messages():
 
 
 def test_kinds():
-    assert len({FAILED, ASK, ANSWER, BYE}) == 4
+    assert len({FAILURE, STATUS_REQUEST, STATUS, GOODBYE}) == 4
 
 
 def test_ranks_that_are_gone_are_passed_over(messages):
-    messages.tell([0, 2, 1, 3], FAILED, {"text": "ü"})
-    messages.tell([0], ASK)
-    wanted = [(rank, FAILED, {"text": "ü"}) for rank in (0, 1, 3)]
-    assert messages.comm.sent == [*wanted, (0, ASK, None)] and messages.pending == 4
+    messages.tell([0, 2, 1, 3], FAILURE, {"text": "ü"})
+    messages.tell([0], STATUS_REQUEST)
+    wanted = [(rank, FAILURE, {"text": "ü"}) for rank in (0, 1, 3)]
+    assert messages.comm.sent == [*wanted, (0, STATUS_REQUEST, None)] and messages.pending == 4
     assert list(messages.collect()) == [] and messages.pending == 3  # one to 3 never arrives
     messages.comm.tests[0] = True
     assert list(messages.collect()) == [] and messages.pending == 1
@@ -84,11 +90,15 @@ def test_ranks_that_are_gone_are_passed_over(messages):
 
 
 def test_all_that_is_there_is_collected(messages):
-    messages.comm.mail += [(4, ASK, b"null"), (1, ANSWER, b"[3, 4, null]"), (4, BYE, b'{"a": 1}')]
+    messages.comm.mail += [
+        (4, STATUS_REQUEST, b"null"),
+        (1, STATUS, b"[3, 4, null]"),
+        (4, GOODBYE, b'{"a": 1}'),
+    ]
     assert list(messages.collect()) == [
-        (4, ASK, None),
-        (1, ANSWER, [3, 4, None]),
-        (4, BYE, {"a": 1}),
+        (4, STATUS_REQUEST, None),
+        (1, STATUS, [3, 4, None]),
+        (4, GOODBYE, {"a": 1}),
     ]
     assert list(messages.collect()) == []
 
@@ -139,14 +149,14 @@ def test_whole_files_of_an_early_end(code, job, monkeypatch):
             "time": 5.5,
         }
     assert rows == wanted  # and no file that is half written
-    assert launched.ended_early() == [(4, "its end")]
+    assert launched.early_ended_ranks() == [(4, "its end")]
 
 
 def test_files_that_cannot_be_written_or_read(job, monkeypatch):
     (job / "1.ended").mkdir()
     (job / "2.ended").write_text('{"rank": 2, "how": "x"}')
     (job / "3.json").write_text('{"rank": 3, "how": "x"}')
-    assert launched.ended_early() == [(2, "x")]
+    assert launched.early_ended_ranks() == [(2, "x")]
     monkeypatch.setattr(launched.os, "replace", lambda *given: 1 / 0)
     with pytest.raises(ZeroDivisionError, match="division"):
         launched.report_failure(1, "h", "t")
@@ -159,4 +169,4 @@ def test_files_that_cannot_be_written_or_read(job, monkeypatch):
     assert not (job / "1.json").exists()
     monkeypatch.setenv("CYNET_LAUNCH_JOB", os.devnull)
     launched.report_failure(1, "h", "t")
-    assert launched.ended_early() == []
+    assert launched.early_ended_ranks() == []

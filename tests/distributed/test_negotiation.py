@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cynet.distributed.negotiation import _NEVER_NUMBER, WINDOW, NegotiationRound
+from cynet.distributed.negotiation import _NO_MARK, ROUND_SIZE, NegotiationRound
 from cynet.distributed.requests import Request, shorten_difference, shorten_text
 
 
@@ -11,11 +11,11 @@ def found(*ranks):
     """What MPI's maximum gives of ranks, each {number - base: mark} and a mark without number."""
     rows = []
     for marks, free in ranks:
-        row = np.zeros(4 + 3 * WINDOW, np.int64)
-        row[2 : 2 + WINDOW] = 1
-        row[2 + WINDOW : -2] = _NEVER_NUMBER
+        row = np.zeros(4 + 3 * ROUND_SIZE, np.int64)
+        row[2 : 2 + ROUND_SIZE] = 1
+        row[2 + ROUND_SIZE : -2] = _NO_MARK
         for i, mark in marks.items():
-            row[2 + i], row[2 + WINDOW + i], row[2 + 2 * WINDOW + i] = 0, mark, -mark
+            row[2 + i], row[2 + ROUND_SIZE + i], row[2 + 2 * ROUND_SIZE + i] = (0, mark, -mark)
         row[-2:] = free, -free
         rows.append(row)
     return np.max(rows, axis=0)
@@ -23,18 +23,18 @@ def found(*ranks):
 
 def test_what_all_are_ready_for():
     here = NegotiationRound(
-        10, found(({0: 5, 1: 6, 3: 7}, _NEVER_NUMBER), ({0: 5, 3: 7, 4: 9}, _NEVER_NUMBER))
+        10, found(({0: 5, 1: 6, 3: 7}, _NO_MARK), ({0: 5, 3: 7, 4: 9}, _NO_MARK))
     )
     assert here.common == [10, 13] and here.differs is None and here.free is None
     assert not here.left and not here.all_left
 
 
-@pytest.mark.parametrize("numbers, first", [((1,), 1), ((1, 2), 1), ((0, WINDOW - 1), 0)])
+@pytest.mark.parametrize("numbers, first", [((1,), 1), ((1, 2), 1), ((0, ROUND_SIZE - 1), 0)])
 def test_the_first_that_differs(numbers, first):
-    same = dict.fromkeys(range(WINDOW), 5)
+    same = dict.fromkeys(range(ROUND_SIZE), 5)
     other = {**same, **dict.fromkeys(numbers, 6)}
     for ranks in ((same, other), (other, same), (same, same, other)):
-        made = NegotiationRound(20, found(*((each, _NEVER_NUMBER) for each in ranks)))
+        made = NegotiationRound(20, found(*((each, _NO_MARK) for each in ranks)))
         assert made.differs == 20 + first
 
 
@@ -42,7 +42,7 @@ def test_requests_without_numbers():
     assert NegotiationRound(0, found(({}, 8), ({}, 8))).free == 8
     some = NegotiationRound(0, found(({}, 8), ({}, 7)))
     assert some.free is None and some.next_upper_bound == 8
-    none = NegotiationRound(0, found(({}, _NEVER_NUMBER), ({}, _NEVER_NUMBER)))
+    none = NegotiationRound(0, found(({}, _NO_MARK), ({}, _NO_MARK)))
     assert none.free is None and none.next_upper_bound is None
 
 
@@ -50,7 +50,7 @@ def test_requests_without_numbers():
 def test_ranks_that_leave(leaving):
     rows = []
     for each in leaving:
-        row = found(({}, _NEVER_NUMBER))
+        row = found(({}, _NO_MARK))
         row[0], row[1] = each, -int(each)
         rows.append(row)
     here = NegotiationRound(0, np.max(rows, axis=0))
@@ -73,6 +73,6 @@ def test_texts_of_the_largest_length():
 def test_marks_tell_texts_and_terms_apart():
     texts = ["sum of 'a' (1,) int8", "sum of 'a' (1,) uint8", "sum of 'b' (1,) int8"]
     marks = [Request(each).mark for each in texts]
-    marks += [Request(texts[0]).on_terms(terms).mark for terms in ("lr=1", "lr=2")]
+    marks += [Request(texts[0]).with_terms(terms).mark for terms in ("lr=1", "lr=2")]
     assert len({*marks}) == 5 and all(0 <= each < 1 << 62 for each in marks)
-    assert Request(texts[0]).on_terms("lr=1").mark == marks[3]
+    assert Request(texts[0]).with_terms("lr=1").mark == marks[3]

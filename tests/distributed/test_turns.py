@@ -12,7 +12,7 @@ import pytest
 from cynet.distributed import communication as file
 from cynet.distributed import launched
 from cynet.distributed.communication import Communication
-from cynet.distributed.negotiation import WINDOW, Negotiation
+from cynet.distributed.negotiation import ROUND_SIZE, Negotiation
 from cynet.distributed.requests import Request, shorten_text
 
 
@@ -157,14 +157,14 @@ def numbered(*pairs):
 
 def test_what_all_are_ready_for():
     found = round_of(
-        (5, numbered((5, 1), (6, 2), (8, 3), (4 + WINDOW, 9)), [], False),
-        (5, numbered((6, 2), (7, 4), (8, 3), (4 + WINDOW, 9)), [], False),
+        (5, numbered((5, 1), (6, 2), (8, 3), (4 + ROUND_SIZE, 9)), [], False),
+        (5, numbered((6, 2), (7, 4), (8, 3), (4 + ROUND_SIZE, 9)), [], False),
     )
-    assert found.common == [6, 8, 4 + WINDOW] and found.differs is None
+    assert found.common == [6, 8, 4 + ROUND_SIZE] and found.differs is None
     assert (found.left, found.all_left, found.free) == (False, False, None)
 
 
-@pytest.mark.parametrize("number", [0, 1, WINDOW - 1])
+@pytest.mark.parametrize("number", [0, 1, ROUND_SIZE - 1])
 def test_the_first_that_differs(number):
     same = numbered(*[(i, 7) for i in range(number)])
     found = round_of(
@@ -223,12 +223,12 @@ def test_reports(job):
 
 @pytest.mark.parametrize("code", [0, 3])
 def test_an_end_before_joining(job, code, monkeypatch):
-    assert launched.ended_early() == []
+    assert launched.early_ended_ranks() == []
     for rank in (10, 2):
         monkeypatch.setenv("PMI_RANK", str(rank))
         launched.report_early_end(code, f"sys.exit {rank}")
     (job / "7.ended").write_text("[")  # half written
-    assert launched.ended_early() == [(2, "sys.exit 2"), (10, "sys.exit 10")]
+    assert launched.early_ended_ranks() == [(2, "sys.exit 2"), (10, "sys.exit 10")]
     names = sorted(each.name for each in job.iterdir())
     assert names == ["10.ended", "2.ended", "7.ended"] if not code else "10.json" in names
     if code:
@@ -241,7 +241,7 @@ def test_without_a_launcher_nothing_is_left(job, monkeypatch):
         monkeypatch.setenv("CYNET_LAUNCH_JOB", folder)
         launched.report_failure(0, "node", "mine")
         launched.report_early_end(1, "x")
-        assert launched.ended_early() == [] and not [*job.iterdir()]
+        assert launched.early_ended_ranks() == [] and not [*job.iterdir()]
 
 
 @pytest.mark.parametrize("name", launched._RANK_VARIABLES)
@@ -278,13 +278,13 @@ def answers(thread, *texts):
 
 def test_who_came_to_an_end(failing):
     said = answers(failing, "ended", "", "ended")
-    failing._tell_who_left()
+    failing._fail_for_ended_rank()
     failing._leaving = True
     failing._requests[0] = "one that waits"
-    failing._tell_who_left()
+    failing._fail_for_ended_rank()
     failing._requests.clear()
     answers_of_one = answers(failing, "", "ended", "")
-    failing._tell_who_left()
+    failing._fail_for_ended_rank()
     assert [text for text, _ in said] == ["", ""] and answers_of_one[0] == ("ended", 105.0)
     same = "all ranks must make the same calls"
     left = f"rank 0 (a), rank 2 (a) came to an end; {same}"
@@ -298,7 +298,7 @@ def test_who_asks_for_something_else(failing, other):
     texts[other] = "sum of 'w' (3,) float64"
     failing._ready[7] = Request(texts[1])
     said = answers(failing, *texts)
-    failing._tell_who_differs(7)
+    failing._fail_for_mismatch(7)
     assert said == [(texts[1], 105.0)]
     assert failing.errors[0][0] == (
         f"call 7: rank 0 (a) asks for the sum of 'w' (3,) float32, rank {other}"
@@ -309,7 +309,7 @@ def test_who_asks_for_something_else(failing, other):
 
 def test_who_no_longer_answers(failing):
     failing._report_stall(100.0)
-    assert failing.told == [([0, 2], file.ASK, None)] and not failing.errors
+    assert failing.told == [([0, 2], file.STATUS_REQUEST, None)] and not failing.errors
     failing._answers[0] = (4, 2, None)
     failing._report_stall(100.0 + file._ANSWER_SECONDS - 0.01)
     assert len(failing.told) == 1 and not failing.errors
@@ -331,7 +331,7 @@ def test_ranks_that_wait_for_each_other(failing):
 
 def test_what_others_tell(failing):
     def told(**content):
-        failing.heard = [(2, file.FAILED, {"failed": None, "dead": [], "text": "all", **content})]
+        failing.heard = [(2, file.FAILURE, {"failed": None, "dead": [], "text": "all", **content})]
         failing._handle_messages()
         return failing.errors.pop()[0]
 
@@ -343,9 +343,13 @@ def test_what_others_tell(failing):
     assert failing._living_ranks() == []
     failing._requests.update({5: Request("later"), 3: Request("first")})
     failing._next, failing.step = 6, 8
-    failing.heard = [(0, file.ASK, None), (0, file.ANSWER, [1, 2, None]), (2, file.BYE, None)]
+    failing.heard = [
+        (0, file.STATUS_REQUEST, None),
+        (0, file.STATUS, [1, 2, None]),
+        (2, file.GOODBYE, None),
+    ]
     failing._handle_messages()
-    assert failing.told == [([0], file.ANSWER, [6, 8, "first"])]
+    assert failing.told == [([0], file.STATUS, [6, 8, "first"])]
     assert failing._answers == {0: [1, 2, None]} and failing._byes == {2}
 
 
@@ -355,7 +359,7 @@ def test_parting_waits_for_the_others_but_not_for_long(failing):
     failing._parting, failing._parted = True, 100.0
     failing._leave_job(100.0)
     failing._leave_job(100.0 + file._FAREWELL_SECONDS)
-    assert failing.told == [([0, 2], file.BYE, None)] and not failing._is_over
+    assert failing.told == [([0, 2], file.GOODBYE, None)] and not failing._is_over
     failing._leave_job(100.0 + file._FAREWELL_SECONDS + 0.01)
     assert failing._is_over
     failing._is_over, failing._byes = False, {0, 2}

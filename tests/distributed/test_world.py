@@ -14,7 +14,7 @@ import pytest
 import cynet as mx
 from cynet.base.errors import ArgumentError, MismatchError, PeerError, StateError
 from cynet.distributed import shutdown
-from cynet.distributed.requests import SUMMED, Request
+from cynet.distributed.requests import SUM_DTYPES, Request
 from cynet.distributed.world import World
 from tests.distributed.together import run
 
@@ -33,7 +33,7 @@ def soon(monkeypatch):
 def test_sums_of_arrays(size, monkeypatch):
     def everything(world):
         found = []
-        for dtype, in_order in itertools.product(SUMMED, (True, False)):
+        for dtype, in_order in itertools.product(SUM_DTYPES, (True, False)):
             base = np.arange(12).reshape(3, 4).astype(dtype)
             for values in (base, base[:, ::2], base.T, base[0, 0], base[:0]):
                 given = values + world.rank
@@ -163,7 +163,7 @@ def test_steps_are_counted(monkeypatch):
     alone.count_step()
     alone.check()
     alone.fail("nobody is told")
-    assert alone.times == (0, 0.0, 0.0) and not alone.has_failed and alone._exit_code() is None
+    assert alone.times == (0, 0.0, 0.0) and not alone.has_failed and alone._finish_at_exit() is None
     assert alone.rank == alone.local_rank == 0 and alone.size == alone.local_size == 1
 
 
@@ -183,7 +183,7 @@ def test_a_forked_child_takes_no_part(monkeypatch):
                 with pytest.raises(StateError, match="was forked from a rank and does not take"):
                     call()
             world.fail("it is no rank")
-            assert world._exit_code() is None
+            assert world._finish_at_exit() is None
         finally:
             world.pid -= 1
         world.barrier()
@@ -320,7 +320,7 @@ def joining(monkeypatch):
     monkeypatch.setattr(file, "own_rank", lambda: 7)
     monkeypatch.setattr(file, "socket", SimpleNamespace(gethostname=lambda: "node"))
     monkeypatch.setattr(file, "time", SimpleNamespace(monotonic=lambda: Joining.clock[0]))
-    monkeypatch.setattr(file, "ended_early", list)
+    monkeypatch.setattr(file, "early_ended_ranks", list)
     monkeypatch.setattr(file, "report_failure", lambda *given, **more: calls.append((given, more)))
     monkeypatch.setattr(file, "set_gradient_parts", lambda n: calls.append(("cut", n)))
     fake = SimpleNamespace(
@@ -376,7 +376,7 @@ def test_ranks_that_never_come(stall, joining, monkeypatch):
 
 
 def test_ranks_that_ended_before_they_joined(joining, monkeypatch):
-    monkeypatch.setattr(file, "ended_early", lambda: [(2, "its end"), (3, "sys.exit")])
+    monkeypatch.setattr(file, "early_ended_ranks", lambda: [(2, "its end"), (3, "sys.exit")])
     says = "rank 2 (its end), rank 3 (sys.exit) ended before joining the others"
     with pytest.raises(PeerError, match="joining the other ranks: rank 2 .its end., rank 3 .sys"):
         mx.distributed.world()
@@ -408,7 +408,7 @@ class Ended:
     def join(self):
         self.calls.append("join")
 
-    def part(self):
+    def wait_for_reports(self):
         self.calls.append("part")
 
 
@@ -424,4 +424,4 @@ def test_the_end(before, then, calls, monkeypatch):
     talk = Ended(before, then)
     monkeypatch.setattr(shutdown, "wait_until_read", lambda: talk.calls.append("read"))
     world = World(talk)
-    assert world._exit_code() == (before or then) and talk.calls == calls
+    assert world._finish_at_exit() == (before or then) and talk.calls == calls

@@ -273,7 +273,7 @@ def run(monkeypatch, size, do, hosts=None, stall=20.0, end=True):
         except BaseException as error:
             errors[i] = error
             worlds[i].fail(f"{type(error).__name__}: {error}")
-        worlds[i]._exit_code()
+        worlds[i]._finish_at_exit()
 
     threads = [threading.Thread(target=rank, args=(i,), daemon=True) for i in range(size)]
     for each in threads:

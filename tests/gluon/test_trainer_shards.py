@@ -9,7 +9,7 @@ import pytest
 import cynet as mx
 from cynet import gluon
 from cynet.kvstore import shards as sharing
-from cynet.kvstore.shards import shared_out
+from cynet.kvstore.shards import assign_ranks
 from tests.distributed.together import run
 
 SHAPES = [(5, 4), (5,), (3, 5), (3,), (2, 2, 2), (40,)]
@@ -185,9 +185,9 @@ def test_an_optimizer_of_a_users_own_is_given_whole_weights(monkeypatch):
 
 def test_what_each_rank_gets():
     sizes = {f"w{i}": n for i, n in enumerate([100, 1, 50, 49, 3, 97, 0])}
-    owners = shared_out(sizes, 3)
+    owners = assign_ranks(sizes, 3)
     loads = [sum(n for name, n in sizes.items() if owners[name] == r) for r in range(3)]
-    assert loads == [100, 100, 100] and shared_out({}, 2) == {}
+    assert loads == [100, 100, 100] and assign_ranks({}, 2) == {}
 
 
 def test_schedules_groups_clipping_and_frozen_parameters(monkeypatch):

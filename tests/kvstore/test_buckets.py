@@ -124,7 +124,7 @@ def test_pieces_of_two_megabytes(count, monkeypatch):
     lengths = lengths or [0]
     for request in (
         buckets.sum_request(bucket),
-        buckets.sums_in_place(bucket, source),
+        buckets.sum_in_place(bucket, source),
         buckets.sum_request(bucket, source),
         buckets.broadcast_request(bucket, 0),
         buckets.broadcast_request(bucket, 2),
@@ -139,7 +139,7 @@ def test_pieces_of_two_megabytes(count, monkeypatch):
         (lambda c, r: [s(c) for s in r.starts] and c.rows)(Comm(), request)
         for request in (
             buckets.sum_request(bucket),
-            buckets.sums_in_place(bucket, source),
+            buckets.sum_in_place(bucket, source),
             buckets.sum_request(bucket, source),
             buckets.broadcast_request(bucket, 0),
             buckets.broadcast_request(bucket, 2),
@@ -167,7 +167,7 @@ def test_sums_of_codes(count, threshold, rng):
     codes = rng.integers(-1, 2, (3, count))
     bucket.flat[:] = mx.nd.array(codes[1] * threshold)
     bucket.flat.wait_to_read()
-    request = buckets.sums_of_codes(bucket, threshold, 3)
+    request = buckets.sum_two_bits(bucket, threshold, 3)
     assert request.what == f"sum of 'w' ({count},) float32 in 2 bits, {threshold:g}"
     nbytes = -(-count // 8)
 

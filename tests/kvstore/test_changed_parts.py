@@ -5,7 +5,7 @@ import pytest
 
 import cynet as mx
 from cynet.kvstore import changed_parts as module
-from cynet.kvstore.changed_parts import Parts
+from cynet.kvstore.changed_parts import ChangedParts
 from tests.distributed.together import run
 
 N = (1 << 20) + 37  # more than a request of MPI moves at once
@@ -36,11 +36,11 @@ def test_every_rank_gets_every_part(dtype, devices, monkeypatch):
             ]
             for key, shape in shapes.items()
         }
-        parts = Parts(arrays, bounds, world.rank)
+        parts = ChangedParts(arrays, bounds, world.rank)
         in_place = [each.target is arrays["cut"][0] for each in parts.gathered]
         assert in_place == [False] + [True] * (devices == 1)
-        assert parts.are_of(arrays)
-        assert not parts.are_of({**arrays, "whole": [each.copy() for each in arrays["whole"]]})
+        assert parts.belong_to(arrays)
+        assert not parts.belong_to({**arrays, "whole": [each.copy() for each in arrays["whole"]]})
         for _ in range(2):
             kv.gather(parts)
         return {key: [each.asnumpy() for each in group] for key, group in arrays.items()}
@@ -65,7 +65,7 @@ def test_requests_are_few_and_large_ones_go_in_pieces(monkeypatch):
             key: [(0, 50), (0, 0)] if int(key[1:] or 0) % 2 else [(0, 0), (0, 50)]
             for key in list(rows)[:-1]
         }
-        parts = Parts(rows, {**bounds, "large": [(0, half), (half, N)]}, world.rank)
+        parts = ChangedParts(rows, {**bounds, "large": [(0, half), (half, N)]}, world.rank)
         requests = [each.request(0) for each in parts.gathered]
         pieces = -(-(N - half) // (module._PIECE_BYTES // 4 // 2))
         assert [len(each.starts) for each in requests] == [1, pieces]

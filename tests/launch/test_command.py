@@ -10,7 +10,7 @@ from cynet.base.errors import ArgumentError
 from cynet.launch import Job, command_line, options
 from cynet.launch import __main__ as launch_main
 from cynet.launch import command as command_file
-from cynet.launch.command import find_mpiexec, hosts_of
+from cynet.launch.command import find_mpiexec, read_hosts
 from cynet.launch.options import parse_arguments
 from cynet.launch.sweep import _find_files, remove_files
 from tests import scripts
@@ -158,7 +158,7 @@ def test_what_other_machines_get(prefix, mpi, monkeypatch, hosts):
 
 
 def test_hosts_of_a_file(hosts, tmp_path):
-    assert hosts_of(hosts) == ["node1", "node2", "node1"]
+    assert read_hosts(hosts) == ["node1", "node2", "node1"]
     (tmp_path / "empty").write_text("# nobody\n\n")
     for slurm in False, True:
         with pytest.raises(ValueError, match=r"host file '.*empty' names no machine"):
@@ -250,7 +250,7 @@ def test_options_by_default_and_as_given():
 @pytest.mark.parametrize("option", ["-n", "--threads", "--min-workers"])
 def test_counts_begin_with_one(option, capsys):
     before = [] if option == "-n" else ["-n", "2"]
-    assert options.parser().parse_args([*before, option, "1", "a"]).command == ["a"]
+    assert options.make_parser().parse_args([*before, option, "1", "a"]).command == ["a"]
     for text in ("0", "-1", "x", "1.5"):
         with pytest.raises(SystemExit):
             parse_arguments([*before, option, text, "a"])
@@ -501,7 +501,7 @@ HELP = {
 
 def test_what_help_says():
     """Of each option that means something, and of no other one."""
-    parser = options.parser()
+    parser = options.make_parser()
     shown = {each.option_strings[0]: each.help for each in parser._actions if each.option_strings}
     assert {name: text for name, text in shown.items() if text != "==SUPPRESS=="} == HELP
     text = " ".join(parser.format_help().split())

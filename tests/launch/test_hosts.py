@@ -12,7 +12,7 @@ import pytest
 
 import cynet as mx
 from cynet.launch import Job, hosts
-from cynet.launch.hosts import HostError, agent_of, check_hosts
+from cynet.launch.hosts import HostError, check_hosts, remote_shell
 from cynet.launch.options import parse_arguments
 from tests.distributed.ranks import HOSTS, ROOT, TWO_HOSTS, can_unshare, need_mpi
 
@@ -110,15 +110,17 @@ def test_machines_are_looked_at_together(job, monkeypatch):
 def test_the_program_that_reaches_machines(monkeypatch):
     for name in ("PRTE_MCA_plm_ssh_agent", "OMPI_MCA_plm_rsh_agent", "HYDRA_LAUNCHER_EXEC"):
         monkeypatch.delenv(name, raising=False)
-    assert agent_of("") == agent_of("--mca btl tcp") == ["ssh"]
-    assert agent_of("--prtemca plm_ssh_agent '/a b -p 3'") == ["/a", "b", "-p", "3"]
-    assert agent_of("--mca plm_rsh_agent rsh --x") == agent_of("-launcher-exec rsh") == ["rsh"]
+    assert remote_shell("") == remote_shell("--mca btl tcp") == ["ssh"]
+    assert remote_shell("--prtemca plm_ssh_agent '/a b -p 3'") == ["/a", "b", "-p", "3"]
+    assert (
+        remote_shell("--mca plm_rsh_agent rsh --x") == remote_shell("-launcher-exec rsh") == ["rsh"]
+    )
     for name in ("PRTE_MCA_plm_ssh_agent", "OMPI_MCA_plm_rsh_agent", "HYDRA_LAUNCHER_EXEC"):
         monkeypatch.setenv(name, "mine -q")
-        assert agent_of("") == ["mine", "-q"]
+        assert remote_shell("") == ["mine", "-q"]
         monkeypatch.delenv(name)
     monkeypatch.setenv("PATH", "/nowhere")
-    look = hosts.Look("true", ["reached"], ["x"])
+    look = hosts.HostCheck("true", ["reached"], ["x"])
     assert (
         hosts._find_host_problem(["ssh"], "x", look)
         == "ssh cannot be run: No such file or directory"
@@ -133,7 +135,7 @@ def test_ssh_asks_no_question(monkeypatch):
         return subprocess.CompletedProcess(line, 0, "cynet-host:reached\n", "")
 
     monkeypatch.setattr(hosts.subprocess, "run", run)
-    look = hosts.Look("true", ["reached"], ["x"])
+    look = hosts.HostCheck("true", ["reached"], ["x"])
     assert hosts._find_host_problem(["/usr/bin/ssh", "-p", "3"], "h", look) is None
     assert lines == [
         ["/usr/bin/ssh", "-p", "3", "-oBatchMode=yes", "-oConnectTimeout=10", "h", "true"]

@@ -25,7 +25,7 @@ def seen(monkeypatch):
     note = found.calls.append
     monkeypatch.setattr(_rank, "is_joined", lambda: found.joined)
     monkeypatch.setattr(_rank, "report_early_end", lambda *given: note(("early", *given)))
-    monkeypatch.setattr(_rank.shutdown, "set_code", lambda code: note(("code", code)))
+    monkeypatch.setattr(_rank.shutdown, "set_exit_code", lambda code: note(("code", code)))
     monkeypatch.setattr(
         sys, "excepthook", lambda kind, error, trace: note(("shown", kind, error, trace))
     )

@@ -27,7 +27,7 @@ def ended(monkeypatch, attempts, options=(), signals=()):
         def wait(self):
             return attempts[len(begun) - 1]
 
-    monkeypatch.setattr(run, "Running", Running)
+    monkeypatch.setattr(run, "RunningJob", Running)
     given = {"grace": 1.0, "elastic": False, "min_workers": 1, "restarts": 0, **dict(options)}
     code = run._start_ranks(SimpleNamespace(**given), JOB, None, list(signals), None)
     return code, begun
@@ -83,7 +83,7 @@ def test_why():
 
 
 def test_what_ranks_have_told(tmp_path):
-    running = object.__new__(run.Running)
+    running = object.__new__(run.RunningJob)
     running._folder = str(tmp_path)
     for rank, when in ((0, 3.0), (1, 1.0), (2, 2.0)):
         (tmp_path / f"{rank}.json").write_text(json.dumps(row(rank, when=when)))

@@ -48,7 +48,7 @@ def begun(monkeypatch, tmp_path):
         monkeypatch.setattr(run, "remove_files", swept.append)
         outputs, guard = Outputs(), SimpleNamespace(add_job_folder=told.append)
         job = Job(size, ["x"], env=env)
-        each = run.Running(job, outputs, grace, attempt, signals, guard)
+        each = run.RunningJob(job, outputs, grace, attempt, signals, guard)
         each.swept, each.told, each.outputs = swept, told, outputs
         made.append(each)
         return each
@@ -238,7 +238,7 @@ def test_what_is_said_of_attempts(monkeypatch, capsys):
         def wait(self):
             return attempts[len(begun) - 1]
 
-    monkeypatch.setattr(run, "Running", Running)
+    monkeypatch.setattr(run, "RunningJob", Running)
     options = given(elastic=True, min_workers=2, restarts=1)
     job = Job(3, ["x"])
     assert run._start_ranks(options, job, "outputs", [], "guard") == 0

@@ -42,8 +42,8 @@ class _Follow:
 
 
 def pytest_configure(config):
-    shared_out = not hasattr(config, "workerinput") and config.getoption("numprocesses", None)
-    if not shared_out:  # the process that only shares out the tests runs nothing
+    assign_ranks = not hasattr(config, "workerinput") and config.getoption("numprocesses", None)
+    if not assign_ranks:  # the process that only shares out the tests runs nothing
         config.pluginmanager.register(_Follow(Path(os.environ["CYNET_TEST_LINES"])), "lines")
 
 

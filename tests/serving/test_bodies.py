@@ -15,8 +15,8 @@ import pytest
 import cynet as mx
 from cynet.serving import Application
 from cynet.serving.bodies import Images, read_json, read_npy, write_npy
-from cynet.serving.image_size import size_of
-from cynet.serving.requests import max_values, values_in
+from cynet.serving.image_size import read_image_size
+from cynet.serving.requests import count_values, max_values
 from tests.serving.asking import ask, npy
 
 LIMIT = 1 << 20
@@ -46,7 +46,7 @@ def header(shape, descr="'<f4'", order="False"):
 
 
 ROW = np.float32([1, 2, 3]).tobytes()
-NPY = {
+NPY_TYPES = {
     "a huge length": (header(f"({2**62}, 3)"), ROW, "bytes for shape"),
     "a huge length of nothing": (header(f"({2**62}, 0)"), b"", "bytes for shape"),
     "lengths that overflow to the right size": (header(f"({2**62 + 1}, 4, 3)"), ROW, "bytes for"),
@@ -84,9 +84,9 @@ NPY = {
 }
 
 
-@pytest.mark.parametrize("what", NPY)
+@pytest.mark.parametrize("what", NPY_TYPES)
 def test_damaged_npy(app, what):
-    text, data, message = NPY[what]
+    text, data, message = NPY_TYPES[what]
     for version in (1, 2):
         body = with_header(text, data, version)
         status, _, answer = ask(app, "POST", "/predict", body, "application/x-npy")
@@ -215,7 +215,7 @@ def test_the_most_values(app):
     most = max_values(LIMIT)
     assert most == max_values(0) == 1 << 17 and max_values(16 << 20) == 2 << 20
     body = b"[[1,2,3]" + b",[1,2,3]" * (most // 5 - 1) + b"]"
-    assert most - 5 <= values_in(body) <= most and len(body) < LIMIT
+    assert most - 5 <= count_values(body) <= most and len(body) < LIMIT
     assert ask(app, "POST", "/predict", body)[0] == 200
     status, _, answer = ask(app, "POST", "/predict", body[:-1] + b",[1,2,3]]")
     assert status == 413 and f"at most {most} are taken" in json.loads(answer)["error"]
@@ -305,27 +305,29 @@ def test_sizes_are_those_that_opencv_reads(kind, settings, rng):
         shape = (height, width) if settings == "gray" else (height, width, 3)
         pixels = rng.integers(0, 256, shape).astype("uint8")
         body = cv2.imencode(kind, pixels, more)[1].tobytes()
-        assert size_of(body) == (height, width) == cv2.imdecode(body_of(body), 1).shape[:2]
+        assert (
+            read_image_size(body) == (height, width) == cv2.imdecode(read_body(body), 1).shape[:2]
+        )
         for end in range(0, min(len(body), 40), 3):
             with pytest.raises(mx.errors.FormatError, match="JPEG|WebP|ends|first bytes"):
-                size_of(body[:end] if end < 18 else body[:16])
+                read_image_size(body[:end] if end < 18 else body[:16])
 
 
-def body_of(data):
+def read_body(data):
     return np.frombuffer(data, "uint8")
 
 
 def test_sizes_of_other_forms():
     whole = b"RIFF" + bytes(4) + b"WEBPVP8X" + bytes(8)
-    assert size_of(whole + (999).to_bytes(3, "little") + (1999).to_bytes(3, "little")) == (
+    assert read_image_size(whole + (999).to_bytes(3, "little") + (1999).to_bytes(3, "little")) == (
         2000,
         1000,
     )
     down = b"BM" + bytes(12) + struct.pack("<Iii", 40, 7, -5)
-    assert size_of(down) == (5, 7)
+    assert read_image_size(down) == (5, 7)
     for other in (b"GIF89a" + bytes(40), b"II*\x00" + bytes(40), b"<svg>", b""):
         with pytest.raises(mx.errors.FormatError, match="first bytes"):
-            size_of(other)
+            read_image_size(other)
 
 
 @pytest.mark.parametrize(

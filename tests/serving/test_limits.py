@@ -7,10 +7,10 @@ import pytest
 
 import cynet as mx
 from cynet.serving import Application, networks
-from cynet.serving.batches import Batches, Job
-from cynet.serving.counters import BOUNDS, Counters
+from cynet.serving.batches import BatchRunner, Job
+from cynet.serving.counters import BUCKET_SECONDS, Counters
 from cynet.serving.errors import BusyError, WaitedError
-from cynet.serving.metrics import text_of
+from cynet.serving.metrics import metrics_text
 from tests.serving.asking import ask
 
 
@@ -74,18 +74,18 @@ def test_rows_up_to_a_batch_and_one_more(max_batch):
 
 def test_rows_that_may_wait():
     """Exactly as many as are allowed, and, where none wait, any number."""
-    batches = Batches(lambda jobs: [None] * len(jobs), 4, 0.0, 6, 1, Counters())
+    batches = BatchRunner(lambda jobs: [None] * len(jobs), 4, 0.0, 6, 1, Counters())
     batches._running = 1  # a batch runs
     for rows in (9, 1):
         batches._reset()
         batches._running = 1
         with pytest.raises(WaitedError, match=f"no turn within 0.01 s, {rows - rows} rows wait"):
-            batches.do(Job([], rows, ()), 0.01)
+            batches.run_job(Job([], rows, ()), 0.01)
     batches._queue, batches._rows = [Job([], 2, ())], 2
     with pytest.raises(BusyError, match="2 rows wait, and at most 6 may"):
-        batches.do(Job([], 5, ()), 0.01)
+        batches.run_job(Job([], 5, ()), 0.01)
     with pytest.raises(WaitedError, match="no turn"):
-        batches.do(Job([], 4, ()), 0.01)
+        batches.run_job(Job([], 4, ()), 0.01)
 
 
 @pytest.mark.parametrize("over", [-1, 0, 1])
@@ -175,23 +175,23 @@ def test_classes_of_an_answer():
 # --- what is counted ------------------------------------------------------------------------------
 def test_seconds_fall_into_their_buckets():
     """A bucket has what is as long as its bound: Prometheus' "le"."""
-    for i, bound in enumerate(BOUNDS):
+    for i, bound in enumerate(BUCKET_SECONDS):
         for seconds, place in ((bound, i), (bound * 1.0001, i + 1), (bound * 0.9999, i)):
             counters = Counters()
-            counters.answered(3, seconds)
+            counters.count_answer(3, seconds)
             found = counters.read()
-            assert found["buckets"] == [int(k == place) for k in range(len(BOUNDS) + 1)]
+            assert found["buckets"] == [int(k == place) for k in range(len(BUCKET_SECONDS) + 1)]
             assert (found["requests"], found["rows"], found["seconds"]) == (1, 3, seconds)
 
 
 def test_quantiles_and_sums():
     counters = Counters()
     for i in range(1, 101):
-        counters.answered(i, i / 100)
-    counters.ran(7)
-    counters.ran(3)
+        counters.count_answer(i, i / 100)
+    counters.count_run(7)
+    counters.count_run(3)
     for kind in ("A", "B", "A"):
-        counters.failed(kind)
+        counters.count_failure(kind)
     found = counters.read()
     assert found["rows"] == 5050 and found["seconds"] == pytest.approx(50.5)
     assert abs(found["p50"] - 0.5) < 0.02 and abs(found["p99"] - 0.99) < 0.02
@@ -201,7 +201,7 @@ def test_quantiles_and_sums():
         5.0,
         {"A": 2, "B": 1},
     )
-    text = text_of([("m", "2", {**found, "waiting": 4})])
+    text = metrics_text([("m", "2", {**found, "waiting": 4})])
     m = 'model="m",version="2"'
     for line in (
         f'cynet_failed_requests_total{{{m},kind="A"}} 2',
@@ -232,7 +232,7 @@ def test_the_last_epoch(tmp_path, monkeypatch):
 
 def test_labels_of_many_lengths_take_no_memory():
     net = mx.sym.LinearRegressionOutput(mx.sym.var("data"), name="out")
-    net = networks.network(net, {}, None, ["data"], "float32", mx.cpu(), lambda: [])
+    net = networks.make_network(net, {}, None, ["data"], "float32", mx.cpu(), lambda: [])
     for length in range(1, 200):
         assert net([mx.nd.ones((1, length))])[0].shape == (1, length)
         assert len(net._zeros) <= 64

@@ -84,7 +84,7 @@ def waitress(monkeypatch):
         ),
     )
     monkeypatch.setattr(file, "optional", lambda *given: made.asked.append(given) or made.library)
-    monkeypatch.setattr(file, "_allow_files", lambda count: made.asked.append(count))
+    monkeypatch.setattr(file, "_raise_file_limit", lambda count: made.asked.append(count))
     return made
 
 
@@ -151,7 +151,7 @@ def test_where_it_cannot_listen(error, kind, says, waitress):
 def test_which_answer_is_a_connections_last(stops, waits, sent, last, waitress, monkeypatch):
     """None behind which another request waits, or is on its way."""
     server = Server(APP, "x", 7, 1, 1, 1)
-    monkeypatch.setattr(file, "_has_sent", lambda one: sent)
+    monkeypatch.setattr(file, "_is_readable", lambda one: sent)
     kind = waitress.found[0].channel_class.task_class
     task = kind(SimpleNamespace(requests=[1] * waits, socket=None))
     server._is_stopping = stops
@@ -199,7 +199,7 @@ def test_which_connections_are_busy(more, busy):
 def test_the_end_with_and_without_requests_that_are_left(waitress, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(file, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    monkeypatch.setattr(file, "_has_sent", lambda one: False)
+    monkeypatch.setattr(file, "_is_readable", lambda one: False)
 
     def poll(seconds, map):
         waitress.polls.append(seconds)
@@ -224,7 +224,7 @@ def test_the_end_with_and_without_requests_that_are_left(waitress, monkeypatch):
 def test_connections_that_say_nothing_are_closed_after_a_moment(waitress, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(file, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-    monkeypatch.setattr(file, "_has_sent", lambda one: one == "on its way")
+    monkeypatch.setattr(file, "_is_readable", lambda one: one == "on its way")
     server = Server(APP, "x", 7, 1, 1, 1)
     one, other = connection(), connection(socket="on its way")
     channels = {1: one, 2: other}
@@ -256,9 +256,9 @@ def test_connections_that_wait_to_be_accepted(waitress, monkeypatch):
             left[0] -= 1
             return left[0] >= 0
 
-        monkeypatch.setattr(file, "_has_sent", waits)
+        monkeypatch.setattr(file, "_is_readable", waits)
         waitress.found[0].calls.clear()
-        server._take_those_who_wait()
+        server._accept_queued()
         accepted = min(count, 4)  # no more than the system holds
         assert waitress.found[0].calls == ["accept"] * accepted + ["deaf", "close"]
 
@@ -266,10 +266,10 @@ def test_connections_that_wait_to_be_accepted(waitress, monkeypatch):
 def test_what_has_been_sent():
     one, other = socket.socketpair()
     with one, other:
-        assert file._has_sent(one) is False
+        assert file._is_readable(one) is False
         other.send(b"x")
-        assert file._has_sent(one) is True
-    assert file._has_sent(one) is False  # it is closed
+        assert file._is_readable(one) is True
+    assert file._is_readable(one) is False  # it is closed
 
 
 @pytest.mark.parametrize(
@@ -296,12 +296,12 @@ def test_open_files(soft, hard, count, after, monkeypatch):
     if isinstance(after, str):
         says = f"{count - 64} connections need {count} open files, {after} .ulimit -n."
         with pytest.raises(ArgumentError, match=says):
-            file._allow_files(count)
+            file._raise_file_limit(count)
     else:
-        file._allow_files(count)
+        file._raise_file_limit(count)
     assert seen == ([("files", after)] if isinstance(after, tuple) else [])
     monkeypatch.setattr(file, "resource", None)  # Windows
-    file._allow_files(count)
+    file._raise_file_limit(count)
 
 
 # --- the command ----------------------------------------------------------------------------------

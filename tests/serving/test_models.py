@@ -98,14 +98,14 @@ def test_a_network_that_takes_no_length():
         return [arrays[0]]
 
     with pytest.raises(ValueError, match="^no length 33$"):
-        signature.signature_of({"x": (-1,)}, {"x": "f4"}, ["a"], run)
+        signature.find_signature({"x": (-1,)}, {"x": "f4"}, ["a"], run)
     assert tried == [(1, 1), (1, 33)]
     tried.clear()
     with pytest.raises(ValueError, match="^no length 3$"):
-        signature.signature_of({"x": (3,)}, {"x": "f4"}, ["a"], run)
+        signature.find_signature({"x": (3,)}, {"x": "f4"}, ["a"], run)
     assert tried == [(1, 3)]  # nothing varies
     tried.clear()
-    found = signature.signature_of(
+    found = signature.find_signature(
         {"y": (2,), "x": (-1,)}, {"x": "f4", "y": "f4"}, ["a"], lambda a: run(a[1:], (33,))
     )
     assert tried == [(1, 1), (1, 33)] and found.outputs == [("a", np.float32, (-1, -1))]

@@ -11,18 +11,18 @@ import cynet as mx
 from cynet.serving import Application
 from cynet.serving.bodies import (
     Images,
-    array_of,
     only_name,
     read_json,
     read_npy,
+    rows_array,
     write_json,
     write_npy,
 )
-from cynet.serving.requests import max_values, values_in
+from cynet.serving.requests import count_values, max_values
 from tests.serving.asking import ask, npy
 
 ROW = b"[[1, 2, 3]]"
-JSON, NPY = "application/json", "application/x-npy"
+JSON, NPY_TYPES = "application/json", "application/x-npy"
 
 
 class Two(mx.gluon.Block):
@@ -82,13 +82,13 @@ def test_answers(app, two, named):
     body = b'{"y": [[1], [2]], "x": [[1, 2], [3, 4]]}'
     for text in (body, b'{"inputs": ' + body + b"}"):
         assert reply(named, body=text) == found([[2.0, 3.0], [5.0, 6.0]])
-    for kind in (NPY, "application/octet-stream", "Application/X-Npy; x"):
+    for kind in (NPY_TYPES, "application/octet-stream", "Application/X-Npy; x"):
         status, headers, answer = reply(two, body=npy(np.float32([[1, 2, 3]])), kind=kind)
-        assert (status, headers) == (200, {"Content-Type": NPY})
+        assert (status, headers) == (200, {"Content-Type": NPY_TYPES})
         assert np.load(io.BytesIO(answer)).tolist() == [[2, 3, 4]]  # the first output
-    for accept in (NPY, f"text/html, {NPY};q=0.5"):
+    for accept in (NPY_TYPES, f"text/html, {NPY_TYPES};q=0.5"):
         status, headers, answer = reply(two, HTTP_ACCEPT=accept)
-        assert headers == {"Content-Type": NPY} and answer[:6] == b"\x93NUMPY"
+        assert headers == {"Content-Type": NPY_TYPES} and answer[:6] == b"\x93NUMPY"
     assert reply(two, HTTP_ACCEPT="application/json")[1] == {"Content-Type": JSON}
     for coding in ("", "identity", " Identity "):
         assert reply(app, HTTP_CONTENT_ENCODING=coding)[0] == 200
@@ -99,8 +99,8 @@ def test_an_answer_that_is_not_finite(two):
         for second in (0, 1):
             body = json.dumps([[7 + output, second, 0]]).encode()
             error = f"output {output} has NaN or infinity for this input, which JSON has not; with"
-            assert reply(two, body=body) == refused(400, f"{error} Accept: {NPY} it is sent")
-            assert reply(two, body=body, HTTP_ACCEPT=NPY)[0] == 200
+            assert reply(two, body=body) == refused(400, f"{error} Accept: {NPY_TYPES} it is sent")
+            assert reply(two, body=body, HTTP_ACCEPT=NPY_TYPES)[0] == 200
 
 
 def test_bodies_that_are_refused(app, named):
@@ -136,7 +136,7 @@ def test_bodies_that_are_refused(app, named):
         400, "the body is not JSON: Expecting ',' delimiter: line 1 column 11 (char 10)"
     )
     assert reply(named) == refused(400, "the network has the inputs ['x', 'y']: name each")
-    both = reply(named, body=npy(np.ones((1, 2))), kind=NPY)
+    both = reply(named, body=npy(np.ones((1, 2))), kind=NPY_TYPES)
     assert both == refused(400, "the network has the inputs ['x', 'y']: name each")
     assert reply(named, body=b'{"x": [[1, 2]]}') == refused(400, "input 'y' is missing")
 
@@ -189,7 +189,7 @@ def test_the_length_that_is_said(app):
     ],
 )
 def test_values_that_a_body_has(body, count):
-    assert values_in(body) == count
+    assert count_values(body) == count
 
 
 def test_the_most_values_of_a_body():
@@ -198,7 +198,7 @@ def test_the_most_values_of_a_body():
     assert max_values((1 << 20) + 8) == (1 << 17) + 1
     app = Application(mx.Predictor(mx.gluon.nn.Flatten(), shapes=(-1,), warm_up=False), 1 << 20)
     most = b"[[" + b"1," * ((1 << 17) - 4) + b"1]]"
-    assert values_in(most) == 1 << 17 and reply(app, body=most)[0] == 200
+    assert count_values(most) == 1 << 17 and reply(app, body=most)[0] == 200
     text = f"a JSON body of some {(1 << 17) + 1} values, at most {1 << 17} are taken; an .npy file"
     assert reply(app, body=b"[[1," + most[2:]) == refused(413, f"{text} may have more")
 
@@ -238,18 +238,18 @@ def test_which_names_there_are():
 
 @pytest.mark.parametrize("rows", [True, 1, 2.5, [1, 2], np.float16(2), np.uint8([1]), [[True]]])
 def test_rows_of_numbers(rows):
-    np.testing.assert_array_equal(array_of("a", rows), np.asarray(rows))
+    np.testing.assert_array_equal(rows_array("a", rows), np.asarray(rows))
 
 
 @pytest.mark.parametrize("rows", ["x", None, [None], 1j, np.datetime64("2020"), [b"x"], [{}]])
 def test_rows_of_no_numbers(rows):
     with pytest.raises(mx.errors.ArgumentTypeError, match="input 'a' has elements of .*, not numb"):
-        array_of("a", rows)
+        rows_array("a", rows)
 
 
 def test_rows_that_are_no_array():
     with pytest.raises(mx.errors.ArgumentError, match="input 'a' is not an array of numbers: "):
-        array_of("a", [[1], [1, 2]])
+        rows_array("a", [[1], [1, 2]])
 
 
 def test_json_texts():

@@ -12,10 +12,10 @@ import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError, StateError
 from cynet.serving import batches as file
 from cynet.serving import predictor
-from cynet.serving.batches import Batches, Job
-from cynet.serving.counters import BOUNDS, Counters
+from cynet.serving.batches import BatchRunner, Job
+from cynet.serving.counters import BUCKET_SECONDS, Counters
 from cynet.serving.errors import BusyError, WaitedError
-from cynet.serving.metrics import text_of
+from cynet.serving.metrics import metrics_text
 
 
 class Echo(mx.gluon.Block):
@@ -205,12 +205,12 @@ def test_outputs_that_do_not_count_rows():
 def test_settings_go_to_the_batches(monkeypatch):
     seen = []
 
-    class Seen(Batches):
+    class Seen(BatchRunner):
         def __init__(self, *given):
             seen.append(given[1:])
             super().__init__(*given)
 
-    monkeypatch.setattr(predictor, "Batches", Seen)
+    monkeypatch.setattr(predictor, "BatchRunner", Seen)
     made = echo((1,), max_batch=6, max_delay=0.25, max_waiting=7, workers=3, timeout=9)
     assert seen == [(6, 0.25, 7, 3, made._counters)] and made.timeout == 9
     assert made._sizes == [1, 2, 4, 6]
@@ -262,7 +262,7 @@ def test_what_runs_in_one_batch():
     for rows in (2, 1, 2):
         arrays = [np.full((rows, 2), rows, "float32"), np.full((rows, 4, 3), -rows, "float32")]
         jobs.append(Job(arrays, rows, ((2,), (4, 3))))
-    found = made._run(jobs)
+    found = made._run_batch(jobs)
     ((x, y),) = seen
     assert x[:, 0].tolist() == [2, 2, 1, 2, 2, 0, 0, 0]
     assert y[:, 3, 2].tolist() == [-2, -2, -1, -2, -2, 0, 0, 0]
@@ -271,7 +271,7 @@ def test_what_runs_in_one_batch():
         np.testing.assert_array_equal(other, job.arrays[1])
     for rows, size in ((1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (8, 8)):
         job = Job([np.ones((rows, 2), "f"), np.ones((rows, 4, 3), "f")], rows, ((2,), (4, 3)))
-        made._run([job])
+        made._run_batch([job])
         assert len(seen[-1][0]) == size
 
 
@@ -288,13 +288,13 @@ def test_closing():
 # --- batches --------------------------------------------------------------------------------------
 def made_batches(run=lambda jobs: [each.rows for each in jobs], **settings):
     given = {"maximum": 4, "delay": 0.0, "waiting": 8, "workers": 1, **settings}
-    return Batches(run, *given.values(), Counters())
+    return BatchRunner(run, *given.values(), Counters())
 
 
 def test_one_that_is_alone_runs_at_once():
     batches = made_batches()
     job = Job([], 3, "k")
-    assert batches.do(job, None) == 3
+    assert batches.run_job(job, None) == 3
     assert job.done and not job.leads and job.wake is None
     assert (batches.rows, batches._running, batches._queue) == (0, 0, [])
     read = batches._counters.read()
@@ -389,7 +389,7 @@ def test_one_that_is_interrupted_as_it_runs_a_batch():
         assert str(each.error) == "the thread that ran the batch was interrupted"
     assert (batches._running, batches._rows, batches._queue) == (0, 0, [])
     with pytest.raises(KeyboardInterrupt):
-        batches.do(Job([], 1, "a"), None)
+        batches.run_job(Job([], 1, "a"), None)
         pytest.fail("it was not")
     assert batches._running == 0 and batches.close(0.1)
 
@@ -459,11 +459,11 @@ def test_the_most_that_may_wait(waits, rows, refused):
     job = Job([], rows, "a")
     if refused:
         with pytest.raises(BusyError, match=f"^{waits} rows wait, and at most 8 may$"):
-            batches.do(job, 0.01)
+            batches.run_job(job, 0.01)
         assert batches.rows == waits
     else:
         with pytest.raises(WaitedError, match=f"no turn within 0.01 s, {waits} rows wait"):
-            batches.do(job, 0.01)
+            batches.run_job(job, 0.01)
 
 
 def test_closing_waits_for_all():
@@ -474,14 +474,14 @@ def test_closing_waits_for_all():
     batches._running, batches._queue = 0, [Job([], 1, "a")]
     assert batches.close(0.01) is False
     with pytest.raises(StateError, match="closed"):
-        batches.do(Job([], 1, "a"), None)
+        batches.run_job(Job([], 1, "a"), None)
 
 
 def test_another_process_begins_anew(monkeypatch):
     batches = made_batches()
     batches._queue, batches._rows, batches._running = [Job([], 1, "a")], 1, 1
     monkeypatch.setattr(file.os, "getpid", lambda: -1)
-    assert batches.do(Job([], 2, "a"), 0.01) == 2
+    assert batches.run_job(Job([], 2, "a"), 0.01) == 2
     assert (batches.rows, batches._running, batches._pid) == (0, 0, -1)
 
 
@@ -491,7 +491,7 @@ def test_quantiles(count):
     """Of the last 2048 requests: the one that so many percent of them are before."""
     counters = Counters()
     for i in range(count):
-        counters.answered(2, float(i))
+        counters.count_answer(2, float(i))
     kept = [float(i) for i in range(count)][-2048:]
     read = counters.read()
     for percent in (50, 90, 99):
@@ -503,12 +503,12 @@ def test_quantiles(count):
         float(sum(range(count))),
     )
     assert read["rows_per_batch"] == 0.0 and read["batches"] == 0 and read["failed"] == {}
-    assert len(read["buckets"]) == len(BOUNDS) + 1 and sum(read["buckets"]) == count
+    assert len(read["buckets"]) == len(BUCKET_SECONDS) + 1 and sum(read["buckets"]) == count
 
 
 def test_what_is_read_is_a_copy():
     counters = Counters()
-    counters.failed("A")
+    counters.count_failure("A")
     read = counters.read()
     read["failed"]["A"] = 9
     read["buckets"][0] = 9
@@ -518,11 +518,11 @@ def test_what_is_read_is_a_copy():
 def test_the_whole_text_of_metrics():
     counters = Counters()
     for seconds in (0.001, 0.002, 0.3, 99.0):
-        counters.answered(3, seconds)
-    counters.ran(5)
+        counters.count_answer(3, seconds)
+    counters.count_run(5)
     for kind in ("B", "A", "B"):
-        counters.failed(kind)
-    bounds = [*map(str, BOUNDS), "+Inf"]
+        counters.count_failure(kind)
+    bounds = [*map(str, BUCKET_SECONDS), "+Inf"]
     counts = [1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4]
     lines = [
         "# HELP cynet_request_seconds Seconds of answered requests.",
@@ -547,7 +547,7 @@ def test_the_whole_text_of_metrics():
     ):
         lines += [f"# HELP cynet_{name} {what}", f"# TYPE cynet_{name} {kind}"]
         lines += [f"cynet_{name}{{{m}{row}" for row in rows]
-    assert text_of([("m", "1", {**counters.read(), "waiting": 7})]) == "\n".join(lines) + "\n"
+    assert metrics_text([("m", "1", {**counters.read(), "waiting": 7})]) == "\n".join(lines) + "\n"
 
 
 # --- networks -------------------------------------------------------------------------------------

@@ -5,13 +5,13 @@ from functools import partial
 import numpy as np
 import pytest
 
-from cynet.serving.signature import signature_of, zeros_of
+from cynet.serving.signature import find_signature, make_zeros
 
 
 def test_zeros_of_inputs():
     shapes, dtypes = {"a": (3, -1), "b": (), "c": (-1, 2)}, {"a": "f4", "b": "i8", "c": "i1"}
     for length in (1, 5):
-        found = zeros_of(shapes, dtypes, 2, length)
+        found = make_zeros(shapes, dtypes, 2, length)
         assert [each.shape for each in found] == [(2, 3, length), (2,), (2, length, 2)]
         assert [each.dtype for each in found] == list(dtypes.values())
         assert not any(each.any() for each in found)
@@ -28,13 +28,13 @@ def test_lengths_of_outputs():
 
     for refused, shape in ((0, (-1, 2, -1)), (33, (-1, -1, -1)), (1, (-1, -1, -1))):
         some = partial(run, refused=(refused,))
-        found = signature_of({"x": (-1,)}, {"x": "f4"}, ["a", "b"], some)
+        found = find_signature({"x": (-1,)}, {"x": "f4"}, ["a", "b"], some)
         assert found.inputs == [("x", "f4", (-1, -1))]
         assert found.outputs == [("a", "f4", shape), ("b", "i4", (-1,))]
     with pytest.raises(ValueError, match="a length"):
-        signature_of({"x": (1,)}, {"x": "f4"}, [], partial(run, refused=(1,)))
+        find_signature({"x": (1,)}, {"x": "f4"}, [], partial(run, refused=(1,)))
     for names, wanted in ((["a", "a"], ["output0", "output1"]), ([], ["output0", "output1"])):
-        found = signature_of({"x": (4,)}, {"x": "f4"}, names, run)
+        found = find_signature({"x": (4,)}, {"x": "f4"}, names, run)
         assert [(each.name, each.shape) for each in found.outputs] == [
             (wanted[0], (-1, 2, 4)),
             (wanted[1], (-1,)),

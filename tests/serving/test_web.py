@@ -9,7 +9,7 @@ import pytest
 import cynet as mx
 from cynet.serving import Application
 from cynet.serving.bodies import Images
-from cynet.serving.counters import BOUNDS
+from cynet.serving.counters import BUCKET_SECONDS
 from tests.serving.asking import ask, npy
 
 
@@ -112,7 +112,9 @@ def test_metrics_are_what_prometheus_reads(app):
     count = before["requests"] + 1
     assert values[f"cynet_request_seconds_count{{{m}}}"] == count
     assert values[f'cynet_request_seconds_bucket{{{m},le="+Inf"}}'] == count
-    buckets = [values[f'cynet_request_seconds_bucket{{{m},le="{bound}"}}'] for bound in BOUNDS]
+    buckets = [
+        values[f'cynet_request_seconds_bucket{{{m},le="{bound}"}}'] for bound in BUCKET_SECONDS
+    ]
     assert buckets == sorted(buckets)
     assert values[f'cynet_failed_requests_total{{{m},kind="ShapeError"}}'] >= 1
 

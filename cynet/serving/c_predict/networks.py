@@ -66,7 +66,7 @@ class Network:
             raise ArgumentError(f"MXPredCreate: dev_type must be 1 (CPU) or 2 (GPU), got {kind}")
         symbol = load_json(text)
         if outputs:
-            symbol = _inside(symbol, outputs)
+            symbol = _select_outputs(symbol, outputs)
         found: Any = nd.load_frombuffer(params) if params else {}
         if not isinstance(found, dict):
             raise ArgumentError("MXPredCreate: the arrays of the parameters have no names")
@@ -136,7 +136,7 @@ class Network:
             raise NotFoundError(f"{where}: no input is called {shown(name)}{_hint(self._inputs)}")
 
 
-def _inside(symbol, outputs):
+def _select_outputs(symbol, outputs):
     inner = symbol.get_internals()
     names = inner.list_outputs()
     for name in outputs:
