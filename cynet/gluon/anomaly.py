@@ -10,7 +10,7 @@ from ..monitor.nans import (
     calling_line,
     close_scope,
     describe_nans,
-    in_layer,
+    layer_text,
     open_scope,
 )
 from .block import Block
@@ -59,8 +59,8 @@ def _after_node(name, operator, array):
     kind = describe_nans(array)
     if kind is not None:
         raise AnomalyError(
-            f"operator {operator}, node '{name}' of a graph, gave {kind}{in_layer(_running_path())}"
-            f", called at {calling_line()}"
+            f"operator {operator}, node '{name}' of a graph, gave {kind}"
+            f"{layer_text(_running_path())}, called at {calling_line()}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints, helpers that training scripts import, and FeedForward, the model before Module."""
+"""mx.model: checkpoints, helpers that training scripts import, and FeedForward."""
 
 from ..base.legacy import _multiple_callbacks
 from ..callback import BatchEndParam

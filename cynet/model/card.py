@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _FORMAT = "cynet card 1"
 _TENSOR_FIELDS = {"name": str, "dtype": str, "shape": list}
-_FIELDS = {
+_CARD_FIELDS = {
     "form": str,
     "name": str,
     "version": str,
@@ -43,7 +43,7 @@ def save_card(
     version: str = "1",
     note: str = "",
 ) -> dict[str, Any]:
-    """Write ``prefix-card.json`` next to a checkpoint; a server shows it.
+    """Write the model card ``prefix-card.json`` next to a checkpoint; a server shows it.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def save_card(
             raise ArgumentError(f"save_card: metric {shown(name)} is {value}")
     arguments, states = module.get_params()
     inputs = [
-        {"name": each.name, "dtype": str(np_name(each.dtype)), "shape": list(each.shape[1:])}
+        {"name": each.name, "dtype": str(dtype_name(each.dtype)), "shape": list(each.shape[1:])}
         for each in module.data_shapes
     ]
     outputs = [
@@ -121,7 +121,7 @@ def save_card(
 
 @guarded
 def load_card(prefix: FileName) -> dict[str, Any]:
-    """Load the card next to a checkpoint.
+    """Load the model card next to a checkpoint.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def load_card(prefix: FileName) -> dict[str, Any]:
     kind = "a dict" if isinstance(card, dict) else type(card).__name__
     wrong = [
         name
-        for name, wanted in _FIELDS.items()
+        for name, wanted in _CARD_FIELDS.items()
         if not isinstance(card, dict) or type(card.get(name)) is not wanted
     ]
     if not wrong:
@@ -170,10 +170,10 @@ def load_card(prefix: FileName) -> dict[str, Any]:
     return card
 
 
-def np_name(dtype):
-    """The name of a dtype, float32 where there is none.
+def dtype_name(dtype):
+    """Return the name of a dtype; None means float32.
 
-    >>> np_name(None), np_name(np.uint8)
+    >>> dtype_name(None), dtype_name(np.uint8)
     ('float32', 'uint8')
     """
     return getattr(dtype, "__name__", None) or ("float32" if dtype is None else str(dtype))

@@ -19,8 +19,8 @@ from ..module.bucketing_module import BucketingModule
 from ..module.module import Module
 from ..module.slicing import _check_arguments
 from ..symbol import Symbol
-from .feeding import Limited, batches, counted_from_one, is_label, iterator
-from .predicting import Predicting
+from .feeding import LimitedIter, batch_count, count_from_one, is_label, make_iterator
+from .predicting import BoundPredictor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +116,7 @@ class FeedForward:
     ) -> None:
         self.sym_gen, self._generated = None, {}
         if callable(symbol) and not isinstance(symbol, Symbol):
-            self.sym_gen, symbol = symbol, None  # the data says for which key
+            self.sym_gen, symbol = symbol, None  # the data selects the bucket key
         elif isinstance(symbol, Symbol):
             _check_arguments(symbol)
         else:
@@ -127,7 +127,7 @@ class FeedForward:
         self.symbol = symbol
         self.ctx = [cpu()] if ctx is None else ctx
         self.num_epoch = num_epoch
-        self.epoch_size = None if epoch_size is None else batches(epoch_size)
+        self.epoch_size = None if epoch_size is None else batch_count(epoch_size)
         self.optimizer = optimizer
         self.initializer = initializer
         self.numpy_batch_size = numpy_batch_size
@@ -142,7 +142,7 @@ class FeedForward:
         return {**vars(self), "_predictors": []}
 
     def _choose_symbol(self, data, is_train):
-        """Set the model's symbol to the symbol of `data`, without buckets of the last bucket."""
+        """Set the symbol to that of the default bucket of `data`, if a `sym_gen` makes symbols."""
         known = self.symbol is not None and not is_train
         if self.sym_gen is None or (known and not hasattr(data, "default_bucket_key")):
             return
@@ -155,14 +155,14 @@ class FeedForward:
         _check_arguments(self.symbol)
 
     def _bucket_symbol(self, key, data_names=None, label_names=None):
-        """Symbol and names for BucketingModule of a bucket; the function may say what is data."""
+        """Return (symbol, data names, label names) of a bucket, as BucketingModule requires."""
         if key not in self._generated:
             self._generated[key] = self.sym_gen(key)
         made = self._generated[key]
         return made if isinstance(made, tuple) else (made, data_names, label_names)
 
     def _check_params(self, is_train):
-        """Refuse given parameters that the symbol has not, or drop them where that is allowed.
+        """Refuse given parameters that the symbol lacks, or drop them if that is allowed.
 
         Training drops them in any case, as in MXNet, with a warning unless they are allowed: a new
         network begins with those of another.
@@ -185,7 +185,7 @@ class FeedForward:
                 setattr(self, kind, {n: value for n, value in given.items() if n in known})
 
     def _training_module(self, data, work_load_list, logger):
-        """The module that trains on `data`."""
+        """Make the module that trains on `data`."""
         data_names = [name for name, _ in data.provide_data]
         label_names = [name for name, _ in data.provide_label or ()]
         options = {"context": self.ctx, "work_load_list": work_load_list, "logger": logger}
@@ -249,11 +249,11 @@ class FeedForward:
         self._predictors.clear()
         if eval_end_callback is _LOG_VALIDATION:
             eval_end_callback = None  # Module.fit logs the same lines
-        data = iterator(X, y, True, self.numpy_batch_size)
+        data = make_iterator(X, y, True, self.numpy_batch_size)
         if isinstance(eval_data, (tuple, list)) and len(eval_data) == 2:
-            eval_data = iterator(*eval_data, False, self.numpy_batch_size)
+            eval_data = make_iterator(*eval_data, False, self.numpy_batch_size)
         if self.epoch_size is not None:
-            data = Limited(data, self.epoch_size)
+            data = LimitedIter(data, self.epoch_size)
         self._choose_symbol(data, True)
         self._check_params(True)
         module = self._training_module(data, work_load_list, logger)
@@ -262,7 +262,7 @@ class FeedForward:
             eval_data=eval_data,
             eval_metric=eval_metric,
             epoch_end_callback=epoch_end_callback,
-            batch_end_callback=counted_from_one(batch_end_callback),
+            batch_end_callback=count_from_one(batch_end_callback),
             kvstore=kvstore,
             optimizer=self.optimizer,
             optimizer_params=self.kwargs,
@@ -293,16 +293,16 @@ class FeedForward:
             label_shapes = [desc for desc in data.provide_label or () if desc[0] in labels]
         form = self.symbol, self.ctx, data_names, labels, data.provide_data, label_shapes
         made = self._take_predictor(form)
-        made.take(self.arg_params, self.aux_params or {})
+        made.set_params(self.arg_params, self.aux_params or {})
         return made
 
     def _take_predictor(self, form):
-        """A predictor of this form that no other call uses: the last predictor, or a new one."""
+        """Take a predictor for this input form that no other call uses, or make a new one."""
         with contextlib.suppress(IndexError):  # another thread has taken the predictor
             last = self._predictors.pop()
-            if last.has(form):
+            if last.has_form(form):
                 return last
-        return Predicting(form)
+        return BoundPredictor(form)
 
     def _return_predictor(self, predictor):
         if not self._predictors:
@@ -315,7 +315,7 @@ class FeedForward:
         return_data: bool = False,
         reset: bool = True,
     ) -> Any:
-        """Outputs as NumPy arrays.
+        """Compute the outputs as NumPy arrays.
 
         Parameters
         ----------
@@ -353,7 +353,7 @@ class FeedForward:
         >>> data.shape
         (3, 2)
         """
-        data = iterator(X, None, False, self.numpy_batch_size)
+        data = make_iterator(X, None, False, self.numpy_batch_size)
         if reset:
             data.reset()
         predictor = self._predicting_module(data)
@@ -380,7 +380,7 @@ class FeedForward:
         batch_end_callback: BatchEndCallback | None = None,
         reset: bool = True,
     ) -> float:
-        """The figure of a metric over `X`, the first if it has several.
+        """Compute a metric over `X`; the first value if the metric has several.
 
         Parameters
         ----------
@@ -395,7 +395,7 @@ class FeedForward:
         reset : bool
             Whether to reset the iterator first.
         """
-        data = iterator(X, None, False, self.numpy_batch_size)
+        data = make_iterator(X, None, False, self.numpy_batch_size)
         predictor = self._predicting_module(data)
         figures = predictor.module.score(
             data, eval_metric, num_batch, batch_end_callback, reset=reset
@@ -512,7 +512,7 @@ class FeedForward:
         eval_batch_end_callback: BatchEndCallback | None = None,
         **kwargs: Any,
     ) -> FeedForward:
-        """A model made and trained in one call; see ``FeedForward`` and ``fit``.
+        """Make and train a model in one call; see ``FeedForward`` and ``fit``.
 
         Parameters
         ----------

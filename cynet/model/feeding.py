@@ -1,4 +1,4 @@
-"""Data for FeedForward: arrays as iterators, epochs of a fixed number of batches."""
+"""Data for FeedForward: iterators over arrays, and epochs of a fixed number of batches."""
 
 import math
 
@@ -13,8 +13,8 @@ from ..io.wrappers import restart_iterator
 from ..module.inputs import is_array_like
 
 
-def iterator(data, label, is_train, batch_size):
-    """`data` as an iterator; labels that are missing become 0."""
+def make_iterator(data, label, is_train, batch_size):
+    """Convert `data` to an iterator; missing labels become 0."""
     if isinstance(data, DataIter):
         return data
     if not is_array_like(data):
@@ -42,24 +42,24 @@ def iterator(data, label, is_train, batch_size):
 
 
 def is_label(name, data):
-    """Return whether an argument that is neither data nor a parameter may lack a value."""
+    """Return whether an argument that is neither data nor a parameter is a label."""
     return name.endswith("label") or name in dict(data.provide_label or ())
 
 
-def counted_from_one(callbacks):
-    """Wrap FeedForward's batch-end callbacks for ``Module.fit``: they get the number of finished
-    batches, as in MXNet, while Module counts batches from 0."""
+def count_from_one(callbacks):
+    """Wrap batch-end callbacks so that their ``nbatch`` counts from 1, as FeedForward does in
+    MXNet; Module counts from 0."""
 
-    def counted(callback):
+    def with_count(callback):
         if not callable(callback):
-            return callback  # fit refuses the callback
+            return callback  # `fit` will refuse it
         return lambda param: callback(param._replace(nbatch=param.nbatch + 1))
 
-    return None if callbacks is None else [counted(each) for each in _as_list(callbacks)]
+    return None if callbacks is None else [with_count(each) for each in _as_list(callbacks)]
 
 
-def batches(size):
-    """`size` as a number of batches, rounded up: scripts compute samples / batch_size."""
+def batch_count(size):
+    """Round `size` up to a number of batches: scripts compute samples / batch_size."""
     try:
         count = math.ceil(size)
     except (TypeError, ValueError, OverflowError):
@@ -69,8 +69,8 @@ def batches(size):
     return to_count("FeedForward: epoch_size", count)
 
 
-class Limited(DataIter):
-    """The next `size` batches of an iterator an epoch; starts it over when it ends."""
+class LimitedIter(DataIter):
+    """Yields `size` batches per epoch; restarts the inner iterator when it ends."""
 
     def __init__(self, inner, size):
         super().__init__(inner.batch_size)

@@ -1,12 +1,12 @@
-"""Predicting: the bound Module that FeedForward reuses between predictions."""
+"""BoundPredictor: the bound Module that FeedForward reuses between predictions."""
 
 from .. import ndarray as nd
 from .._core.saved_values import write_stamp
 from ..module.module import Module
 
 
-class Predicting:
-    """A Module bound for predictions of one input form, and the version of its parameters.
+class BoundPredictor:
+    """A Module bound for one form of input, with a stamp of the parameters it has.
 
     Parameters
     ----------
@@ -20,26 +20,26 @@ class Predicting:
         self.module = Module(symbol, data_names, labels, context=devices)
         self.module.bind(data_shapes, label_shapes, for_training=False)
 
-    def has(self, form):
-        """Return whether the predictor was made for this form of input."""
+    def has_form(self, form):
+        """Return whether the Module was bound for this form of input."""
         return form[0] is self._form[0] and _plain_descriptions(form[1:]) == _plain_descriptions(
             self._form[1:]
         )
 
-    def take(self, arg_params, aux_params):
-        """Set the parameters, unless they are the last call's and were not written to since."""
+    def set_params(self, arg_params, aux_params):
+        """Copy parameters to the Module, unless it has them already and they did not change."""
         arrays = [*arg_params.values(), *aux_params.values()]
         stamp = write_stamp(arrays) if all(isinstance(x, nd.NDArray) for x in arrays) else None
         names = [*arg_params, *aux_params]
         if stamp is None or self._stamp is None or (stamp, names) != self._stamp[:2]:
             self._stamp = None
             self.module.set_params(arg_params, aux_params)
-            # the arrays are stored, too: an id is unique only while its array lives
+            # keep the arrays alive: an id is unique only while its array lives
             self._stamp = stamp and (stamp, names, arrays)
 
 
 def _plain_descriptions(form):
-    """Descriptions of data with dtypes and layouts, which DataDesc does not compare."""
+    """Return data descriptions with dtype and layout, which `DataDesc.__eq__` ignores."""
     devices, data_names, labels, *shapes = form
     rows = [
         [(*desc, str(getattr(desc, "dtype", "")), getattr(desc, "layout", "")) for desc in each]

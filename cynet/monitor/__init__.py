@@ -1,4 +1,4 @@
-"""mx.monitor (mx.mon): statistics of the values in networks, and the first NaN as an error."""
+"""mx.monitor (mx.mon): statistics of values in networks, and debug_nans."""
 
 from .monitor import Monitor
 from .nans import AnomalyError, debug_nans

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @guarded
 class Monitor:
-    """Collects a statistic of outputs, gradients and parameters, of executors or Blocks of Gluon.
+    """Collects a statistic of outputs, gradients and parameters of executors or Gluon Blocks.
 
     One thread at a time uses it (docs/guide/threads.md).
 
@@ -105,7 +105,7 @@ class Monitor:
             self.queue.append((self.step, name, self.stat_func(array)))
 
     def install(self, exe: Any) -> None:
-        """Watch an executor, or a Block with all that are inside, too.
+        """Watch an executor, or a Block with all Blocks inside of it.
 
         Of a Block the outputs of each Block go by its name: ``net_dense0_output``. Hybridized ones
         run apart then, those inside of them are not seen.
@@ -160,7 +160,7 @@ class Monitor:
         return [(step, name, _stat_text(stat)) for step, name, stat in collected]
 
     def _watch_block(self, block, inputs, output):
-        """Take the inputs and outputs of a Block's call."""
+        """Record the inputs and outputs of a Block's call."""
         if not self.activated:
             return
         given = list(_arrays_in(inputs)) if self.monitor_all else []
@@ -169,7 +169,7 @@ class Monitor:
                 self.stat_helper(f"{block.name}_{kind}{i if len(arrays) > 1 else ''}", array)
 
     def _watched_values(self):
-        """Pairs of name and array: parameters, inputs and their gradients."""
+        """Return pairs (name, array) of parameters, inputs and their gradients."""
         for exe in self.exes:
             yield from exe.arg_dict.items()
             yield from exe.aux_dict.items()
@@ -185,7 +185,7 @@ class Monitor:
                         yield f"{name}_grad", parameter.list_grad()[0]
 
     def toc_print(self) -> None:
-        """End a batch and log what was collected, a line of level INFO for each value.
+        """End a batch and log each collected value at level INFO.
 
         Examples
         --------
@@ -208,7 +208,7 @@ class Monitor:
 
 
 def _arrays_in(values):
-    """The NDArrays in the inputs or outputs of a Block."""
+    """Return the NDArrays in nested inputs or outputs of a Block."""
     if isinstance(values, NDArray):
         yield values
     elif isinstance(values, dict):

@@ -1,4 +1,4 @@
-"""debug_nans: raises an error at the origin of the first NaN or infinity, in both passes."""
+"""debug_nans: an error at the origin of the first NaN or infinity, forward and backward."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..ndarray import _dispatch
 from ..ndarray._tape import entry_of
 
 _lock = threading.RLock()
-_scopes = []  # gluon.detect_anomaly scopes that are open
-_switch = [None]  # the debug_nans scope that is on
-_paths = {}  # node of the tape -> layer; while the check is on
-_MAX_PATHS = 10_000  # limit of remembered paths; paths of freed graphs are dropped
-_others = []  # other reporters of values, called with whether the check is on
-_layers = [lambda: ""]  # a function that returns the layer that runs now
+_anomaly_scopes = []  # open scopes of gluon.detect_anomaly
+_nan_scope = [None]  # the active debug_nans scope, or None
+_layer_of_node = {}  # node of the tape -> path of its layer; empty while the check is off
+_MAX_NODES = 10_000  # beyond it, nodes of freed graphs are dropped
+_reporters = []  # callbacks that are called with True or False
+_layer_getter = [lambda: ""]  # function that returns the path of the running layer
 
 
 class AnomalyError(CynetError, FloatingPointError):
-    """A computation gave NaN or an infinity."""
+    """Raised when a computation gives NaN or an infinity."""
 
 
 class debug_nans:
-    """Have the first NaN or infinity raise an error that names operator, node or layer, and line.
+    """Make the first NaN or infinity raise an error that names operator, layer and line.
 
     Forward and backward, of executors and so of Modules, of imperative calls and of Gluon. Every
     result is waited for and looked at, graphs run without passes, operator by operator: this is
@@ -61,62 +61,62 @@ class debug_nans:
         check_flag("debug_nans", "infinite", infinite)
         self.infinite = bool(infinite)
         with _lock:
-            self._before = _switch[0]
-            _switch[0] = self if on else None
-            _tell_all()
+            self._before = _nan_scope[0]
+            _nan_scope[0] = self if on else None
+            _notify_reporters()
 
     def __enter__(self) -> debug_nans:
         return self
 
     def __exit__(self, *args: object) -> None:
         with _lock:
-            _switch[0] = self._before
-            _tell_all()
+            _nan_scope[0] = self._before
+            _notify_reporters()
 
 
 def open_scope(scope):
-    """Look for NaN as long as `scope` is open; its ``infinite`` says whether for infinity too."""
+    """Check for NaN while `scope` is open; also for infinity if ``scope.infinite``."""
     with _lock:
-        _scopes.append(scope)
-        _tell_all()
+        _anomaly_scopes.append(scope)
+        _notify_reporters()
 
 
 def close_scope(scope):
-    """End the scope that `open_scope` began."""
+    """End a scope of `open_scope`."""
     with _lock:
-        _scopes.remove(scope)
-        _tell_all()
+        _anomaly_scopes.remove(scope)
+        _notify_reporters()
 
 
 def add_reporter(switch, layer):
-    """Call ``switch(on)`` when it goes on and off; ``layer()`` is the layer that a thread runs."""
+    """Call ``switch(on)`` at each change; ``layer()`` is the path of the thread's running layer."""
     with _lock:
-        _others.append(switch)
-        _layers[0] = layer
+        _reporters.append(switch)
+        _layer_getter[0] = layer
         switch(_is_on())
 
 
 def _is_on():
-    return bool(_scopes) or _switch[0] is not None
+    return bool(_anomaly_scopes) or _nan_scope[0] is not None
 
 
-def _tell_all():
+def _notify_reporters():
     on = _is_on()
     _dispatch.set_watch(_after_call if on else None)
-    set_observer(backward_steps, _after_step_back if on else None)
+    set_observer(backward_steps, _after_backward_step if on else None)
     set_observer(executor_steps, _after_step if on else None)
-    for switch in _others:
+    for switch in _reporters:
         switch(on)
     if not on:
-        _paths.clear()
+        _layer_of_node.clear()
 
 
 def describe_nans(array):
-    """``'NaN in 1 of 4 elements'``, or None if all are finite."""
+    """Return a text such as ``'NaN in 1 of 4 elements'``, or None if all elements are finite."""
     if not is_floating(array.dtype):
         return None
     values = array.asnumpy()
-    infinite = all(each.infinite for each in (*_scopes, _switch[0]) if each is not None)
+    infinite = all(each.infinite for each in (*_anomaly_scopes, _nan_scope[0]) if each is not None)
     for name, found in (("NaN", np.isnan), ("an infinity", np.isinf)):
         count = np.count_nonzero(found(values))
         if count and (infinite or found is np.isnan):
@@ -140,30 +140,30 @@ def _after_call(operator, inputs, outputs):
         if kind is not None:
             given = _finiteness_text((f"input {i}", array) for i, array in enumerate(inputs))
             raise AnomalyError(
-                f"operator {operator} gave {kind}{in_layer(_layers[0]())}, called at"
+                f"operator {operator} gave {kind}{layer_text(_layer_getter[0]())}, called at"
                 f" {calling_line()}; {given}"
             )
-    if len(_paths) > _MAX_PATHS:
-        for node in [each for each in _paths if each.sources is None]:
-            del _paths[node]
+    if len(_layer_of_node) > _MAX_NODES:
+        for node in [each for each in _layer_of_node if each.sources is None]:
+            del _layer_of_node[node]
     for each in outputs:
         entry = entry_of(each)
         if entry is not None:
-            path = _layers[0]() if path is None else path
-            _paths[entry[0]] = path
+            path = _layer_getter[0]() if path is None else path
+            _layer_of_node[entry[0]] = path
 
 
-def _after_step_back(node, i, grad):
+def _after_backward_step(node, i, grad):
     kind = None if grad is None else describe_nans(grad)
     if kind is not None:
         raise AnomalyError(
             f"{node.name} gave a gradient of its input {i} with {kind}"
-            f"{in_layer(_paths.get(node))}, recorded at {node.where()}"
+            f"{layer_text(_layer_of_node.get(node))}, recorded at {node.where()}"
         )
 
 
 def _after_step(step, inputs, values, is_gradient):
-    """Check the outputs after a step of an executor."""
+    """Check the outputs of a step of an executor."""
     names = step.prop.list_arguments()
     for i, array in enumerate(values):
         kind = None if array is None else describe_nans(array)
@@ -176,11 +176,11 @@ def _after_step(step, inputs, values, is_gradient):
         raise AnomalyError(f"{what}{kind}, called at {calling_line()}; {_finiteness_text(inputs)}")
 
 
-def in_layer(path):
-    """The part of a message that names a layer, if there is one."""
+def layer_text(path):
+    """Return the part of an error message that names a layer, or ""."""
     return f" in layer {path}" if path else ""
 
 
 def calling_line():
-    """The user's file and line."""
+    """Return the user's file and line."""
     return ":".join(map(str, user_frame()))

@@ -1,4 +1,4 @@
-"""mx.onnx: networks written to ONNX files and read from them.
+"""mx.onnx: export of networks to ONNX files, and import from ONNX files.
 
 The extra ``onnx`` brings the package that reads and writes the files: ``pip install
 'cynet-mx[onnx]'``.

@@ -1,4 +1,4 @@
-"""Attention, and functions of sequence lengths, written to ONNX."""
+"""Exporters of attention and of functions of sequence lengths."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from ..operator.tensor.sequence import SequenceLastProperty, SequenceMaskPropert
 from .graph import exports
 
 if TYPE_CHECKING:
-    from .graph import Call, Graph
+    from .graph import Graph, OpNode
 
 
 def _attention_part(g: Graph, value: str, parts: int, which: int, heads: int) -> str:
-    """(length, batch, heads * parts * width) to (batch, heads, length, width) of one part."""
+    """Select part `which` (query, key or value) of a projection: (batch, heads, length, width)."""
     value = g.reshape(value, (0, 0, heads, parts, -1))
     value = g.squeeze(g.cut(value, 3, which, which + 1), 3)
     return g.transpose(value, (1, 2, 0, 3))
 
 
 @exports(SelfAttentionQK, CrossAttentionQK)
-def scores(g: Graph, c: Call) -> str:
-    """Queries times keys over the root of their width: (batch * heads, length, length)."""
+def scores(g: Graph, c: OpNode) -> str:
+    """Write queries times keys, divided by sqrt(width): (batch * heads, length, length)."""
     heads, own = c.prop.heads, c.op.endswith("selfatt_qk")
     if own:
         query, key = (_attention_part(g, c.inputs[0], 3, i, heads) for i in (0, 1))
@@ -46,8 +46,8 @@ def scores(g: Graph, c: Call) -> str:
 
 
 @exports(SelfAttentionValues, CrossAttentionValues)
-def attention_product(g: Graph, c: Call) -> str:
-    """Attention times values: (length, batch, heads * width)."""
+def attention_product(g: Graph, c: OpNode) -> str:
+    """Write attention weights times values: (length, batch, heads * width)."""
     heads, parts = c.prop.heads, 3 if c.op.endswith("selfatt_valatt") else 2
     value = _attention_part(g, c.inputs[0], parts, parts - 1, heads)
     weights = g.reshape(c.inputs[1], (-1, heads, *c.shapes[1][1:]))
@@ -56,14 +56,14 @@ def attention_product(g: Graph, c: Call) -> str:
 
 
 @exports(DivSqrtDimProperty)
-def div_sqrt_dim(g: Graph, c: Call) -> str:
+def div_sqrt_dim(g: Graph, c: OpNode) -> str:
     root = g.constant(math.sqrt(c.shapes[0][-1]), c.dtypes[0])
     return g.emit("Div", [c.inputs[0], root])
 
 
 @exports(ArangeLikeProperty)
-def arange_like(g: Graph, c: Call) -> str:
-    """start + step i along an axis of what the data has, or as many as the data in its shape."""
+def arange_like(g: Graph, c: OpNode) -> str:
+    """Write ``start + step * i`` along an axis of the data, or for all elements in its shape."""
     p, dtype = c.prop, c.out_dtypes[0]
     if p.repeat != 1:
         c.refuse(f"repeat={p.repeat}")
@@ -83,8 +83,8 @@ def arange_like(g: Graph, c: Call) -> str:
 
 
 @exports(SequenceMaskProperty)
-def sequence_mask(g: Graph, c: Call) -> str:
-    """`value` from each sequence's length on; one of the first two axes is time, one the batch."""
+def sequence_mask(g: Graph, c: OpNode) -> str:
+    """Write `value` beyond each sequence's length; the first two axes are time and batch."""
     p, shape = c.prop, c.shapes[0]
     if not p.use_sequence_length:
         return c.inputs[0]
@@ -100,8 +100,8 @@ def sequence_mask(g: Graph, c: Call) -> str:
 
 
 @exports(SequenceLastProperty)
-def sequence_last(g: Graph, c: Call) -> str:
-    """The step of each sequence before its length, along the first or second axis."""
+def sequence_last(g: Graph, c: OpNode) -> str:
+    """Select the last step of each sequence, along the first or second axis."""
     p, shape = c.prop, c.shapes[0]
     axis = p.axis
     if not p.use_sequence_length:

@@ -1,4 +1,4 @@
-"""Boxes and regions as ONNX writes them."""
+"""Exporters of operators on boxes and regions."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from .graph import exports
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .graph import Call, Graph
+    from .graph import Graph, OpNode
 
 
 def _split_columns(g: Graph, value: str, *ends: int) -> list[str]:
-    """Parts of the last axis: one for each pair of neighbors in `ends`."""
+    """Split the last axis at the indices `ends`."""
     return [g.cut(value, -1, a, b) for a, b in pairwise(ends)]
 
 
 def _centers_to_corners(g: Graph, number: Callable[[Any], str], boxes: str) -> str:
-    """Middles and sizes as corners."""
+    """Convert boxes from centers and sizes to corners."""
     middle, size = _split_columns(g, boxes, 0, 2, 4)
     half = g.emit("Mul", [size, number(0.5)])
     return g.emit("Concat", [g.emit("Sub", [middle, half]), g.emit("Add", [middle, half])], axis=-1)
 
 
 def _corners_to_centers(g: Graph, number: Callable[[Any], str], boxes: str) -> str:
-    """Corners as middles and sizes."""
+    """Convert boxes from corners to centers and sizes."""
     low, high = _split_columns(g, boxes, 0, 2, 4)
     middle = g.emit("Mul", [g.emit("Add", [low, high]), number(0.5)])
     return g.emit("Concat", [middle, g.emit("Sub", [high, low])], axis=-1)
 
 
 @exports(BoxDecodeProperty)
-def box_decode(g: Graph, c: Call) -> str:
+def box_decode(g: Graph, c: OpNode) -> str:
     p = c.prop
     number = partial(g.constant, dtype=c.dtypes[0])
     codes, anchors = c.inputs
@@ -60,8 +60,8 @@ def box_decode(g: Graph, c: Call) -> str:
 
 
 @exports(BoxNmsProperty)
-def box_nms(g: Graph, c: Call) -> str:
-    """The best rows first, then NonMaxSuppression of each class, then the rows that are left."""
+def box_nms(g: Graph, c: OpNode) -> str:
+    """Write TopK of the rows, NonMaxSuppression of each class, and a selection of the kept rows."""
     p, shape, dtype = c.prop, c.shapes[0], c.dtypes[0]
     n, width = shape[-2:]
     if p.topk == 0:
@@ -109,12 +109,12 @@ def _nms_keep_mask(
     overlap: float,
     least: float,
 ) -> str:
-    """1 for each row that no better row of its class overlaps, (batch, count)."""
+    """Write a mask (batch, count): 1 for rows that no better row of their class overlaps."""
     low, high = _split_columns(g, corners, 0, 2, 4)  # ONNX accepts boxes with swapped corners
     boxes = g.emit("Concat", [low, g.emit("Max", [low, high])], axis=-1)
     if kinds is None:
         by_class = g.unsqueeze(scores, 1)
-    else:  # (batch, classes, count): other classes' rows have no score there
+    else:  # (batch, classes, count): no score for rows of another class
         first = g.emit("ReduceMin", [kinds], keepdims=0)
         last = g.emit("ReduceMax", [kinds], keepdims=0)
         end = g.emit("Add", [last, number(1)])
@@ -126,17 +126,17 @@ def _nms_keep_mask(
     )
     indices = g.emit("Gather", [chosen, g.ints(0, 2)], axis=1)
     zeros = g.emit("Expand", [number([[0.0]]), g.emit("Shape", [scores])])
-    found = g.emit("Expand", [number([1.0]), _rows_of(g, chosen)])
+    found = g.emit("Expand", [number([1.0]), _row_count_shape(g, chosen)])
     return g.emit("ScatterND", [zeros, indices, found])
 
 
-def _rows_of(g: Graph, value: str) -> str:
-    """Return how many rows a value has, as a shape."""
+def _row_count_shape(g: Graph, value: str) -> str:
+    """Write the number of rows of a value, as a shape of one axis."""
     return g.cut(g.emit("Shape", [value]), 0, 0, 1)
 
 
 def _first_rows(g: Graph, number: Callable[[Any], str], rows: str, keep: str, count: int) -> str:
-    """The selected rows in their order, then rows of -1."""
+    """Move the selected rows to the front, and fill the other rows with -1."""
     order = g.constant(np.arange(count, 0, -1, dtype="float32")[None])
     key = g.emit("Mul", [keep, order])
     key, index = g.emit_several("TopK", [key, g.ints(count)], 2, axis=1)
@@ -146,8 +146,8 @@ def _first_rows(g: Graph, number: Callable[[Any], str], rows: str, keep: str, co
 
 
 @exports(MultiBoxPriorProperty)
-def multibox_prior(g: Graph, c: Call) -> str:
-    """Anchors depend on the shape alone: they are computed here."""
+def multibox_prior(g: Graph, c: OpNode) -> str:
+    """Write anchors as a constant: they depend on the shape alone."""
     from ..ndarray import zeros
     from ..ndarray._internal import _contrib_MultiBoxPrior
 
@@ -164,13 +164,13 @@ def multibox_prior(g: Graph, c: Call) -> str:
 
 
 def _roi_images(g: Graph, rois: str) -> tuple[str, str]:
-    """The image of each region, and its corners."""
+    """Split regions into image indices and corners."""
     index, boxes = _split_columns(g, rois, 0, 1, 5)
     return g.cast(g.squeeze(index, 1), "int64"), boxes
 
 
 @exports(ROIAlignProperty)
-def roi_align(g: Graph, c: Call) -> str:
+def roi_align(g: Graph, c: OpNode) -> str:
     p = c.prop
     if p.position_sensitive:
         c.refuse("position_sensitive=True")
@@ -187,12 +187,12 @@ def roi_align(g: Graph, c: Call) -> str:
         sampling_ratio=max(p.sample_ratio, 0),
         spatial_scale=p.spatial_scale,
     )
-    none = g.unsqueeze(g.emit("Less", [index, zero]), 1, 2, 3)  # rows of no image give zeros
+    none = g.unsqueeze(g.emit("Less", [index, zero]), 1, 2, 3)  # no image: zeros
     return g.emit("Where", [none, g.constant(np.array(0, c.dtypes[0])), made])
 
 
 @exports(ROIPoolingProperty)
-def roi_pooling(g: Graph, c: Call) -> str:
+def roi_pooling(g: Graph, c: OpNode) -> str:
     p = c.prop
     return g.emit(
         "MaxRoiPool", c.inputs, pooled_shape=list(p.pooled_size), spatial_scale=p.spatial_scale
@@ -200,7 +200,7 @@ def roi_pooling(g: Graph, c: Call) -> str:
 
 
 @exports(BilinearResize2DProperty)
-def bilinear_resize(g: Graph, c: Call) -> str:
+def bilinear_resize(g: Graph, c: OpNode) -> str:
     p = c.prop
     sizes = g.ints(*c.out_shapes[0])
     how = "align_corners" if p.align_corners else "half_pixel"

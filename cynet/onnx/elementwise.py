@@ -1,4 +1,4 @@
-"""Elementwise functions as ONNX writes them."""
+"""Exporters of elementwise functions."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ..operator.random.choice import MultinomialProperty
 from ..operator.tensor.add_n import AddNProperty
 from ..operator.tensor.cast import AmpCastProperty, CastProperty
 from ..operator.tensor.where_clip import ClipProperty, HardSigmoidProperty, WhereProperty
-from .graph import exports, operators
+from .graph import exports, prop_classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .graph import Call, Graph
+    from .graph import Graph, OpNode
 
 
-def _dtype_constant(g: Graph, c: Call, value: Any) -> str:
+def _dtype_constant(g: Graph, c: OpNode, value: Any) -> str:
     return g.constant(np.array(value, c.dtypes[0]))
 
 
 def write_row(
     g: Graph, row: Any, inputs: Sequence[str], dtype: str, number: float | None = None
 ) -> str:
-    """The node, or nodes, of a function; constants get that dtype. `number` is the second operand
-    if that is a number."""
+    """Write the node, or nodes, of an elementwise function; constants get the dtype `dtype`.
+    `number` is the second operand if that is a number."""
     if "float" not in dtype and row.onnx == "Div":
         return _integer_division(g, inputs[0], inputs[1], dtype)
     if "float" not in dtype and row.onnx == "Pow":
@@ -44,7 +44,7 @@ def write_row(
 
 
 def _wider_dtype(dtype: str, *numbers: float) -> str:
-    """The dtype for integers beside numbers that their own does not hold."""
+    """Return a dtype that also holds `numbers`, which may not fit the integer dtype `dtype`."""
     if dtype.startswith("float") or not numbers:
         return dtype
     if not all(float(each).is_integer() for each in numbers):
@@ -53,8 +53,8 @@ def _wider_dtype(dtype: str, *numbers: float) -> str:
     return dtype if all(ends.min <= each <= ends.max for each in numbers) else "int64"
 
 
-@exports(*operators(*(row.name for row in UNARY if row.onnx)))
-def unary(g: Graph, c: Call) -> str:
+@exports(*prop_classes(*(row.name for row in UNARY if row.onnx)))
+def unary(g: Graph, c: OpNode) -> str:
     row, dtype = c.prop.function, c.dtypes[0]
     if c.op == "relu" and not dtype.startswith("float"):
         return g.emit("Max", [c.inputs[0], _dtype_constant(g, c, 0)])
@@ -63,8 +63,8 @@ def unary(g: Graph, c: Call) -> str:
     return write_row(g, row, c.inputs, dtype)
 
 
-@exports(*operators(*(f.name for row in BINARY if row.onnx for f in row.forms().values())))
-def binary(g: Graph, c: Call) -> str:
+@exports(*prop_classes(*(f.name for row in BINARY if row.onnx for f in row.forms().values())))
+def binary(g: Graph, c: OpNode) -> str:
     row, inputs, dtype, number = c.prop.function, list(c.inputs), c.dtypes[0], None
     if len(inputs) == 1:
         number = None if c.prop.reverse else c.prop.scalar
@@ -81,15 +81,15 @@ def binary(g: Graph, c: Call) -> str:
 
 
 def _integer_division(g: Graph, a: str, b: str, dtype: str) -> str:
-    """Integers divided, 0 where the divisor is 0: there ONNX says nothing, and runtimes die."""
+    """Write an integer division, 0 where the divisor is 0: runtimes crash there."""
     zero, one = (g.constant(np.array(number, dtype)) for number in (0, 1))
     none = g.emit("Equal", [b, zero])
     return g.emit("Where", [none, zero, g.emit("Div", [a, g.emit("Where", [none, one, b])])])
 
 
 def _integer_power(g: Graph, a: str, b: str, dtype: str, number: float | None) -> str:
-    """Integers to the power of integers: products where it is a number, since runtimes go through
-    double; 0 to a negative power where that is a fraction, and for 0."""
+    """Write an integer power: products for a constant exponent, since runtimes compute in double; a
+    negative exponent gives 0 where the result is a fraction, and for base 0."""
     if number is not None and number >= 0:
         made = g.constant(np.array(1, dtype))
         for bit in f"{int(number):b}":
@@ -102,23 +102,23 @@ def _integer_power(g: Graph, a: str, b: str, dtype: str, number: float | None) -
     return g.emit("Where", [fraction, zero, g.emit("Pow", [a, g.emit("Abs", [b])])])
 
 
-@exports(*operators("logical_not"))
-def logical_not(g: Graph, c: Call) -> str:
+@exports(*prop_classes("logical_not"))
+def logical_not(g: Graph, c: OpNode) -> str:
     return g.cast(g.emit("Not", [g.cast(c.inputs[0], "bool")]), c.out_dtypes[0])
 
 
-@exports(*operators("rint"))
-def rint(g: Graph, c: Call) -> str:
-    """The nearest whole number, halves down; ONNX rounds them to even ones."""
+@exports(*prop_classes("rint"))
+def rint(g: Graph, c: OpNode) -> str:
+    """Write rounding to the nearest integer, halves down; ONNX rounds halves to even."""
     x = c.inputs[0]
     low, high = g.emit("Floor", [x]), g.emit("Ceil", [x])
     down = g.emit("LessOrEqual", [g.emit("Sub", [x, low]), g.emit("Sub", [high, x])])
     return g.emit("Where", [down, low, high])
 
 
-@exports(*operators("broadcast_mod", "_mod", "_mod_scalar", "_rmod_scalar"))
-def mod(g: Graph, c: Call) -> str:
-    """The remainder with the sign of the divisor, 0 where that is 0."""
+@exports(*prop_classes("broadcast_mod", "_mod", "_mod_scalar", "_rmod_scalar"))
+def mod(g: Graph, c: OpNode) -> str:
+    """Write the remainder with the sign of the divisor; 0 for divisor 0."""
     inputs, dtype = list(c.inputs), c.out_dtypes[0]
     if c.op.endswith("_scalar"):
         dtype = _wider_dtype(dtype, c.prop.scalar)
@@ -139,11 +139,10 @@ def mod(g: Graph, c: Call) -> str:
     return made if dtype == c.out_dtypes[0] else g.cast(made, c.out_dtypes[0])
 
 
-@exports(
-    *operators("_random_normal", "_random_uniform", "_random_uniform_like", "_random_normal_like")
-)
-def random_node(g: Graph, c: Call) -> str:
-    """Numbers that the runtime draws: of the same distribution, not the same ones."""
+@exports(*prop_classes("_random_normal", "_random_uniform"))
+@exports(*prop_classes("_random_normal_like", "_random_uniform_like"))
+def random_node(g: Graph, c: OpNode) -> str:
+    """Write a node whose random numbers the runtime draws: the same distribution, other values."""
     p, kind = c.prop, "RandomNormal" if "normal" in c.op else "RandomUniform"
     more = {"mean": p.loc, "scale": p.scale} if "normal" in c.op else {"low": p.low, "high": p.high}
     if c.op.endswith("_like"):
@@ -153,7 +152,7 @@ def random_node(g: Graph, c: Call) -> str:
 
 
 @exports(MultinomialProperty)
-def multinomial(g: Graph, c: Call) -> str:
+def multinomial(g: Graph, c: OpNode) -> str:
     p = c.prop
     if p.get_prob:
         c.refuse("get_prob=True")
@@ -163,24 +162,24 @@ def multinomial(g: Graph, c: Call) -> str:
     return g.cast(g.reshape(made, c.out_shapes[0]), c.out_dtypes[0])
 
 
-@exports(*operators("round", "trunc", "fix"))
-def round_node(g: Graph, c: Call) -> str:
-    """Half away from zero, or towards zero; ONNX rounds half to even."""
+@exports(*prop_classes("round", "trunc", "fix"))
+def round_node(g: Graph, c: OpNode) -> str:
+    """Write rounding of halves away from zero, or truncation; ONNX rounds halves to even."""
     size = g.emit("Abs", c.inputs)
     made = g.emit("Floor", [size])
-    if c.op == "round":  # size + 0.5 would round up a number just below a half
+    if c.op == "round":  # size + 0.5 would round a number just below a half up
         half = g.emit("GreaterOrEqual", [g.emit("Sub", [size, made]), _dtype_constant(g, c, 0.5)])
         made = g.emit("Add", [made, g.cast(half, c.dtypes[0])])
     return g.emit("Mul", [g.emit("Sign", c.inputs), made])
 
 
 @exports(HardSigmoidProperty)
-def hard_sigmoid(g: Graph, c: Call) -> str:
+def hard_sigmoid(g: Graph, c: OpNode) -> str:
     return g.emit("HardSigmoid", c.inputs, alpha=c.prop.alpha, beta=c.prop.beta)
 
 
 @exports(ClipProperty)
-def clip(g: Graph, c: Call) -> str:
+def clip(g: Graph, c: OpNode) -> str:
     return g.emit(
         "Clip",
         [c.inputs[0], _dtype_constant(g, c, c.prop.a_min), _dtype_constant(g, c, c.prop.a_max)],
@@ -188,12 +187,12 @@ def clip(g: Graph, c: Call) -> str:
 
 
 @exports(AddNProperty)
-def add_n(g: Graph, c: Call) -> str:
+def add_n(g: Graph, c: OpNode) -> str:
     return g.emit("Sum", c.inputs)
 
 
-@exports(*operators("smooth_l1"))
-def smooth_l1(g: Graph, c: Call) -> str:
+@exports(*prop_classes("smooth_l1"))
+def smooth_l1(g: Graph, c: OpNode) -> str:
     x, s = c.inputs[0], c.prop.scalar**2
     limit = 1 / s if s else math.inf
     dtype = _wider_dtype(c.dtypes[0], 0.5)
@@ -206,17 +205,17 @@ def smooth_l1(g: Graph, c: Call) -> str:
 
 
 @exports(WhereProperty)
-def where(g: Graph, c: Call) -> str:
+def where(g: Graph, c: OpNode) -> str:
     return g.emit("Where", [g.cast(c.inputs[0], "bool"), *c.inputs[1:]])
 
 
 @exports(CastProperty, AmpCastProperty)
-def cast(g: Graph, c: Call) -> str:
+def cast(g: Graph, c: OpNode) -> str:
     return g.cast(c.inputs[0], c.prop.dtype)
 
 
-@exports(*operators("zeros_like", "ones_like"))
-def filled_like(g: Graph, c: Call) -> str:
+@exports(*prop_classes("zeros_like", "ones_like"))
+def fill_like(g: Graph, c: OpNode) -> str:
     fill = np.array([c.op == "ones_like"], c.dtypes[0])
     shape = g.emit("Shape", c.inputs)
     return g.emit("Expand", [g.constant(fill), shape])

@@ -1,4 +1,4 @@
-"""export_model: a Symbol and its parameters as an ONNX file."""
+"""export_model: write a Symbol and its parameters to an ONNX file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..ndarray import load as load_arrays
 from ..operator import OPERATORS
 from ..symbol.node import topological_order
 from ..symbol.variable import STORAGE_TYPES
-from .graph import OPSET, Call, Graph, exporter_of
+from .graph import OPSET, Graph, OpNode, exporter_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def _parameter_arrays(params: Any) -> dict[str, np.ndarray[Any, Any]]:
-    """{name: array} of a file, a dict, or [arguments, states]; prefixes of files are taken off."""
+    """Return {name: array} of a file, a dict, or [arguments, states], without name prefixes."""
     if isinstance(params, (str, os.PathLike)):
         params = load_arrays(params)
     parts = params if isinstance(params, (list, tuple)) else [params]
@@ -48,8 +48,8 @@ def _parameter_arrays(params: Any) -> dict[str, np.ndarray[Any, Any]]:
     return found
 
 
-def _network(network: Any, params: Any) -> tuple[Symbol, dict[str, np.ndarray[Any, Any]]]:
-    """The network as its Symbol and {name: array}."""
+def _symbol_and_arrays(network: Any, params: Any) -> tuple[Symbol, dict[str, np.ndarray[Any, Any]]]:
+    """Return the network's Symbol and {name: array}."""
     if isinstance(network, Block):
         if params is not None:
             raise ArgumentError("export_model: a Block has its parameters; params must be None")
@@ -67,7 +67,7 @@ def _network(network: Any, params: Any) -> tuple[Symbol, dict[str, np.ndarray[An
 
 
 def _is_label(node: Node, order: list[Node]) -> bool:
-    """Return whether only losses read a variable."""
+    """Return whether a variable is read by losses only."""
     uses = [
         name
         for user in order
@@ -91,7 +91,7 @@ def export_model(
     input_type: Any = None,
     input_shape: Sequence[Shape] | None = None,
 ) -> str:
-    """Write a network to an ONNX file (opset 13), as it predicts; returns the file's path.
+    """Write a network in prediction mode to an ONNX file (opset 13); returns the file's path.
 
     Losses become what they predict, Dropout is left out, BatchNorm uses its statistics.
 
@@ -138,7 +138,7 @@ def export_model(
     ['fc_bias', 'fc_weight']
     """
     library = optional("onnx", "mx.onnx.export_model")
-    network, arrays = _network(sym, params)
+    network, arrays = _symbol_and_arrays(sym, params)
     order = topological_order(network.entries)
     for node in order:
         stype = STORAGE_TYPES.get(node.attrs.get("__storage_type__", "0"), "default")
@@ -182,10 +182,10 @@ def export_model(
     values = {}
     for node in order:
         if node.is_variable:
-            values[node, 0] = graph.unique(node.name)
+            values[node, 0] = graph.unique_name(node.name)
     for node in order:
         if not node.is_variable:
-            _write(graph, node, values, extents, types, verbose)
+            _write_node(graph, node, values, extents, types, verbose)
     heads = _output_names(graph, network, values)
     used = {i for node in graph.nodes for i in node.input}
     inputs = [(n.name, dtypes[n.name], known[n.name]) for n in given if n.name in used]
@@ -201,7 +201,7 @@ def export_model(
         model = library.shape_inference.infer_shapes(model)
     try:
         library.checker.check_model(model, full_check=True)
-    except Exception as error:  # the onnx package's own, over types that ONNX's operators lack
+    except Exception as error:  # the onnx package refuses types that an operator lacks
         message = shorten(str(error), 500)
         raise UndefinedError(f"export_model: ONNX cannot say it: {message}") from None
     write_atomically(onnx_file_path, model.SerializeToString())
@@ -209,7 +209,7 @@ def export_model(
     return path
 
 
-def _write(
+def _write_node(
     graph: Graph,
     node: Node,
     values: dict[Entry, str],
@@ -224,7 +224,7 @@ def _write(
             " mx.onnx.get_operator_support() lists those that have"
         )
     count = node.num_visible_outputs
-    call = Call(
+    call = OpNode(
         node,
         [values[entry] for entry in node.inputs],
         [extents[entry] for entry in node.inputs],
@@ -232,14 +232,14 @@ def _write(
         [types.get(entry) or "float32" for entry in node.inputs],
         [types.get((node, i)) or "float32" for i in range(count)],
     )
-    begin = graph.begin(node.name)
+    begin = graph.begin_node(node.name)
     made = exporter(graph, call)
     made = [made] if isinstance(made, str) else made
     own = {o for each in graph.nodes[begin:] for o in each.output}
     names = {}
     for i, each in enumerate(made):
         if each in own and each not in names:
-            names[each] = graph.unique(node.output_name(i))
+            names[each] = graph.unique_name(node.output_name(i))
         values[node, i] = names.get(each, each)
     graph.rename(begin, names)
     if verbose:
@@ -247,13 +247,13 @@ def _write(
 
 
 def _output_names(graph: Graph, network: Symbol, values: dict[Entry, str]) -> list[str]:
-    """Names of the outputs; an input, a constant or a repeated one gets an Identity node."""
+    """Return the output names; an input, a constant or a repeated output gets an Identity node."""
     made = {o for node in graph.nodes for o in node.output}
     heads = []
     for node, i in network.entries:
         name = values[node, i]
         if name not in made or name in heads:
-            graph.begin(node.name)
+            graph.begin_node(node.name)
             name = graph.emit("Identity", [name])
         heads.append(name)
     return heads
@@ -264,7 +264,7 @@ def _dynamic_shapes(
     outputs: list[tuple[str, str, Any]],
     shapes: Sequence[Any] | None,
 ) -> tuple[list[tuple[str, str, Any]], list[tuple[str, str, Any]]]:
-    """Inputs and outputs with open lengths: the axes open in `shapes`, or the first axes."""
+    """Make lengths of inputs and outputs dynamic: those None in `shapes`, or the first axes."""
     batch = {shape[0] for _, _, shape in inputs}
     if shapes is None:
         shapes = [("batch", *shape[1:]) for _, _, shape in inputs]

@@ -1,4 +1,4 @@
-"""Elementwise functions of an ONNX graph as operators of cynet."""
+"""Importers of elementwise functions."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
     from ..symbol import Symbol
     from .importers import Node, Reader
 
-_UNARY = {row.onnx: row.name for row in UNARY if isinstance(row.onnx, str)}
-_UNARY["Identity"] = "identity"
-_BINARY = {row.onnx: row for row in BINARY if isinstance(row.onnx, str)}
-_COMPARISON_KINDS = [word for word, row in _BINARY.items() if row.result == BOOL]
+_UNARY_NAMES = {row.onnx: row.name for row in UNARY if isinstance(row.onnx, str)}
+_UNARY_NAMES["Identity"] = "identity"
+_BINARY_ROWS = {row.onnx: row for row in BINARY if isinstance(row.onnx, str)}
+_COMPARISON_KINDS = [word for word, row in _BINARY_ROWS.items() if row.result == BOOL]
 _PAIRWISE_KINDS = ("Pow", "Max", "Min")
 _MAX_FLOAT32 = float(np.finfo("float32").max)
 _MAX_BFLOAT16 = (2 - 2**-7) * 2.0**127
 
 
 def as_bool(value: Symbol) -> Symbol:
-    """A Symbol of zeros and ones as bool."""
+    """Convert a Symbol of zeros and ones to bool."""
     return sym.Cast(value, dtype="bool")
 
 
-@imports(*_UNARY)
+@imports(*_UNARY_NAMES)
 def unary(reader: Reader, node: Node) -> Symbol:
     node.ignore("consumed_inputs")  # a hint of opset 1
-    made: Symbol = getattr(sym, _UNARY[node.kind])(node.symbol(0))
+    made: Symbol = getattr(sym, _UNARY_NAMES[node.kind])(node.symbol(0))
     return made
 
 
@@ -45,11 +45,11 @@ def logical_not(reader: Reader, node: Node) -> Symbol:
 
 
 def _aligned_operands(node: Node) -> Sequence[Symbol]:
-    """Inputs with equally many axes; below opset 7 the second's begin at `axis` of the first."""
+    """Return two inputs of equal rank; below opset 7 the second begins at `axis` of the first."""
     if node.opset >= 7:
-        return node.aligned(0, 1)
+        return node.aligned_inputs(0, 1)
     node.ignore("consumed_inputs", "broadcast")
-    a, b = node.axes(0), node.axes(1)
+    a, b = node.rank(0), node.rank(1)
     axis = node.get("axis", a - b) % max(a, 1)
     other = node.symbol(1)
     for place in [0] * axis + [-1] * (a - b - axis):
@@ -57,31 +57,31 @@ def _aligned_operands(node: Node) -> Sequence[Symbol]:
     return [node.symbol(0), other]
 
 
-@imports(*{*_BINARY} - {*_COMPARISON_KINDS, *_PAIRWISE_KINDS})
+@imports(*{*_BINARY_ROWS} - {*_COMPARISON_KINDS, *_PAIRWISE_KINDS})
 def binary(reader: Reader, node: Node) -> Symbol:
     a, b = _aligned_operands(node)
-    made: Symbol | None = _with_scalar(node)
+    made: Symbol | None = _apply_scalar(node)
     if made is not None:
         return made
     if node.kind == "Add" and node.shape(0) is not None and node.shape(0) == node.shape(1):
-        return sym.elemwise_add(a, b)  # a layer can fuse elemwise_add
+        return sym.elemwise_add(a, b)  # elemwise_add can be fused with a layer
     return _broadcast_operator(node, a, b)
 
 
 def _broadcast_operator(node: Node, a: Symbol, b: Symbol) -> Symbol:
-    row: Any = _BINARY[node.kind]
+    row: Any = _BINARY_ROWS[node.kind]
     made: Symbol = getattr(sym, row.broadcast.name)(a, b)
     return made
 
 
-def _with_scalar(node: Node) -> Any:
-    """The operator that takes a number, where one input is one; integers stay arrays."""
+def _apply_scalar(node: Node) -> Any:
+    """Use the operator with a scalar if one input is a float constant of one element."""
     if node.dtype(0) not in FLOATS or node.dtype(1) not in FLOATS:
         return None
     for i in (1, 0):
-        value = node.known(i)
-        if value is not None and value.size == 1 and value.ndim <= max(node.axes(1 - i), 1):
-            names = OPERATORS[_BINARY[node.kind].function]
+        value = node.value(i)
+        if value is not None and value.size == 1 and value.ndim <= max(node.rank(1 - i), 1):
+            names = OPERATORS[_BINARY_ROWS[node.kind].function]
             made = getattr(sym._internal, names.scalar if i else names.reflected)
             return made(node.symbol(1 - i), scalar=float(value.ravel()[0]))
     return None
@@ -91,8 +91,8 @@ def _with_scalar(node: Node) -> Any:
 def power(reader: Reader, node: Node) -> Symbol:
     a, b = _aligned_operands(node)
     base, exponent = node.dtype(0), node.dtype(1)
-    if base == exponent or (base in FLOATS and node.known(1) is not None):
-        made: Symbol | None = _with_scalar(node)
+    if base == exponent or (base in FLOATS and node.value(1) is not None):
+        made: Symbol | None = _apply_scalar(node)
         if made is not None:
             return made
     if base == exponent and base in FLOATS:
@@ -112,8 +112,8 @@ def compare_node(reader: Reader, node: Node) -> Symbol:
 
 @imports("Mod")
 def mod(reader: Reader, node: Node) -> Symbol:
-    """The remainder with the divisor's sign; with fmod=1 the dividend's."""
-    a, b = node.aligned(0, 1)
+    """Import a remainder with the divisor's sign, or with fmod=1 the dividend's."""
+    a, b = node.aligned_inputs(0, 1)
     if not node.get("fmod", 0):
         if not node.is_float():
             return sym.broadcast_mod(a, b)
@@ -123,7 +123,7 @@ def mod(reader: Reader, node: Node) -> Symbol:
         made = sym.broadcast_mul(made, sym.sign(a))
         if not node.is_float():
             return sym.identity(made)
-    # cynet's remainder of x by 0 is 0, ONNX's is NaN; by infinity it is x
+    # x mod 0 is 0 in cynet and NaN in ONNX; x mod infinity is x
     zero = sym.broadcast_mul(made, sym.zeros_like(sign))
     none = sym.broadcast_equal(sym.broadcast_add(zero, b), zero * 0)
     whole = sym.broadcast_add(made, sym.zeros_like(b))
@@ -131,7 +131,7 @@ def mod(reader: Reader, node: Node) -> Symbol:
 
 
 def half_to_even(x: Symbol) -> Symbol:
-    """The nearest whole number, halves to even ones: cynet's own operators have other rules."""
+    """Round to the nearest integer, halves to even, which no operator of cynet does."""
     low = sym.floor(x)
     over = x - low
     odd = low - sym.floor(low * 0.5) * 2
@@ -164,7 +164,7 @@ def is_inf(reader: Reader, node: Node) -> Symbol:
 @imports("Max", "Min", "Sum", "Mean")
 def fold_inputs(reader: Reader, node: Node) -> Symbol:
     node.ignore("consumed_inputs")
-    found = node.aligned()
+    found = node.aligned_inputs()
     make = {"Max": sym.broadcast_maximum, "Min": sym.broadcast_minimum}.get(
         node.kind, sym.broadcast_add
     )
@@ -211,21 +211,21 @@ def leaky_relu_node(reader: Reader, node: Node) -> Symbol:
 
 @imports("PRelu")
 def prelu(reader: Reader, node: Node) -> Symbol:
-    """Return where one slope a channel, or one, is known: LeakyReLU."""
+    """Import PRelu; constant slopes, one or one for each channel, become LeakyReLU."""
     node.ignore("consumed_inputs")
-    slope, rank = node.known(1), node.axes(0)
+    slope, rank = node.value(1), node.rank(0)
     channels, by_channel = node.lengths(0)[1] if rank > 1 else None, False
     if node.opset < 7 and slope is not None and slope.ndim == 1 and slope.size > 1 and rank > 2:
         slope, by_channel = slope.reshape(1, -1, *[1] * (rank - 2)), True
     if slope is not None and rank > 1:
-        # axes of the slopes that are not 1, counted from behind as NumPy does
+        # axes of the slopes with length other than 1, counted from the end as in NumPy
         wide_axes = [i - slope.ndim for i, n in enumerate(slope.shape) if n != 1]
         if wide_axes in ([], [1 - rank]) and slope.size in (1, channels) and slope.ndim <= rank:
             flat = reader.parameter(f"{node.inputs[1]}_flat", slope.ravel())
             return sym.LeakyReLU(node.symbol(0), flat, act_type="prelu")
     if node.opset < 7 and slope is None:
         node.refuse("slopes that are not constant, of opsets below 7")
-    data, slopes = node.aligned(0, 1)
+    data, slopes = node.aligned_inputs(0, 1)
     if by_channel:
         slopes = reader.parameter(f"{node.inputs[1]}_rows", slope)
     down = sym.broadcast_mul(sym.broadcast_minimum(data, sym.zeros_like(data)), slopes)
@@ -259,21 +259,21 @@ def gelu(reader: Reader, node: Node) -> Symbol:
 
 @imports("Clip")
 def clip(reader: Reader, node: Node) -> Symbol:
-    """Bounds that are missing are the ends of the dtype; where they cross, the upper one counts."""
+    """Import Clip: missing bounds are those of the dtype; if bounds cross, the upper one wins."""
     node.ignore("consumed_inputs")
     made, dtype = node.symbol(0), node.dtype(0)
     bounds = [node.get("min"), node.get("max")] if node.opset < 11 else [None, None]
-    known = [node.known(i) if node.has(i) else bounds[i - 1] for i in (1, 2)]
+    known = [node.value(i) if node.has_input(i) else bounds[i - 1] for i in (1, 2)]
     numbers: list[Any] = [None if v is None else np.ravel(v)[0].item() for v in known]
     if dtype in FLOATS:
         maximum = float(np.finfo(dtype).max) if dtype != "bfloat16" else _MAX_BFLOAT16
         numbers = [
-            sign * maximum if n is None and not node.has(i) else n
+            sign * maximum if n is None and not node.has_input(i) else n
             for i, sign, n in zip((1, 2), (-1, 1), numbers)
         ]
     exact = dtype in FLOATS or all(v is None or abs(v) < 1 << 24 for v in numbers)
     plain = exact and None not in numbers and numbers[0] <= numbers[1]
-    # within the range of the operator's parameters
+    # the bounds fit the operator's parameters, float32
     if plain and max(map(abs, numbers)) <= _MAX_FLOAT32:
         return sym.clip(made, a_min=numbers[0], a_max=numbers[1])
     for i, number, scalar, make in (
@@ -282,9 +282,9 @@ def clip(reader: Reader, node: Node) -> Symbol:
     ):
         if number is not None and exact:
             made = getattr(sym._internal, scalar)(made, scalar=number)
-        elif node.has(i):
+        elif node.has_input(i):
             bound = node.symbol(i)
-            for _ in range(max(node.axes(0), 1) - 1):
+            for _ in range(max(node.rank(0), 1) - 1):
                 bound = sym.expand_dims(bound, axis=0)
             made = make(made, bound)
     return sym.identity(made)
@@ -292,7 +292,7 @@ def clip(reader: Reader, node: Node) -> Symbol:
 
 @imports("Where")
 def where(reader: Reader, node: Node) -> Symbol:
-    values, shapes = node.aligned(0, 1, 2), [node.shape(i) for i in range(3)]
+    values, shapes = node.aligned_inputs(0, 1, 2), [node.shape(i) for i in range(3)]
     if None in shapes or len(set(shapes)) > 1:
         zeros = [sym.zeros_like(values[1]), sym.zeros_like(values[2])]
         zeros.append(sym.Cast(sym.zeros_like(values[0]), dtype=node.dtype(1)))
@@ -303,10 +303,10 @@ def where(reader: Reader, node: Node) -> Symbol:
 
 @imports("Cast", "CastLike")
 def cast(reader: Reader, node: Node) -> Symbol:
-    node.ignore("saturate", "round_mode")  # settings of 8-bit floats, which cynet lacks
+    node.ignore("saturate", "round_mode")  # for 8-bit floats, which cynet lacks
     if node.kind == "CastLike":
         dtype = node.dtype(1)
-        node.unused(1)
+        node.mark_unused(1)
     else:
         dtype = reader.library.helper.tensor_dtype_to_np_dtype(node.get("to")).name
     node.dtype(0)

@@ -1,4 +1,4 @@
-"""Gathering, scattering and orders of an ONNX graph as operators of cynet."""
+"""Importers of gathering, scattering and sorting."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def _index_tensor(reader: Reader, node: Node, i: int, length: Any) -> Symbol:
-    """Indices as int64 from 0 on; ONNX counts negative ones from the end.
+    """Return indices as non-negative int64; ONNX counts negative indices from the end.
 
     `length` is a number, or an array that broadcasts to the indices.
     """
-    found = node.known(i)
+    found = node.value(i)
     if found is not None:
         found = found.astype("int64")
-        return reader.fixed(f"{node.name}_index", np.where(found < 0, found + length, found))
+        return reader.freeze(f"{node.name}_index", np.where(found < 0, found + length, found))
     index = sym.Cast(node.symbol(i), dtype="int64")
     below = sym.Cast(index < 0, dtype="int64")
     if np.ndim(length):
-        length = reader.fixed(f"{node.name}_lengths", np.asarray(length, "int64"))
+        length = reader.freeze(f"{node.name}_lengths", np.asarray(length, "int64"))
         return index + sym.broadcast_mul(below, length)
     return index + below * int(length)
 
@@ -40,27 +40,27 @@ def _axis_length(node: Node, axis: int) -> int:
 
 @imports("Gather")
 def gather(reader: Reader, node: Node) -> Symbol:
-    axis, index = node.axis(default=0), node.known(1)
+    axis, index = node.axis(default=0), node.value(1)
     data = node.symbol(0)
     if index is not None and index.ndim == 0:
         at = int(index)
         made = sym.slice_axis(data, axis=axis, begin=at, end=None if at == -1 else at + 1)
     else:
         made = sym.take(data, node.symbol(1), axis=axis, mode="wrap")
-    if node.axes(1) == 0 and node.axes(0) > 1:
+    if node.rank(1) == 0 and node.rank(0) > 1:
         made = sym.squeeze(made, axis=axis)
     return made
 
 
-def _whole_index(reader: Reader, node: Node, axis: int) -> Symbol:
-    """The index tuples of GatherElements and its like, a row an axis."""
-    shape, length = node.whole_shape(1), _axis_length(node, axis)
+def _element_indices(reader: Reader, node: Node, axis: int) -> Symbol:
+    """Return the index tuples of GatherElements and ScatterElements, one row for each axis."""
+    shape, length = node.known_shape(1), _axis_length(node, axis)
     grid = np.indices(shape)
     rows = [
         sym.expand_dims(
             _index_tensor(reader, node, 1, length)
             if i == axis
-            else reader.fixed(f"{node.name}_grid{i}", grid[i]),
+            else reader.freeze(f"{node.name}_grid{i}", grid[i]),
             axis=0,
         )
         for i in range(len(shape))
@@ -70,13 +70,13 @@ def _whole_index(reader: Reader, node: Node, axis: int) -> Symbol:
 
 @imports("GatherElements")
 def gather_elements(reader: Reader, node: Node) -> Symbol:
-    index = _whole_index(reader, node, node.axis(default=0))
+    index = _element_indices(reader, node, node.axis(default=0))
     return sym.gather_nd(node.symbol(0), index)
 
 
-def _index_of_tuples(reader: Reader, node: Node, batch: int = 0) -> Symbol:
-    """The index tuples of GatherND and ScatterND, a row an axis."""
-    shape, n = node.whole_shape(1), node.axes(1)
+def _nd_indices(reader: Reader, node: Node, batch: int = 0) -> Symbol:
+    """Return the index tuples of GatherND and ScatterND, one row for each axis."""
+    shape, n = node.known_shape(1), node.rank(1)
     lengths = [_axis_length(node, i) for i in range(batch, batch + shape[-1])]
     index = _index_tensor(reader, node, 1, np.array(lengths).reshape(*[1] * (n - 1), -1))
     index = sym.transpose(index, axes=(n - 1, *range(n - 1))) if n > 1 else index
@@ -84,24 +84,24 @@ def _index_of_tuples(reader: Reader, node: Node, batch: int = 0) -> Symbol:
         index = sym.reshape(index, shape=(-1, 1))
     if batch:
         grid = np.indices(shape[:-1])[:batch]
-        index = sym.Concat(reader.fixed(f"{node.name}_batch", grid), index, dim=0)
+        index = sym.Concat(reader.freeze(f"{node.name}_batch", grid), index, dim=0)
     return index
 
 
 @imports("GatherND")
 def gather_nd(reader: Reader, node: Node) -> Symbol:
-    index = _index_of_tuples(reader, node, node.get("batch_dims", 0))
+    index = _nd_indices(reader, node, node.get("batch_dims", 0))
     made = sym.gather_nd(node.symbol(0), index)
-    if node.axes(1) == 1 and node.axes(0) > node.shape(1)[-1]:
+    if node.rank(1) == 1 and node.rank(0) > node.shape(1)[-1]:
         made = sym.squeeze(made, axis=0)
     return made
 
 
 def _scatter_values(node: Node, data: Symbol, index: Symbol, values: Symbol) -> Symbol:
-    """`data` with values at the index tuples."""
+    """Write values into `data` at the index tuples."""
     if node.get("reduction", "none") != "none":
         node.refuse(f"reduction={node.get('reduction')}")
-    shape = node.whole_shape(0)
+    shape = node.known_shape(0)
     made = sym.scatter_nd(values, index, shape=shape)
     there = sym.scatter_nd(sym.ones_like(values), index, shape=shape)
     return sym.where(sym.Cast(there, dtype="bool"), made, data)
@@ -109,21 +109,21 @@ def _scatter_values(node: Node, data: Symbol, index: Symbol, values: Symbol) -> 
 
 @imports("ScatterElements", "Scatter")
 def scatter_elements(reader: Reader, node: Node) -> Symbol:
-    index = _whole_index(reader, node, node.axis(default=0))
+    index = _element_indices(reader, node, node.axis(default=0))
     return _scatter_values(node, node.symbol(0), index, node.symbol(2))
 
 
 @imports("ScatterND")
 def scatter_nd(reader: Reader, node: Node) -> Symbol:
-    index, values = _index_of_tuples(reader, node), node.symbol(2)
-    if node.axes(1) == 1:
-        values = sym.expand_dims(values, axis=0) if node.axes(2) else values
+    index, values = _nd_indices(reader, node), node.symbol(2)
+    if node.rank(1) == 1:
+        values = sym.expand_dims(values, axis=0) if node.rank(2) else values
     return _scatter_values(node, node.symbol(0), index, values)
 
 
 @imports("TopK")
 def topk(reader: Reader, node: Node) -> list[Symbol]:
-    node.ignore("sorted")  # sorted is one of the orders that any order allows
+    node.ignore("sorted")  # sorted=0 allows any order, also the sorted one
     k = int(node.number(1, node.get("k")))
     made = sym.topk(
         node.symbol(0),
@@ -138,9 +138,9 @@ def topk(reader: Reader, node: Node) -> list[Symbol]:
 
 @imports("OneHot")
 def one_hot(reader: Reader, node: Node) -> Symbol:
-    """An index beyond the depth gives a row without a one."""
-    depth, values = int(node.number(1, None)), node.known(2)
-    rank, dtype = node.axes(0), node.dtype(2)
+    """Import OneHot: an index beyond the depth gives a row without a one."""
+    depth, values = int(node.number(1, None)), node.value(2)
+    rank, dtype = node.rank(0), node.dtype(2)
     axis = node.axis(default=-1, extra=1)
     hot = sym.one_hot(_index_tensor(reader, node, 0, depth), depth=depth, dtype="float32")
     if rank == 0:
@@ -151,7 +151,7 @@ def one_hot(reader: Reader, node: Node) -> Symbol:
         pair = node.symbol(2)
         ends = [sym.slice_axis(pair, axis=0, begin=i, end=i + 1) for i in range(2)]
     else:
-        ends = [reader.fixed(f"{node.name}_value{i}", values[i : i + 1]) for i in range(2)]
+        ends = [reader.freeze(f"{node.name}_value{i}", values[i : i + 1]) for i in range(2)]
     for i in range(2):
         for _ in range(max(rank, 0)):
             ends[i] = sym.expand_dims(ends[i], axis=0)

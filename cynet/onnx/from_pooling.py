@@ -1,4 +1,4 @@
-"""Pooling of an ONNX graph as operators of cynet."""
+"""Importers of pooling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import symbol as sym
 from .importers import imports
-from .windows import lengths_of, padded, pads
+from .windows import pad_data, pads, spatial_lengths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +23,8 @@ _MAX_OFFSETS = 128  # maximum taps of a dilated window; each becomes a slice
 
 @imports("MaxPool", "AveragePool", "LpPool")
 def pool(reader: Reader, node: Node) -> list[Symbol]:
-    """Windows that reach beyond the data are padded for, so that any rounding and pads will do."""
-    node.ignore("storage_order")  # concerns indices, which are refused if they are used
+    """Import pooling: data are padded where windows reach beyond them."""
+    node.ignore("storage_order")  # for the indices output, which is refused
     kernel = list(node.get("kernel_shape"))
     n, ceil = len(kernel), node.get("ceil_mode", 0)
     stride = list(node.get("strides", [1] * n))
@@ -45,7 +45,7 @@ def pool(reader: Reader, node: Node) -> list[Symbol]:
         plain = not ceil
     ignores_pads = kind == "MaxPool" or not counted
     if not plain and ignores_pads and dilation == [1] * n and None not in node.lengths(0)[2:]:
-        # the number of windows with the data's leading pads used after it, too
+        # the leading pads on both sides may give as many windows
         behind = _end_padding(node, spans, stride, before, after, ceil)
         plain = all(
             b < k and max(x + 2 * b - k, -1) // t == (x + b + a - k) // t
@@ -53,7 +53,7 @@ def pool(reader: Reader, node: Node) -> list[Symbol]:
         )
     dtype = node.dtype(0)
     small = dtype in ("uint8", "int8")
-    if kind == "MaxPool" and small:  # exact in float32, where Pooling computes
+    if kind == "MaxPool" and small:  # Pooling computes in float32: exact here
         data = sym.Cast(data, dtype="float32")
     if plain:
         made = _pooling_node(kind, data, kernel, stride, before, counted, p)
@@ -61,18 +61,18 @@ def pool(reader: Reader, node: Node) -> list[Symbol]:
         behind = _end_padding(node, spans, stride, before, after, ceil)
         how = (kernel, stride, dilation, n)
         if kind == "MaxPool":
-            made = _pool_windows(node, padded(data, before, behind, -math.inf, n), "max", *how)
+            made = _pool_windows(node, pad_data(data, before, behind, -math.inf, n), "max", *how)
         elif kind == "LpPool":
-            parts = padded(_abs_power(data, p), before, behind, 0.0, n)
+            parts = pad_data(_abs_power(data, p), before, behind, 0.0, n)
             made = _p_root(_pool_windows(node, parts, "sum", *how), p)
         else:
-            total = _pool_windows(node, padded(data, before, behind, 0.0, n), "sum", *how)
+            total = _pool_windows(node, pad_data(data, before, behind, 0.0, n), "sum", *how)
             ones = sym.ones_like(data)
-            if counted:  # padding counts, the area after it does not
-                ones = padded(ones, before, after, 1.0, n)
-                ones = padded(ones, [0] * n, [b - a for a, b in zip(after, behind)], 0.0, n)
+            if counted:  # padding counts, the area behind it does not
+                ones = pad_data(ones, before, after, 1.0, n)
+                ones = pad_data(ones, [0] * n, [b - a for a, b in zip(after, behind)], 0.0, n)
             else:
-                ones = padded(ones, before, behind, 0.0, n)
+                ones = pad_data(ones, before, behind, 0.0, n)
             made = sym.broadcast_div(total, _pool_windows(node, ones, "sum", *how))
     if kind == "MaxPool" and small:
         return [sym.Cast(made, dtype=dtype)]
@@ -82,9 +82,9 @@ def pool(reader: Reader, node: Node) -> list[Symbol]:
 def _end_padding(
     node: Node, spans: list[int], stride: list[int], before: list[int], after: list[int], ceil: int
 ) -> list[int]:
-    """The padding behind each axis that makes its windows complete."""
+    """Return the padding behind each axis that makes its last window complete."""
     found = []
-    for x, b, a, s, t in zip(lengths_of(node, 0), before, after, spans, stride):
+    for x, b, a, s, t in zip(spatial_lengths(node, 0), before, after, spans, stride):
         over = x + b + a - s
         if over < 0:
             node.refuse(f"a window of {s} over a length of {x} with pads of {b} and {a}")
@@ -132,7 +132,7 @@ def _pool_windows(
     dilation: list[int],
     n: int,
 ) -> Symbol:
-    """Maxima or sums of the windows of data whose length they fill."""
+    """Compute maxima or sums of windows by slices; the windows fill the data exactly."""
     if dilation == [1] * n:
         return sym.Pooling(data, kernel=tuple(kernel), stride=tuple(stride), pool_type=kind)
     if math.prod(kernel) > _MAX_OFFSETS:
@@ -153,7 +153,7 @@ def _pool_windows(
 
 @imports("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
 def global_pool(reader: Reader, node: Node) -> Symbol:
-    n, data = node.axes(0) - 2, node.symbol(0)
+    n, data = node.rank(0) - 2, node.symbol(0)
     if not 1 <= n <= 3:
         node.refuse(f"of {n} spatial axes")
     p = node.get("p", 2) if node.kind == "GlobalLpPool" else None

@@ -1,4 +1,4 @@
-"""Recurrent layers of an ONNX graph as the fused RNN operator of cynet."""
+"""Importers of recurrent layers: they become cynet's fused RNN operator."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 
 from .. import symbol as sym
 from .importers import imports
-from .recurrent import ORDER
+from .recurrent import GATE_ORDERS
 
 if TYPE_CHECKING:
     from ..symbol import Symbol
     from .importers import Node, Reader
 
-_MODE = {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}
+_MODE_BY_KIND = {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}
 _USUAL_ACTIVATIONS = {
     "lstm": ["Sigmoid", "Tanh", "Tanh"],
     "gru": ["Sigmoid", "Tanh"],
@@ -33,9 +33,9 @@ def recurrent(reader: Reader, node: Node) -> list[Symbol]:
         node.require_value("input_forget", 0)
     if node.get("clip") is not None:
         node.refuse("clip")
-    if node.has(4):
+    if node.has_input(4):
         node.refuse("sequence lengths")
-    if node.has(7):
+    if node.has_input(7):
         node.refuse("peepholes")
     w, r = node.constant(1), node.constant(2)
     directions, hidden = w.shape[0], r.shape[2]
@@ -43,7 +43,7 @@ def recurrent(reader: Reader, node: Node) -> list[Symbol]:
         node.refuse(f"hidden_size={node.get('hidden_size')} for weights of {hidden}")
     if directions != (2 if direction == "bidirectional" else 1):
         node.refuse(f"weights of {directions} directions for direction={direction}")
-    node.ignore("output_sequence")  # opsets below 7: is the first output used
+    node.ignore("output_sequence")  # opsets below 7: whether the first output is used
     by_batch = node.get("layout", 0)
     data = node.symbol(0)
     if by_batch:
@@ -53,7 +53,7 @@ def recurrent(reader: Reader, node: Node) -> list[Symbol]:
     flat = _flat_parameters(node, mode, w, r, hidden)
     states: list[Any] = []
     for i, word in ((5, "h"), (6, "c"))[: 2 if mode == "lstm" else 1]:
-        if node.has(i):
+        if node.has_input(i):
             state = node.symbol(i)
             states.append(sym.SwapAxis(state, dim1=0, dim2=1) if by_batch else state)
             continue
@@ -61,13 +61,13 @@ def recurrent(reader: Reader, node: Node) -> list[Symbol]:
         if shape is None:
             node.refuse("without a first state the file must tell the batch")
         zeros = np.zeros((directions, shape[0 if by_batch else 1], hidden), w.dtype)
-        states.append(reader.fixed(f"{node.name}_{word}0", zeros))
+        states.append(reader.freeze(f"{node.name}_{word}0", zeros))
     how: dict[str, Any] = {"mode": mode, "state_size": hidden, "num_layers": 1}
     how |= {"bidirectional": directions == 2, "state_outputs": True}
     made = sym.RNN(data, reader.parameter(f"{node.name}_parameters", flat), *states, **how)
     out = sym.reverse(made[0], axis=0) if direction == "reverse" else made[0]
     ends = [made[i] for i in range(1, 1 + len(states))]
-    # (steps, batch, directions * h): by steps (steps, directions, batch, h), else batch first
+    # (steps, batch, directions * h) to (steps, directions, batch, h), or to batch first
     if by_batch:
         out = sym.SwapAxis(out, dim1=0, dim2=1)
         out = sym.reshape(out, shape=(0, 0, directions, hidden))
@@ -80,7 +80,7 @@ def recurrent(reader: Reader, node: Node) -> list[Symbol]:
 
 
 def _rnn_mode(node: Node) -> Any:
-    mode = _MODE[node.kind]
+    mode = _MODE_BY_KIND[node.kind]
     names = [a.decode() if isinstance(a, bytes) else a for a in node.get("activations", [])]
     if mode == "rnn_tanh" and names and names[0] == "Relu":
         mode = "rnn_relu"
@@ -95,9 +95,9 @@ def _rnn_mode(node: Node) -> Any:
 def _flat_parameters(
     node: Node, mode: str, w: np.ndarray[Any, Any], r: np.ndarray[Any, Any], hidden: int
 ) -> np.ndarray[Any, Any]:
-    """The weights and biases of all directions in cynet's order of gates, as one vector."""
+    """Return the weights and biases of all directions as one vector, in cynet's gate order."""
     b = node.constant(3, np.zeros((w.shape[0], 2 * w.shape[1]), w.dtype))
-    back = np.argsort(ORDER[mode])
+    back = np.argsort(GATE_ORDERS[mode])
 
     def gates(part: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         shape = part.shape

@@ -1,4 +1,4 @@
-"""Reductions and running sums of an ONNX graph as operators of cynet."""
+"""Importers of reductions and cumulative sums."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _SIMPLE_REDUCTIONS = {
 
 @imports(*_SIMPLE_REDUCTIONS)
 def reduce(reader: Reader, node: Node) -> Symbol:
-    """The function of each element, the reduction, the function of its results."""
+    """Import a reduction: a function of the elements, a reduction, a function of the results."""
     kind, data = node.kind, node.symbol(0)
-    axes, nothing = node.list(1, "axes"), node.get("noop_with_empty_axes", 0)
+    axes, nothing = node.int_list(1, "axes"), node.get("noop_with_empty_axes", 0)
     keep = bool(node.get("keepdims", 1))
     dtype = node.dtype(0)
     small = dtype in ("bool", "int8", "uint8")
@@ -49,7 +49,7 @@ def reduce(reader: Reader, node: Node) -> Symbol:
 
 
 def _log_sum_exp(data: Symbol, axes: Sequence[int] | None, keep: bool, nothing: int) -> Symbol:
-    """log(sum(exp(x))), the largest element taken out first."""
+    """Compute log(sum(exp(x))) with the largest element subtracted first."""
     if not axes and nothing:
         return sym.log(sym.exp(data))
     how: dict[str, Any] = {"axis": tuple(axes) if axes else None}
@@ -61,10 +61,10 @@ def _log_sum_exp(data: Symbol, axes: Sequence[int] | None, keep: bool, nothing: 
 
 
 @imports("ArgMax", "ArgMin")
-def arg(reader: Reader, node: Node) -> Symbol:
+def arg_reduction(reader: Reader, node: Node) -> Symbol:
     make = sym.argmax if node.kind == "ArgMax" else sym.argmin
     axis, keep, data = node.axis(default=0), bool(node.get("keepdims", 1)), node.symbol(0)
-    length = node.lengths(0)[axis] if node.axes(0) else 1
+    length = node.lengths(0)[axis] if node.rank(0) else 1
     if length is None or length >= 1 << 24:
         node.refuse("an index of float32 is not exact from 2 ** 24 on")
     last = node.get("select_last_index", 0)
@@ -76,7 +76,7 @@ def arg(reader: Reader, node: Node) -> Symbol:
 
 @imports("CumSum")
 def running_sum(reader: Reader, node: Node) -> Symbol:
-    axis, rank = int(node.number(1, None)), node.axes(0)
+    axis, rank = int(node.number(1, None)), node.rank(0)
     data, back = node.symbol(0), node.get("reverse", 0)
     if not -rank <= axis < rank:
         node.refuse(f"axis {axis} of {rank} axes")
@@ -88,8 +88,8 @@ def running_sum(reader: Reader, node: Node) -> Symbol:
 
 @imports("Hardmax")
 def hardmax(reader: Reader, node: Node) -> Symbol:
-    """One at the first of the largest elements of an axis."""
-    rank = node.axes(0)
+    """Import Hardmax: 1 at the first largest element of an axis, else 0."""
+    rank = node.rank(0)
     axis = node.axis(default=-1 if node.opset >= 13 else 1)
     if node.opset < 13 and axis != rank - 1:
         node.refuse("axes from `axis` on as one, of opsets below 13")
@@ -104,7 +104,7 @@ def hardmax(reader: Reader, node: Node) -> Symbol:
 
 @imports("LpNormalization")
 def lp_normalization(reader: Reader, node: Node) -> Symbol:
-    """x / norm(x) along an axis; zeros stay zeros."""
+    """Import LpNormalization: ``x / norm(x)`` along an axis; zeros stay zeros."""
     x, axis, p = node.symbol(0), node.axis(default=-1), node.get("p", 2)
     if p not in (1, 2):
         node.refuse(f"p={p}")

@@ -1,4 +1,4 @@
-"""Resize of an ONNX graph: along each axis by taking or by a matrix."""
+"""Importer of Resize: along each axis by `take` or by a weight matrix."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @imports("Resize", "Upsample")
 def resize(reader: Reader, node: Node) -> Symbol:
-    """Each axis of another length is resized by itself: the definition is separable."""
+    """Import Resize: axes are resized one after another, since the definition is separable."""
     old = node.kind == "Upsample" or node.opset < 11
-    shape = node.whole_shape(0)
+    shape = node.known_shape(0)
     rank = len(shape)
     data = node.symbol(0)
     mode = node.choice("mode", "nearest", "linear", "cubic", "bilinear")
@@ -60,7 +60,7 @@ def resize(reader: Reader, node: Node) -> Symbol:
     }
     region = _crop_region(node, roi, len(axes)) if how == "tf_crop_and_resize" else None
     if how != "tf_crop_and_resize":
-        node.unused(1)
+        node.mark_unused(1)
     whole = all(s == int(s) for s in scales)
     if (
         rank == 4
@@ -87,7 +87,7 @@ def resize(reader: Reader, node: Node) -> Symbol:
 def _target_sizes(
     node: Node, shape: Shape, axes: Sequence[int], scales: Any, sizes: Any
 ) -> tuple[list[float], list[int]]:
-    """The scale and the new length of each axis that is resized."""
+    """Return the scale and the new length of each axis that is resized."""
     if sizes is not None and sizes.size:
         policy = node.choice("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller")
         sizes = [int(v) for v in sizes]
@@ -103,7 +103,7 @@ def _target_sizes(
         scales = [float(np.float32(v)) for v in np.ravel(scales)]
         how = node.get("coordinate_transformation_mode", "half_pixel")
         if how in ("align_corners", "pytorch_half_pixel", "half_pixel_symmetric"):
-            for a, s in zip(axes, scales):  # is the new length 2.4 or 2? Programs disagree
+            for a, s in zip(axes, scales):  # runtimes disagree: is the length 2.4 or 2?
                 if s != 1 and not (shape[a] * s).is_integer():
                     node.refuse(f"{how} with a scale of {s} of a length of {shape[a]}")
         return scales, [
@@ -113,14 +113,14 @@ def _target_sizes(
 
 
 def _crop_region(node: Node, roi: Any, count: int) -> list[float]:
-    """Begin and end of the resized part of each axis."""
+    """Return begin and end of the resized region of each axis."""
     if roi is None or roi.size != 2 * count:
         node.refuse("tf_crop_and_resize without a constant roi of all axes")
     return [float(v) for v in np.ravel(roi)]
 
 
 def _source_coordinates(how: str, length: int, made: int, scale: Any, part: Any) -> Any:
-    """Return the position of each new element in the old axis, as precise as other runtimes."""
+    """Return the position of each new element on the old axis, as precise as in other runtimes."""
     x, scale = np.arange(made, dtype=np.float32), np.float32(scale)
     if how == "half_pixel":
         return (x + 0.5) / scale - 0.5
@@ -157,7 +157,7 @@ def _cubic_weights(distance: Any, a: float) -> Any:
 
 
 def _weight_matrix(at: Any, length: int, scale: float, kernel: dict[str, Any]) -> Any:
-    """One row of weights over the old axis for each new element."""
+    """Return a matrix of weights over the old axis, one row for each new element."""
     stretch = min(scale, 1.0) if kernel["smooth"] else 1.0
     reach = (1 if kernel["mode"] == "linear" else 2) / stretch
     made = np.zeros((len(at), length))
@@ -191,13 +191,13 @@ def _resize_axis(
     part: tuple[float, float] | None,
     kernel: dict[str, Any],
 ) -> Symbol:
-    """Data with one axis resized."""
+    """Resize one axis of the data."""
     at = _source_coordinates(kernel["how"], length, made, scale, part)
     beyond = (at < 0) | (at > length - 1) if part is not None else np.zeros(made, bool)
     name, dtype = f"{node.name}_axis{axis}", node.dtype(0)
     if kernel["mode"] == "nearest":
         index = np.clip(_round_nearest(at, kernel["rounding"]), 0, length - 1).astype("int64")
-        found = sym.take(data, reader.fixed(name, index), axis=axis)
+        found = sym.take(data, reader.freeze(name, index), axis=axis)
     else:
         if dtype not in ("float32", "float64"):
             node.refuse(f"mode={kernel['mode']} of {dtype}")
@@ -206,13 +206,13 @@ def _resize_axis(
         found = sym.transpose(data, axes=tuple(order)) if axis != rank - 1 else data
         found = sym.expand_dims(found, axis=0) if rank == 1 else found
         found = sym.FullyConnected(
-            found, reader.fixed(name, weights), num_hidden=made, no_bias=True, flatten=False
+            found, reader.freeze(name, weights), num_hidden=made, no_bias=True, flatten=False
         )
         found = sym.squeeze(found, axis=0) if rank == 1 else found
         if axis != rank - 1:
             found = sym.transpose(found, axes=tuple(int(i) for i in np.argsort(order)))
     if beyond.any():
-        mask = reader.fixed(
+        mask = reader.freeze(
             f"{name}_inside",
             (~beyond).astype(dtype).reshape([-1 if i == axis else 1 for i in range(rank)]),
         )

@@ -1,4 +1,4 @@
-"""Points between pixels, and regions, of an ONNX graph as operators of cynet."""
+"""Importers of RoiAlign and GridSample."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..symbol import Symbol
     from .importers import Node, Reader
 
-_CUBIC = -0.75  # ONNX's constant for mode=cubic
+_CUBIC_COEFFICIENT = -0.75  # ONNX's for mode=cubic
 
 
 @imports("RoiAlign")
@@ -45,7 +45,7 @@ def roi_align(reader: Reader, node: Node) -> Symbol:
 
 @imports("GridSample")
 def grid_sample(reader: Reader, node: Node) -> Symbol:
-    """Weighted pixels around each point of the grid, taken by their places in a flat image."""
+    """Import GridSample: a weighted sum of pixels around each grid point, by flat indices."""
     mode = node.choice(
         "mode",
         *(
@@ -57,7 +57,7 @@ def grid_sample(reader: Reader, node: Node) -> Symbol:
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
     padding = node.choice("padding_mode", "zeros", "border", "reflection")
     corners = bool(node.get("align_corners", 0))
-    shape, points, dtype = node.whole_shape(0), node.whole_shape(1), node.dtype(0)
+    shape, points, dtype = node.known_shape(0), node.known_shape(1), node.dtype(0)
     n = len(shape) - 2
     if dtype not in ("float32", "float64") or node.dtype(1) != dtype:
         node.refuse(f"of {dtype} at points of {node.dtype(1)}")
@@ -73,7 +73,7 @@ def grid_sample(reader: Reader, node: Node) -> Symbol:
         for k, size in enumerate(sizes)
     ]
     taps = {"nearest": (0,), "linear": (0, 1), "cubic": (-1, 0, 1, 2)}[mode]
-    begin = reader.fixed(f"{node.name}_begin", np.arange(shape[0])[:, None] * math.prod(sizes))
+    begin = reader.freeze(f"{node.name}_begin", np.arange(shape[0])[:, None] * math.prod(sizes))
     total = None
     for offsets in product(taps, repeat=n):
         place, weight = begin, None
@@ -105,7 +105,7 @@ def _grid_to_pixels(
     padding: str,
     bounds: tuple[float, float],
 ) -> Symbol:
-    """Coordinates from -1 to 1 converted to pixels. At a border the pixels around a point are
+    """Convert coordinates from -1 to 1 to pixels. At a border the pixels around a point are
     clamped; so is the point itself if that makes no difference: not for mode=cubic."""
     x = sym.squeeze(sym.slice_axis(grid, axis=2, begin=k, end=k + 1), axis=2)
     x = (x + 1) * ((size - 1) / 2) if corners else ((x + 1) * size - 1) * 0.5
@@ -116,7 +116,7 @@ def _grid_to_pixels(
 
 
 def _reflect_coordinates(x: Symbol, low: float, high: float) -> Symbol:
-    """x reflected at both bounds until it lies between them."""
+    """Reflect x at both bounds until it lies between them."""
     reach = high - low
     if reach == 0:
         return sym.zeros_like(x)
@@ -129,7 +129,7 @@ def _interpolation_weight(distance: Symbol, mode: str) -> Symbol:
     size = sym.abs(distance)
     if mode == "linear":
         return 1 - size
-    a = _CUBIC
+    a = _CUBIC_COEFFICIENT
     near = ((a + 2) * size - (a + 3)) * size * size + 1
     far = ((a * size - 5 * a) * size + 8 * a) * size - 4 * a
     return sym.where(size <= 1, near, far)

@@ -1,4 +1,4 @@
-"""Shapes, parts and products of an ONNX graph as operators of cynet."""
+"""Importers of shape functions, slicing, padding and matrix products."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import symbol as sym
-from .from_layers import dense_of_integers
+from .from_layers import integer_dense
 from .importers import FLOATS, imports
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from ..typing import Shape
     from .importers import Node, Reader
 
-_END = np.iinfo(np.int64).max // 2
+_LIMIT = np.iinfo(np.int64).max // 2
 
 
 @imports("Reshape")
 def reshape(reader: Reader, node: Node) -> Symbol:
     node.ignore("consumed_inputs")
-    shape = node.list(1, "shape")
+    shape = node.int_list(1, "shape")
     if node.get("allowzero", 0) and 0 in shape:
         node.refuse(f"a length of 0 in the shape {shape}")
     if min(shape, default=1) < -1:
@@ -32,7 +32,7 @@ def reshape(reader: Reader, node: Node) -> Symbol:
 
 @imports("Flatten")
 def flatten(reader: Reader, node: Node) -> Symbol:
-    rank, axis = node.axes(0), node.get("axis", 1)
+    rank, axis = node.rank(0), node.get("axis", 1)
     if not -rank <= axis <= rank:
         node.refuse(f"axis={axis} of {rank} axes")
     axis = axis + rank if axis < 0 else axis
@@ -51,16 +51,16 @@ def flatten(reader: Reader, node: Node) -> Symbol:
 @imports("Transpose")
 def transpose(reader: Reader, node: Node) -> Symbol:
     axes = tuple(node.get("perm", ()))
-    if node.axes(0) < 2:
+    if node.rank(0) < 2:
         return sym.identity(node.symbol(0))
     return sym.transpose(node.symbol(0), axes=axes)
 
 
 @imports("Squeeze", "Unsqueeze")
 def squeeze(reader: Reader, node: Node) -> Symbol:
-    axes = node.list(1, "axes")
+    axes = node.int_list(1, "axes")
     if node.kind == "Squeeze":
-        rank = node.axes(0)
+        rank = node.rank(0)
         if axes is not None and len({a % max(rank, 1) for a in axes}) == rank:
             return sym.reshape(node.symbol(0), shape=(1,))
         axes = None if axes is None else tuple(axes)
@@ -69,9 +69,9 @@ def squeeze(reader: Reader, node: Node) -> Symbol:
         if axes == ():
             return sym.identity(node.symbol(0))
         return sym.squeeze(node.symbol(0), axis=axes)
-    made, rank = node.symbol(0), node.axes(0) + len(axes)
+    made, rank = node.symbol(0), node.rank(0) + len(axes)
     new_axes = sorted(a % rank for a in axes)
-    if node.axes(0) == 0:  # a scalar: here an array of one element
+    if node.rank(0) == 0:  # a scalar is an array of one element here
         return sym.reshape(made, shape=(1,) * rank)
     for axis in new_axes:
         made = sym.expand_dims(made, axis=axis)
@@ -82,16 +82,16 @@ def squeeze(reader: Reader, node: Node) -> Symbol:
 def concat(reader: Reader, node: Node) -> Symbol:
     axis = node.get("axis", 1 if node.opset < 4 else None)
     for i in range(len(node.inputs)):
-        node.unused(i)  # an input without elements adds nothing
+        node.mark_unused(i)  # an input without elements adds nothing
     found = [node.symbol(i) for i in range(len(node.inputs)) if 0 not in node.lengths(i)]
     if len(found) == 1:
         return sym.identity(found[0])
-    return sym.Concat(*found, dim=axis % node.axes(0))
+    return sym.Concat(*found, dim=axis % node.rank(0))
 
 
 @imports("Split")
 def split(reader: Reader, node: Node) -> Symbol | list[Symbol | None]:
-    axis, sizes, count = node.axis(default=0), node.list(1, "split"), len(node.outputs)
+    axis, sizes, count = node.axis(default=0), node.int_list(1, "split"), len(node.outputs)
     length = node.lengths(0)[axis]
     if node.get("num_outputs", count) != count:
         node.refuse(f"num_outputs={node.get('num_outputs')} for {count} outputs")
@@ -114,13 +114,13 @@ def split(reader: Reader, node: Node) -> Symbol | list[Symbol | None]:
 
 @imports("Slice")
 def slice_(reader: Reader, node: Node) -> Symbol:
-    """Starts and ends beyond an axis mean its ends."""
-    begin, end = node.list(1, "starts"), node.list(2, "ends")
-    axes = node.list(3, "axes") or list(range(len(begin)))
-    steps = node.list(4, "steps") or [1] * len(begin)
+    """Import Slice: starts and ends beyond an axis mean its ends."""
+    begin, end = node.int_list(1, "starts"), node.int_list(2, "ends")
+    axes = node.int_list(3, "axes") or list(range(len(begin)))
+    steps = node.int_list(4, "steps") or [1] * len(begin)
     if not len(begin) == len(end) == len(axes) == len(steps) or 0 in steps:
         node.refuse(f"starts {begin}, ends {end}, axes {axes}, steps {steps}")
-    rank, lengths = node.axes(0), node.lengths(0)
+    rank, lengths = node.rank(0), node.lengths(0)
     ranges: dict[int, tuple[Any, Any, int]] = {}
     found = []
     for axis, b, e, s in zip(axes, begin, end, steps):
@@ -132,7 +132,7 @@ def slice_(reader: Reader, node: Node) -> Symbol:
             first, last = at[0], at[-1] + (1 if s > 0 else -1)
             ranges[axis] = (first, None if last < 0 else last, s)
         else:
-            ranges[axis] = (None if abs(b) >= _END else b, None if abs(e) >= _END else e, s)
+            ranges[axis] = (None if abs(b) >= _LIMIT else b, None if abs(e) >= _LIMIT else e, s)
         found.append(axis)
     if len(set(found)) != len(found):
         node.refuse(f"an axis twice in {axes}")
@@ -153,14 +153,14 @@ def slice_(reader: Reader, node: Node) -> Symbol:
 
 @imports("Pad")
 def pad(reader: Reader, node: Node) -> Symbol:
-    pads = node.list(1, "pads" if node.opset >= 2 else "paddings")
-    rank, n = node.axes(0), len(pads) // 2
+    pads = node.int_list(1, "pads" if node.opset >= 2 else "paddings")
+    rank, n = node.rank(0), len(pads) // 2
     axes = [int(v) for v in node.constant(3, range(n))]
     mode = node.choice("mode", "constant", "edge", "reflect", "wrap")
     value = node.number(2, node.get("value", 0.0)) if mode == "constant" else 0
     if mode != "constant":
         node.ignore("value")
-        node.known(2)
+        node.value(2)
     if len(axes) != n or len({a % rank for a in axes}) != n:
         node.refuse(f"pads {pads} of the axes {axes}")
     pad_of_axis = {a % rank: (pads[i], pads[n + i]) for i, a in enumerate(axes)}
@@ -170,7 +170,7 @@ def pad(reader: Reader, node: Node) -> Symbol:
     plain = rank in (4, 5) and not any(flat[:4]) and min(flat) >= 0 and mode != "wrap"
     if plain and node.dtype(0) in ("float32", "float64"):
         return sym.pad(data, mode=mode, pad_width=tuple(flat), constant_value=float(value))
-    shape = list(node.whole_shape(0))
+    shape = list(node.known_shape(0))
     for axis, (before, behind) in enumerate(pairs):
         cut = [max(-before, 0), max(-behind, 0)]
         if any(cut):
@@ -189,19 +189,19 @@ def pad(reader: Reader, node: Node) -> Symbol:
             data = sym.Concat(*parts, dim=axis) if len(parts) > 1 else data
         elif before or behind:
             index = np.pad(np.arange(shape[axis]), (before, behind), mode=mode)
-            data = sym.take(data, reader.fixed(f"{node.name}_axis{axis}", index), axis=axis)
+            data = sym.take(data, reader.freeze(f"{node.name}_axis{axis}", index), axis=axis)
         shape[axis] += before + behind
     return sym.identity(data)
 
 
 @imports("Tile")
 def tile(reader: Reader, node: Node) -> Symbol:
-    return sym.tile(node.symbol(0), reps=tuple(node.list(1, "repeats")))
+    return sym.tile(node.symbol(0), reps=tuple(node.int_list(1, "repeats")))
 
 
 @imports("Expand")
 def expand(reader: Reader, node: Node) -> Symbol:
-    shape, known = node.list(1, "shape"), node.whole_shape(0)
+    shape, known = node.int_list(1, "shape"), node.known_shape(0)
     made = node.symbol(0)
     for _ in range(len(shape) - max(len(known), 1)):
         made = sym.expand_dims(made, axis=0)
@@ -221,7 +221,7 @@ def depth_to_space(reader: Reader, node: Node) -> Symbol:
     data = node.symbol(0)
     if mode == "DCR":
         return sym.depth_to_space(data, block_size=size)
-    n, c, h, w = node.whole_shape(0)
+    n, c, h, w = node.known_shape(0)
     made = sym.reshape(data, shape=(n, c // size**2, size, size, h, w))
     made = sym.transpose(made, axes=(0, 1, 4, 2, 5, 3))
     return sym.reshape(made, shape=(n, c // size**2, h * size, w * size))
@@ -229,8 +229,8 @@ def depth_to_space(reader: Reader, node: Node) -> Symbol:
 
 @imports("Shape")
 def shape_(reader: Reader, node: Node) -> Symbol:
-    """A shape that the file leaves open is computed with the data."""
-    rank = node.axes(0)
+    """Import Shape: a shape that the file leaves open is computed with the data."""
+    rank = node.rank(0)
     at = range(*slice(node.get("start"), node.get("end")).indices(rank))
     if not len(at):
         node.refuse("no length is left")
@@ -240,7 +240,7 @@ def shape_(reader: Reader, node: Node) -> Symbol:
 
 @imports("ConstantOfShape", "Range")
 def compute_at_import(reader: Reader, node: Node) -> None:
-    """Nodes that are computed when the file is read, since the result's shape must be known."""
+    """Refuse a node whose inputs are no constants: its result's shape must be known at import."""
     for i in range(len(node.inputs)):
         node.constant(i)
     node.refuse("a value of this kind is not known when the file is read")
@@ -248,40 +248,40 @@ def compute_at_import(reader: Reader, node: Node) -> None:
 
 @imports("EyeLike")
 def eye(reader: Reader, node: Node) -> Symbol:
-    rows, columns = node.whole_shape(0)
+    rows, columns = node.known_shape(0)
     dtype = node.get("dtype")
     to_name = reader.library.helper.tensor_dtype_to_np_dtype
     dtype = node.dtype(0) if dtype is None else to_name(dtype).name
-    node.unused(0)
+    node.mark_unused(0)
     values = np.eye(rows, columns, k=node.get("k", 0), dtype=dtype)
-    return sym.identity(reader.fixed(f"{node.name}_eye", values))
+    return sym.identity(reader.freeze(f"{node.name}_eye", values))
 
 
 @imports("Trilu")
 def triangle(reader: Reader, node: Node) -> Symbol:
-    shape, k = node.whole_shape(0), int(node.number(1, 0))
+    shape, k = node.known_shape(0), int(node.number(1, 0))
     ones = np.ones(shape[-2:], bool)
     mask = np.triu(ones, k) if node.get("upper", 1) else np.tril(ones, k)
     mask = np.ascontiguousarray(np.broadcast_to(mask, shape))
     data = node.symbol(0)
-    kept = reader.fixed(f"{node.name}_mask", mask)
+    kept = reader.freeze(f"{node.name}_mask", mask)
     return sym.where(kept, data, sym.zeros_like(data))
 
 
 @imports("MatMul")
 def matmul(reader: Reader, node: Node) -> Symbol:
-    a, b = node.axes(0), node.axes(1)
+    a, b = node.rank(0), node.rank(1)
     if node.dtype(0) not in FLOATS:
         node.refuse(f"of {node.dtype(0)}")
     left, right = node.symbol(0), node.symbol(1)
-    integers = node.integers(1)
+    integers = node.quantized_weight(1)
     if a > 1 and integers is not None:
-        made = dense_of_integers(reader, node, left, integers, False)
+        made = integer_dense(reader, node, left, integers, False)
         if made is not None:
             return made
     if b == 2 and a > 2:
-        made = node.known(1)
-        if made is not None:  # a dense layer on the last axis
+        made = node.value(1)
+        if made is not None:  # it became a dense layer
             weight = reader.parameter(f"{node.name}_weight", np.ascontiguousarray(made.T))
             return sym.FullyConnected(
                 left, weight, num_hidden=made.shape[1], no_bias=True, flatten=False
@@ -290,12 +290,12 @@ def matmul(reader: Reader, node: Node) -> Symbol:
         return sym.dot(left, right)
     shapes = node.shape(0), node.shape(1)
     if None in shapes:
-        return _open_batches(left, right, a, b, a == b and node.alike(0, 1, 2))
+        return _open_batches(left, right, a, b, a == b and node.has_equal_lengths(0, 1, 2))
     return _batched_matmul(left, right, *shapes)
 
 
 def _open_batches(left: Symbol, right: Symbol, a: int, b: int, alike: bool) -> Symbol:
-    """NumPy's matmul with `a` and `b` axes of open length; `alike`: of equal batch lengths."""
+    """Compute matmul of ranks `a` and `b` with open lengths; `alike`: equal batch lengths."""
     values = [
         sym.expand_dims(left, axis=0) if a == 1 else left,
         sym.expand_dims(right, axis=1) if b == 1 else right,
@@ -306,7 +306,7 @@ def _open_batches(left: Symbol, right: Symbol, a: int, b: int, alike: bool) -> S
         for _ in range(lead + 2 - rank):
             values[i] = sym.expand_dims(values[i], axis=0)
     whole, last = values[0], (lead, lead + 1)
-    if not alike:  # broadcast from one element of each matrix
+    if not alike:  # the batch shape, by one element of each matrix
         open_axes: tuple[Any, ...] = (None,) * lead
         ones = [sym.slice(v, begin=(*open_axes, 0, 0), end=(*open_axes, 1, 1)) for v in values]
         whole = sym.broadcast_add(sym.zeros_like(ones[0]), sym.zeros_like(ones[1]))
@@ -322,7 +322,7 @@ def _open_batches(left: Symbol, right: Symbol, a: int, b: int, alike: bool) -> S
 
 
 def _batched_matmul(left: Symbol, right: Symbol, a: Shape, b: Shape) -> Symbol:
-    """NumPy's matmul of arrays whose shapes are known."""
+    """Compute NumPy's matmul of arrays whose shapes are known."""
     wide = (1, *a) if len(a) == 1 else a, (*b, 1) if len(b) == 1 else b
     lead = np.broadcast_shapes(wide[0][:-2], wide[1][:-2])
     parts = []
@@ -347,13 +347,13 @@ def determinant(reader: Reader, node: Node) -> Symbol:
 
 @imports("Einsum")
 def einsum(reader: Reader, node: Node) -> Symbol:
-    """One operand summed and transposed, or two by a product of matrices."""
+    """Import Einsum: one operand is summed and transposed, two are contracted by batch_dot."""
     text = node.get("equation").replace(" ", "")
     terms, _, wanted = text.partition("->")
     terms = terms.split(",")
     if "." in text or "->" not in text or any(len(set(t)) != len(t) for t in (*terms, wanted)):
         node.refuse(f"equation={text}; an ellipsis, a letter twice or no -> can not be read")
-    shapes = [node.whole_shape(i) for i in range(len(terms))]
+    shapes = [node.known_shape(i) for i in range(len(terms))]
     size = {k: n for t, s in zip(terms, shapes) for k, n in zip(t, s)}
     if any(size[k] != n for t, s in zip(terms, shapes) for k, n in zip(t, s)):
         node.refuse(f"equation={text} of the shapes {shapes}")
@@ -375,7 +375,7 @@ def einsum(reader: Reader, node: Node) -> Symbol:
 def _contract_pair(
     a: str, b: str, left: Symbol, right: Symbol, wanted: str, size: dict[str, int]
 ) -> tuple[str, Symbol]:
-    """batch_dot over the letters that both have; its letters and the result."""
+    """Contract two operands by batch_dot over common letters; return (letters, result)."""
     lone = [[k for k in t if k not in o and k not in wanted] for t, o in ((a, b), (b, a))]
     left = sym.sum(left, axis=tuple(map(a.index, lone[0]))) if lone[0] else left
     right = sym.sum(right, axis=tuple(map(b.index, lone[1]))) if lone[1] else right

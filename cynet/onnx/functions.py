@@ -1,4 +1,4 @@
-"""Nodes that expand to others: functions of ONNX and of the file, branches known in advance."""
+"""Expansion of nodes: functions of ONNX and of the file, and If nodes with a constant condition."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from .importers import Node, Reader
 
 
-def body(reader: Reader, node: Node) -> tuple[list[Any], int] | None:
-    """The nodes that a node expands to.
+def expand_node(reader: Reader, node: Node) -> tuple[list[Any], int] | None:
+    """Return the nodes that a function or branch node expands to, or None.
 
     Returns (list of NodeProto, int) or None: Nodes that read the node's inputs and make its
     outputs, and their opset; None where the node is no function.
     """
     if node.kind == "If" and node.domain in ("", "ai.onnx"):
-        return _taken_branch(reader, node), node.opset
+        return _known_branch(reader, node), node.opset
     function = reader.functions.get((node.domain, node.kind)) or _onnx_function_body(reader, node)
     if function is None:
         return None
@@ -31,13 +31,13 @@ def body(reader: Reader, node: Node) -> tuple[list[Any], int] | None:
 
 
 def _onnx_function_body(reader: Reader, node: Node) -> Any:
-    """ONNX's own function body for a kind of node, or None."""
+    """Return ONNX's function body for a kind of node, or None."""
     defs = optional("onnx.defs", "mx.onnx.import_model")
     domain = "" if node.domain == "ai.onnx" else node.domain
     version = node.opset if not domain else reader.opsets.get(domain, 1)
     try:
         schema = defs.get_schema(node.kind, version, domain)
-    except Exception:  # the onnx package's own error for a kind it does not know
+    except Exception:  # the onnx package raises for a kind that it lacks
         return None
     made = reader.library.FunctionProto()
     if schema.has_function:
@@ -45,9 +45,9 @@ def _onnx_function_body(reader: Reader, node: Node) -> Any:
         made.ParseFromString(schema.get_function_with_opset_version(version))
     elif schema.has_context_dependent_function:
         version = _newest_version(schema.context_dependent_function_opset_versions, node.opset)
-        if not _is_whole(reader, node, version):
+        if not _satisfies_schema(reader, node, version):
             return None
-        kinds = [reader.kind(each) or reader.library.TypeProto() for each in node.inputs]
+        kinds = [reader.type_proto(each) or reader.library.TypeProto() for each in node.inputs]
         made.ParseFromString(
             schema.get_context_dependent_function_with_opset_version(
                 version, node.proto.SerializeToString(), [k.SerializeToString() for k in kinds]
@@ -61,14 +61,14 @@ def _onnx_function_body(reader: Reader, node: Node) -> Any:
     return made if made.node else None
 
 
-def _is_whole(reader: Reader, node: Node, version: int) -> bool:
+def _satisfies_schema(reader: Reader, node: Node, version: int) -> bool:
     """Return whether a node satisfies its schema.
 
     The onnx package makes the nodes of such a function from the types of the inputs and the
     attributes, and ends the process where one is missing.
     """
     for name in filter(None, node.inputs):
-        kind = reader.kind(name)
+        kind = reader.type_proto(name)
         if kind is None or not kind.HasField("tensor_type") or not kind.tensor_type.elem_type:
             return False
     checker = reader.library.checker
@@ -88,7 +88,7 @@ def _newest_version(versions: Iterable[int], maximum: int) -> int:
 
 
 def _inlined_nodes(library: Any, node: Node, function: Any) -> list[Any]:
-    """The function's nodes, with inputs, outputs and attributes replaced by the node's."""
+    """Return the function's nodes, with inputs, outputs and attributes of the calling node."""
     names = dict.fromkeys(function.input, "")
     names.update(zip(function.input, node.inputs))
     names.update((a, b) for a, b in zip(function.output, node.outputs) if b)
@@ -103,11 +103,11 @@ def _rename_node(
     made = library.NodeProto()
     made.CopyFrom(proto)
 
-    def named(each: str) -> str:
+    def new_name(each: str) -> str:
         return names.setdefault(each, f"{prefix}/{each}") if each else ""
 
-    made.input[:] = [named(each) for each in proto.input]
-    made.output[:] = [named(each) for each in proto.output]
+    made.input[:] = [new_name(each) for each in proto.input]
+    made.output[:] = [new_name(each) for each in proto.output]
     made.name = f"{prefix}/{proto.name or proto.op_type}" if proto.name else ""
     del made.attribute[:]
     for each in proto.attribute:
@@ -133,13 +133,13 @@ def _rename_graph(
     graph.node.extend(nodes)
 
 
-def _taken_branch(reader: Reader, node: Node) -> list[Any]:
-    """The nodes of the branch that a known condition takes."""
+def _known_branch(reader: Reader, node: Node) -> list[Any]:
+    """Return the nodes of the If branch that a constant condition selects."""
     taken = bool(np.ravel(node.constant(0))[0])
     graph = node.get("then_branch" if taken else "else_branch")
     node.ignore("then_branch", "else_branch")
     for each in graph.initializer:
-        reader.hold(each.name, reader.library.numpy_helper.to_array(each))
+        reader.set_constant(each.name, reader.library.numpy_helper.to_array(each))
     ends = [
         reader.library.helper.make_node("Identity", [found.name], [name])
         for found, name in zip(graph.output, node.outputs)

@@ -1,4 +1,4 @@
-"""An ONNX graph while it is written: nodes, constants, names."""
+"""Graph: the ONNX graph being written, and the table of exporters."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ if TYPE_CHECKING:
     from ..typing import Shape
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
-OPSET = 13  # the newest that every runtime of the last years reads
-# class of an operator's property: function(graph, call) that writes it and returns its outputs
-EXPORTERS: dict[type, Callable[[Graph, Call], str | list[str]]] = {}
+OPSET = 13  # supported by every runtime of recent years
+# property class of an operator -> function(graph, node) that writes it and returns its outputs
+EXPORTERS: dict[type, Callable[[Graph, OpNode], str | list[str]]] = {}
 
 
 def exports(*classes: type) -> Callable[[_Function], _Function]:
-    """Decorator: the function writes the operators of these properties."""
+    """Decorator: register an exporter for operators with these property classes."""
 
-    def put(function: _Function) -> _Function:
+    def register(function: _Function) -> _Function:
         EXPORTERS.update(dict.fromkeys(classes, function))
         return function
 
-    return put
+    return register
 
 
-def operators(*names: str) -> list[type]:
-    """The classes that are made from rows (operator/functions), by the operators' names."""
+def prop_classes(*names: str) -> list[type]:
+    """Return the property classes of operators, by the operators' names."""
     return [get_operator(name).prop for name in names]
 
 
 @cache
-def _load() -> None:
+def _load_exporters() -> None:
     import_all(__package__)
     import_all(f"{__package__}.quantized")
 
 
-def exporter_of(prop: type) -> Callable[[Graph, Call], str | list[str]] | None:
-    """The exporter of an operator, found by the class of its property, or None."""
-    _load()
+def exporter_of(prop: type) -> Callable[[Graph, OpNode], str | list[str]] | None:
+    """Return the exporter for a property class, or None."""
+    _load_exporters()
     return EXPORTERS.get(prop)
 
 
-class Call:
-    """One node of a symbol as an exporter sees it.
+class OpNode:
+    """A node of a symbol with what an exporter needs: parameters, input names, shapes, dtypes.
 
     op, name: str
     prop (OperatorProperty): The parsed parameters are its attributes.
@@ -78,7 +78,7 @@ class Call:
 
 
 class Graph:
-    """Nodes and constants, in the order they were written."""
+    """The ONNX graph being written: its nodes and constants, in order."""
 
     def __init__(self, helper: Any) -> None:
         self._helper = helper
@@ -88,13 +88,13 @@ class Graph:
         self._taken: set[str] = set()
         self._where = ""
 
-    def begin(self, name: str) -> int:
-        """Nodes written next belong to the node of this name."""
+    def begin_node(self, name: str) -> int:
+        """Set the name prefix of the nodes written next; return the current node count."""
         self._where = name
         return len(self.nodes)
 
-    def unique(self, name: str) -> str:
-        """`name`, or with a number behind it if the name is taken."""
+    def unique_name(self, name: str) -> str:
+        """Return `name`, with a number appended if the name is taken."""
         made, k = name, 0
         while made in self._taken:
             k += 1
@@ -103,68 +103,68 @@ class Graph:
         return made
 
     def emit(self, kind: str, inputs: Iterable[str], **attributes: Any) -> str:
-        """Write a node of one output; returns its name."""
-        name = self.unique(f"{self._where}_{kind.lower()}")
+        """Write a node with one output; return the output's name."""
+        name = self.unique_name(f"{self._where}_{kind.lower()}")
         self.nodes.append(self._helper.make_node(kind, list(inputs), [name], name, **attributes))
         return name
 
     def emit_several(
         self, kind: str, inputs: Iterable[str], count: int, **attributes: Any
     ) -> list[str]:
-        """Write a node of `count` outputs, two or more; returns their names."""
-        name = self.unique(f"{self._where}_{kind.lower()}")
-        made = [self.unique(f"{name}_{i}") for i in range(count)]
+        """Write a node with `count` outputs, two or more; return their names."""
+        name = self.unique_name(f"{self._where}_{kind.lower()}")
+        made = [self.unique_name(f"{name}_{i}") for i in range(count)]
         self.nodes.append(self._helper.make_node(kind, list(inputs), made, name, **attributes))
         return made
 
     def constant(self, values: Any, dtype: Any = None) -> str:
-        """The name of an initializer; equal ones are written once."""
+        """Write an initializer, equal ones once; return its name."""
         array = np.array(values, dtype, order="C")
         key = (array.dtype.str, array.shape, array.tobytes())
         if key not in self._known:
-            name = self._known[key] = self.unique(f"{self._where}_constant")
+            name = self._known[key] = self.unique_name(f"{self._where}_constant")
             self.constants[name] = array
         return self._known[key]
 
     def ints(self, *values: int) -> str:
-        """A vector of int64."""
+        """Write a constant int64 vector; return its name."""
         return self.constant(np.array(values, "int64"))
 
     def cast(self, value: str, dtype: Any) -> str:
-        """`value` in another dtype."""
+        """Write a Cast of `value` to another dtype."""
         to = self._helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         return self.emit("Cast", [value], to=to)
 
     def rename(self, begin: int, names: dict[str, str]) -> None:
-        """Give values of the nodes from `begin` on other names: {old: new}."""
+        """Rename values in the nodes from index `begin` on: {old: new}."""
         for node in self.nodes[begin:]:
             node.input[:] = [names.get(each, each) for each in node.input]
             node.output[:] = [names.get(each, each) for each in node.output]
 
     def reshape(self, value: str, shape: Sequence[int]) -> str:
-        """`value` reshaped; 0 copies a length, -1 is inferred."""
+        """Write a Reshape of `value`; 0 copies a length, -1 is inferred."""
         return self.emit("Reshape", [value, self.ints(*shape)])
 
     def transpose(self, value: str, axes: Iterable[int]) -> str:
-        """`value` with its axes in another order."""
+        """Write a Transpose of `value`."""
         return self.emit("Transpose", [value], perm=list(axes))
 
     def squeeze(self, value: str, *axes: int) -> str:
-        """`value` without axes of length 1."""
+        """Write a Squeeze of axes of length 1."""
         return self.emit("Squeeze", [value, self.ints(*axes)])
 
     def unsqueeze(self, value: str, *axes: int) -> str:
-        """`value` with new axes of length 1."""
+        """Write an Unsqueeze, which inserts axes of length 1."""
         return self.emit("Unsqueeze", [value, self.ints(*axes)])
 
     def cut(self, value: str, axis: int, begin: int, end: int) -> str:
-        """`value` from `begin` to `end` of an axis."""
+        """Write a Slice of `value` from `begin` to `end` of an axis."""
         at = [self.ints(begin), self.ints(end), self.ints(axis)]
         return self.emit("Slice", [value, *at])
 
 
-def rows_first(g: Graph, c: Call, layout: str | None) -> tuple[str, Callable[[str], str]]:
-    """The data with channels moved to axis 1, and a function that moves a result back."""
+def move_channels(g: Graph, c: OpNode, layout: str | None) -> tuple[str, Callable[[str], str]]:
+    """Move the channels of the data to axis 1; also return a function that moves a result back."""
     n = len(c.shapes[0])
     if layout in (None, "NCW", "NCHW", "NCDHW"):
         return c.inputs[0], lambda value: value

@@ -1,4 +1,4 @@
-"""Importers of the nodes of an ONNX graph: their table, and the state while a file is read."""
+"""Import of ONNX nodes: the table of importers, and the classes Node and Reader."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from ..typing import Shape
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
-DTYPES = frozenset(NAMES.values())
+SUPPORTED_DTYPES = frozenset(NAMES.values())
 FLOATS = ("float32", "float64", "float16", "bfloat16")
-# kind of a node: function(reader, node) that returns its outputs as symbols
+# kind of a node -> function(reader, node) that returns its outputs as symbols
 IMPORTERS: dict[str, Callable[..., Any]] = {}
-_MAX_FOLDED = 1 << 20  # elements of a value that is computed when the file is read
-# random numbers, and weights of 8 bits, which stay such
-_NOT_FOLDED = (
+_MAX_FOLDED_ELEMENTS = 1 << 20  # of a node that is computed at import
+# random numbers, and 8-bit weights, which stay 8-bit
+_UNFOLDED_KINDS = (
     "RandomNormal",
     "RandomNormalLike",
     "RandomUniform",
@@ -40,9 +40,9 @@ _NOT_FOLDED = (
 )
 
 
-class Integers(NamedTuple):
-    """A dequantized weight in a file: its name, its integers, and a step and a zero point for each
-    index of `axis`, or one for all."""
+class IntWeight(NamedTuple):
+    """The integers of a dequantized weight in a file, with a step and a zero point for each index
+    of `axis`, or one for all."""
 
     name: str
     values: np.ndarray
@@ -50,32 +50,31 @@ class Integers(NamedTuple):
     zero: np.ndarray
     axis: int
 
-    def transposed(self) -> Integers:
-        """The Integers of the transposed matrix."""
+    def transposed(self) -> IntWeight:
+        """Return the integers of the transposed matrix."""
         return self._replace(values=np.ascontiguousarray(self.values.T), axis=1 - self.axis)
 
 
 def opset_of(model: Any, default: int = 1) -> int:
-    """The version of ONNX's own operators that a model or function asks for."""
+    """Return the opset version of ONNX's own operators that a model or function imports."""
     found = (o.version for o in model.opset_import if o.domain in ("", "ai.onnx"))
     return max(found, default=default)
 
 
 def imports(*kinds: str) -> Callable[[_Function], _Function]:
-    """Decorator: the function reads nodes of these kinds."""
+    """Decorator: register an importer for nodes of these kinds."""
 
-    def put(function: _Function) -> _Function:
+    def register(function: _Function) -> _Function:
         IMPORTERS.update(dict.fromkeys(kinds, function))
         return function
 
-    return put
+    return register
 
 
 class Node:
-    """A node of the file: kind, inputs, attributes.
+    """A node of an ONNX file: kind, inputs, attributes.
 
-    It notes what an importer asks for: an attribute or input that nobody asked for is an error,
-    since the node would compute something else without it.
+    An attribute or input that the importer does not read is an error.
     """
 
     def __init__(self, reader: Reader, proto: Any, opset: int | None = None) -> None:
@@ -90,13 +89,13 @@ class Node:
         self._used: set[int] = set()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """An attribute; text as str."""
+        """Return an attribute; bytes become str."""
         self._known_attributes.add(name)
         value = self.attributes.get(name, default)
         return value.decode() if isinstance(value, bytes) else value
 
     def choice(self, name: str, *known: str) -> Any:
-        """A text attribute that must be one of `known`; the first one is the default."""
+        """Return a string attribute that must be one of `known`; the first is the default."""
         value = self.get(name, known[0])
         if value not in known:
             self.refuse(f"{name}={value}; only {', '.join(map(str, known))} can be read")
@@ -109,7 +108,7 @@ class Node:
             self.refuse(f"{name}={shown(found)}; only {value} can be read")
 
     def ignore(self, *names: str) -> None:
-        """Note attributes that do not affect the result here."""
+        """Mark attributes as read that do not affect the result."""
         self._known_attributes.update(names)
 
     def check_all_read(self) -> None:
@@ -125,17 +124,17 @@ class Node:
         """Raise the error for a feature that cynet does not support."""
         raise UndefinedError(f"import_model: {self.kind} '{self.name}': {why}")
 
-    def unused(self, i: int) -> None:
-        """Note that only the type or shape of input i matters."""
+    def mark_unused(self, i: int) -> None:
+        """Mark input i as read although its values are not used."""
         self._used.add(i)
 
-    def has(self, i: int) -> bool:
+    def has_input(self, i: int) -> bool:
         """Return whether the node has input i."""
         return i < len(self.inputs) and self.inputs[i] != ""
 
-    def known(self, i: int) -> Any:
-        """The value of input i if it is a constant, else None."""
-        if not self.has(i):
+    def value(self, i: int) -> Any:
+        """Return the value of input i if it is a constant, else None."""
+        if not self.has_input(i):
             return None
         found = self._reader.constant(self.inputs[i])
         if found is not None:
@@ -143,63 +142,63 @@ class Node:
         return found
 
     def constant(self, i: int, default: Any = None) -> Any:
-        """The value of input i, which must be known when the file is read."""
-        if not self.has(i):
+        """Return the value of input i, which must be a constant."""
+        if not self.has_input(i):
             return default
-        found = self.known(i)
+        found = self.value(i)
         if found is None:
             self.refuse(f"its input {self.inputs[i]} must be a constant")
         return found
 
     def number(self, i: int, default: Any) -> Any:
-        """Input i as a number that is known when the file is read."""
+        """Return input i as a number; it must be a constant of one element."""
         found = np.ravel(self.constant(i, default))
         if len(found) != 1:
             self.refuse(f"its input {i} must be one number, found {len(found)}")
         return found[0].item()
 
-    def list(self, i: int, attribute: str) -> Any:
-        """Integers that newer files store as input i and older ones as an attribute, or None."""
+    def int_list(self, i: int, attribute: str) -> Any:
+        """Return a list of ints: input i of newer files, an attribute of older ones."""
         found = self.constant(i)
         found = self.get(attribute) if found is None else found
         return None if found is None else [int(v) for v in np.ravel(found)]
 
     def symbol(self, i: int) -> Symbol:
-        """Input i as a Symbol."""
+        """Return input i as a Symbol."""
         self._used.add(i)
         return self._reader.symbol(self.inputs[i])
 
-    def integers(self, i: int) -> Integers | None:
-        """The Integers behind input i if it is a dequantized constant, or None."""
-        made = self._reader.computed_symbol(self.inputs[i]) if self.has(i) else None
+    def quantized_weight(self, i: int) -> IntWeight | None:
+        """Return the IntWeight of input i if it is a dequantized constant, or None."""
+        made = self._reader.computed_symbol(self.inputs[i]) if self.has_input(i) else None
         if made is None:
             return None
-        found = self._reader.integers.get(id(made.entries[0][0]))
+        found = self._reader.quantized_weights.get(id(made.entries[0][0]))
         return None if found is None else found[1]
 
     def symbols(self) -> Sequence[Symbol]:
-        """All inputs as Symbols."""
-        return [self.symbol(i) for i in range(len(self.inputs)) if self.has(i)]
+        """Return all inputs as Symbols."""
+        return [self.symbol(i) for i in range(len(self.inputs)) if self.has_input(i)]
 
-    def aligned(self, *which: int) -> Sequence[Symbol]:
-        """Inputs as Symbols of as many axes; NumPy's rule puts missing ones in front."""
-        which = which or tuple(i for i in range(len(self.inputs)) if self.has(i))
+    def aligned_inputs(self, *which: int) -> Sequence[Symbol]:
+        """Return inputs as Symbols of equal rank; missing axes come in front, as in NumPy."""
+        which = which or tuple(i for i in range(len(self.inputs)) if self.has_input(i))
         values = [self.symbol(i) for i in which]
-        ranks = [max(self.axes(i), 1) for i in which]
+        ranks = [max(self.rank(i), 1) for i in which]
         for k, rank in enumerate(ranks):
             for _ in range(max(ranks) - rank):
                 values[k] = sym.expand_dims(values[k], axis=0)
         return values
 
     def dtype(self, i: int) -> str:
-        """The dtype of input i, which the file must tell."""
+        """Return the dtype of input i, which the file must declare."""
         found = self._reader.dtype(self.inputs[i])
         if found is None:
             self.refuse(f"the file does not tell the dtype of its input {self.inputs[i]}")
         return found
 
     def out_dtype(self, i: int = 0) -> str | None:
-        """The dtype of output i, or None."""
+        """Return the dtype of output i, or None."""
         return self._reader.dtype(self.outputs[i])
 
     def is_float(self, i: int = 0) -> bool:
@@ -207,38 +206,38 @@ class Node:
         return self.dtype(i) in FLOATS
 
     def lengths(self, i: int) -> tuple[Any, ...]:
-        """The shape of input i with None for open lengths; the number of axes must be known."""
+        """Return the shape of input i with None for open lengths; its rank must be known."""
         found = self._reader.lengths(self.inputs[i])
         if found is None:
             self.refuse(f"the file does not tell the axes of its input {self.inputs[i]}")
         return found
 
-    def alike(self, i: int, j: int, skip: int) -> bool:
+    def has_equal_lengths(self, i: int, j: int, skip: int) -> bool:
         """Return whether inputs i and j have the same lengths before the last `skip` axes."""
-        return self._reader.alike(self.inputs[i], self.inputs[j], skip)
+        return self._reader.has_equal_lengths(self.inputs[i], self.inputs[j], skip)
 
     def shape(self, i: int) -> Any:
-        """The complete shape of input i if the file has it, or None."""
+        """Return the complete shape of input i, or None if the file leaves a length open."""
         return self._reader.shape(self.inputs[i])
 
-    def whole_shape(self, i: int) -> Shape:
-        """The shape of input i, which the file must tell whole."""
+    def known_shape(self, i: int) -> Shape:
+        """Return the complete shape of input i, which the file must declare."""
         found = self.shape(i)
         if found is None:
             self.refuse(f"the file does not tell the shape of its input {self.inputs[i]}")
         return tuple(found)
 
     def out_shape(self, i: int = 0) -> Any:
-        """The complete shape of output i if the file determines it, or None."""
+        """Return the complete shape of output i, or None if it is not known."""
         return self._reader.shape(self.outputs[i])
 
-    def axes(self, i: int) -> int:
-        """Return how many axes input i has."""
+    def rank(self, i: int) -> int:
+        """Return the number of axes of input i."""
         return len(self.lengths(i))
 
     def axis(self, name: str = "axis", default: int | None = None, extra: int = 0) -> int:
-        """An attribute that names an axis of input 0, counted from the front."""
-        rank, value = self.axes(0) + extra, self.get(name, default)
+        """Return an attribute that is an axis of input 0, as a non-negative index."""
+        rank, value = self.rank(0) + extra, self.get(name, default)
         if value is None or not -rank <= value < max(rank, 1):
             self.refuse(f"{name}={value} of {rank} axes")
         found: int = value % max(rank, 1)
@@ -246,7 +245,7 @@ class Node:
 
 
 class Reader:
-    """Values of one graph while it is read: symbols, constants, shapes.
+    """State while an ONNX graph is read: symbols, constants, shapes of its values by name.
 
     params: What the symbols' variables hold.
     integers: By the id of a node: weights in floats that are made of integers of 8 bits.
@@ -266,71 +265,71 @@ class Reader:
         self._others: set[str] = set()
         self._values = {each.name for each in graph.input}
         self._values.update(name for each in graph.node for name in each.output)
-        self.integers: dict[int, tuple[Symbol, Integers]] = {}
+        self.quantized_weights: dict[int, tuple[Symbol, IntWeight]] = {}
         self._made: set[int] = set()
         self._shapes = Shapes(library, model)
         for each in graph.input:
             if each.name not in self._constants:
                 self._symbols[each.name] = None
-                if 0 in (self._shapes.of(each.name) or ()):
+                if 0 in (self._shapes.lengths(each.name) or ()):
                     dtype = self._shapes.numpy_dtype(each.name)
-                    self._constants[each.name] = np.zeros(self._shapes.of(each.name), dtype)
+                    self._constants[each.name] = np.zeros(self._shapes.lengths(each.name), dtype)
                 if not each.type.HasField("tensor_type"):
                     self._others.add(each.name)
 
     def constant(self, name: str) -> Any:
-        """The constant value of this name, or None."""
+        """Return the constant of this name, or None."""
         return self._constants.get(name)
 
     def computed_symbol(self, name: str) -> Symbol | None:
-        """The Symbol of this name if a node has computed it, or None."""
+        """Return the Symbol of this name if a node has computed it, or None."""
         return self._symbols.get(name)
 
-    def hold(self, name: str, value: np.ndarray[Any, Any]) -> None:
-        """Note the value of a name that is known from now on."""
+    def set_constant(self, name: str, value: np.ndarray[Any, Any]) -> None:
+        """Store a constant under a name."""
         self._constants[name] = value
 
     def lengths(self, name: str) -> tuple[int | None, ...] | None:
-        """The shape of a value with None for open lengths, or None."""
+        """Return the shape of a value with None for open lengths, or None."""
         if name in self._constants:
             shape: Shape = self._constants[name].shape
             return shape
-        return self._shapes.of(name)
+        return self._shapes.lengths(name)
 
-    def alike(self, name: str, other: str, skip: int) -> bool:
-        """The result of `Shapes.alike`."""
-        return self._shapes.alike(name, other, skip)
+    def has_equal_lengths(self, name: str, other: str, skip: int) -> bool:
+        """Return the result of `Shapes.has_equal_lengths`."""
+        return self._shapes.has_equal_lengths(name, other, skip)
 
     def shape(self, name: str) -> Any:
-        """The complete shape of a value, or None."""
+        """Return the complete shape of a value, or None."""
         found = self.lengths(name)
         return None if found is None or None in found else found
 
-    def kind(self, name: str) -> Any:
-        """The onnx package's TypeProto of a value, or None."""
-        return self._shapes.kind(name, self._constants)
+    def type_proto(self, name: str) -> Any:
+        """Return the onnx package's TypeProto of a value, or None."""
+        return self._shapes.type_proto(name, self._constants)
 
     def dtype(self, name: str) -> str | None:
-        """The name of a value's dtype, or None; FormatError where cynet lacks it."""
+        """Return the name of a value's dtype, or None; refuse dtypes that cynet lacks."""
         if name in self._constants:
             found: str | None = self._constants[name].dtype.name
         else:
             found = self._shapes.dtype(name)
-        if found is not None and found not in DTYPES:
+        if found is not None and found not in SUPPORTED_DTYPES:
             raise UndefinedError(
                 f"import_model: '{name}' is of type {found}, which cynet lacks; it has "
-                f"{', '.join(sorted(DTYPES))}"
+                f"{', '.join(sorted(SUPPORTED_DTYPES))}"
             )
         return found
 
     def values(self) -> Iterator[tuple[str, Entry, str | None, tuple[int | None, ...] | None]]:
-        """(name, entry, dtype, lengths) of a value that was read; None if the file lacks it."""
+        """Yield (name, entry, dtype, lengths) of each value; None for what the file leaves open."""
         for name, symbol in self._symbols.items():
             if symbol is not None and name not in self._constants:
-                yield name, symbol.entries[0], self._shapes.dtype(name), self._shapes.of(name)
+                yield name, symbol.entries[0], self._shapes.dtype(name), self._shapes.lengths(name)
 
     def symbol(self, name: str) -> Symbol:
-        """The value of this name as a Symbol; a constant becomes a parameter."""
+        """Return the value of this name as a Symbol; a constant becomes a parameter."""
         found = self._symbols.get(name)
         if found is not None:
             return found
@@ -349,9 +348,9 @@ class Reader:
         return found
 
     def parameter(self, name: str, values: Any) -> Symbol:
-        """A variable with the value `values`, under this name, or a similar one if it is taken."""
+        """Make a variable with `values`, under this name, or a similar one if it is taken."""
         values = np.asarray(values)
-        if values.dtype.name not in DTYPES:
+        if values.dtype.name not in SUPPORTED_DTYPES:
             raise UndefinedError(
                 f"import_model: '{name}' is of type {values.dtype.name}, which cynet lacks"
             )
@@ -359,34 +358,34 @@ class Reader:
             raise UndefinedError(f"import_model: '{name}' has no elements, shape {values.shape}")
         if values.ndim == 0:
             values = values.reshape(1)
-        if not self._may_hold(name, values):
+        if not self._can_use_name(name, values):
             tries = (f"{name}_{i}" for i in itertools.count())
-            name = next(made for made in tries if self._may_hold(made, values))
+            name = next(made for made in tries if self._can_use_name(made, values))
         if name not in self.params:
             self.params[name] = values
             self._variables[name] = sym.Variable(name, shape=values.shape, dtype=values.dtype)
         return self._variables[name]
 
-    def _may_hold(self, name: str, values: np.ndarray[Any, Any]) -> bool:
-        """Return whether the variable of a name is, or would be, one of these values."""
+    def _can_use_name(self, name: str, values: np.ndarray[Any, Any]) -> bool:
+        """Return whether a variable of this name can have these values."""
         held = self.params.get(name, self._constants.get(name))
         if held is None:
             return name not in self._values
         held = held.reshape(values.shape) if held.size == values.size == 1 else held
         return held.dtype == values.dtype and np.array_equal(held, values)
 
-    def fixed(self, name: str, values: Any) -> Symbol:
-        """A constant variable that is part of a node, not a weight: training does not change it."""
+    def freeze(self, name: str, values: Any) -> Symbol:
+        """Make a variable with constant values, which training does not change."""
         made = self.parameter(name, values)
         made._set_attr(lr_mult="0", wd_mult="0")
         return sym.BlockGrad(made)
 
-    def infer(self, node: Node) -> None:
-        """Note the shapes and types of a node's outputs."""
-        self._shapes.infer(node, self._constants)
+    def infer_node(self, node: Node) -> None:
+        """Infer the shapes and types of a node's outputs."""
+        self._shapes.infer_node(node, self._constants)
 
-    def empty(self, node: Node) -> bool:
-        """Note outputs without elements, whose values are known; whether all are of this kind."""
+    def fold_empty(self, node: Node) -> bool:
+        """Store outputs without elements as constants; return whether that covers all outputs."""
         names = [each for each in node.outputs if each]
         for name in names:
             shape = self.shape(name)
@@ -394,12 +393,12 @@ class Reader:
                 self._constants[name] = np.zeros(shape, self._shapes.numpy_dtype(name))
         return bool(names) and all(name in self._constants for name in names)
 
-    def note(self, made: Symbol, integers: Integers) -> None:
-        """Note the integers of a dequantized weight."""
-        self.integers[id(made.entries[0][0])] = made, integers
+    def add_weight(self, made: Symbol, integers: IntWeight) -> None:
+        """Store the integers of a dequantized weight."""
+        self.quantized_weights[id(made.entries[0][0])] = made, integers
 
-    def put(self, node: Node, made: Sequence[Symbol | None]) -> None:
-        """Register the outputs of a node; the symbol of the first one gets its name."""
+    def store_outputs(self, node: Node, made: Sequence[Symbol | None]) -> None:
+        """Store the outputs of a node; the symbol of the first output gets the node's name."""
         first = next(each for each in made if each is not None).entries[0][0]
         if first.op is not None and id(first) not in self._made:
             first.name = node.name
@@ -413,9 +412,9 @@ class Reader:
                 self._symbols[name] = symbol
                 self._made.add(id(symbol.entries[0][0]))
 
-    def fold(self, node: Node) -> bool:
-        """Compute a node of constants, or a shape of the file; return whether that was possible."""
-        if node.domain not in ("", "ai.onnx") or node.kind in _NOT_FOLDED:
+    def fold_node(self, node: Node) -> bool:
+        """Compute a node of constants, or a declared shape; return whether that was possible."""
+        if node.domain not in ("", "ai.onnx") or node.kind in _UNFOLDED_KINDS:
             return False
         if node.kind == "Constant":
             self._constants[node.outputs[0]] = self._constant_value(node)
@@ -428,15 +427,15 @@ class Reader:
             found = found if node.kind == "Shape" else np.array(math.prod(shape), "int64")
             self._constants[node.outputs[0]] = found
             return True
-        if node.kind == "CastLike" and node.known(0) is not None:
-            dtype = self.dtype(node.inputs[1])  # only the dtype of the input is needed
+        if node.kind == "CastLike" and node.value(0) is not None:
+            dtype = self.dtype(node.inputs[1])  # this input gives only its dtype
             if dtype is not None and dtype != "bfloat16":
-                self._constants[node.outputs[0]] = node.known(0).astype(dtype)
+                self._constants[node.outputs[0]] = node.value(0).astype(dtype)
                 return True
         names = [each for each in node.inputs if each]
         if not names or any(each not in self._constants for each in names):
             return False
-        if sum(self._constants[each].size for each in names) > _MAX_FOLDED:
+        if sum(self._constants[each].size for each in names) > _MAX_FOLDED_ELEMENTS:
             return False
         if any(each.HasField("g") or each.graphs for each in node.proto.attribute):
             return False
@@ -456,7 +455,7 @@ class Reader:
         return True
 
     def _constant_value(self, node: Node) -> Any:
-        """The value of a Constant."""
+        """Return the value of a Constant node."""
         name, value = next(iter(node.attributes.items()))
         if name == "sparse_value":
             node.refuse("sparse_value")

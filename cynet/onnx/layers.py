@@ -1,4 +1,4 @@
-"""Layers as ONNX writes them: convolutions, pooling, normalisation, dense layers, losses."""
+"""Exporters of layers: convolutions, normalization, dense layers, activations, losses."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from ..operator.nn.softmax import (
 )
 from ..operator.nn.spatial_window import channels_first, is_last
 from ..operator.nn.upsampling import UpSamplingProperty
-from .graph import exports, operators, rows_first
+from .graph import exports, move_channels, prop_classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .graph import Call, Graph
+    from .graph import Graph, OpNode
 
 
 def _values_or_default(values: Sequence[int], n: int, default: int) -> list[int]:
@@ -52,16 +52,16 @@ def _values_or_default(values: Sequence[int], n: int, default: int) -> list[int]
 
 
 def _filter_attributes(p: Any, n: int) -> dict[str, Any]:
-    """The attributes that say how filters of `n` axes move."""
+    """Return the attributes strides, dilations and pads of a filter with `n` axes."""
     strides, dilations = _values_or_default(p.stride, n, 1), _values_or_default(p.dilate, n, 1)
     how = {"kernel_shape": list(p.kernel), "strides": strides, "dilations": dilations}
     return {**how, "group": p.num_group}
 
 
 @exports(ConvolutionProperty)
-def convolution(g: Graph, c: Call) -> str:
+def convolution(g: Graph, c: OpNode) -> str:
     p, n = c.prop, len(c.shapes[0]) - 2
-    data, back = rows_first(g, c, p.layout)
+    data, back = move_channels(g, c, p.layout)
     inputs = [data, *c.inputs[1:]]
     if is_last(p.weight_layout):
         inputs[1] = g.transpose(c.inputs[1], [0, n + 1, *range(1, n + 1)])
@@ -71,17 +71,17 @@ def convolution(g: Graph, c: Call) -> str:
 
 
 @exports(DeconvolutionProperty)
-def deconvolution(g: Graph, c: Call) -> str:
+def deconvolution(g: Graph, c: OpNode) -> str:
     p, n = c.prop, len(c.shapes[0]) - 2
     data, weight, *bias = c.inputs
-    data, back = rows_first(g, c, p.layout)
+    data, back = move_channels(g, c, p.layout)
     size, out = (channels_first(each[0], p.layout)[2:] for each in (c.shapes, c.out_shapes))
     if data != c.inputs[0]:
         weight = g.transpose(weight, [0, n + 1, *range(1, n + 1)])
     how = _filter_attributes(p, n)
     each = zip(size, how["strides"], p.kernel, how["dilations"])
     whole = [(x - 1) * s + (k - 1) * d + 1 for x, s, k, d in each]
-    over = [a - b for a, b in zip(whole, out)]  # lengths lost to padding
+    over = [a - b for a, b in zip(whole, out)]  # lengths cut off by padding
     adj = [max(-o, 0) for o in over] if p.target_shape else _values_or_default(p.adj, n, 0)
     total = [o + a for o, a in zip(over, adj)]
     before = [
@@ -93,7 +93,7 @@ def deconvolution(g: Graph, c: Call) -> str:
 
 
 @exports(FullyConnectedProperty)
-def fully_connected(g: Graph, c: Call) -> str:
+def fully_connected(g: Graph, c: OpNode) -> str:
     p = c.prop
     data, weight, *bias = c.inputs
     if p.flatten:
@@ -105,7 +105,7 @@ def fully_connected(g: Graph, c: Call) -> str:
 
 
 @exports(BatchNormProperty, SyncBatchNormProperty)
-def batch_norm(g: Graph, c: Call) -> str:
+def batch_norm(g: Graph, c: OpNode) -> str:
     p, n = c.prop, len(c.shapes[0])
     if getattr(p, "output_mean_var", False):
         c.refuse("mean and variance are outputs")
@@ -121,12 +121,12 @@ def batch_norm(g: Graph, c: Call) -> str:
 
 
 @exports(InstanceNormProperty)
-def instance_norm(g: Graph, c: Call) -> str:
+def instance_norm(g: Graph, c: OpNode) -> str:
     return g.emit("InstanceNormalization", c.inputs, epsilon=c.prop.eps)
 
 
 def _normalize_axes(g: Graph, x: str, axes: list[int], eps: float, dtype: str) -> str:
-    """(x - mean) / sqrt(var + eps) over axes."""
+    """Write ``(x - mean) / sqrt(var + eps)`` over axes."""
     mean = g.emit("ReduceMean", [x], axes=axes, keepdims=1)
     x = g.emit("Sub", [x, mean])
     var = g.emit("ReduceMean", [g.emit("Mul", [x, x])], axes=axes, keepdims=1)
@@ -135,7 +135,7 @@ def _normalize_axes(g: Graph, x: str, axes: list[int], eps: float, dtype: str) -
 
 
 @exports(LayerNormProperty)
-def layer_norm(g: Graph, c: Call) -> str:
+def layer_norm(g: Graph, c: OpNode) -> str:
     p, n = c.prop, len(c.shapes[0])
     if p.output_mean_var:
         c.refuse("mean and deviation are outputs")
@@ -147,7 +147,7 @@ def layer_norm(g: Graph, c: Call) -> str:
 
 
 @exports(GroupNormProperty)
-def group_norm(g: Graph, c: Call) -> str:
+def group_norm(g: Graph, c: OpNode) -> str:
     p, shape = c.prop, c.shapes[0]
     if p.output_mean_var:
         c.refuse("mean and deviation are outputs")
@@ -158,7 +158,7 @@ def group_norm(g: Graph, c: Call) -> str:
 
 
 @exports(L2NormalizationProperty)
-def l2_normalization(g: Graph, c: Call) -> str:
+def l2_normalization(g: Graph, c: OpNode) -> str:
     n = len(c.shapes[0])
     axes = {"instance": range(1, n), "channel": [1], "spatial": range(2, n)}[c.prop.mode]
     x = c.inputs[0]
@@ -168,19 +168,19 @@ def l2_normalization(g: Graph, c: Call) -> str:
 
 
 @exports(LRNProperty)
-def lrn(g: Graph, c: Call) -> str:
+def lrn(g: Graph, c: OpNode) -> str:
     p = c.prop
     return g.emit("LRN", c.inputs, alpha=p.alpha, beta=p.beta, bias=p.knorm, size=p.nsize)
 
 
 @exports(ActivationProperty)
-def activation(g: Graph, c: Call) -> str:
+def activation(g: Graph, c: OpNode) -> str:
     kind = c.prop.act_type
     return g.emit("Softplus" if kind == "softrelu" else kind.capitalize(), c.inputs)
 
 
 @exports(LeakyReLUProperty)
-def leaky_relu(g: Graph, c: Call) -> str:
+def leaky_relu(g: Graph, c: OpNode) -> str:
     p, x = c.prop, c.inputs[0]
     kind = p.act_type
     if kind in ("leaky", "rrelu"):
@@ -202,7 +202,7 @@ def leaky_relu(g: Graph, c: Call) -> str:
 
 
 @exports(SoftmaxOutputProperty)
-def softmax_output(g: Graph, c: Call) -> str:
+def softmax_output(g: Graph, c: OpNode) -> str:
     p, x, shape = c.prop, c.inputs[0], c.shapes[0]
     if p.multi_output:
         return g.emit("Softmax", [x], axis=1)
@@ -213,13 +213,13 @@ def softmax_output(g: Graph, c: Call) -> str:
 
 
 @exports(SoftmaxActivationProperty)
-def softmax_activation(g: Graph, c: Call) -> str:
-    """Over the channels, or over the last axis, which MXNet calls instance."""
+def softmax_activation(g: Graph, c: OpNode) -> str:
+    """Write softmax over the channels, or over the last axis for mode ``instance``."""
     return g.emit("Softmax", c.inputs[:1], axis=1 if c.prop.mode == "channel" else -1)
 
 
 @exports(SoftmaxProperty, LogSoftmaxProperty, SoftminProperty)
-def softmax(g: Graph, c: Call) -> str:
+def softmax(g: Graph, c: OpNode) -> str:
     p, x = c.prop, c.inputs[0]
     inside = _length_mask(g, c) if getattr(p, "use_length", False) else None
     if c.op == "softmin":
@@ -234,8 +234,8 @@ def softmax(g: Graph, c: Call) -> str:
     return made if c.out_dtypes[0] == c.dtypes[0] else g.cast(made, c.out_dtypes[0])
 
 
-def _length_mask(g: Graph, c: Call) -> str:
-    """Return whether an element's index along the axis is below its line's length."""
+def _length_mask(g: Graph, c: OpNode) -> str:
+    """Write a mask: whether an element's index along the axis is below its row's length."""
     n, axis = len(c.shapes[0]), c.prop.axis % len(c.shapes[0])
     steps = np.arange(c.shapes[0][axis]).reshape([-1 if i == axis else 1 for i in range(n)])
     lengths = g.unsqueeze(g.cast(c.inputs[1], "int64"), axis)
@@ -243,7 +243,7 @@ def _length_mask(g: Graph, c: Call) -> str:
 
 
 @exports(LogisticRegressionOutputProperty)
-def logistic_output(g: Graph, c: Call) -> str:
+def logistic_output(g: Graph, c: OpNode) -> str:
     return g.emit("Sigmoid", c.inputs[:1])
 
 
@@ -256,14 +256,14 @@ def logistic_output(g: Graph, c: Call) -> str:
     BlockGradProperty,
     DropoutProperty,
     KlSparseRegProperty,
-    *operators("identity", "_copy"),
+    *prop_classes("identity", "_copy"),
 )
-def identity(g: Graph, c: Call) -> str:
+def identity(g: Graph, c: OpNode) -> str:
     return c.inputs[0]
 
 
 @exports(UpSamplingProperty)
-def upsampling(g: Graph, c: Call) -> str:
+def upsampling(g: Graph, c: OpNode) -> str:
     p = c.prop
     if p.sample_type != "nearest" or len(c.shapes) != 1:
         c.refuse("only sample_type='nearest' of one array has a form in ONNX")
@@ -278,7 +278,7 @@ def upsampling(g: Graph, c: Call) -> str:
 
 
 @exports(CropProperty)
-def crop(g: Graph, c: Call) -> str:
+def crop(g: Graph, c: OpNode) -> str:
     p, out, shape = c.prop, c.out_shapes[0], c.shapes[0]
     begin = [(a - b) // 2 for a, b in zip(shape[2:], out[2:])] if p.center_crop else p.offset
     end = [b + n for b, n in zip(begin, out[2:])]

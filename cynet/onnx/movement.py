@@ -1,4 +1,4 @@
-"""Shapes, indices, reductions and products as ONNX writes them."""
+"""Exporters of shape functions, indexing, reductions and matrix products."""
 
 from __future__ import annotations
 
@@ -54,40 +54,40 @@ from ..operator.tensor.transpose import (
     SwapAxisProperty,
     TransposeProperty,
 )
-from .graph import exports, operators
+from .graph import exports, prop_classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..typing import Shape
-    from .graph import Call, Graph
+    from .graph import Graph, OpNode
 
 _INT64_MAX = np.iinfo(np.int64).max
 
 
-def reshape_target(c: Call) -> Shape:
-    """The output's shape; 0 ("copy") as its first length if the data's is the same."""
+def reshape_target(c: OpNode) -> Shape:
+    """Return the target of a Reshape; its first length is 0 ("copy") if it does not change."""
     out, data = c.out_shapes[0], c.shapes[0]
     return (0, *out[1:]) if out and data[:1] == out[:1] else out
 
 
 @exports(ReshapeProperty, ReshapeLikeProperty)
-def reshape(g: Graph, c: Call) -> str:
+def reshape(g: Graph, c: OpNode) -> str:
     return g.reshape(c.inputs[0], reshape_target(c))
 
 
 @exports(FlattenProperty)
-def flatten(g: Graph, c: Call) -> str:
+def flatten(g: Graph, c: OpNode) -> str:
     return g.emit("Flatten", c.inputs, axis=1)
 
 
 @exports(TransposeProperty)
-def transpose(g: Graph, c: Call) -> str:
+def transpose(g: Graph, c: OpNode) -> str:
     return g.transpose(c.inputs[0], c.prop.axes or reversed(range(len(c.shapes[0]))))
 
 
 @exports(SwapAxisProperty)
-def swap_axes(g: Graph, c: Call) -> str:
+def swap_axes(g: Graph, c: OpNode) -> str:
     order = list(range(len(c.shapes[0])))
     a, b = c.prop.dim1, c.prop.dim2
     order[a], order[b] = order[b], order[a]
@@ -95,13 +95,13 @@ def swap_axes(g: Graph, c: Call) -> str:
 
 
 @exports(ExpandDimsProperty)
-def expand_dims(g: Graph, c: Call) -> str:
+def expand_dims(g: Graph, c: OpNode) -> str:
     n = len(c.out_shapes[0])
     return g.unsqueeze(c.inputs[0], c.prop.axis % n)
 
 
 @exports(SqueezeProperty)
-def squeeze(g: Graph, c: Call) -> str:
+def squeeze(g: Graph, c: OpNode) -> str:
     shape, axis = c.shapes[0], c.prop.axis
     axes = [i for i, x in enumerate(shape) if x == 1] if axis in (None, ()) else axis
     axes = [axes] if isinstance(axes, int) else axes
@@ -111,7 +111,7 @@ def squeeze(g: Graph, c: Call) -> str:
 
 
 @exports(SliceProperty)
-def slice_(g: Graph, c: Call) -> str:
+def slice_(g: Graph, c: OpNode) -> str:
     p, n = c.prop, len(c.shapes[0])
     step = [s or 1 for s in (p.step or ())]
     step += [1] * (n - len(step))
@@ -126,14 +126,14 @@ def slice_(g: Graph, c: Call) -> str:
 
 
 @exports(SliceAxisProperty)
-def slice_axis(g: Graph, c: Call) -> str:
+def slice_axis(g: Graph, c: OpNode) -> str:
     p = c.prop
     end = _INT64_MAX if p.end is None else p.end
     return g.cut(c.inputs[0], p.axis % len(c.shapes[0]), p.begin or 0, end)
 
 
 @exports(SliceLikeProperty)
-def slice_like(g: Graph, c: Call) -> str:
+def slice_like(g: Graph, c: OpNode) -> str:
     n = len(c.shapes[0])
     axes = [a % n for a in c.prop.axes] or list(range(n))
     at = [g.ints(*[0] * len(axes)), g.ints(*(c.out_shapes[0][a] for a in axes)), g.ints(*axes)]
@@ -141,7 +141,7 @@ def slice_like(g: Graph, c: Call) -> str:
 
 
 @exports(SliceChannelProperty)
-def slice_channel(g: Graph, c: Call) -> list[str]:
+def slice_channel(g: Graph, c: OpNode) -> list[str]:
     p, n = c.prop, len(c.shapes[0])
     axis, count = p.axis % n, p.num_outputs
     made = g.emit_several("Split", c.inputs, count, axis=axis) if count > 1 else c.inputs[:1]
@@ -149,7 +149,7 @@ def slice_channel(g: Graph, c: Call) -> list[str]:
 
 
 @exports(SplitV2Property)
-def split_v2(g: Graph, c: Call) -> list[str]:
+def split_v2(g: Graph, c: OpNode) -> list[str]:
     p, n = c.prop, len(c.shapes[0])
     axis = p.axis % n
     if len(c.out_shapes) == 1:
@@ -160,18 +160,18 @@ def split_v2(g: Graph, c: Call) -> list[str]:
 
 
 @exports(ConcatProperty)
-def concat(g: Graph, c: Call) -> str:
+def concat(g: Graph, c: OpNode) -> str:
     return g.emit("Concat", c.inputs, axis=c.prop.dim % len(c.shapes[0]))
 
 
 @exports(StackProperty)
-def stack(g: Graph, c: Call) -> str:
+def stack(g: Graph, c: OpNode) -> str:
     axis = c.prop.axis % len(c.out_shapes[0])
     return g.emit("Concat", [g.unsqueeze(each, axis) for each in c.inputs], axis=axis)
 
 
 @exports(TileProperty)
-def tile(g: Graph, c: Call) -> str:
+def tile(g: Graph, c: OpNode) -> str:
     reps, n = list(c.prop.reps), len(c.out_shapes[0])
     data = c.inputs[0]
     if len(c.shapes[0]) < n:
@@ -180,7 +180,7 @@ def tile(g: Graph, c: Call) -> str:
 
 
 @exports(RepeatProperty)
-def repeat(g: Graph, c: Call) -> str:
+def repeat(g: Graph, c: OpNode) -> str:
     p, shape, data = c.prop, c.shapes[0], c.inputs[0]
     if p.axis is None:
         shape, data, axis = (int(np.prod(shape)),), g.reshape(data, (-1,)), 0
@@ -192,7 +192,7 @@ def repeat(g: Graph, c: Call) -> str:
 
 
 @exports(PadProperty)
-def pad(g: Graph, c: Call) -> str:
+def pad(g: Graph, c: OpNode) -> str:
     p = c.prop
     before, after = p.pad_width[::2], p.pad_width[1::2]
     inputs = [c.inputs[0], g.ints(*before, *after)]
@@ -202,12 +202,12 @@ def pad(g: Graph, c: Call) -> str:
 
 
 @exports(BroadcastToProperty, BroadcastAxisProperty, BroadcastLikeProperty)
-def broadcast(g: Graph, c: Call) -> str:
+def broadcast(g: Graph, c: OpNode) -> str:
     return g.emit("Expand", [c.inputs[0], g.ints(*c.out_shapes[0])])
 
 
 @exports(ReverseProperty)
-def flip(g: Graph, c: Call) -> str:
+def flip(g: Graph, c: OpNode) -> str:
     axes = c.prop.axis if isinstance(c.prop.axis, tuple) else (c.prop.axis,)
     k = len(axes)
     at = [g.ints(*[-1] * k), g.ints(*[-_INT64_MAX] * k), g.ints(*axes), g.ints(*[-1] * k)]
@@ -215,19 +215,19 @@ def flip(g: Graph, c: Call) -> str:
 
 
 @exports(DepthToSpaceProperty, SpaceToDepthProperty)
-def depth_to_space(g: Graph, c: Call) -> str:
+def depth_to_space(g: Graph, c: OpNode) -> str:
     if c.op == "depth_to_space":
         return g.emit("DepthToSpace", c.inputs, blocksize=c.prop.block_size, mode="DCR")
     return g.emit("SpaceToDepth", c.inputs, blocksize=c.prop.block_size)
 
 
 @exports(ShapeArrayProperty)
-def shape_array(g: Graph, c: Call) -> str:
+def shape_array(g: Graph, c: OpNode) -> str:
     return g.emit("Shape", c.inputs)
 
 
 @exports(SizeArrayProperty)
-def size_array(g: Graph, c: Call) -> str:
+def size_array(g: Graph, c: OpNode) -> str:
     return g.reshape(g.emit("Size", c.inputs), (1,))
 
 
@@ -237,7 +237,7 @@ def _reduction_axes(axis: Any, n: int, exclude: bool) -> list[int]:
     return [i for i in range(n) if i not in axes] if exclude and axis not in (None, ()) else axes
 
 
-def _reduce_node(g: Graph, c: Call, kind: str, x: str, axes: Sequence[int], keep: bool) -> str:
+def _reduce_node(g: Graph, c: OpNode, kind: str, x: str, axes: Sequence[int], keep: bool) -> str:
     if not axes:  # no axis remains; ONNX reads an empty list as all axes
         return g.emit("Abs", [x]) if kind.startswith("ReduceL") else x
     if kind == "ReduceSum":  # axes of ReduceSum are an input since opset 13
@@ -249,22 +249,22 @@ def _reduce_node(g: Graph, c: Call, kind: str, x: str, axes: Sequence[int], keep
     return made
 
 
-@exports(*operators(*(row.name for row in REDUCTIONS if row.onnx)))
-def reduce(g: Graph, c: Call) -> str:
+@exports(*prop_classes(*(row.name for row in REDUCTIONS if row.onnx)))
+def reduce(g: Graph, c: OpNode) -> str:
     p = c.prop
     axes = _reduction_axes(p.axis, len(c.shapes[0]), p.exclude)
     return _reduce_node(g, c, p.function.onnx, c.inputs[0], axes, p.keepdims)
 
 
 @exports(NormProperty)
-def norm(g: Graph, c: Call) -> str:
+def norm(g: Graph, c: OpNode) -> str:
     p = c.prop
     axes = _reduction_axes(p.axis, len(c.shapes[0]), False)
     return _reduce_node(g, c, f"ReduceL{p.ord}", c.inputs[0], axes, p.keepdims)
 
 
 @exports(ArgmaxProperty, ArgminProperty)
-def arg(g: Graph, c: Call) -> str:
+def arg_reduction(g: Graph, c: OpNode) -> str:
     p, x = c.prop, c.inputs[0]
     kind = "ArgMax" if c.op == "argmax" else "ArgMin"
     if p.axis is None:
@@ -279,7 +279,7 @@ def arg(g: Graph, c: Call) -> str:
 
 
 @exports(ArgsortProperty)
-def argsort(g: Graph, c: Call) -> str:
+def argsort(g: Graph, c: OpNode) -> str:
     p, x, shape = c.prop, c.inputs[0], c.shapes[0]
     if p.axis is None:
         x, shape = g.reshape(x, (-1,)), (int(np.prod(shape)),)
@@ -291,7 +291,7 @@ def argsort(g: Graph, c: Call) -> str:
 
 
 @exports(TopKProperty)
-def topk(g: Graph, c: Call) -> list[str]:
+def topk(g: Graph, c: OpNode) -> list[str]:
     p = c.prop
     if p.ret_typ == "mask" or p.axis is None:
         c.refuse("only values and indices of one axis have a form in ONNX")
@@ -303,7 +303,7 @@ def topk(g: Graph, c: Call) -> list[str]:
     return {"value": [made[0]], "indices": [index], "both": [made[0], index]}[p.ret_typ]
 
 
-def _index_node(g: Graph, c: Call, value: str, size: int, mode: str) -> str:
+def _index_node(g: Graph, c: OpNode, value: str, size: int, mode: str) -> str:
     index = g.cast(value, "int64")
     if mode == "wrap":
         return g.emit("Mod", [index, g.ints(size)])
@@ -312,20 +312,20 @@ def _index_node(g: Graph, c: Call, value: str, size: int, mode: str) -> str:
 
 
 @exports(EmbeddingProperty)
-def embedding(g: Graph, c: Call) -> str:
+def embedding(g: Graph, c: OpNode) -> str:
     index = _index_node(g, c, c.inputs[0], c.shapes[1][0], "clip")
     return g.emit("Gather", [c.inputs[1], index], axis=0)
 
 
 @exports(TakeProperty)
-def take(g: Graph, c: Call) -> str:
+def take(g: Graph, c: OpNode) -> str:
     axis = c.prop.axis % len(c.shapes[0])
     index = _index_node(g, c, c.inputs[1], c.shapes[0][axis], c.prop.mode)
     return g.emit("Gather", [c.inputs[0], index], axis=axis)
 
 
 @exports(PickProperty)
-def pick(g: Graph, c: Call) -> str:
+def pick(g: Graph, c: OpNode) -> str:
     p, n = c.prop, len(c.shapes[0])
     axis = n - 1 if p.axis is None else p.axis % n
     index = _index_node(g, c, c.inputs[1], c.shapes[0][axis], p.mode)
@@ -336,26 +336,26 @@ def pick(g: Graph, c: Call) -> str:
 
 
 @exports(GatherNDProperty)
-def gather_nd(g: Graph, c: Call) -> str:
+def gather_nd(g: Graph, c: OpNode) -> str:
     n = len(c.shapes[1])
     index = g.transpose(g.cast(c.inputs[1], "int64"), (*range(1, n), 0))
     return g.emit("GatherND", [c.inputs[0], index])
 
 
 @exports(OneHotProperty)
-def one_hot(g: Graph, c: Call) -> str:
+def one_hot(g: Graph, c: OpNode) -> str:
     p = c.prop
     index, depth = g.cast(c.inputs[0], "int64"), g.constant(np.array(p.depth, "int64"))
     below = g.emit("Less", [index, g.constant(np.array(0, "int64"))])
-    # ONNX counts negative indices from the end, MXNet makes them zero rows
+    # ONNX counts negative indices from the end, in MXNet they give rows of zeros
     index = g.emit("Where", [below, depth, index])
-    values = g.constant(np.array([p.off_value, p.on_value], "float32"))  # float32, as runtimes use
+    values = g.constant(np.array([p.off_value, p.on_value], "float32"))  # for runtimes
     made = g.emit("OneHot", [index, depth, values], axis=-1)
     return made if c.out_dtypes[0] == "float32" else g.cast(made, c.out_dtypes[0])
 
 
 @exports(SequenceReverseProperty)
-def sequence_reverse(g: Graph, c: Call) -> str:
+def sequence_reverse(g: Graph, c: OpNode) -> str:
     p, shape = c.prop, c.shapes[0]
     if p.use_sequence_length:
         lengths = g.cast(c.inputs[1], "int64")
@@ -365,7 +365,7 @@ def sequence_reverse(g: Graph, c: Call) -> str:
 
 
 @exports(ZerosProperty, OnesProperty, FullProperty, ArangeProperty, LinspaceProperty, EyeProperty)
-def made_here(g: Graph, c: Call) -> str:
+def creation_constant(g: Graph, c: OpNode) -> str:
     p, shape, dtype = c.prop, c.out_shapes[0], c.out_dtypes[0]
     values: np.ndarray[Any, Any]
     if c.op == "_arange":
@@ -381,7 +381,7 @@ def made_here(g: Graph, c: Call) -> str:
 
 
 @exports(Gemm2Property)
-def gemm2(g: Graph, c: Call) -> str:
+def gemm2(g: Graph, c: OpNode) -> str:
     p, n = c.prop, len(c.shapes[0])
     if p.axis % n != n - 2:
         c.refuse(f"axis={p.axis}")
@@ -394,7 +394,7 @@ def gemm2(g: Graph, c: Call) -> str:
 
 
 @exports(DotProperty)
-def dot(g: Graph, c: Call) -> str:
+def dot(g: Graph, c: OpNode) -> str:
     p = c.prop
     (a, b), shapes = c.inputs, c.shapes
     if any(len(s) > 2 for s in shapes):
@@ -406,7 +406,7 @@ def dot(g: Graph, c: Call) -> str:
 
 
 @exports(BatchDotProperty)
-def batch_dot(g: Graph, c: Call) -> str:
+def batch_dot(g: Graph, c: OpNode) -> str:
     p, n = c.prop, len(c.shapes[0])
     order = (*range(n - 2), n - 1, n - 2)
     a, b = c.inputs

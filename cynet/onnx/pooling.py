@@ -1,4 +1,4 @@
-"""Pooling as ONNX writes it."""
+"""Exporters of pooling."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from ..operator.nn.pooling import PoolingProperty
 from ..operator.nn.pooling_v1 import PoolingV1Property
 from ..operator.nn.spatial_window import channels_first
 from ..operator.vision.adaptive_avg_pooling import AdaptiveAvgPooling2DProperty
-from .graph import exports, rows_first
+from .graph import exports, move_channels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .graph import Call, Graph
+    from .graph import Graph, OpNode
 
-_LOWEST = float(np.finfo(np.float32).min)  # the maximum of a window in the padding
+_MIN_FLOAT32 = float(np.finfo(np.float32).min)  # pads maxima
 
 
 @exports(PoolingProperty)
-def pooling(g: Graph, c: Call) -> str:
+def pooling(g: Graph, c: OpNode) -> str:
     p = c.prop
-    data, back = rows_first(g, c, p.layout)
+    data, back = move_channels(g, c, p.layout)
     sizes = channels_first(c.shapes[0], p.layout)[2:]
     # (output size, kernel, stride, padding before, behind) of each axis
     axes = [p.geometry(axis, size) for axis, size in enumerate(sizes)]
     return back(_pool_node(g, c, data, sizes, axes))
 
 
-def _pool_node(g: Graph, c: Call, data: str, sizes: Sequence[int], axes: Sequence[Any]) -> str:
+def _pool_node(g: Graph, c: OpNode, data: str, sizes: Sequence[int], axes: Sequence[Any]) -> str:
     p, kind = c.prop, c.prop.pool_type
     if kind == "lp":
         return _p_root(g, c, _window_sums(g, c, _abs_power(g, c, data), sizes, axes))
@@ -46,7 +46,7 @@ def _pool_node(g: Graph, c: Call, data: str, sizes: Sequence[int], axes: Sequenc
     if kind == "max":
         if all(v > 0 for axis in _window_counts(sizes, axes, False) for v in axis) and fits:
             return g.emit("MaxPool", [data], pads=before + behind, **how)
-        return g.emit("MaxPool", [_pad_node(g, c, data, before, behind, _LOWEST)], **how)
+        return g.emit("MaxPool", [_pad_node(g, c, data, before, behind, _MIN_FLOAT32)], **how)
     counted = p.count_include_pad is not False
     counts = _window_counts(sizes, axes, counted)
     if min(v for axis in counts for v in axis) < 1:
@@ -63,12 +63,12 @@ def _pool_node(g: Graph, c: Call, data: str, sizes: Sequence[int], axes: Sequenc
 
 
 def _end_padding(sizes: Sequence[int], axes: Sequence[Any]) -> list[int]:
-    """Padding behind each axis that makes its windows complete and of the requested number."""
+    """Return the padding behind each axis that makes its windows complete."""
     return [max((o - 1) * s + k - x - q, 0) for x, (o, k, s, q, _) in zip(sizes, axes)]
 
 
 def _window_counts(sizes: Sequence[int], axes: Sequence[Any], counted: bool) -> list[list[int]]:
-    """The divisor of the mean of each window, axis by axis."""
+    """Return the divisors of window means, a list for each axis."""
     found = []
     for x, (out, kernel, stride, before, behind) in zip(sizes, axes):
         starts = [i * stride - before for i in range(out)]
@@ -80,7 +80,7 @@ def _window_counts(sizes: Sequence[int], axes: Sequence[Any], counted: bool) -> 
 
 
 def _pad_node(
-    g: Graph, c: Call, data: str, before: list[int], behind: list[int], value: float
+    g: Graph, c: OpNode, data: str, before: list[int], behind: list[int], value: float
 ) -> str:
     if not any((*before, *behind)):
         return data
@@ -88,8 +88,8 @@ def _pad_node(
     return g.emit("Pad", [data, pads, g.constant(value, c.dtypes[0])])
 
 
-def _window_sums(g: Graph, c: Call, data: str, sizes: Sequence[int], axes: Sequence[Any]) -> str:
-    """Sums of windows: means over all of them, padding as zeros, times their size."""
+def _window_sums(g: Graph, c: OpNode, data: str, sizes: Sequence[int], axes: Sequence[Any]) -> str:
+    """Write sums of windows: means with zero padding, times the window size."""
     if c.prop.global_pool:
         made, size = g.emit("GlobalAveragePool", [data]), math.prod(sizes)
     else:
@@ -99,14 +99,14 @@ def _window_sums(g: Graph, c: Call, data: str, sizes: Sequence[int], axes: Seque
     return g.emit("Mul", [made, g.constant(size, c.dtypes[0])])
 
 
-def _abs_power(g: Graph, c: Call, x: str) -> str:
+def _abs_power(g: Graph, c: OpNode, x: str) -> str:
     if c.prop.p_value == 1:
         return x
     square = g.emit("Mul", [x, x])
     return square if c.prop.p_value == 2 else g.emit("Mul", [square, x])
 
 
-def _p_root(g: Graph, c: Call, x: str) -> str:
+def _p_root(g: Graph, c: OpNode, x: str) -> str:
     if c.prop.p_value == 1:
         return x
     if c.prop.p_value == 2:
@@ -116,7 +116,7 @@ def _p_root(g: Graph, c: Call, x: str) -> str:
 
 
 @exports(PoolingV1Property)
-def pooling_v1(g: Graph, c: Call) -> str:
+def pooling_v1(g: Graph, c: OpNode) -> str:
     p = c.prop
     if p.global_pool:
         made = g.emit("GlobalMaxPool" if p.pool_type == "max" else "GlobalAveragePool", c.inputs)
@@ -130,7 +130,7 @@ def pooling_v1(g: Graph, c: Call) -> str:
             if any(o >= k for o, k in zip(over, kernel)):
                 c.refuse("maxima of windows that begin behind the padding")
             kind, behind = "MaxPool", pad
-        else:  # windows that are cut off divide by all of kernel
+        else:  # windows at the border divide by the full kernel size
             kind, behind, over = "AveragePool", [q + o for q, o in zip(pad, over)], [0, 0]
         data = _pad_node(g, c, c.inputs[0], pad, behind, 0)
         made = g.emit(kind, [data], kernel_shape=kernel, strides=stride, pads=[0, 0, *over])
@@ -141,8 +141,8 @@ def pooling_v1(g: Graph, c: Call) -> str:
 
 
 @exports(AdaptiveAvgPooling2DProperty)
-def adaptive_average(g: Graph, c: Call) -> str:
-    """Means over windows of the same size where they are, else two matrices of shares."""
+def adaptive_average(g: Graph, c: OpNode) -> str:
+    """Write AveragePool if all windows have one size, else two products with weight matrices."""
     size, out = c.shapes[0][2:], c.out_shapes[0][2:]
     if tuple(out) == (1, 1):
         return g.emit("GlobalAveragePool", c.inputs)
@@ -155,7 +155,7 @@ def adaptive_average(g: Graph, c: Call) -> str:
 
 
 def _window_weights(length: int, count: int) -> np.ndarray[Any, Any]:
-    """(count, length): each row is a window of the axis: 1 / size inside of it, 0 outside."""
+    """Return (count, length): each row is one window of the axis, 1 / size inside, 0 outside."""
     made = np.zeros((count, length))
     for i in range(count):
         begin, end = i * length // count, -(-(i + 1) * length // count)

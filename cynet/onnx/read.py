@@ -1,4 +1,4 @@
-"""import_model: an ONNX file as a Symbol and its parameters."""
+"""import_model: read an ONNX file as a Symbol and its parameters."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from . import (  # noqa: F401 - the modules fill IMPORTERS
     from_sampling,
     from_tensor,
 )
-from .functions import body
+from .functions import expand_node
 from .importers import IMPORTERS, Node, Reader
 from .quantized import importers as quantized_importers  # noqa: F401
-from .quantized.join import join
+from .quantized.join import join_int8_layers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from ..symbol import Symbol
 
 
-def _load(model_file: Any, purpose: str) -> tuple[Any, Any]:
+def _load_model(model_file: Any, purpose: str) -> tuple[Any, Any]:
     library = optional("onnx", purpose)
     if not isinstance(model_file, (str, os.PathLike)):
         raise ArgumentTypeError(f"{purpose}: model_file is a path, got {type(model_file).__name__}")
@@ -94,18 +94,18 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     >>> symbol.list_arguments(), arg_params["fc_weight"].shape, aux_params
     (['data', 'fc_weight', 'fc_bias'], (3, 2), {})
     """
-    library, model = _load(model_file, "mx.onnx.import_model")
+    library, model = _load_model(model_file, "mx.onnx.import_model")
     _check_lengths(model.graph)
     try:
         reader = Reader(library, model)
-    except Exception as error:  # a constant whose bytes do not fit its shape
+    except Exception as error:  # a constant's bytes may not fit its shape
         raise _damage_error("its constants", error) from error
     for proto in model.graph.node:
-        _read(reader, proto)
+        _read_checked(reader, proto)
     heads = [reader.symbol(each.name) for each in model.graph.output]
     found = heads[0] if len(heads) == 1 else Group(heads)
     _verify_types(reader, found)
-    found = join(found, reader)
+    found = join_int8_layers(found, reader)
     args, states = set(found.list_arguments()), set(found.list_auxiliary_states())
     params = {k: v for k, v in reader.params.items() if k in args or k in states}
     return (
@@ -116,7 +116,7 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
 
 
 def _check_lengths(graph: Any) -> None:
-    """Refuse negative lengths: the onnx package would end the process over them."""
+    """Refuse negative lengths: the onnx package would abort the process."""
     found = [(each.name, list(each.dims)) for each in graph.initializer]
     for each in (*graph.input, *graph.value_info, *graph.output):
         found.append((each.name, [d.dim_value for d in each.type.tensor_type.shape.dim]))
@@ -126,13 +126,13 @@ def _check_lengths(graph: Any) -> None:
 
 
 def _damage_error(where: str, error: Exception) -> FormatError:
-    """The error for inconsistent parts of a file."""
+    """Make the error for a file with inconsistent parts."""
     return FormatError(
         f"import_model: {where} does not hold together: {shorten(describe_error(error), 500)}"
     )
 
 
-def _read(reader: Reader, proto: Any, opset: int | None = None) -> None:
+def _read_checked(reader: Reader, proto: Any, opset: int | None = None) -> None:
     try:
         _read_node(reader, proto, opset)
     except CynetError:
@@ -142,27 +142,27 @@ def _read(reader: Reader, proto: Any, opset: int | None = None) -> None:
 
 
 def _read_node(reader: Reader, proto: Any, opset: int | None) -> None:
-    """Compute a node of constants, or note the symbols that it becomes."""
+    """Compute a node of constants, or store the symbols that it becomes."""
     node = Node(reader, proto, opset)
-    if reader.fold(node):
+    if reader.fold_node(node):
         return
-    reader.infer(node)
-    if reader.empty(node):
+    reader.infer_node(node)
+    if reader.fold_empty(node):
         return
     importer = IMPORTERS.get(node.kind) if node.domain in ("", "ai.onnx") else None
     if importer is not None:
         made = importer(reader, node)
         node.check_all_read()
-        reader.put(node, made if isinstance(made, (list, tuple)) else [made])
+        reader.store_outputs(node, made if isinstance(made, (list, tuple)) else [made])
         return
-    found = body(reader, node)
+    found = expand_node(reader, node)
     if found is None:
         kind = f"{node.domain}.{node.kind}".lstrip(".")
         raise UndefinedError(
             f"import_model: node '{node.name}' of kind {kind} is not read by cynet"
         )
     for each in found[0]:
-        _read(reader, each, found[1])
+        _read_checked(reader, each, found[1])
 
 
 def _verify_types(reader: Reader, found: Symbol) -> None:
@@ -200,7 +200,7 @@ def _verify_types(reader: Reader, found: Symbol) -> None:
 
 @guarded
 def get_model_metadata(model_file: Any) -> dict[str, list[tuple[str, tuple[int, ...]]]]:
-    """Read names and shapes of a file's inputs and outputs.
+    """Read the names and shapes of a file's inputs and outputs.
 
     Parameters
     ----------
@@ -228,10 +228,10 @@ def get_model_metadata(model_file: Any) -> dict[str, list[tuple[str, tuple[int, 
     >>> mx.onnx.get_model_metadata(path)
     {'input_tensor_data': [('data', (1, 2))], 'output_tensor_data': [('fc_output', (1, 3))]}
     """
-    _, model = _load(model_file, "mx.onnx.get_model_metadata")
+    _, model = _load_model(model_file, "mx.onnx.get_model_metadata")
     constants = {each.name for each in model.graph.initializer}
 
-    def described(values: Iterable[Any]) -> list[tuple[str, tuple[int, ...]]]:
+    def describe(values: Iterable[Any]) -> list[tuple[str, tuple[int, ...]]]:
         return [
             (v.name, tuple(d.dim_value for d in v.type.tensor_type.shape.dim))
             for v in values
@@ -239,8 +239,8 @@ def get_model_metadata(model_file: Any) -> dict[str, list[tuple[str, tuple[int, 
         ]
 
     return {
-        "input_tensor_data": described(model.graph.input),
-        "output_tensor_data": described(model.graph.output),
+        "input_tensor_data": describe(model.graph.input),
+        "output_tensor_data": describe(model.graph.output),
     }
 
 

@@ -1,4 +1,4 @@
-"""The fused RNN operator as ONNX writes it: one node for each layer."""
+"""Exporter of the fused RNN operator: one node for each layer."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from ..operator.rnn.rnn import RNNProperty
 from .graph import exports
 
 if TYPE_CHECKING:
-    from .graph import Call, Graph
+    from .graph import Graph, OpNode
 
-# positions of ONNX's gates among MXNet's: iofc of ifco; zrh of rzn
-ORDER = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
-KIND = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
+# indices of ONNX's gates in MXNet's order: ONNX has iofc for ifco, zrh for rzn
+GATE_ORDERS = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
+KIND_BY_MODE = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 
 
 def _reorder_gates(
     g: Graph, value: str, rows: int, hidden: int, mode: str, back: bool = False
 ) -> str:
-    """The rows of a matrix or vector with its gates in ONNX's order."""
-    order = ORDER[mode]
+    """Reorder the rows of a matrix or vector to ONNX's gate order."""
+    order = GATE_ORDERS[mode]
     if len(order) == 1:
         return value
     pieces = g.emit_several("Split", [value], len(order), axis=0)
@@ -28,7 +28,7 @@ def _reorder_gates(
 
 
 @exports(RNNProperty)
-def rnn(g: Graph, c: Call) -> list[str]:
+def rnn(g: Graph, c: OpNode) -> list[str]:
     p = c.prop
     if getattr(p, "projection_size", None) or getattr(p, "use_sequence_length", False):
         c.refuse("projection_size and use_sequence_length are not written")
@@ -57,7 +57,7 @@ def rnn(g: Graph, c: Call) -> list[str]:
         if p.mode == "rnn_relu":
             more["activations"] = ["Relu"] * d
         given = [data, *made, "", *begin]
-        out, *ends = g.emit_several(KIND[p.mode], given, 1 + len(states), **more)
+        out, *ends = g.emit_several(KIND_BY_MODE[p.mode], given, 1 + len(states), **more)
         # (steps, directions, batch, h) to (steps, batch, directions * h)
         data = (
             g.squeeze(out, 1)

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from .importers import Node
 
 _POOLING_KINDS = ("MaxPool", "AveragePool", "LpPool")
-_MAX_SHAPE_VALUES = 1 << 12  # elements of a constant whose values tell a shape
+_MAX_SHAPE_VALUES = 1 << 12  # size of a constant that may be a shape
 
 
 class Shapes:
-    """The shapes declared in the file, and those inferred from them.
+    """Shapes of values: declared in the file, or inferred from declared ones.
 
     The onnx package infers one node at a time, and none that gets a negative length: over those it
     ends the process.
@@ -30,30 +30,30 @@ class Shapes:
             if each.type.HasField("tensor_type"):
                 self._types[each.name] = each.type
 
-    def alike(self, name: str, other: str, skip: int) -> bool:
+    def has_equal_lengths(self, name: str, other: str, skip: int) -> bool:
         """Return whether all lengths of two values but the last `skip` are the same in the file."""
         found = [_leading_lengths(self._types.get(each), skip) for each in (name, other)]
         return None not in found[0] and found[0] == found[1]
 
-    def of(self, name: str) -> tuple[int | None, ...] | None:
-        """Tuple of a value's lengths, None for an open length; None if the axes are unknown."""
+    def lengths(self, name: str) -> tuple[int | None, ...] | None:
+        """Return a tuple of a value's lengths, None for open ones; None if its rank is unknown."""
         found = self._types.get(name)
         return None if found is None else _axis_lengths(found)
 
     def dtype(self, name: str) -> str | None:
-        """The name of a value's dtype, or None."""
+        """Return the name of a value's dtype, or None."""
         found = self.numpy_dtype(name)
         return None if found is None else found.name
 
     def numpy_dtype(self, name: str) -> Any:
-        """The NumPy dtype of a value according to the onnx package, or None."""
+        """Return the NumPy dtype of a value according to the onnx package, or None."""
         found = self._types.get(name)
         if found is None or not found.tensor_type.elem_type:
             return None
         return self._library.helper.tensor_dtype_to_np_dtype(found.tensor_type.elem_type)
 
-    def kind(self, name: str, constants: Mapping[str, Any]) -> Any:
-        """The onnx package's TypeProto of a value, or None."""
+    def type_proto(self, name: str, constants: Mapping[str, Any]) -> Any:
+        """Return the onnx package's TypeProto of a value, or None."""
         if name not in constants:
             return self._types.get(name)
         value, helper = constants[name], self._library.helper
@@ -61,8 +61,8 @@ class Shapes:
             helper.np_dtype_to_tensor_dtype(value.dtype), value.shape
         )
 
-    def infer(self, node: Node, constants: Mapping[str, Any]) -> None:
-        """Note the shapes of a node's outputs.
+    def infer_node(self, node: Node, constants: Mapping[str, Any]) -> None:
+        """Infer and store the shapes of a node's outputs.
 
         constants: Values that are known.
 
@@ -71,7 +71,7 @@ class Shapes:
         helper = self._library.helper
         inputs, known = [], []
         for name in dict.fromkeys(filter(None, node.inputs)):
-            value, kind = constants.get(name), self.kind(name, constants)
+            value, kind = constants.get(name), self.type_proto(name, constants)
             if value is not None and value.size <= _MAX_SHAPE_VALUES:
                 known.append(self._library.numpy_helper.from_array(value, name))
             if kind is not None:
@@ -79,7 +79,7 @@ class Shapes:
         outputs = [helper.make_empty_tensor_value_info(each) for each in node.outputs if each]
         graph = helper.make_graph([node.proto], "node", inputs, outputs, known)
         imports = [each for each in self._imports if each.domain not in ("", "ai.onnx")]
-        # before version 22 onnx counts windows that begin after the data, unlike all runtimes
+        # the onnx package before version 22 counts windows that begin behind the data
         rounds_up = node.kind in _POOLING_KINDS and node.attributes.get("ceil_mode")
         imports.append(helper.make_opsetid("", max(node.opset, 22 if rounds_up else 0)))
         model = helper.make_model(graph, opset_imports=imports, ir_version=self._ir_version)
@@ -94,7 +94,7 @@ class Shapes:
                 raise FormatError(
                     f"import_model: {node.kind} '{node.name}' gives the shape {shown(lengths)}"
                 )
-            if _count_known(lengths) >= _count_known(self.of(name)):
+            if _count_known(lengths) >= _count_known(self.lengths(name)):
                 self._types[name] = made
 
 
@@ -106,7 +106,7 @@ def _axis_lengths(kind: Any) -> tuple[int | None, ...] | None:
 
 
 def _leading_lengths(kind: Any, skip: int) -> Sequence[int | str | None]:
-    """Lengths of all axes but the last ones, or their names; None for an unnamed open length."""
+    """Return lengths (or names) of all axes but the last `skip`; None for an unnamed open one."""
     if kind is None or not kind.tensor_type.HasField("shape"):
         return (None,)
     dims = list(kind.tensor_type.shape.dim)
@@ -117,5 +117,5 @@ def _leading_lengths(kind: Any, skip: int) -> Sequence[int | str | None]:
 
 
 def _count_known(lengths: Sequence[int | None] | None) -> int:
-    """Return how much is known of a shape: the more, the larger."""
+    """Return a number that is larger the more of a shape is known."""
     return -1 if lengths is None else sum(n is not None for n in lengths)

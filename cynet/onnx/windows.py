@@ -1,4 +1,4 @@
-"""Pads of convolutions and pooling in ONNX's form."""
+"""Import of the padding of convolutions and pooling."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from .importers import Node
 
 
-def lengths_of(node: Node, i: int) -> list[Any]:
-    """The spatial lengths of input i, which the file must tell."""
+def spatial_lengths(node: Node, i: int) -> list[Any]:
+    """Return the spatial lengths of input i, which the file must declare."""
     found = node.lengths(i)[2:]
     if None in found:
         node.refuse("the file does not tell the spatial lengths of its input")
@@ -20,7 +20,7 @@ def lengths_of(node: Node, i: int) -> list[Any]:
 
 
 def pads(node: Node, spans: list[int], stride: list[int]) -> tuple[list[int], list[int]]:
-    """The padding before and behind each spatial axis.
+    """Return the padding before and behind each spatial axis.
 
     spans: Length of a window, holes included.
 
@@ -33,7 +33,7 @@ def pads(node: Node, spans: list[int], stride: list[int]) -> tuple[list[int], li
     elif auto != "NOTSET":
         totals = [
             max((-(-x // t) - 1) * t + s - x, 0)
-            for x, s, t in zip(lengths_of(node, 0), spans, stride)
+            for x, s, t in zip(spatial_lengths(node, 0), spans, stride)
         ]
         small, large = [v // 2 for v in totals], [v - v // 2 for v in totals]
         found = small + large if auto == "SAME_UPPER" else large + small
@@ -42,8 +42,8 @@ def pads(node: Node, spans: list[int], stride: list[int]) -> tuple[list[int], li
     return found[:n], found[n:]
 
 
-def padded(data: Symbol, before: list[int], behind: list[int], value: float, n: int) -> Symbol:
-    """Data with its n spatial axes padded, or cut where a length is below 0."""
+def pad_data(data: Symbol, before: list[int], behind: list[int], value: float, n: int) -> Symbol:
+    """Pad the `n` spatial axes of data, or cut them where a padding is negative."""
     width = [0, 0, 0, 0]
     for axis, (b, a) in enumerate(zip(before, behind)):
         if a < 0:
@@ -52,7 +52,7 @@ def padded(data: Symbol, before: list[int], behind: list[int], value: float, n: 
     if not any(width):
         return data
     how: dict[str, Any] = {"mode": "constant", "constant_value": value}
-    if n == 1:  # Pad takes four axes
+    if n == 1:  # Pad requires four axes
         wide = sym.expand_dims(data, axis=2)
         return sym.squeeze(sym.pad(wide, pad_width=(*width[:4], 0, 0, *width[4:]), **how), axis=2)
     return sym.pad(data, pad_width=tuple(width), **how)

@@ -132,7 +132,7 @@ def test_it_is_over_afterwards(net):
     assert net._cached is None or net._cached._plain_reason is None
     from cynet.monitor import nans
 
-    assert not nans._paths
+    assert not nans._layer_of_node
 
 
 def test_whole_training_passes():

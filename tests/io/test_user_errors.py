@@ -231,7 +231,7 @@ def raiser(kind):
 
 
 def test_a_feed_forward_over_an_iterator_that_cannot_begin_again():
-    from cynet.model.feeding import Limited
+    from cynet.model.feeding import LimitedIter
 
     with pytest.raises(RuntimeError, match="needle"):
-        list(Limited(Own("reset", StopIteration), 7))
+        list(LimitedIter(Own("reset", StopIteration), 7))

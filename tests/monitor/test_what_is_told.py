@@ -219,9 +219,9 @@ def caught(kind):
 @pytest.fixture(autouse=True)
 def off():
     yield
-    nans._switch[0] = None
-    nans._scopes.clear()
-    nans._tell_all()
+    nans._nan_scope[0] = None
+    nans._anomaly_scopes.clear()
+    nans._notify_reporters()
 
 
 @pytest.mark.parametrize("name", ["on", "infinite"])
@@ -270,8 +270,8 @@ def test_scopes_of_gluon_beside_the_switch():
 
 
 def test_those_who_report_are_told(monkeypatch):
-    monkeypatch.setattr(nans, "_others", [])
-    monkeypatch.setattr(nans, "_layers", [lambda: ""])
+    monkeypatch.setattr(nans, "_reporters", [])
+    monkeypatch.setattr(nans, "_layer_getter", [lambda: ""])
     told = []
     nans.add_reporter(told.append, lambda: "net.layer (Dense)")
     assert told == [False]
@@ -311,14 +311,14 @@ def test_inputs_in_a_message():
     text = r"; input 0 \(1, 2\) has an infinity in 1 of 2 elements, input 1 \(1, 2\) is finite$"
     with mx.debug_nans(), pytest.raises(mx.mon.AnomalyError, match=text):
         mx.nd.elemwise_sub(x, mx.nd.ones((1, 2)))
-    assert nans.in_layer("") == "" and nans.in_layer(None) == ""
-    assert nans.in_layer("a") == " in layer a"
+    assert nans.layer_text("") == "" and nans.layer_text(None) == ""
+    assert nans.layer_text("a") == " in layer a"
     assert nans.calling_line().startswith(f"{__file__}:")
 
 
 def test_layers_of_steps_that_are_gone_are_forgotten(monkeypatch):
-    monkeypatch.setattr(nans, "_MAX_PATHS", 20)
-    monkeypatch.setattr(nans, "_layers", [lambda: "a layer"])
+    monkeypatch.setattr(nans, "_MAX_NODES", 20)
+    monkeypatch.setattr(nans, "_layer_getter", [lambda: "a layer"])
     x = mx.nd.ones(2)
     x.attach_grad()
     with mx.debug_nans():
@@ -326,5 +326,5 @@ def test_layers_of_steps_that_are_gone_are_forgotten(monkeypatch):
             with mx.autograd.record():
                 y = x * 2
             y.backward()
-        assert 0 < len(nans._paths) <= 22 and {*nans._paths.values()} == {"a layer"}
-    assert not nans._paths
+        assert 0 < len(nans._layer_of_node) <= 22 and {*nans._layer_of_node.values()} == {"a layer"}
+    assert not nans._layer_of_node

@@ -1,1 +1,1 @@
-"""Quantized networks in ONNX files: writing, reading, and layers joined to int8 ones."""
+"""Quantized networks in ONNX files: exporters, importers, and the forming of int8 layers."""

@@ -1,5 +1,5 @@
-"""Quantized networks as ONNX writes them: float layers between DequantizeLinear and QuantizeLinear,
-which a runtime joins to layers of integers (QDQ)."""
+"""Exporters of quantized networks: float layers between DequantizeLinear and QuantizeLinear (QDQ),
+which a runtime fuses to integer layers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from ..pooling import pooling as write_pooling
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..graph import Call, Graph
+    from ..graph import Graph, OpNode
 
 
-def _step(g: Graph, c: Call, dtype: str, low: str, high: str) -> np.float32:
-    """The size of a quantization step by `low` and `high`, which are constants of the graph."""
+def _step_size(g: Graph, c: OpNode, dtype: str, low: str, high: str) -> np.float32:
+    """Return the quantization step of the range of `low` and `high`, which are constants."""
     if low not in g.constants or high not in g.constants:
         c.refuse("its range is found in each run; calibrate the network (calib_mode 'naive')")
     reach = max(float(np.abs(g.constants[each]).max()) for each in (low, high))
@@ -35,19 +35,19 @@ def _step(g: Graph, c: Call, dtype: str, low: str, high: str) -> np.float32:
     return np.float32(reach / FINE_STEPS[dtype])
 
 
-def _dequantize_input(g: Graph, c: Call, first: int, ends: Iterable[int]) -> str:
-    """Input `first` as floats, with the range given by inputs `ends`; float inputs unchanged."""
+def _dequantize_input(g: Graph, c: OpNode, first: int, ends: Iterable[int]) -> str:
+    """Dequantize input `first`, with the range of inputs `ends`; float inputs are unchanged."""
     dtype = c.dtypes[first]
     if dtype == "float32":
         return c.inputs[first]
-    step = _step(g, c, dtype, *(c.inputs[i] for i in ends))
-    # without the zero point onnxruntime takes integers that it moves elsewhere for uint8
+    step = _step_size(g, c, dtype, *(c.inputs[i] for i in ends))
+    # without a zero point onnxruntime takes the integers for uint8
     zero = g.constant(np.zeros((), dtype))
     return g.emit("DequantizeLinear", [c.inputs[first], g.constant(step), zero])
 
 
 def _quantize_value(g: Graph, value: str, dtype: str, low: float, high: float) -> list[str]:
-    """(integers, low, high) of floats, the range with an end for each sign of an int8."""
+    """Quantize floats: return (integers, low, high); the range of int8 is symmetric."""
     reach = max(abs(low), abs(high))
     step, zero = np.float32(reach / FINE_STEPS[dtype]), np.zeros((), dtype)
     made = g.emit("QuantizeLinear", [value, g.constant(step), g.constant(zero)])
@@ -55,7 +55,7 @@ def _quantize_value(g: Graph, value: str, dtype: str, low: float, high: float) -
     return [made, *(g.constant(np.array([end], "float32")) for end in ends)]
 
 
-def _quantize_calibrated(g: Graph, c: Call, value: str) -> list[str]:
+def _quantize_calibrated(g: Graph, c: OpNode, value: str) -> list[str]:
     p = c.prop
     if p.min_calib_range is None:
         c.refuse("its range is found in each run; calibrate the network (calib_mode 'naive')")
@@ -65,19 +65,19 @@ def _quantize_calibrated(g: Graph, c: Call, value: str) -> list[str]:
 
 
 @exports(QuantizeV2Property)
-def quantize(g: Graph, c: Call) -> list[str]:
+def quantize(g: Graph, c: OpNode) -> list[str]:
     if c.dtypes[0] != "float32":
         c.refuse(f"its data are {c.dtypes[0]} already")
     return _quantize_calibrated(g, c, c.inputs[0])
 
 
 @exports(DequantizeProperty)
-def dequantize(g: Graph, c: Call) -> str:
+def dequantize(g: Graph, c: OpNode) -> str:
     return _dequantize_input(g, c, 0, (1, 2))
 
 
 @exports(QuantizeLinearProperty, DequantizeLinearProperty)
-def linear(g: Graph, c: Call) -> str:
+def linear(g: Graph, c: OpNode) -> str:
     kind = "QuantizeLinear" if c.op == "_quantize_linear" else "DequantizeLinear"
     dtype = (c.out_dtypes if c.op == "_quantize_linear" else c.dtypes)[0]
     ends = np.float32(c.prop.scale), np.array(c.prop.zero_point, dtype)
@@ -85,7 +85,7 @@ def linear(g: Graph, c: Call) -> str:
 
 
 @exports(Int8ConvolutionProperty, Int8FullyConnectedProperty)
-def layer(g: Graph, c: Call) -> str | list[str]:
+def layer(g: Graph, c: OpNode) -> str | list[str]:
     p = c.prop
     given, data = copy.copy(c), _dequantize_input(g, c, 0, (4, 5))
     given.inputs = [data, g.emit("DequantizeLinear", c.inputs[1:3], axis=0), c.inputs[3]]
@@ -101,23 +101,23 @@ def layer(g: Graph, c: Call) -> str | list[str]:
 
 
 @exports(QuantizedPoolingProperty)
-def pooling(g: Graph, c: Call) -> list[str]:
+def pooling(g: Graph, c: OpNode) -> list[str]:
     given, dtype = copy.copy(c), c.dtypes[0]
     given.inputs = [_dequantize_input(g, c, 0, (1, 2))]
     given.dtypes = ["float32"]
-    step, zero = _step(g, c, dtype, *c.inputs[1:3]), np.zeros((), dtype)
+    step, zero = _step_size(g, c, dtype, *c.inputs[1:3]), np.zeros((), dtype)
     made = write_pooling(g, given)
     made = g.emit("QuantizeLinear", [made, g.constant(step), g.constant(zero)])
     return [made, *c.inputs[1:3]]
 
 
 @exports(QuantizedFlattenProperty)
-def flatten(g: Graph, c: Call) -> list[str]:
+def flatten(g: Graph, c: OpNode) -> list[str]:
     return [g.emit("Flatten", [c.inputs[0]], axis=1), *c.inputs[1:3]]
 
 
 @exports(QuantizedConcatProperty)
-def concat(g: Graph, c: Call) -> list[str]:
+def concat(g: Graph, c: OpNode) -> list[str]:
     n, dtype = c.prop.num_args, c.out_dtypes[0]
     at = [(n + 2 * i, n + 2 * i + 1) for i in range(n)]
     parts = [_dequantize_input(g, c, i, at[i]) for i in range(n)]

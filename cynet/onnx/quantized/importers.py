@@ -1,4 +1,4 @@
-"""Numbers of 8 bits with scales of an ONNX graph as operators of cynet."""
+"""Importers of QuantizeLinear and DequantizeLinear."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ... import symbol as sym
 from ...operator.quantization.ranges import LIMITS
 from ..from_elementwise import half_to_even
-from ..importers import Integers, imports
+from ..importers import IntWeight, imports
 
 if TYPE_CHECKING:
     from ...symbol import Symbol
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def _align_to_axis(node: Node, value: Symbol, i: int) -> Symbol:
-    """A scale or zero point with the axes of the data; one number, or one an index of an axis."""
-    rank, n = node.axes(0), node.axes(i)
+    """Reshape a scale or zero point, one number or a vector along an axis, to the data's rank."""
+    rank, n = node.rank(0), node.rank(i)
     if n == 0 or node.shape(i) == (1,):
         return sym.reshape(value, shape=(1,) * max(rank, 1))
     if n != 1 or node.get("block_size", 0):
@@ -28,8 +28,8 @@ def _align_to_axis(node: Node, value: Symbol, i: int) -> Symbol:
 
 
 def _single_step(node: Node) -> dict[str, Any] | None:
-    """The parameters scale and zero_point if the file has a single number for each, or None."""
-    scale, zero = node.known(1), node.known(2) if node.has(2) else np.zeros(1)
+    """Return the parameters scale and zero_point if each is a single number, or None."""
+    scale, zero = node.value(1), node.value(2) if node.has_input(2) else np.zeros(1)
     if scale is None or zero is None or scale.size != 1 or zero.size != 1:
         return None
     if scale.dtype != np.float32 or not 1e-38 <= scale.ravel()[0] < np.inf:
@@ -50,33 +50,33 @@ def dequantize(reader: Reader, node: Node) -> Symbol:
         made = sym._internal._dequantize_linear(node.symbol(0), **one)
     else:
         data = sym.Cast(node.symbol(0), dtype=dtype)
-        if node.has(2):
+        if node.has_input(2):
             data = sym.broadcast_sub(
                 data, _align_to_axis(node, sym.Cast(node.symbol(2), dtype=dtype), 2)
             )
         made = sym.broadcast_mul(data, _align_to_axis(node, node.symbol(1), 1))
-    values, step = node.known(0), node.known(1)
-    zero = node.known(2) if node.has(2) else np.zeros(1, found)
+    values, step = node.value(0), node.value(1)
+    zero = node.value(2) if node.has_input(2) else np.zeros(1, found)
     if values is not None and step is not None and zero is not None and values.ndim:
         axis = node.axis(default=1) if step.size > 1 else 0
-        reader.note(made, Integers(node.inputs[0], values, step.ravel(), zero.ravel(), axis))
+        reader.add_weight(made, IntWeight(node.inputs[0], values, step.ravel(), zero.ravel(), axis))
     return made
 
 
 def _dequantized_int32(reader: Reader, node: Node) -> Symbol:
-    """Integers of 32 bits, as a bias has them: constants are floats at once."""
-    values, step = node.known(0), node.known(1)
-    zero = node.known(2) if node.has(2) else np.zeros(1, "int32")
+    """Dequantize int32, such as a bias; constants are computed at import."""
+    values, step = node.value(0), node.value(1)
+    zero = node.value(2) if node.has_input(2) else np.zeros(1, "int32")
     if values is not None and step is not None and zero is not None:
         shape = [1] * values.ndim
         if step.size > 1:
             shape[node.axis(default=1) if values.ndim > 1 else 0] = -1
         step, zero = (v.reshape(shape) if v.size > 1 else v.ravel()[:1] for v in (step, zero))
         floats = (values - zero.astype("int64")).astype("float32") * step
-        reader.hold(node.outputs[0], floats.reshape(values.shape))
+        reader.set_constant(node.outputs[0], floats.reshape(values.shape))
         return reader.symbol(node.outputs[0])
     data = node.symbol(0)
-    if node.has(2):
+    if node.has_input(2):
         data = sym.broadcast_sub(data, _align_to_axis(node, node.symbol(2), 2))
     data = sym.Cast(data, dtype="float32")
     return sym.broadcast_mul(data, _align_to_axis(node, node.symbol(1), 1))
@@ -84,7 +84,7 @@ def _dequantized_int32(reader: Reader, node: Node) -> Symbol:
 
 @imports("QuantizeLinear")
 def quantize(reader: Reader, node: Node) -> Symbol:
-    """Whole numbers of scales, halves to even ones, kept in the range of 8 bits."""
+    """Import QuantizeLinear: divide by the scale, round halves to even, clip to 8 bits."""
     node.ignore("axis", "block_size", "output_dtype", "saturate", "precision")
     dtype, found = node.out_dtype() or "uint8", node.dtype(0)
     if dtype not in LIMITS or found not in ("float32", "float64") or node.dtype(1) != found:
@@ -97,7 +97,7 @@ def quantize(reader: Reader, node: Node) -> Symbol:
         return sym._internal._quantize_linear(data, out_type=dtype, **one)
     made = sym.broadcast_div(node.symbol(0), _align_to_axis(node, node.symbol(1), 1))
     made = half_to_even(made)
-    if node.has(2):
+    if node.has_input(2):
         zero = sym.Cast(node.symbol(2), dtype=found)
         made = sym.broadcast_add(made, _align_to_axis(node, zero, 2))
     low, high = LIMITS[dtype]

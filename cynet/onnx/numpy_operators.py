@@ -1,4 +1,4 @@
-"""Operators with NumPy's semantics as ONNX writes them: in the dtypes that promotion says."""
+"""Exporters of mx.np's operators, which compute in the dtype of NumPy's promotion."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .movement import reshape_target
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .graph import Call, Graph
+    from .graph import Graph, OpNode
 
-_PAIR_ROWS: dict[type, Any] = {}
+_BINARY_ROWS: dict[type, Any] = {}
 _SCALAR_ROWS: dict[type, Any] = {}
 _UNARY_ROWS: dict[type, Any] = {}
 _REDUCTION_ROWS: dict[type, Any] = {}
@@ -30,9 +30,9 @@ _row: Any
 for _name, *_, _row in BINARIES:
     if _row is not None and _row.onnx:
         _names = operators_of(_name)
-        _PAIR_ROWS[get_operator(_names[0]).prop] = _row
+        _BINARY_ROWS[get_operator(_names[0]).prop] = _row
         _SCALAR_ROWS[get_operator(_names[2]).prop] = _row
-        if _names[3] == f"_npi_r{_name}_scalar":  # else the name belongs to another row
+        if _names[3] == f"_npi_r{_name}_scalar":  # else the operator has another row
             _SCALAR_ROWS[get_operator(_names[3]).prop] = _row
 for _operator, _row in (*UNARIES.values(), *EXTENSIONS.values()):
     if _row is not None and _operator != _row.name and _row.onnx:
@@ -42,21 +42,21 @@ for _row in REDUCTIONS:
         _REDUCTION_ROWS[get_operator(f"_np{'i' * _row.mean}_{_row.name}").prop] = _row
 
 
-def _input_as(g: Graph, c: Call, i: int, dtype: str) -> str:
+def _input_as(g: Graph, c: OpNode, i: int, dtype: str) -> str:
     return c.inputs[i] if c.dtypes[i] == dtype else g.cast(c.inputs[i], dtype)
 
 
 def _write_row(
-    g: Graph, c: Call, row: Any, inputs: Sequence[str], dtype: str, number: float | None = None
+    g: Graph, c: OpNode, row: Any, inputs: Sequence[str], dtype: str, number: float | None = None
 ) -> str:
     if row.result == BOOL and not row.sign:
         inputs, dtype = [g.cast(each, "bool") for each in inputs], "bool"
     return g.cast(write_row(g, row, inputs, dtype, number), c.out_dtypes[0])
 
 
-@exports(*_PAIR_ROWS)
-def export_pair(g: Graph, c: Call) -> str:
-    row, out = _PAIR_ROWS[type(c.prop)], c.out_dtypes[0]
+@exports(*_BINARY_ROWS)
+def export_binary(g: Graph, c: OpNode) -> str:
+    row, out = _BINARY_ROWS[type(c.prop)], c.out_dtypes[0]
     common = compared_in(*c.dtypes) if row.result == BOOL else out
     if common == "bool":
         common = promote_dtypes(*c.dtypes)
@@ -64,7 +64,7 @@ def export_pair(g: Graph, c: Call) -> str:
 
 
 @exports(*_SCALAR_ROWS)
-def export_scalar(g: Graph, c: Call) -> str:
+def export_scalar(g: Graph, c: OpNode) -> str:
     row, value = _SCALAR_ROWS[type(c.prop)], c.prop.scalar
     dtype = c.out_dtypes[0]
     if row.result == BOOL:
@@ -77,33 +77,33 @@ def export_scalar(g: Graph, c: Call) -> str:
 
 
 @exports(*_UNARY_ROWS)
-def export_unary(g: Graph, c: Call) -> str:
+def export_unary(g: Graph, c: OpNode) -> str:
     row, out = _UNARY_ROWS[type(c.prop)], c.out_dtypes[0]
     dtype = c.dtypes[0] if row.result == BOOL else out
     return _write_row(g, c, row, [_input_as(g, c, 0, dtype)], dtype)
 
 
-_KINDS = {get_operator(f"_npi_{each.lower()}").prop: each for each in ("IsNaN", "IsInf")}
+_NUMBER_KINDS = {get_operator(f"_npi_{each.lower()}").prop: each for each in ("IsNaN", "IsInf")}
 
 
-@exports(*_KINDS)
-def kind_of_number(g: Graph, c: Call) -> str:
+@exports(*_NUMBER_KINDS)
+def classify_number(g: Graph, c: OpNode) -> str:
     dtype = c.dtypes[0] if c.dtypes[0] in ("float32", "float64") else "float32"
-    return g.emit(_KINDS[type(c.prop)], [_input_as(g, c, 0, dtype)])
+    return g.emit(_NUMBER_KINDS[type(c.prop)], [_input_as(g, c, 0, dtype)])
 
 
 @exports(Held)
-def export_constant(g: Graph, c: Call) -> str:
+def export_constant(g: Graph, c: OpNode) -> str:
     return g.constant(c.prop.array)
 
 
 @exports(RESHAPE.prop)
-def reshape(g: Graph, c: Call) -> str:
+def reshape(g: Graph, c: OpNode) -> str:
     return g.reshape(c.inputs[0], reshape_target(c))
 
 
 @exports(*_REDUCTION_ROWS)
-def reduce(g: Graph, c: Call) -> str:
+def reduce(g: Graph, c: OpNode) -> str:
     row, n, axis = _REDUCTION_ROWS[type(c.prop)], len(c.shapes[0]), c.prop.axis
     axes = range(n) if axis is None else [axis] if isinstance(axis, int) else axis
     axes = sorted(each % n for each in axes)
@@ -119,7 +119,7 @@ _ARG_PROPERTIES = {get_operator(f"_npi_{each.lower()}").prop: each for each in (
 
 
 @exports(*_ARG_PROPERTIES)
-def export_placement(g: Graph, c: Call) -> str:
+def export_arg_reduction(g: Graph, c: OpNode) -> str:
     x, axis = c.inputs[0], c.prop.axis
     if axis is None:
         x, axis = g.reshape(x, (-1,)), 0
