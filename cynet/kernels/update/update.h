@@ -31,8 +31,8 @@ CYNET_XINLINE T clipped(T x, T limit) {
 }
 
 // A rule: `static T step(const Rule<T>& p, T w, T g, T& s0, T& s1, T& s2)` returns the new weight
-// and updates the states; N is their number. Each rule takes the raw gradient. RESTS: without decay a
-// weight with gradient 0 does not change (an infinite one may become NaN, as 0 times it is).
+// and updates N states. Each rule takes the raw gradient. RESTS: without decay a weight with
+// gradient 0 does not change (an infinite one may become NaN, as 0 times it is).
 // Its numbers beside these are p.a to p.e: each rule begins with what they are. An optimizer names
 // its rule in a subclass of FusedOptimizer (optimizer/fused.py).
 template <typename T>
