@@ -249,7 +249,7 @@ class Text:
 def numpy_parameters(function):
     """The parameters of a function of mx.np; one that takes MXNet's words for them, too, takes any
     keyword."""
-    words, parameters = getattr(function, "other_words", None), []
+    words, parameters = getattr(function, "aliases", None), []
     for each in inspect.signature(function).parameters.values():
         optional = each.default is not each.empty or (words is not None and "*" not in str(each))
         default = Text("...") if optional else each.empty

@@ -69,13 +69,13 @@ def get_symbol(x: NDArray) -> Symbol:
         if waiting:
             stack.append(waiting[0])
             continue
-        made[node] = variable() if not sources else _step(node, sources, made, variable, counts)
+        made[node] = variable() if not sources else _convert(node, sources, made, variable, counts)
         stack.pop()
     symbol = made[entry[0]]
     return symbol if len(symbol.entries) == 1 else symbol[entry[1]]
 
 
-def _step(node, sources, made, variable, counts):
+def _convert(node, sources, made, variable, counts):
     call = node.symbol_call
     if call is None:
         raise GradientError(f"expected an operator, got {node.name}, recorded at {node.where()}")

@@ -10,7 +10,7 @@ from ..base.errors import ArgumentTypeError, GradientError, ShapeError, shown
 from ..ndarray import NDArray
 from ..ndarray._tape import hook_table
 
-_numbers = itertools.count()
+_hook_ids = itertools.count()
 
 
 def require_callable(hook):
@@ -62,7 +62,7 @@ class HookHandle:
         """
         require_callable(hook)
         self._hooks = weakref.ref(hooks_dict)
-        self._number = next(_numbers)
+        self._number = next(_hook_ids)
         hooks_dict[self._number] = hook
 
     def detach(self) -> None:

@@ -109,7 +109,7 @@ def vmap(
     [[2.0, 0.0], [0.0, 2.0], [2.0, 2.0]]
     """
 
-    def of_batches(*inputs):
+    def apply_to_batches(*inputs):
         axes = _batch_axes(in_axes, inputs)
         results = []
         for i in range(_batch_length(axes, inputs)):
@@ -123,4 +123,4 @@ def vmap(
         parts = [_stacked_outputs(each, out_axes) for each in zip(*results, strict=True)]
         return type(results[0])(parts)
 
-    return of_batches
+    return apply_to_batches

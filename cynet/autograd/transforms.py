@@ -144,11 +144,11 @@ def vjp(function: Callable[..., Any], *inputs: NDArray) -> tuple[Any, Callable[.
     """
     result, outputs, nodes = _call_recorded("vjp", function, inputs, range(len(inputs)))
 
-    def back(*head_grads):
+    def pull_gradients_back(*head_grads):
         heads = _arrays_shaped_like("vjp", "gradients", head_grads, outputs)
         return _gradients_of(outputs, heads, nodes, inputs, retain=True)
 
-    return result, back
+    return result, pull_gradients_back
 
 
 def _directional_derivative(name, function, inputs, tangents):
@@ -227,7 +227,7 @@ def jacobian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> 
     [[2.0, 0.0], [0.0, 4.0]]
     """
 
-    def derivatives(*inputs):
+    def compute_jacobian(*inputs):
         single, numbers = _argument_numbers("jacobian", argnums, len(inputs))
         _, outputs, nodes = _call_recorded("jacobian", function, inputs, numbers)
         if len(outputs) != 1:
@@ -244,7 +244,7 @@ def jacobian(function: Callable[..., Any], argnums: int | Sequence[int] = 0) -> 
         ]
         return found[0] if single else found
 
-    return derivatives
+    return compute_jacobian
 
 
 @guarded

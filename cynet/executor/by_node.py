@@ -13,7 +13,7 @@ from ..graph.infer import infer_shapes, infer_storage_types, infer_types
 from ..ndarray import NDArray, _tape, zeros
 from ..ndarray._call import invoke
 from ..ndarray.sparse.call import sparse_call
-from ..ndarray.sparse.convert import empty_values, with_all_rows
+from ..ndarray.sparse.convert import as_row_sparse, zero_values
 from ..operator.checks.shapes import plain_shape
 from ..operator.property import is_known
 from ..operator.storage_types import makes_sparse
@@ -287,5 +287,5 @@ def _takes_head(node: Node, i: int) -> bool:
 
 def all_rows(shape: ShapeLike, ctx: Context, dtype: DTypeLike) -> NDArray:
     """A row_sparse array of zeros that has all rows: a weight, which is changed in place."""
-    array: NDArray = with_all_rows(empty_values(zeros((0,), ctx=ctx, dtype=dtype), shape))
+    array: NDArray = as_row_sparse(zero_values(zeros((0,), ctx=ctx, dtype=dtype), shape))
     return array

@@ -18,7 +18,7 @@ from ..base.errors import (
     warn_user,
 )
 from ..ndarray import NDArray, array
-from ..ndarray.sparse.convert import picked_rows
+from ..ndarray.sparse.convert import rows_at_indices
 from .base import DataBatch, DataDesc, DataIter
 from .positions import check_keys, read_position, read_rows
 
@@ -285,7 +285,7 @@ class NDArrayIter(DataIter):
 def _gather_rows(values, rows):
     """Copy rows into a new NDArray; NumPy reads them from the array's own memory."""
     if values.stype == "csr":
-        return picked_rows(values.canonical(), rows)
+        return rows_at_indices(values.canonical(), rows)
     if name_of(values.dtype) == "bfloat16":  # NumPy lacks bfloat16
         return array(values.host_copy()[rows], dtype=values.dtype)
     return array(np.asarray(memoryview(values))[rows], dtype=values.dtype)

@@ -30,7 +30,7 @@ from ..base.errors import (
 )
 from ..base.files import file_name, naming, open_for_reading, read_file, replacing, write_atomically
 from ..context import cpu
-from ..ndarray.serialization import chunks_of
+from ..ndarray.serialization import params_chunks
 from ..optimizer.state_file import check, read_pair
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _params_chunks(arg_params, aux_params):
         for name, array in given.items():
             is_array = isinstance(array, nd.NDArray)  # save names the object that it refuses
             named[f"{kind}:{name}"] = array.as_in_context(cpu()) if is_array else array
-    return chunks_of(named)
+    return params_chunks(named)
 
 
 def _save_params_and_states(params, states, arg_params, aux_params, updater):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..ndarray import NDArray, array
-from ..ndarray.sparse.convert import picked_rows
+from ..ndarray.sparse.convert import rows_at_indices
 from .base import DataDesc
 from .mx_data_iter import MXDataIter
 from .positions import check_count, check_keys, read_position
@@ -158,7 +158,7 @@ class RowsIter(MXDataIter):
 
 def _pick_rows(source, rows):
     if isinstance(source, NDArray):  # csr
-        return picked_rows(source, rows)
+        return rows_at_indices(source, rows)
     return array(source[rows], dtype=source.dtype)
 
 

@@ -12,7 +12,7 @@ from ..base.errors import ArgumentTypeError, FormatError, shown
 from ..base.files import opened_sealed, sealed, write_atomically
 from ..base.kinds import read_json
 from ..base.numpy_state import numpy_state, set_numpy_state
-from ..ndarray.serialization import chunks_of, load_from
+from ..ndarray.serialization import load_from, params_chunks
 
 _META_KEY = "meta"
 
@@ -52,7 +52,7 @@ def _file_chunks(meta, arrays, who):
         text = json.dumps({**states, **meta})
     except (TypeError, ValueError) as error:
         raise ArgumentTypeError(f"{who}: this must be what JSON can hold: {error}") from None
-    return chunks_of({_META_KEY: bytes_array(text.encode()), **arrays})
+    return params_chunks({_META_KEY: bytes_array(text.encode()), **arrays})
 
 
 def read_training(path, form):

@@ -18,7 +18,7 @@ from ..initializer import InitDesc, create
 from ..io import DataDesc
 from ..io.checkpoint import load_checkpoint, states_of
 from ..kvstore import DistKVStore
-from ..ndarray.sparse.convert import with_all_rows
+from ..ndarray.sparse.convert import as_row_sparse
 from ..symbol import Symbol
 from ..symbol.node import fixed_arguments, topological_order
 from .base_module import DEFAULT_INITIALIZER, BaseModule
@@ -576,7 +576,7 @@ class Module(Optimization, BaseModule):
         rows = [name for name, block in blocks if block[0].stype == "row_sparse"]
         if not rows:
             return self._arg_params
-        return {**self._arg_params, **{n: with_all_rows(self._arg_params[n]) for n in rows}}
+        return {**self._arg_params, **{n: as_row_sparse(self._arg_params[n]) for n in rows}}
 
     def _sync_params_from_devices(self):
         self._exec_group.get_params(self._arg_params, self._aux_params)

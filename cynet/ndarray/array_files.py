@@ -26,12 +26,12 @@ _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-_MAX_NAME = 10_000  # characters of a name in a .npz file: it has two bytes for its length
+_MAX_CHARS = 10_000  # characters of a name in a .npz file: it has two bytes for its length
 # limits of the bytes in a compressed file: a number, or a multiple of its size
-_MAX_FREE_BYTES, _MAX_RATIO = 64 << 20, 200
+_MAX_UNZIPPED_BYTES, _MAX_ZIP_RATIO = 64 << 20, 200
 
 
-def form_of(name: str) -> str:
+def format_of(name: str) -> str:
     """The format of a file: ``"npz"``, ``"safetensors"``, or ``""`` for MXNet's own."""
     extension = name.rpartition(".")[2].lower()
     return extension if extension in ("npz", "safetensors") else ""
@@ -90,7 +90,7 @@ def _read_npz(file, name):
         with zipfile.ZipFile(file) as archive:
             size = sum(each.file_size for each in archive.infolist())
             packed = sum(each.compress_size for each in archive.infolist())
-            if size > max(_MAX_FREE_BYTES, _MAX_RATIO * packed):
+            if size > max(_MAX_UNZIPPED_BYTES, _MAX_ZIP_RATIO * packed):
                 raise FormatError(f"{name}: {packed} bytes say that they hold {size}")
             length = file.seek(0, io.SEEK_END)
             if packed > length:  # zipfile allocates the size that the header declares
@@ -160,7 +160,7 @@ def pack_arrays(form: str, arrays: Sequence[NDArray], names: Sequence[str], name
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for key, value in values.items():
             intact = zipfile.ZipInfo(f"{key}.npy").filename == f"{key}.npy"  # not cut off at a NUL
-            if not key or not intact or key.startswith("/") or "\\" in key or len(key) > _MAX_NAME:
+            if not key or not intact or key.startswith("/") or "\\" in key or len(key) > _MAX_CHARS:
                 raise _unsavable_error(key, form)
             with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, value, allow_pickle=False)

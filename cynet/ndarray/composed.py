@@ -229,11 +229,11 @@ def rand_zipfian(
     drawn = uniform(0, width, shape=(num_sampled,), dtype="float64", ctx=ctx)
     drawn = (function_of("exp")(drawn) - 1).astype("int64") % range_max
 
-    def expected(classes):
+    def expected_counts(classes):
         c = classes.astype("float64")
         return function_of("log")((c + 2) / (c + 1)) * (num_sampled / width)
 
-    return drawn, expected(true_classes), expected(drawn)
+    return drawn, expected_counts(true_classes), expected_counts(drawn)
 
 
 @guarded
@@ -406,14 +406,14 @@ def where(
     >>> mx.nd.where(x > 0, mx.nd.array([10, 20, 30]), -1).asnumpy().tolist()
     [10.0, -1.0, 30.0]
     """
-    x, y = chosen_from(function_of, condition, x, y)
+    x, y = where_operands(function_of, condition, x, y)
     given = {} if out is None else {"out": out}
     inputs = {"condition": condition, "x": x, "y": y}
     found = {key: each for key, each in inputs.items() if each is not None}
     return function_of("where")(**found, **given, **kwargs)
 
 
-def chosen_from(function_of, condition, x, y):
+def where_operands(function_of, condition, x, y):
     """The operands `x` and `y` of `where`; a number becomes an array or symbol by `function_of`."""
     if not isinstance(x, _NUMBER_TYPES) and not isinstance(y, _NUMBER_TYPES):
         return x, y

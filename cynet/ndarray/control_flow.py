@@ -62,7 +62,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
             raise ArgumentError(
                 f"foreach: array {i} of data has {each.shape[0]} rows, array 0 has {length}"
             )
-    states, stack = init_states, _Stack("foreach")
+    states, stack = init_states, _OutputStack("foreach")
     for t in range(length):
         row = regroup([each[t] for each in rows], row_form)
         outs, states = _check_pair(body(row, states), "foreach: body")
@@ -72,7 +72,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
                 f"foreach: body gives states of the structure {form}, it was given {state_form}"
             )
         stack.add(outs)
-    return stack.stacked(length), states
+    return stack.stack_outputs(length), states
 
 
 @guarded
@@ -130,9 +130,9 @@ def while_loop(
     flat, form = flatten(loop_vars, NDArray, "while_loop: loop_vars")
     if not flat:
         raise ArgumentError("while_loop: loop_vars has no element; it needs at least one")
-    states, stack, runs = loop_vars, _Stack("while_loop"), 0
-    while runs < maximum and _is_true(_call_with(cond, states), "while_loop: cond"):
-        outs, new = _check_pair(_call_with(func, states), "while_loop: func")
+    states, stack, runs = loop_vars, _OutputStack("while_loop"), 0
+    while runs < maximum and _is_true(_call_with_states(cond, states), "while_loop: cond"):
+        outs, new = _check_pair(_call_with_states(func, states), "while_loop: func")
         found = flatten([] if new is None else new, NDArray, "while_loop: new_loop_vars")[0]
         if len(found) != len(flat):
             raise ArgumentError(
@@ -141,7 +141,7 @@ def while_loop(
         states = regroup(found, form)
         stack.add([] if outs is None else outs)
         runs += 1
-    return stack.stacked(maximum), states
+    return stack.stack_outputs(maximum), states
 
 
 @guarded
@@ -172,7 +172,7 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) 
     return then_func() if _is_true(pred, "cond: pred") else else_func()
 
 
-def _call_with(function, given):
+def _call_with_states(function, given):
     return function(*given) if isinstance(given, (list, tuple)) else function(given)
 
 
@@ -191,7 +191,7 @@ def _check_pair(value, what):
     return value
 
 
-class _Stack:
+class _OutputStack:
     """Outputs of a loop's runs, which are stacked when the loop ends."""
 
     def __init__(self, where):
@@ -212,7 +212,7 @@ class _Stack:
         self.form = form
         self.runs.append(flat)
 
-    def stacked(self, length):
+    def stack_outputs(self, length):
         """The runs' outputs stacked to `length` rows, the missing rows zeros; [] without a run."""
         from . import concat, stack, zeros
 

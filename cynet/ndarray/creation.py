@@ -24,10 +24,10 @@ from .functions import function_of
 if TYPE_CHECKING:
     from ..typing import ArrayLike, ContextLike, DTypeLike, NDArray, Number, ShapeLike
 
-EXACT = 1 << 53  # integers up to here are exact in float64
+MAX_EXACT_INT = 1 << 53  # integers up to here are exact in float64
 
 
-_shared = with_paragraphs(
+_with_shared_docs = with_paragraphs(
     placed="""ctx : Context, optional
     Device of the array; the current context by default.
 dtype : str or numpy.dtype, optional
@@ -126,7 +126,7 @@ def _is_not_numeric(kind):
     return hasattr(kind, "is_numeric") and not kind.is_numeric()
 
 
-@_shared
+@_with_shared_docs
 def empty(
     shape: ShapeLike,
     ctx: ContextLike | None = None,
@@ -157,7 +157,7 @@ def empty(
     return empty_array(shape, dtype_flag(dtype), context.device_typeid, context.device_id)
 
 
-@_shared
+@_with_shared_docs
 def full(
     shape: ShapeLike,
     val: Number,
@@ -189,7 +189,7 @@ def full(
     if type(ctx) is int:
         check_one_shape("full", shape, val, ctx, dtype)
     if out is None:
-        if type(val) is float or (type(val) is int and -EXACT <= val <= EXACT):
+        if type(val) is float or (type(val) is int and -MAX_EXACT_INT <= val <= MAX_EXACT_INT):
             return filled(shape, val, ctx, dtype)
         out = empty(shape, ctx, dtype)
     elif not is_array(out):
@@ -198,7 +198,7 @@ def full(
     return out
 
 
-@_shared
+@_with_shared_docs
 def zeros(
     shape: ShapeLike,
     ctx: ContextLike | None = None,
@@ -233,7 +233,7 @@ def zeros(
     return filled(shape, 0.0, ctx, dtype) if out is None else full(shape, 0, out=out)
 
 
-@_shared
+@_with_shared_docs
 def ones(
     shape: ShapeLike,
     ctx: ContextLike | None = None,
@@ -395,7 +395,7 @@ def linspace(
 
 
 @guarded
-@_shared
+@_with_shared_docs
 def eye(
     N: int, M: int = 0, k: int = 0, ctx: ContextLike | None = None, dtype: DTypeLike | None = None
 ) -> NDArray:
@@ -425,7 +425,7 @@ def dtype_name(dtype):
     return NUMPY[dtype_flag(dtype)]
 
 
-@_shared
+@_with_shared_docs
 def zeros_like(
     data: NDArray, out: NDArray | None = None, name: str | None = None, **kwargs: Any
 ) -> NDArray:
@@ -448,7 +448,7 @@ def zeros_like(
     return filled if filled is not None else function_of("zeros_like")(data)
 
 
-@_shared
+@_with_shared_docs
 def ones_like(
     data: NDArray, out: NDArray | None = None, name: str | None = None, **kwargs: Any
 ) -> NDArray:

@@ -11,16 +11,16 @@ from ..operator.signature import bind_positional, docstring, python_signature
 from ._call import invoke, is_array
 from ._tape import set_state
 
-_made = {}  # (OpEntry, name) -> function
-MAX_KNOWN = 64  # maximum number of cached argument lists
+_cached_functions = {}  # (OpEntry, name) -> function
+MAX_CACHED_ARGUMENTS = 64  # maximum number of cached argument lists
 
 
 def function_of(name):
     """The mx.nd function of operator `name`; NotFoundError offers near names."""
     entry = OPERATORS.get(name)
-    function = _made.get((entry, name))
+    function = _cached_functions.get((entry, name))
     if function is None:
-        function = _made.setdefault((entry, name), _make(entry, name))
+        function = _cached_functions.setdefault((entry, name), _make_function(entry, name))
     return function
 
 
@@ -93,7 +93,7 @@ def binary_of_symbols(row, lhs, rhs):
     return call_binary(row, lhs, rhs)
 
 
-def _make(entry, name):
+def _make_function(entry, name):
     if entry is get_operator("cast_storage"):
         from .sparse.functions import cast_storage
 
@@ -115,7 +115,7 @@ def _make(entry, name):
     if name.startswith("_random_"):
         function = _random_function(entry, name)
     if type(entry.prop.graph).fixed_inputs is not GraphHooks.fixed_inputs:
-        function = _state_updating(entry, function)
+        function = _fill_fixed_inputs(entry, function)
     function.__name__ = function.__qualname__ = name
     function.__module__ = "cynet.ndarray"
     function.__signature__ = python_signature(entry)
@@ -138,19 +138,19 @@ def _random_function(entry, name):
     return function
 
 
-def _state_updating(entry, function):
+def _fill_fixed_inputs(entry, function):
     """Wrap `function` to fill inputs that it ignores with their constants (a BatchNorm's gamma)."""
     names = entry.prop.with_defaults().list_arguments()
     known = {}  # arguments that are no arrays -> pairs (input, number)
 
-    def fixed_of(args, kwargs):
+    def find_fixed_inputs(args, kwargs):
         _, params = bind_positional(entry, args, is_array, "an NDArray")
         fields = entry.prop.fields
         params.update(kwargs)
         prop = entry.prop(**{n: v for n, v in params.items() if n in fields})
         return [(names.index(n), number) for n, number in prop.graph.fixed_inputs(prop).items()]
 
-    def holding(*args, **kwargs):
+    def call_and_fill(*args, **kwargs):
         result = function(*args, **kwargs)
         key = (
             tuple([None if is_array(v) else v for v in args]),
@@ -161,8 +161,8 @@ def _state_updating(entry, function):
         except TypeError:  # a list as an argument
             key, fixed = None, None
         if fixed is None:
-            fixed = fixed_of(args, kwargs)
-            if key is not None and len(known) < MAX_KNOWN:
+            fixed = find_fixed_inputs(args, kwargs)
+            if key is not None and len(known) < MAX_CACHED_ARGUMENTS:
                 known[key] = fixed
         if fixed:
             flags = set_state(0)  # autograd need not record a fixed number
@@ -174,7 +174,7 @@ def _state_updating(entry, function):
                 set_state(flags)
         return result
 
-    return holding
+    return call_and_fill
 
 
 def namespace(module_name, prefix, is_shown=namespaces.any_name):

@@ -8,14 +8,14 @@ from .methods.numpy_functions import norm as norm
 from .methods.numpy_functions import pinv as pinv
 from .methods.numpy_functions import qr as qr
 
-_operator, _operators = namespace(__name__, "_linalg_")
+_find_operator, _list_operators = namespace(__name__, "_linalg_")
 
 
 def __getattr__(name):
     if name == "__all__":
         return [each for each in __dir__() if not each.startswith("_")]
-    return _operator(name)
+    return _find_operator(name)
 
 
 def __dir__():
-    return sorted({*_operators(), "eigh", "inv", "lstsq", "norm", "pinv", "qr"})
+    return sorted({*_list_operators(), "eigh", "inv", "lstsq", "norm", "pinv", "qr"})

@@ -14,7 +14,7 @@ from ._call import invoke
 from ._indexing import NDArrayIndexing, from_host
 from .methods import NumpyMethods, ShapeMethods
 
-_walk = None  # module autograd._walk, set when it is imported
+_walk_module = None  # module autograd._walk, set when it is imported
 
 
 class _Missing:
@@ -324,7 +324,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
             check_stype(stype)
         grad = None
         if grad_req != "null":
-            grad = zeros_for(self, self.stype if stype is None else stype)
+            grad = initial_gradient(self, self.stype if stype is None else stype)
         _tape.mark(self, grad, grad_req)
 
     def register_hook(self, hook):
@@ -421,11 +421,11 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         [ 2. 40.]
         <NDArray 2 @cpu(0)>
         """
-        global _walk
-        if _walk is None:  # an import statement takes a microsecond at each call
-            from ..autograd import _walk
+        global _walk_module
+        if _walk_module is None:  # an import statement takes a microsecond at each call
+            from ..autograd import _walk as _walk_module
         grads = None if out_grad is None else [out_grad]
-        _walk.backward([self], grads, retain_graph, train_mode)
+        _walk_module.backward([self], grads, retain_graph, train_mode)
 
     @property
     def _fresh_grad(self):
@@ -440,7 +440,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         leaf.fresh = value
 
 
-def zeros_for(array, stype):
+def initial_gradient(array, stype):
     """Zeros like `array`, of storage type `stype`: the initial gradient."""
     context = array.context
     if stype != "default":

@@ -14,8 +14,8 @@ from .ndarray import NDArray
 if TYPE_CHECKING:
     from ..typing import ContextLike, DTypeLike, ShapeLike
 
-_samplers = {}  # name -> its operator's function
-_documented = with_docstring(
+_functions_by_name = {}  # name -> its operator's function
+_with_shared_docs = with_docstring(
     "NDArray",
     by_default="one number, or one for each entry of the parameters, or that of `out`",
     options="""
@@ -31,7 +31,7 @@ def _draw_numbers(name, params, shape, dtype, ctx, out):
     """Call `_sample_name` when the parameters are arrays, `_random_name` when they are numbers."""
     for value in params.values():
         if type(value) is not int and type(value) is not float:
-            return _draw_unusual(name, params, shape, dtype, ctx, out)
+            return _draw_by_operator(name, params, shape, dtype, ctx, out)
     return _draw_of_numbers(name, params, shape, dtype, ctx, out)
 
 
@@ -45,15 +45,15 @@ def _draw_of_numbers(name, params, shape, dtype, ctx, out):
         dtype = out.dtype if dtype is None else dtype
         ctx = out.context if ctx is None else ctx
     shape = 1 if shape is None else shape
-    sampler = _samplers.get(name)
+    sampler = _functions_by_name.get(name)
     if sampler is None:
-        sampler = _samplers[name] = function_of("_random_" + name)
+        sampler = _functions_by_name[name] = function_of("_random_" + name)
     if ctx is None and out is None:
         return sampler(**params, shape=shape, dtype=dtype)
     return sampler(**params, shape=shape, dtype=dtype, ctx=ctx, out=out)
 
 
-def _draw_unusual(name, params, shape, dtype, ctx, out):
+def _draw_by_operator(name, params, shape, dtype, ctx, out):
     arrays = [isinstance(value, NDArray) for value in params.values()]
     if any(arrays):
         if not all(arrays):
@@ -72,7 +72,7 @@ def _draw_unusual(name, params, shape, dtype, ctx, out):
 
 
 @operator_first("_random_uniform")
-@_documented
+@_with_shared_docs
 def uniform(
     low: float | NDArray = 0,
     high: float | NDArray = 1,
@@ -85,7 +85,7 @@ def uniform(
 
 
 @operator_first("_random_normal")
-@_documented
+@_with_shared_docs
 def normal(
     loc: float | NDArray = 0,
     scale: float | NDArray = 1,
@@ -97,7 +97,7 @@ def normal(
     return _draw_numbers("normal", {"loc": loc, "scale": scale}, shape, dtype, ctx, out)
 
 
-@_documented
+@_with_shared_docs
 def randn(
     *shape: int,
     loc: float | NDArray = 0,
@@ -111,7 +111,7 @@ def randn(
     return _draw_numbers("normal", {"loc": loc, "scale": scale}, shape or None, dtype, ctx, out)
 
 
-@_documented
+@_with_shared_docs
 def exponential(
     scale: float | NDArray = 1,
     shape: ShapeLike | None = None,
@@ -127,7 +127,7 @@ def exponential(
     return _draw_numbers("exponential", {"lam": 1.0 / scale}, shape, dtype, ctx, out)
 
 
-@_documented
+@_with_shared_docs
 def gamma(
     alpha: float | NDArray = 1,
     beta: float | NDArray = 1,
@@ -139,7 +139,7 @@ def gamma(
     return _draw_numbers("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, ctx, out)
 
 
-@_documented
+@_with_shared_docs
 def poisson(
     lam: float | NDArray = 1,
     shape: ShapeLike | None = None,
@@ -150,7 +150,7 @@ def poisson(
     return _draw_numbers("poisson", {"lam": lam}, shape, dtype, ctx, out)
 
 
-@_documented
+@_with_shared_docs
 def negative_binomial(
     k: float | NDArray = 1,
     p: float | NDArray = 1,
@@ -162,7 +162,7 @@ def negative_binomial(
     return _draw_numbers("negative_binomial", {"k": k, "p": p}, shape, dtype, ctx, out)
 
 
-@_documented
+@_with_shared_docs
 def generalized_negative_binomial(
     mu: float | NDArray = 1,
     alpha: float | NDArray = 1,
@@ -176,7 +176,7 @@ def generalized_negative_binomial(
     )
 
 
-@_documented
+@_with_shared_docs
 def randint(
     low: int,
     high: int,

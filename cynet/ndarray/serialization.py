@@ -34,7 +34,7 @@ from ..base.guard import guarded
 from ..base.np_shape import is_np_shape
 from ..context import cpu
 from ._fill import read_in
-from .array_files import form_of, pack_arrays, read_arrays
+from .array_files import format_of, pack_arrays, read_arrays
 from .creation import array
 from .ndarray import NDArray
 from .sparse.arrays import make_sparse as make_sparse
@@ -46,19 +46,19 @@ if TYPE_CHECKING:
 
 _MAGIC = 0x112
 _MAGIC_V1, _MAGIC_V2, _MAGIC_V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
-_SPARSE = {1: "row_sparse", 2: "csr"}
-_STYPES = {name: flag for flag, name in _SPARSE.items()}
-_INDEX_FLAGS = (4, 6)  # int32, int64
+_STYPE_BY_FLAG = {1: "row_sparse", 2: "csr"}
+_FLAG_BY_STYPE = {name: flag for flag, name in _STYPE_BY_FLAG.items()}
+_INDEX_DTYPE_FLAGS = (4, 6)  # int32, int64
 _FILE_DTYPES = {flag: dtype.newbyteorder("<") for flag, dtype in NUMPY.items()}
 _DEVICE_CODES = (1, 2, 3, 5)
 _MAX_AXES = 8
-_SMALL = 4096  # elements up to which a copy is quicker than a view
-_IN_PLACE = 64 << 10  # bytes from which on data is read into the array's memory
-_LEAST_BYTES = 20  # bytes of the smallest array: magic or ndim, an axis, context, type
+_MAX_COPY = 4096  # elements up to which a copy is quicker than a view
+_MIN_IN_PLACE_BYTES = 64 << 10  # bytes from which on data is read into the array's memory
+_MIN_BYTES = 20  # bytes of the smallest array: magic or ndim, an axis, context, type
 
 
 # --- reading -------------------------------------------------------------------------------------
-class Buffer:
+class BytesFile:
     """Bytes in memory with the methods of a file object that reading uses."""
 
     def __init__(self, data):
@@ -77,14 +77,14 @@ class Buffer:
         self.at = at
 
 
-_SAVE_IT = "save the arrays there with safetensors, and load NAME.safetensors"
+_CONVERT_HINT = "save the arrays there with safetensors, and load NAME.safetensors"
 _OTHER_FORMATS = {  # first bytes of other formats that users pass as .params -> name
-    b"PK\3\4": f"a zip archive. If it is PyTorch's, {_SAVE_IT}; if NumPy's, call it NAME.npz",
-    b"\x80\2": f"a pickle, as PyTorch's files are: {_SAVE_IT}",
-    b"\x80\3": f"a pickle, as PyTorch's files are: {_SAVE_IT}",
-    b"\x80\4": f"a pickle: {_SAVE_IT}",
-    b"\x80\5": f"a pickle: {_SAVE_IT}",
-    b"\x89HDF": f"HDF5, as Keras writes it: {_SAVE_IT}",
+    b"PK\3\4": f"a zip archive. If it is PyTorch's, {_CONVERT_HINT}; if NumPy's, call it NAME.npz",
+    b"\x80\2": f"a pickle, as PyTorch's files are: {_CONVERT_HINT}",
+    b"\x80\3": f"a pickle, as PyTorch's files are: {_CONVERT_HINT}",
+    b"\x80\4": f"a pickle: {_CONVERT_HINT}",
+    b"\x80\5": f"a pickle: {_CONVERT_HINT}",
+    b"\x89HDF": f"HDF5, as Keras writes it: {_CONVERT_HINT}",
     b"\x93NUMPY": "an array of NumPy's: load it with numpy.load, save it as NAME.npz",
     b"\x1f\x8b": "compressed by gzip: unpack it first",
 }
@@ -104,13 +104,13 @@ class _Reader:
             f"found {found}"
         )
 
-    def left(self):
+    def bytes_left(self):
         return self.size - self.at
 
-    def take(self, n, what):
+    def read_bytes(self, n, what):
         """The next n bytes."""
         if n > self.size - self.at:
-            self.fail(f"{n} bytes of {what}", f"the end of the file after {self.left()}")
+            self.fail(f"{n} bytes of {what}", f"the end of the file after {self.bytes_left()}")
         self.at += n
         found = self.source.read(n)
         if len(found) < n:  # another process truncates the file while it is read
@@ -118,7 +118,7 @@ class _Reader:
             self.fail(f"{n} bytes of {what}", f"the end of the file after {len(found)}")
         return found
 
-    def fill(self, view):
+    def fill_view(self, view):
         """Fill a writable memoryview with the next bytes."""
         done = 0
         while done < len(view):
@@ -129,19 +129,19 @@ class _Reader:
         self.at += done
         return done
 
-    def go_to(self, at):
+    def seek(self, at):
         if at != self.at:
             self.at = at
             self.source.seek(self.start + at)
 
-    def numbers(self, layout, what):
-        return struct.unpack("<" + layout, self.take(struct.calcsize("<" + layout), what))
+    def unpack(self, layout, what):
+        return struct.unpack("<" + layout, self.read_bytes(struct.calcsize("<" + layout), what))
 
-    def number(self, layout, what):
-        return self.numbers(layout, what)[0]
+    def scalar(self, layout, what):
+        return self.unpack(layout, what)[0]
 
 
-class _Record(NamedTuple):
+class _ArrayRecord(NamedTuple):
     """The position, dtype and shape of an array's data in a file."""
 
     offset: int
@@ -164,7 +164,7 @@ def _read_shape(reader, ndim, letter, label, least=1):
         reader.fail(f"{least} to {_MAX_AXES} axes of {label}", found, at - 4)
     if ndim == 0:
         return ()
-    shape = reader.numbers(f"{ndim}{letter}", f"shape of {label}")
+    shape = reader.unpack(f"{ndim}{letter}", f"shape of {label}")
     if min(shape) < 0:
         reader.fail(f"no negative sizes in the shape of {label}", shape, at)
     if 0 in shape and math.prod(n for n in shape if n) >= 1 << 56:
@@ -175,17 +175,17 @@ def _read_shape(reader, ndim, letter, label, least=1):
 def _read_array(reader, label):
     """The record of the next array of a file."""
     at = reader.at
-    magic = reader.number("I", f"{label}'s beginning")
+    magic = reader.scalar("I", f"{label}'s beginning")
     if magic in (_MAGIC_V2, _MAGIC_V3):
-        storage = reader.number("i", f"storage type of {label}")
-        if storage in _SPARSE and magic == _MAGIC_V2:
-            return _read_sparse(reader, label, _SPARSE[storage])
+        storage = reader.scalar("i", f"storage type of {label}")
+        if storage in _STYPE_BY_FLAG and magic == _MAGIC_V2:
+            return _read_sparse(reader, label, _STYPE_BY_FLAG[storage])
         if storage != 0:
             reader.fail(f"storage type 0 (dense), 1 or 2 of {label}", storage, at + 4)
     if magic == _MAGIC_V3:  # NumPy's shapes: there may be no axes
-        shape = _read_shape(reader, reader.number("I", f"number of axes of {label}"), "q", label, 0)
+        shape = _read_shape(reader, reader.scalar("I", f"number of axes of {label}"), "q", label, 0)
     elif magic in (_MAGIC_V1, _MAGIC_V2):
-        shape = _read_shape(reader, reader.number("I", f"number of axes of {label}"), "q", label)
+        shape = _read_shape(reader, reader.scalar("I", f"number of axes of {label}"), "q", label)
     elif 0 < magic <= _MAX_AXES:
         shape = _read_shape(reader, magic, "I", label)
     else:
@@ -194,35 +194,35 @@ def _read_array(reader, label):
             f"0x{magic:X}",
             at,
         )
-    flag = _read_kind(reader, label)
-    record = _record_here(reader, label, shape, flag)
-    reader.go_to(reader.at + record.nbytes)
+    flag = _read_type_flag(reader, label)
+    record = _record_at_position(reader, label, shape, flag)
+    reader.seek(reader.at + record.nbytes)
     return record
 
 
-def _read_kind(reader, label):
+def _read_type_flag(reader, label):
     """Read an array's context, then its type flag."""
-    device, index = reader.numbers("ii", f"context of {label}")
+    device, index = reader.unpack("ii", f"context of {label}")
     if device not in _DEVICE_CODES or index < 0:
         reader.fail(
             f"a device type (one of {_DEVICE_CODES}) and index of {label}",
             (device, index),
             reader.at - 8,
         )
-    flag = reader.number("i", f"type flag of {label}")
+    flag = reader.scalar("i", f"type flag of {label}")
     if flag not in NAMES:
         reader.fail(f"a type flag ({', '.join(map(str, NAMES))}) for {label}", flag, reader.at - 4)
     return flag
 
 
-def _record_here(reader, label, shape, flag):
+def _record_at_position(reader, label, shape, flag):
     """The record of the array that begins at this position."""
     nbytes = math.prod(shape) * NUMPY[flag].itemsize
-    record = _Record(reader.at, nbytes, shape, flag)
-    if nbytes > reader.left():
+    record = _ArrayRecord(reader.at, nbytes, shape, flag)
+    if nbytes > reader.bytes_left():
         reader.fail(
             f"{nbytes} bytes of data of {label} ({NAMES[flag]}, shape {shape})",
-            f"the end of the file after {reader.left()}",
+            f"the end of the file after {reader.bytes_left()}",
         )
     return record
 
@@ -230,16 +230,16 @@ def _record_here(reader, label, shape, flag):
 def _read_sparse(reader, label, stype):
     """The record of a sparse array: the record of its values, with the records of its indices."""
     stored, full = (
-        _read_shape(reader, reader.number("I", f"number of axes of {label}"), "q", label)
+        _read_shape(reader, reader.scalar("I", f"number of axes of {label}"), "q", label)
         for _ in range(2)
     )
-    flag = _read_kind(reader, label)
+    flag = _read_type_flag(reader, label)
     found = []
     for name in ("indptr", "indices")[stype == "row_sparse" :]:
-        kind = reader.number("i", f"type flag of the {name} of {label}")
-        if kind not in _INDEX_FLAGS:
+        kind = reader.scalar("i", f"type flag of the {name} of {label}")
+        if kind not in _INDEX_DTYPE_FLAGS:
             reader.fail(f"a type flag (4, 6) for the {name} of {label}", kind, reader.at - 4)
-        axes = reader.number("I", f"number of axes of the {name} of {label}")
+        axes = reader.scalar("I", f"number of axes of the {name} of {label}")
         found.append((name, _read_shape(reader, axes, "q", f"{label}'s {name}"), kind))
     if stype == "csr":
         wanted = [(full[0] + 1,), stored] if len(full) == 2 and len(stored) == 1 else None
@@ -248,42 +248,42 @@ def _read_sparse(reader, label, stype):
     shapes = [shape for _, shape, _ in found]
     if shapes != wanted:
         reader.fail(f"shapes of {label} ({stype}) that fit", (full, stored, *shapes))
-    record = _record_here(reader, label, stored, flag)
-    reader.go_to(reader.at + record.nbytes)
+    record = _record_at_position(reader, label, stored, flag)
+    reader.seek(reader.at + record.nbytes)
     aux = []
     for name, shape, kind in found:
-        aux.append(_record_here(reader, name, shape, kind))
-        reader.go_to(reader.at + aux[-1].nbytes)
+        aux.append(_record_at_position(reader, name, shape, kind))
+        reader.seek(reader.at + aux[-1].nbytes)
     return record._replace(stype=stype, full=full, aux=tuple(aux))
 
 
 def _read_name(reader, i):
     at = reader.at
-    length = reader.number("Q", f"length of name {i}")
+    length = reader.scalar("Q", f"length of name {i}")
     try:
-        return str(reader.take(length, f"name {i}"), "utf-8")
+        return str(reader.read_bytes(length, f"name {i}"), "utf-8")
     except UnicodeDecodeError:
         reader.fail(f"UTF-8 in name {i}", "other bytes", at + 8)
 
 
 def _scan_records(reader):
     """The records and names of a file: all of it is checked before the first array is made."""
-    magic = reader.number("Q", "the file's beginning")
+    magic = reader.scalar("Q", "the file's beginning")
     if magic != _MAGIC:
         begin = magic.to_bytes(8, "little")
         other = next(
             (f": {what}" for mark, what in _OTHER_FORMATS.items() if begin.startswith(mark)), ""
         )
         reader.fail(f"0x{_MAGIC:X}, with which a .params file begins", f"0x{magic:X}{other}", 0)
-    reader.number("Q", "the reserved field")
-    count = reader.number("Q", "the number of arrays")
-    if count > reader.left() // _LEAST_BYTES:
+    reader.scalar("Q", "the reserved field")
+    count = reader.scalar("Q", "the number of arrays")
+    if count > reader.bytes_left() // _MIN_BYTES:
         reader.fail(
-            f"at most {reader.left() // _LEAST_BYTES} arrays in a file of this size", count, 16
+            f"at most {reader.bytes_left() // _MIN_BYTES} arrays in a file of this size", count, 16
         )
     records = [_read_array(reader, f"array {i}") for i in range(count)]
     at = reader.at
-    n_names = reader.number("Q", "the number of names")
+    n_names = reader.scalar("Q", "the number of names")
     if n_names not in (0, count):
         reader.fail(f"no name or {count}", n_names, at)
     names, seen = [], set()
@@ -293,8 +293,8 @@ def _scan_records(reader):
             reader.fail("names that differ", f"{shown(name)} twice", at)
         seen.add(name)
         names.append(name)
-    if reader.left():
-        reader.fail("the end of the file", f"{reader.left()} more bytes")
+    if reader.bytes_left():
+        reader.fail("the end of the file", f"{reader.bytes_left()} more bytes")
     return records, names
 
 
@@ -307,17 +307,17 @@ def _values_of_bytes(raw, dtype):
 
 def _read_data(reader, record):
     """An NDArray with the data of a record; all but small ones are read into its memory."""
-    reader.go_to(record.offset)
+    reader.seek(record.offset)
     if record.stype != "default":
-        return _read_parts(reader, record)
-    if record.nbytes <= _IN_PLACE:
-        values = _values_of_bytes(reader.take(record.nbytes, "data"), record.dtype)
+        return _read_sparse_data(reader, record)
+    if record.nbytes <= _MIN_IN_PLACE_BYTES:
+        values = _values_of_bytes(reader.read_bytes(record.nbytes, "data"), record.dtype)
         return array(values.reshape(record.shape), ctx=cpu(), dtype=SCALAR_TYPES[record.flag])
     fill = functools.partial(_fill, reader, record.dtype)
     return read_in(record.shape, SCALAR_TYPES[record.flag], fill)
 
 
-def _read_parts(reader, record):
+def _read_sparse_data(reader, record):
     """A sparse array, whose structure is checked."""
     values = _read_data(reader, record._replace(stype="default"))
     aux = [_read_data(reader, each).asnumpy().astype(np.int64) for each in record.aux]
@@ -330,7 +330,7 @@ def _read_parts(reader, record):
 
 def _fill(reader, dtype, view):
     """Fill an array of `dtype` with the next bytes, in the host's byte order."""
-    reader.fill(view)
+    reader.fill_view(view)
     if dtype.kind == "b":
         values = np.frombuffer(view, np.uint8)
         np.not_equal(values, 0, out=values.view(bool))
@@ -345,7 +345,7 @@ def _load(source, name, start, size):
     return dict(zip(names, arrays)) if names else arrays
 
 
-def parse(data, name):
+def parse_params(data, name):
     """The NumPy views and names of a ``.params`` file's bytes.
 
     data: bytes-like
@@ -355,7 +355,7 @@ def parse(data, name):
     none. Raises FormatError: naming the offset, what was expected there and what was found.
     """
     data = memoryview(data).cast("B")
-    reader = _Reader(Buffer(data), name, 0, len(data))
+    reader = _Reader(BytesFile(data), name, 0, len(data))
     records, names = _scan_records(reader)
     for record in records:
         if record.stype != "default":
@@ -402,7 +402,7 @@ def load(fname: FileName) -> Any:
     [1.0, 2.0]
     """
     name = file_name(fname, "load: a file name")
-    if form := form_of(name):
+    if form := format_of(name):
         return read_arrays(name, form)
     with open_for_reading(name) as file:
         return load_from(file, name)
@@ -414,7 +414,7 @@ def load_from(file, name, start=0, end=None):
         if start:
             raise ArgumentError(f"{name} is a pipe: it can be read from its beginning only")
         data = file.read()
-        return _load(Buffer(data), name, 0, len(data))
+        return _load(BytesFile(data), name, 0, len(data))
     end = os.fstat(file.fileno()).st_size if end is None else end
     return _load(file, name, start, max(end - start, 0))
 
@@ -447,14 +447,14 @@ def load_frombuffer(buf: bytes) -> Any:
     if not isinstance(buf, (bytes, bytearray, memoryview)):
         raise ArgumentTypeError(f"load_frombuffer takes bytes, got {type(buf).__name__}")
     try:
-        source = Buffer(buf)
+        source = BytesFile(buf)
     except TypeError:
         raise ArgumentTypeError("load_frombuffer takes contiguous bytes") from None
     return _load(source, "<buffer>", 0, len(source.data))
 
 
 # --- writing -------------------------------------------------------------------------------------
-def chunks_of(data):
+def params_chunks(data):
     """The bytes of the file that `save` writes, in a few large pieces without copies of arrays. All
     arguments are checked before the first piece."""
     return _file_chunks(*_arrays_and_names(data))
@@ -470,7 +470,7 @@ def _file_chunks(arrays, names):
         # yield the array's own memory; small arrays, bfloat16 and arrays on a device are copied one
         # at a time
         flag = each.dtype_flag
-        copied = context.device_type == "gpu" or each.size <= _SMALL or NAMES[flag] == "bfloat16"
+        copied = context.device_type == "gpu" or each.size <= _MAX_COPY or NAMES[flag] == "bfloat16"
         values = each.host_copy() if copied else np.asarray(memoryview(each))
         yield struct.pack(
             f"<IiI{values.ndim}qiii",
@@ -492,11 +492,11 @@ def _file_chunks(arrays, names):
 def _sparse_chunks(array):
     values, aux = array.parts()
     host, context = values.host_copy(), values.context
-    yield struct.pack("<Ii", _MAGIC_V2, _STYPES[array.stype])
+    yield struct.pack("<Ii", _MAGIC_V2, _FLAG_BY_STYPE[array.stype])
     yield _packed_shape(host.shape) + _packed_shape(array.shape)
     yield struct.pack("<iii", context.device_typeid, context.device_id, values.dtype_flag)
     for each in aux:
-        yield struct.pack("<i", _INDEX_FLAGS[1]) + _packed_shape(each.shape)
+        yield struct.pack("<i", _INDEX_DTYPE_FLAGS[1]) + _packed_shape(each.shape)
     for each in (host, *aux):
         yield each.astype(each.dtype.newbyteorder("<"), copy=False).tobytes()
 
@@ -563,10 +563,10 @@ def save(fname: FileName, data: NDArray | Sequence[NDArray] | Mapping[str, NDArr
     >>> mx.nd.save("arrays.params", {"x": mx.nd.array([1, 2]), "y": mx.nd.zeros(3)})
     """
     name = file_name(fname, "save: a file name")
-    if form := form_of(name):
+    if form := format_of(name):
         write_atomically(name, pack_arrays(form, *_arrays_and_names(data), name))
     else:
-        write_atomically(name, chunks_of(data))
+        write_atomically(name, params_chunks(data))
 
 
 @guarded
@@ -583,4 +583,4 @@ def save_tobuffer(data: NDArray | Sequence[NDArray] | Mapping[str, NDArray]) -> 
     >>> len(mx.nd.save_tobuffer(mx.nd.array([1, 2])))
     72
     """
-    return b"".join(chunks_of(data))
+    return b"".join(params_chunks(data))

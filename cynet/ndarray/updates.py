@@ -14,7 +14,7 @@ from .ndarray import NDArray
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_shared = with_paragraphs(
+_with_shared_docs = with_paragraphs(
     one="""rescale_grad : NDArray or float
     Factor of the gradient; if it is 0, infinite or NaN, nothing is changed.
 lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
@@ -93,7 +93,7 @@ def _group_by_weight(operator, lists):
     return [each for arrays in zip(*lists.values()) for each in arrays]
 
 
-@_shared
+@_with_shared_docs
 def adamw_update(
     weight: NDArray,
     grad: NDArray,
@@ -134,7 +134,7 @@ def adamw_update(
     )
 
 
-@_shared
+@_with_shared_docs
 def mp_adamw_update(
     weight: NDArray,
     grad: NDArray,
@@ -190,7 +190,7 @@ def mp_adamw_update(
     )
 
 
-@_shared
+@_with_shared_docs
 def multi_adamw_update(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
@@ -231,7 +231,7 @@ def multi_adamw_update(
     )
 
 
-@_shared
+@_with_shared_docs
 def multi_mp_adamw_update(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
@@ -274,7 +274,7 @@ def multi_mp_adamw_update(
     )
 
 
-@_shared
+@_with_shared_docs
 def multi_lamb_update(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
@@ -313,7 +313,7 @@ def multi_lamb_update(
     )
 
 
-@_shared
+@_with_shared_docs
 def multi_mp_lamb_update(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],

@@ -51,7 +51,7 @@ class _OperatorFunctions:
 
         def function(*arrays, **params):
             if "out" in params:
-                params["out"] = one_of(params["out"])
+                params["out"] = single_out(params["out"])
             if state.trace is not None and any(is_traced(each) for each in arrays):
                 from ..gluon.block.traced import call_on_symbols
 
@@ -74,7 +74,7 @@ def refuse_traced(name, what, *arrays):
         )
 
 
-def one_of(out):
+def single_out(out):
     """`out`, or the only item of a tuple."""
     return out[0] if isinstance(out, tuple) and len(out) == 1 else out
 
@@ -120,20 +120,20 @@ def make_array(value, dtype, ctx, where):
     return from_host(host, flag, context.device_typeid, context.device_id, NP)
 
 
-def finished(value, out):
+def fill_out(value, out):
     """`value`, or the given `out` after `value` is copied to it."""
-    out = one_of(out)
+    out = single_out(out)
     if out is None:
         return value
     if isinstance(value, NDArray):
-        refuse_other_kind(value.dtype, out.dtype, "out is of")
+        refuse_unsafe_cast(value.dtype, out.dtype, "out is of")
         if value.shape != out.shape:
             raise ShapeError(f"out has shape {out.shape}, the result {value.shape}")
     out[...] = value
     return out
 
 
-def also_named(**words):
+def with_aliases(**words):
     """Let a function accept arguments under MXNet 1.9's names: ``array="v"`` if its parameter is
     called v; None for an argument that is ignored."""
 
@@ -146,7 +146,7 @@ def also_named(**words):
                     kwargs[words[word]] = value
             return function(*args, **kwargs)
 
-        run.other_words = words
+        run.aliases = words
         return run
 
     return decorate
@@ -178,7 +178,7 @@ def refuse_other_than_floats(dtype, who):
 def refuse_cast(given, dtype, casting, who):
     """Raise ArgumentTypeError if NumPy's rule `casting` forbids to convert `given` to `dtype`."""
     if casting == "same_kind":
-        refuse_other_kind(given, dtype, f"{who} is of")
+        refuse_unsafe_cast(given, dtype, f"{who} is of")
         return
     if casting not in ("no", "equiv", "safe", "unsafe"):
         raise ArgumentTypeError(
@@ -200,7 +200,7 @@ def refuse_unknown_cast(casting, who):
         )
 
 
-def refuse_other_kind(given, dtype, who):
+def refuse_unsafe_cast(given, dtype, who):
     """Raise ArgumentTypeError where NumPy's casting "same_kind" does: a conversion must not lose a
     fraction or a sign, or give bools."""
     if _promotion_rank(given) > _promotion_rank(dtype):

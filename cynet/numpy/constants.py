@@ -11,7 +11,7 @@ newaxis = None
 float16, float32, float64 = onp.float16, onp.float32, onp.float64
 uint8, int8, int32, int64 = onp.uint8, onp.int8, onp.int32, onp.int64
 bool_ = onp.bool_
-_bool = bool
+_python_bool = bool
 bool = onp.bool_
 dtype, finfo, iinfo = onp.dtype, onp.finfo, onp.iinfo
 set_printoptions = onp.set_printoptions
@@ -37,9 +37,9 @@ def size(a, axis=None):
 def result_type(*arrays_and_dtypes):
     """The dtype of arithmetic on arrays, dtypes and Python numbers, which are weak."""
     found = None
-    numbers = [type(each) for each in arrays_and_dtypes if type(each) in (_bool, int, float)]
+    numbers = [type(each) for each in arrays_and_dtypes if type(each) in (_python_bool, int, float)]
     for each in arrays_and_dtypes:
-        if type(each) in (_bool, int, float):
+        if type(each) in (_python_bool, int, float):
             continue
         name = onp.dtype(getattr(each, "dtype", each)).name
         found = name if found is None else promote_dtypes(found, name)

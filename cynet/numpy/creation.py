@@ -9,7 +9,7 @@ from ..context import read_context
 from ..ndarray._fill import filled
 from ..ndarray.ndarray import NDArray
 from ..operator.numpy.promotion import refuse_beyond
-from ._call import NP, NUMBERS, array_of, finished, is_np, is_traced, make_array, refuse_order
+from ._call import NP, NUMBERS, array_of, fill_out, is_np, is_traced, make_array, refuse_order
 
 
 def _target_context(ctx, device):
@@ -90,15 +90,15 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, device=None, out=No
     if not isinstance(fill_value, NUMBERS):
         value = array_of(fill_value, "full")
         made_of = broadcast_to_copy(value, shape, ctx, device)
-        return finished(made_of if dtype is None else made_of.astype(dtype), out)
+        return fill_out(made_of if dtype is None else made_of.astype(dtype), out)
     if dtype is None:
         dtype = "bool" if isinstance(fill_value, (bool, onp.bool_)) else "float32"
     context = _target_context(ctx, device)
     if type(fill_value) is int:
         refuse_beyond(fill_value, name_of(dtype), "mx.np.full")
     if isinstance(fill_value, int) and abs(fill_value) >= 1 << 53:
-        return finished(make_array(onp.full(shape, fill_value), dtype, context, "full"), out)
-    return finished(filled(shape, float(fill_value), context, dtype, NP), out)
+        return fill_out(make_array(onp.full(shape, fill_value), dtype, context, "full"), out)
+    return fill_out(filled(shape, float(fill_value), context, dtype, NP), out)
 
 
 def broadcast_to_copy(value, shape, ctx=None, device=None):
@@ -108,14 +108,14 @@ def broadcast_to_copy(value, shape, ctx=None, device=None):
     return out
 
 
-def _place_like(array, ctx, device):
+def _device_like(array, ctx, device):
     """The requested device, or the device of an array."""
     return array.context if ctx is None and device is None else _target_context(ctx, device)
 
 
 def _full_like(value, prototype, dtype, ctx, device):
     array = array_of(prototype, "full_like")
-    context = _place_like(array, ctx, device)
+    context = _device_like(array, ctx, device)
     return filled(array.shape, value, context, array.dtype if dtype is None else dtype, NP)
 
 
@@ -123,14 +123,14 @@ def zeros_like(a, dtype=None, order="C", ctx=None, out=None, device=None):
     """Zeros of the shape and dtype of an array."""
     if order != "C":
         refuse_order(order, "mx.np.zeros_like")
-    return finished(_full_like(0.0, a, dtype, ctx, device), out)
+    return fill_out(_full_like(0.0, a, dtype, ctx, device), out)
 
 
 def ones_like(a, dtype=None, order="C", ctx=None, out=None, device=None):
     """Ones of the shape and dtype of an array."""
     if order != "C":
         refuse_order(order, "mx.np.ones_like")
-    return finished(_full_like(1.0, a, dtype, ctx, device), out)
+    return fill_out(_full_like(1.0, a, dtype, ctx, device), out)
 
 
 def empty_like(prototype, dtype=None, order="C", subok=False, shape=None, ctx=None, device=None):
@@ -140,14 +140,14 @@ def empty_like(prototype, dtype=None, order="C", subok=False, shape=None, ctx=No
     array = array_of(prototype, "empty_like")
     shape = array.shape if shape is None else shape
     dtype = array.dtype if dtype is None else dtype
-    return empty(shape, dtype, ctx=_place_like(array, ctx, device))
+    return empty(shape, dtype, ctx=_device_like(array, ctx, device))
 
 
 def full_like(a, fill_value, dtype=None, order="C", ctx=None, out=None, device=None):
     """An array of the shape and dtype of another one with one value."""
     array = array_of(a, "full_like")
     dtype = array.dtype if dtype is None else dtype
-    place = _place_like(array, ctx, device)
+    place = _device_like(array, ctx, device)
     return full(array.shape, fill_value, dtype, order, place, out=out)
 
 

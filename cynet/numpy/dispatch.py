@@ -5,10 +5,10 @@ import numpy as onp
 from ..base.errors import ArgumentTypeError
 from ..ndarray._tape import follows
 from ..ndarray.ndarray import NDArray
-from ._call import array_of, make_array, one_of, refuse_traced
+from ._call import array_of, make_array, refuse_traced, single_out
 
 _UFUNC_NAMES = {"divide": "true_divide", "remainder": "mod", "invert": "bitwise_not"}
-_REDUCED = {
+_REDUCTION_OF_UFUNC = {
     "add": "sum",
     "multiply": "prod",
     "maximum": "max",
@@ -26,7 +26,7 @@ def _function_named(name):
     return face
 
 
-def ufunc_of(ufunc, method, inputs, out, kwargs):
+def call_ufunc(ufunc, method, inputs, out, kwargs):
     """The result of ``ufunc.method(*inputs)``."""
     name = ufunc.__name__
     if out is not None:
@@ -38,11 +38,11 @@ def ufunc_of(ufunc, method, inputs, out, kwargs):
         return call_numpy(ufunc, inputs, kwargs)
     if (
         method == "reduce"
-        and name in _REDUCED
+        and name in _REDUCTION_OF_UFUNC
         and not (name.startswith("logical") and kwargs.get("initial") is not None)
     ):
         kwargs.setdefault("axis", 0)
-        return _function_named(_REDUCED[name])(*inputs, **kwargs)
+        return _function_named(_REDUCTION_OF_UFUNC[name])(*inputs, **kwargs)
     if method == "accumulate" and name in ("add", "multiply"):
         kwargs.setdefault("axis", 0)
         return _function_named("cumsum" if name == "add" else "cumprod")(*inputs, **kwargs)
@@ -50,7 +50,7 @@ def ufunc_of(ufunc, method, inputs, out, kwargs):
         return _ufunc_at(ufunc, *inputs)
     if method == "outer" and ufunc.nin == 2 and not kwargs:
         a, b = (array_of(each, name) for each in inputs)
-        return ufunc_of(ufunc, "__call__", (a.reshape(a.shape + (1,) * b.ndim), b), None, {})
+        return call_ufunc(ufunc, "__call__", (a.reshape(a.shape + (1,) * b.ndim), b), None, {})
     return call_numpy(getattr(ufunc, method), inputs, kwargs)
 
 
@@ -91,7 +91,7 @@ def function_of(function, args, kwargs):
 _WRITING_FUNCTIONS = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
 
 
-def _written_on_host(function, array, args, kwargs):
+def _write_on_host(function, array, args, kwargs):
     host = array.asnumpy()
     function(
         host, *map(_to_numpy, args), **{name: _to_numpy(each) for name, each in kwargs.items()}
@@ -109,8 +109,8 @@ def call_numpy(function, args, kwargs):
         would flow.
     """
     if function.__name__ in _WRITING_FUNCTIONS and args and isinstance(args[0], NDArray):
-        return _written_on_host(function, args[0], args[1:], kwargs)
-    out = one_of(kwargs.get("out"))
+        return _write_on_host(function, args[0], args[1:], kwargs)
+    out = single_out(kwargs.get("out"))
     if isinstance(out, NDArray):
         host = out.asnumpy()  # elements that `where` leaves out keep their values
         call_numpy(function, args, kwargs | {"out": host})

@@ -21,15 +21,15 @@ from ..operator.functions.row import BOOL
 from ._call import (
     NP,
     NUMBERS,
-    also_named,
     array_of,
     call,
-    finished,
+    fill_out,
     is_traced,
-    one_of,
     ops,
     refuse_cast,
     refuse_order,
+    single_out,
+    with_aliases,
 )
 
 _SIGNS = {
@@ -71,7 +71,7 @@ def _with_dtype_casting(function, inputs, out, where, dtype, casting, order):
     ``where=`` `out` is unchanged, and a new result is zero."""
     from .selection import where as choose
 
-    name, out = f"mx.np.{function.__name__}", one_of(out)
+    name, out = f"mx.np.{function.__name__}", single_out(out)
     refuse_order(order, name)
     refuse_cast("bool", "bool", casting, name)  # raises for an unknown `casting`
     if dtype is not None and function.__name__ not in _BOOLEAN_FUNCTIONS:
@@ -91,7 +91,7 @@ def _with_dtype_casting(function, inputs, out, where, dtype, casting, order):
         value = value.astype(out.dtype)
     if where is not True:
         value = choose(where, value, onp.dtype(value.dtype).type(0) if out is None else out)
-    return finished(value, out)
+    return fill_out(value, out)
 
 
 _BOOLEAN_FUNCTIONS = {name for name, _, _, result, *_ in BINARIES if result == BOOL}
@@ -151,11 +151,11 @@ def _binary_function(name):
             x2 = array_of(x2, name)
         if out is None:
             return slot.call(x1, x2)
-        out = one_of(out)
+        out = single_out(out)
         if isinstance(x1, NUMBERS):
             x1 = array_of(x1, name, x2.dtype)
         if truth or not _has_float_dtype_of(out, x1, x2):
-            return finished(slot.call(x1, x2), out)
+            return fill_out(slot.call(x1, x2), out)
         return slot.call(x1, x2, out)
 
     return _set_name(function, name, host)
@@ -174,11 +174,11 @@ def _is_integer(number):
     return not isinstance(number, (float, onp.floating))
 
 
-_BOOLS_STAY = ("absolute", "square", "floor", "ceil", "trunc", "fix")
+_KEEP_BOOL = ("absolute", "square", "floor", "ceil", "trunc", "fix")
 
 
 def _unary_function(name, operator):
-    host, run, stays = getattr(onp, name, None), getattr(ops, operator), name in _BOOLS_STAY
+    host, run, stays = getattr(onp, name, None), getattr(ops, operator), name in _KEEP_BOOL
     truth = name in _BOOLEAN_FUNCTIONS
     if name == "sign":
         run = _propagate_nan(run)
@@ -193,9 +193,9 @@ def _unary_function(name, operator):
         if out is None and not stays:
             return run(x)
         if stays and onp.dtype(x.dtype).kind == "b":
-            return finished(x.copy(), out)
-        if out is not None and (truth or not _has_float_dtype_of(one_of(out), x)):
-            return finished(run(x), out)
+            return fill_out(x.copy(), out)
+        if out is not None and (truth or not _has_float_dtype_of(single_out(out), x)):
+            return fill_out(run(x), out)
         return run(x, out=out)
 
     return _set_name(function, name, host)
@@ -210,7 +210,7 @@ def _propagate_nan(run):
         result = run(x)
         if onp.dtype(x.dtype).kind == "f":
             result = where(FUNCTIONS["isnan"](x), x, result)
-        return finished(result, out)
+        return fill_out(result, out)
 
     return function
 
@@ -225,7 +225,7 @@ def _set_name(function, name, host):
 FUNCTIONS = {name: _binary_function(name) for name, *_ in BINARIES}
 FUNCTIONS |= {name: _unary_function(name, operator) for name, (operator, _) in UNARIES.items()}
 EXTENSION_FUNCTIONS = {
-    n: also_named(data="x", name=None)(_unary_function(n, operator))
+    n: with_aliases(data="x", name=None)(_unary_function(n, operator))
     for n, (operator, _) in EXTENSIONS.items()
 }
 _ALIASES = {
@@ -252,7 +252,7 @@ FUNCTIONS |= {alias: FUNCTIONS[name] for alias, name in _ALIASES.items() if name
 globals().update(FUNCTIONS | EXTENSION_FUNCTIONS)
 
 
-class OwnDtypes:
+class NumpyDtypeMethods:
     """Methods whose results have NumPy's dtypes, unlike mx.nd's methods of the same names."""
 
     __slots__ = ()
@@ -293,8 +293,8 @@ def _make_method(name, function):
 
 
 for _name, _function in (FUNCTIONS | EXTENSION_FUNCTIONS).items():
-    if hasattr(NDArray, _name) and _name not in (*vars(OwnDtypes), "abs", "round"):
-        setattr(OwnDtypes, _name, _make_method(_name, _function))
+    if hasattr(NDArray, _name) and _name not in (*vars(NumpyDtypeMethods), "abs", "round"):
+        setattr(NumpyDtypeMethods, _name, _make_method(_name, _function))
 
 
 def __getattr__(name):

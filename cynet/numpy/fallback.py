@@ -7,7 +7,7 @@ import numpy as onp
 
 from ..base.errors import NotFoundError, shown
 
-_NAMES = """
+_FUNCTION_NAMES = """
 allclose alltrue apply_along_axis apply_over_axes argpartition argwhere array_equal array_equiv
 choose compress corrcoef correlate count_nonzero cov digitize divmod extract flatnonzero
 float_power frexp heaviside histogram2d histogram_bin_edges histogramdd i0 in1d interp intersect1d
@@ -19,7 +19,7 @@ take_along_axis trapz tril_indices_from trim_zeros triu_indices_from union1d unp
 vander
 """
 # functions that NumPy has removed cannot be called by name there
-__all__ = [name for name in _NAMES.split() if hasattr(onp, name)]
+__all__ = [name for name in _FUNCTION_NAMES.split() if hasattr(onp, name)]
 
 
 def __getattr__(name):

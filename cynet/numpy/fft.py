@@ -9,7 +9,7 @@ from ..base.kinds import to_count, to_index
 from ..operator.paragraphs import share_parameters
 from . import shapes
 from ._call import ops
-from .least_squares import floats
+from .least_squares import as_floats
 from .padding import pad
 
 __all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "irfft2", "irfftn", "rfft"]
@@ -28,7 +28,7 @@ def _norm_factor(norm, n, back, who):
 
 def _real_imag(z, who):
     """The real and imaginary parts of an array (..., 2)."""
-    z = floats(z, f"fft.{who}")
+    z = as_floats(z, f"fft.{who}")
     if z.ndim < 2 or z.shape[-1] != 2:
         raise ShapeError(
             f"mx.np.fft.{who} takes real and imaginary parts in the last axis, of length 2, got"
@@ -38,7 +38,7 @@ def _real_imag(z, who):
 
 
 def _check_real(x, who):
-    x = floats(x, f"fft.{who}")
+    x = as_floats(x, f"fft.{who}")
     if not x.ndim:
         raise ShapeError(f"mx.np.fft.{who} takes an array of one axis at least, got shape ()")
     return x

@@ -7,20 +7,20 @@ import numpy as onp
 
 from ..base.errors import ArgumentTypeError, ShapeError, shown
 from . import reductions, shapes
-from ._call import NUMBERS, also_named, array_of, finished, is_traced, ops, refuse_traced
+from ._call import NUMBERS, array_of, fill_out, is_traced, ops, refuse_traced, with_aliases
 from .products import matmul
 from .selection import where
 
 
-def floats(a, where_):
+def as_floats(a, where_):
     """Convert an operand to a float array; integers and bools become float32."""
     a = array_of(a, where_)
     return a.astype("float32") if onp.dtype(a.dtype).kind in "biu" else a
 
 
-def matrices(a, where_):
+def as_matrices(a, where_):
     """Convert an operand to a float array; raise unless it has at least two axes."""
-    a = floats(a, where_)
+    a = as_floats(a, where_)
     if a.ndim < 2:
         raise ShapeError(f"mx.np.{where_} takes an array of two axes at least, got {a.shape}")
     return a
@@ -36,7 +36,7 @@ def qr(a, mode="reduced"):
     ArgumentTypeError
         `mode` is none of 'reduced', 'complete' and 'r'.
     """
-    a = matrices(a, "linalg.qr")
+    a = as_matrices(a, "linalg.qr")
     if mode not in ("reduced", "complete", "r"):
         raise ArgumentTypeError(
             f"mx.np.linalg.qr: mode is 'reduced', 'complete' or 'r', got {shown(mode)}"
@@ -76,7 +76,7 @@ def svd(a, full_matrices=False, compute_uv=True):
     With `full_matrices` U and V are square; no gradient flows through the columns of U and the rows
     of V that this adds.
     """
-    a = matrices(a, "linalg.svd")
+    a = as_matrices(a, "linalg.svd")
     u, values, v = ops._linalg_svd(a)
     if not compute_uv:
         return values
@@ -98,11 +98,11 @@ def _singular_cutoff(values, rcond, shape):
     if rcond is None:
         rcond = onp.finfo(values.dtype).eps * max(shape[-2:])
     if not isinstance(rcond, NUMBERS):
-        rcond = shapes.expand_dims(floats(rcond, "linalg"), -1)
+        rcond = shapes.expand_dims(as_floats(rcond, "linalg"), -1)
     return reductions.max(values, -1, keepdims=True) * rcond
 
 
-def _pinv_by_values(a, rcond):
+def _pinv_by_svd(a, rcond):
     u, values, v = svd(a)
     nonzero = values > _singular_cutoff(values, rcond, a.shape)
     inverse = where(nonzero, 1.0 / where(nonzero, values, 1.0), 0.0)
@@ -116,25 +116,25 @@ def pinv(a, rcond=1e-15, hermitian=False):
     Singular values up to `rcond` times the largest one count as 0, by default 1e-15 times it. The
     gradient is that of matrices whose rank is full.
     """
-    a = matrices(a, "linalg.pinv")
+    a = as_matrices(a, "linalg.pinv")
     rcond = 1e-15 if rcond is None else rcond
     if 0 in a.shape:
         return shapes.matrix_transpose(a).copy()
     if is_traced(a):  # the rank is not known
-        return _pinv_by_values(a, rcond)
+        return _pinv_by_svd(a, rcond)
     rank = matrix_rank(a, rcond=rcond)
     if int(reductions.min(rank).item()) < min(a.shape[-2:]):
-        return _pinv_by_values(a, rcond)
+        return _pinv_by_svd(a, rcond)
     if a.shape[-2] < a.shape[-1]:
         return shapes.matrix_transpose(pinv(shapes.matrix_transpose(a), rcond))
     q, r = qr(a)
     return ops._linalg_solve(r, shapes.matrix_transpose(q))
 
 
-@also_named(A="M")
+@with_aliases(A="M")
 def matrix_rank(M, tol=None, hermitian=False, rcond=None):
     """Return how many singular values of each matrix are above `tol`; int64."""
-    M = floats(M, "linalg.matrix_rank")
+    M = as_floats(M, "linalg.matrix_rank")
     if M.ndim < 2:
         return array_of(onp.asarray(int(bool((M != 0).any())), "int64"), "linalg.matrix_rank")
     values = svdvals(M)
@@ -145,7 +145,7 @@ def matrix_rank(M, tol=None, hermitian=False, rcond=None):
     return reductions.sum(values > cutoff, -1)
 
 
-def nearest(a, b, rcond):
+def least_squares(a, b, rcond):
     """The least squares solutions of ``a x = b``, the matrix `b`."""
     return matmul(pinv(a, rcond), b)
 
@@ -158,7 +158,7 @@ def lstsq(a, b, rcond="warn"):
     ArgumentTypeError
         A graph is made: there are no sums of squares where the rank is not full.
     """
-    a, b = shapes.to_common_dtype([floats(a, "linalg.lstsq"), floats(b, "linalg.lstsq")], "lstsq")
+    a, b = shapes.to_common_dtype([as_floats(x, "linalg.lstsq") for x in (a, b)], "lstsq")
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
         raise ShapeError(
             f"mx.np.linalg.lstsq takes a matrix and as many right sides as it has rows, got shapes "
@@ -171,7 +171,7 @@ def lstsq(a, b, rcond="warn"):
     values = svdvals(a)
     rank = int((values > _singular_cutoff(values, rcond, a.shape)).sum().item())
     side = shapes.expand_dims(b, 1) if b.ndim == 1 else b
-    found = nearest(a, side, rcond)
+    found = least_squares(a, side, rcond)
     if rank == columns and rows > columns:
         away = side - matmul(a, found)
         left = reductions.sum(away * away, 0)
@@ -185,7 +185,7 @@ def cond(x, p=None):
     """The condition numbers: the norm of a matrix times the norm of its inverse."""
     from . import linalg
 
-    x = matrices(x, "linalg.cond")
+    x = as_matrices(x, "linalg.cond")
     if p in (None, 2, -2):
         values = svdvals(x)
         maximum, least = values[..., 0], values[..., -1]
@@ -241,14 +241,14 @@ def multi_dot(arrays, out=None):
     found = arrays[0]
     gone = tuple(axis for axis, is_vector in ((0, first), (1, last)) if is_vector)
     found = shapes.squeeze(found, gone) if gone else found
-    return finished(found, out)
+    return fill_out(found, out)
 
 
 def tensorinv(a, ind=2):
     """The inverse of an array as a map from its last axes to its first `ind`."""
     from . import linalg
 
-    a = floats(a, "linalg.tensorinv")
+    a = as_floats(a, "linalg.tensorinv")
     front, back = a.shape[:ind], a.shape[ind:]
     n = math.prod(front)
     if not ind > 0 or n != math.prod(back):
@@ -260,7 +260,7 @@ def tensorsolve(a, b, axes=None):
     """The solution x of ``tensordot(a, x, x.ndim) = b``."""
     from . import linalg
 
-    a, b = floats(a, "linalg.tensorsolve"), floats(b, "linalg.tensorsolve")
+    a, b = as_floats(a, "linalg.tensorsolve"), as_floats(b, "linalg.tensorsolve")
     if axes is not None:
         moved = reductions.axes_of(tuple(axes), a.ndim, "linalg.tensorsolve")
         order = [i for i in range(a.ndim) if i not in moved] + list(moved)

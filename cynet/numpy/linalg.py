@@ -4,10 +4,11 @@ from ..base.errors import ArgumentTypeError, shown
 from . import products, reductions, shapes
 from ._call import ops
 from .elementwise import FUNCTIONS
+from .least_squares import as_floats as _floats
 from .least_squares import (
+    as_matrices,
     cond,
     lstsq,
-    matrices,
     matrix_power,
     matrix_rank,
     multi_dot,
@@ -18,7 +19,6 @@ from .least_squares import (
     tensorinv,
     tensorsolve,
 )
-from .least_squares import floats as _floats
 from .products import cross, matmul, outer, tensordot, vecdot
 from .shapes import matrix_transpose
 
@@ -91,7 +91,7 @@ def vector_norm(x, axis=None, keepdims=False, ord=2):
 
 def matrix_norm(x, keepdims=False, ord="fro"):
     """The norm of the matrices in the last two axes."""
-    return norm(matrices(x, "linalg.matrix_norm"), ord, (-2, -1), keepdims)
+    return norm(as_matrices(x, "linalg.matrix_norm"), ord, (-2, -1), keepdims)
 
 
 def diagonal(x, offset=0):

@@ -8,7 +8,7 @@ from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..ndarray.ndarray import NDArray
 from . import elementwise, reductions, shapes
-from ._call import NP, ops, refuse_order, refuse_other_kind
+from ._call import NP, ops, refuse_order, refuse_unsafe_cast
 
 _SIGNS = {
     "add": "add",
@@ -34,7 +34,7 @@ _COMPARISONS = {
 }
 
 
-def define_signs(cls, method):
+def define_operators(cls, method):
     """Add Python's operators to a class; ``method(name, reflected)`` makes the method of one."""
     for sign, name in _SIGNS.items():
         setattr(cls, f"__{sign}__", method(name, False))
@@ -43,7 +43,7 @@ def define_signs(cls, method):
         setattr(cls, f"__{sign}__", method(name, False))
 
 
-class Members(elementwise.OwnDtypes):
+class ArrayMembers(elementwise.NumpyDtypeMethods):
     """The methods and properties that arrays of mx.np share with their symbols."""
 
     __slots__ = ()
@@ -59,7 +59,7 @@ class Members(elementwise.OwnDtypes):
 
     def reshape_view(self, *shape, order="C"):
         """See ``mx.np.reshape``; shares memory."""
-        return Members.reshape(self, *shape, order=order)
+        return ArrayMembers.reshape(self, *shape, order=order)
 
     def transpose(self, *axes):
         """See ``mx.np.transpose``."""
@@ -256,7 +256,7 @@ class Members(elementwise.OwnDtypes):
         return products.trace(self, offset, axis1, axis2)
 
 
-class ndarray(Members, NDArray):
+class ndarray(ArrayMembers, NDArray):
     """An array with NumPy's semantics: its operations are run by the engine, asynchronously.
 
     It is made by ``mx.np.array``, ``zeros``, ``arange`` and their like. Results have the dtypes
@@ -307,12 +307,12 @@ class ndarray(Members, NDArray):
         return bool(self.asnumpy().any())
 
     def __reduce__(self):
-        return _restored, (self.host_copy(), self.context)
+        return _restore_array, (self.host_copy(), self.context)
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
-        from .dispatch import ufunc_of
+        from .dispatch import call_ufunc
 
-        return ufunc_of(ufunc, method, inputs, out, kwargs)
+        return call_ufunc(ufunc, method, inputs, out, kwargs)
 
     def __array_function__(self, func, types, args, kwargs):
         from .dispatch import function_of
@@ -337,49 +337,49 @@ class ndarray(Members, NDArray):
         return array_api
 
     def __iadd__(self, other):
-        return self._in_place("add", other)
+        return self._update_in_place("add", other)
 
     def __isub__(self, other):
-        return self._in_place("subtract", other)
+        return self._update_in_place("subtract", other)
 
     def __imul__(self, other):
-        return self._in_place("multiply", other)
+        return self._update_in_place("multiply", other)
 
     def __itruediv__(self, other):
-        return self._in_place("true_divide", other)
+        return self._update_in_place("true_divide", other)
 
     def __imod__(self, other):
-        return self._in_place("mod", other)
+        return self._update_in_place("mod", other)
 
     def __ipow__(self, other):
-        return self._in_place("power", other)
+        return self._update_in_place("power", other)
 
     def __ifloordiv__(self, other):
-        return self._in_place("floor_divide", other)
+        return self._update_in_place("floor_divide", other)
 
     def __iand__(self, other):
-        return self._in_place("bitwise_and", other)
+        return self._update_in_place("bitwise_and", other)
 
     def __ior__(self, other):
-        return self._in_place("bitwise_or", other)
+        return self._update_in_place("bitwise_or", other)
 
     def __ixor__(self, other):
-        return self._in_place("bitwise_xor", other)
+        return self._update_in_place("bitwise_xor", other)
 
     def __ilshift__(self, other):
-        return self._in_place("bitwise_left_shift", other)
+        return self._update_in_place("bitwise_left_shift", other)
 
     def __irshift__(self, other):
-        return self._in_place("bitwise_right_shift", other)
+        return self._update_in_place("bitwise_right_shift", other)
 
     def __imatmul__(self, other):
         return self._check_in_place_kind("matmul", self @ other)
 
-    def _in_place(self, name, other):
+    def _update_in_place(self, name, other):
         return self._check_in_place_kind(name, elementwise.FUNCTIONS[name](self, other))
 
     def _check_in_place_kind(self, name, value):
-        refuse_other_kind(value.dtype, self.dtype, f"mx.np {name} in place: the array is of")
+        refuse_unsafe_cast(value.dtype, self.dtype, f"mx.np {name} in place: the array is of")
         if value.shape != self.shape:
             raise ArgumentError(
                 f"mx.np {name}: an array of shape {self.shape} does not hold {value.shape}"
@@ -480,7 +480,7 @@ def text_of(array):
     return f"array({body})"
 
 
-def _restored(values, context):
+def _restore_array(values, context):
     from .creation import array
 
     return array(values, values.dtype, context)

@@ -3,7 +3,7 @@
 import numpy as onp
 
 from . import reductions, shapes
-from ._call import array_of, finished, refuse_other_than_floats
+from ._call import array_of, fill_out, refuse_other_than_floats
 from .elementwise import FUNCTIONS
 from .selection import where as choose
 from .statistics import quantile_of_rows
@@ -40,7 +40,7 @@ def _nan_extremum(name, reduce, limit):
         if initial is None:
             nothing = reductions.all(FUNCTIONS["isnan"](a), axis, keepdims=keepdims)
             found = choose(nothing, float("nan"), found)
-        return finished(found, out)
+        return fill_out(found, out)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``numpy.{name}``: the extreme over axes of what is not NaN; else NaN."
@@ -72,7 +72,7 @@ def _nans_as_zeros(a, dtype, name):
 
 
 def _reduced_result(found, axis, keepdims, out):
-    return finished(found if keepdims else reductions.drop_axes(found, axis), out)
+    return fill_out(found if keepdims else reductions.drop_axes(found, axis), out)
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
@@ -95,24 +95,24 @@ def nanvar(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=Tru
 def nanstd(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, correction=None):
     """The standard deviation without NaN."""
     spread = nanvar(a, axis, dtype, None, ddof, keepdims, where, correction)
-    return finished(FUNCTIONS["sqrt"](spread), out)
+    return fill_out(FUNCTIONS["sqrt"](spread), out)
 
 
 def nanquantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False):
     """``quantile`` without NaN."""
-    return finished(quantile_of_rows(a, q, axis, method, keepdims, 1.0, "nanquantile"), out)
+    return fill_out(quantile_of_rows(a, q, axis, method, keepdims, 1.0, "nanquantile"), out)
 
 
 def nanpercentile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False
 ):
     """``percentile`` without NaN."""
-    return finished(quantile_of_rows(a, q, axis, method, keepdims, 100.0, "nanpercentile"), out)
+    return fill_out(quantile_of_rows(a, q, axis, method, keepdims, 100.0, "nanpercentile"), out)
 
 
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     """``median`` without NaN."""
-    return finished(quantile_of_rows(a, 0.5, axis, "linear", keepdims, 1.0, "nanmedian"), out)
+    return fill_out(quantile_of_rows(a, 0.5, axis, "linear", keepdims, 1.0, "nanmedian"), out)
 
 
 def cumprod(a, axis=None, dtype=None, out=None):
@@ -131,7 +131,7 @@ def cumprod(a, axis=None, dtype=None, out=None):
         tail = a[(*front, slice(step, None))] * a[(*front, slice(None, length - step))]
         a = shapes.concatenate([head, tail], axis)
         step *= 2
-    return finished(a * 1 if length < 2 else a, out)
+    return fill_out(a * 1 if length < 2 else a, out)
 
 
 def nancumprod(a, axis=None, dtype=None, out=None):
@@ -154,7 +154,7 @@ def cumulative_prod(x, axis=None, dtype=None, out=None, include_initial=False):
         shape = tuple(1 if i == (axis or 0) % found.ndim else n for i, n in enumerate(found.shape))
         one = array_of(onp.ones(shape, onp.dtype(found.dtype)), "cumulative_prod")
         found = shapes.concatenate([one, found], axis or 0)
-    return finished(found, out)
+    return fill_out(found, out)
 
 
 __all__ = [

@@ -7,7 +7,7 @@ import numpy as onp
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
-from ._call import array_of, finished, is_traced, refuse_fields
+from ._call import array_of, fill_out, is_traced, refuse_fields
 from .dispatch import call_numpy
 from .elementwise import FUNCTIONS
 from .reductions import axes_of
@@ -91,7 +91,7 @@ def _nan_arg_extremum(name, function, worst):
             return where(nothing, -1, found)
         if nothing.any():
             raise ArgumentError(f"mx.np.{name}: all-NaN slice encountered: shape {a.shape}")
-        return finished(found, out)
+        return fill_out(found, out)
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = (
@@ -214,7 +214,7 @@ def choose(a, choices, out=None, mode="raise"):
     found = arrays[0]
     for i, each in enumerate(arrays[1:], 1):
         found = where(a >= i, each, found)
-    return finished(found, out)
+    return fill_out(found, out)
 
 
 def packbits(a, axis=None, bitorder="big"):

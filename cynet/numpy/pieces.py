@@ -7,14 +7,14 @@ import numpy as onp
 from ..base.errors import ArgumentError, ShapeError, shown
 from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
-from ._call import NUMBERS, array_of, finished, is_traced, ops, refuse_other_than_floats
+from ._call import NUMBERS, array_of, fill_out, is_traced, ops, refuse_other_than_floats
 from .dispatch import call_numpy
 from .elementwise import FUNCTIONS, as_ufunc
 from .selection import host_values
 from .selection import where as choose
 
 
-def _known_values(value, where):
+def _host_values(value, where):
     """The values of indices; raises for symbols, which have none."""
     return host_values(value, where) if isinstance(value, NDArray) or is_traced(value) else value
 
@@ -29,14 +29,14 @@ def _flat_or_axis(arr, axis, name):
 def delete(arr, obj, axis=None):
     """The array without the elements that `obj` selects: indices, a slice or a mask."""
     arr, axis = _flat_or_axis(arr, axis, "delete")
-    obj = obj if isinstance(obj, (slice, int)) else _known_values(obj, "delete")
+    obj = obj if isinstance(obj, (slice, int)) else _host_values(obj, "delete")
     return shapes.take(arr, onp.delete(onp.arange(arr.shape[axis]), obj), axis)
 
 
 def insert(arr, obj, values, axis=None):
     """The array with values before the elements that `obj` selects: indices, a slice or a mask."""
     arr, axis = _flat_or_axis(arr, axis, "insert")
-    obj = obj if isinstance(obj, (slice, int)) else _known_values(obj, "insert")
+    obj = obj if isinstance(obj, (slice, int)) else _host_values(obj, "insert")
     n = arr.shape[axis]
     single = onp.ndim(obj) == 0 and not isinstance(obj, slice)
     values = array_of(values, "insert").astype(arr.dtype)
@@ -56,13 +56,13 @@ def insert(arr, obj, values, axis=None):
 def compress(condition, a, axis=None, out=None):
     """The parts along an axis for which a condition holds."""
     a, axis = _flat_or_axis(a, axis, "compress")
-    (indices,) = onp.asarray(_known_values(condition, "compress")).nonzero()
-    return finished(shapes.take(a, indices, axis), out)
+    (indices,) = onp.asarray(_host_values(condition, "compress")).nonzero()
+    return fill_out(shapes.take(a, indices, axis), out)
 
 
 def extract(condition, arr):
     """The elements for which a condition holds, in one axis."""
-    (indices,) = onp.asarray(_known_values(condition, "extract")).reshape(-1).nonzero()
+    (indices,) = onp.asarray(_host_values(condition, "extract")).reshape(-1).nonzero()
     return shapes.take(shapes.ravel(array_of(arr, "extract")), indices, 0)
 
 
@@ -134,29 +134,29 @@ def block(arrays):
             raise ArgumentError("mx.np.block: the lists are not nested alike")
         return 1 + depths.pop()
 
-    def leaves(value):
+    def leaf_arrays(value):
         if isinstance(value, list):
             for each in value:
-                yield from leaves(each)
+                yield from leaf_arrays(each)
         else:
             yield array_of(value, "block")
 
     depth = depth_of(arrays)
-    ndim = max(depth, *(each.ndim for each in leaves(arrays)))
+    ndim = max(depth, *(each.ndim for each in leaf_arrays(arrays)))
 
-    def joined(value, level):
+    def join_blocks(value, level):
         if isinstance(value, list):
-            return shapes.concatenate([joined(e, level + 1) for e in value], level - depth)
+            return shapes.concatenate([join_blocks(e, level + 1) for e in value], level - depth)
         value = array_of(value, "block")
         return shapes.reshape_view(value, (1,) * (ndim - value.ndim) + value.shape)
 
-    return joined(arrays, 0).copy()
+    return join_blocks(arrays, 0).copy()
 
 
 def trim_zeros(filt, trim="fb"):
     """A vector without leading ('f') and trailing ('b') zeros."""
     filt = array_of(filt, "trim_zeros")
-    host = _known_values(filt, "trim_zeros")
+    host = _host_values(filt, "trim_zeros")
     if host.ndim != 1:
         raise ShapeError(f"mx.np.trim_zeros takes an array of one axis, got shape {host.shape}")
     indices = host.nonzero()[0]
@@ -188,7 +188,7 @@ def heaviside(x1, x2, out=None):
         for e in operands
     )
     step = (x1 > 0).astype(x1.dtype) + choose(FUNCTIONS["isnan"](x1), x1, 0.0)
-    return finished(choose(x1 == 0, x2, step), out)
+    return fill_out(choose(x1 == 0, x2, step), out)
 
 
 def i0(x):
@@ -243,7 +243,7 @@ def spacing(x, out=None):
     gap = FUNCTIONS["ldexp"](power * 0 + 1.0, power - (limits.nmant + 1.0)).astype(x.dtype)
     gap = choose(FUNCTIONS["absolute"](x) == float(limits.max), float("inf"), gap)
     gap = choose(FUNCTIONS["isfinite"](x), gap, float("nan"))
-    return finished(choose(x < 0, -gap, gap), out)
+    return fill_out(choose(x < 0, -gap, gap), out)
 
 
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):

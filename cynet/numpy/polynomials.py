@@ -55,7 +55,7 @@ def polysub(a1, a2):
     return a1 - a2
 
 
-def _without_zeros(a):
+def _strip_leading_zeros(a):
     """A vector without leading zeros, of at least one element."""
     indices = a.asnumpy().nonzero()[0]
     return a[min(int(indices[0]), a.shape[0] - 1) if indices.size else a.shape[0] - 1 :]
@@ -71,7 +71,7 @@ def polymul(a1, a2):
     """
     a1, a2 = (_check_vector(each, "polymul") for each in (a1, a2))
     refuse_traced("polymul", "how many zeros are in front (convolve() keeps them)", a1, a2)
-    return convolve(*map(_without_zeros, (a1, a2)))
+    return convolve(*map(_strip_leading_zeros, (a1, a2)))
 
 
 def polydiv(u, v):
@@ -88,7 +88,7 @@ def polydiv(u, v):
     refuse_traced("polydiv", "the length of the remainder", u, v)
     count = u.shape[0] - v.shape[0] + 1
     if count < 1:
-        return zeros((1,), u.dtype), _without_zeros(u)
+        return zeros((1,), u.dtype), _strip_leading_zeros(u)
     quotient, rest = [], u
     for k in range(count):
         quotient.append(rest[k : k + 1] / v[:1])
@@ -167,7 +167,7 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     """The coefficients of the polynomial of degree `deg` that is nearest to points, by least
     squares; with `full` or `cov` NumPy computes it."""
     from .elementwise import FUNCTIONS
-    from .least_squares import nearest
+    from .least_squares import least_squares
 
     if full or cov:
         return call_numpy(onp.polyfit, (x, y, deg, rcond, full, w, cov), {})
@@ -184,7 +184,9 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
         right = right * (shapes.expand_dims(w, 1) if y.ndim == 2 else w)
     size = FUNCTIONS["sqrt"](reductions.sum(left * left, 0))
     rcond = x.shape[0] * float(onp.finfo(onp.dtype(x.dtype)).eps) if rcond is None else rcond
-    found = nearest(left / size, right if y.ndim == 2 else shapes.expand_dims(right, 1), rcond)
+    found = least_squares(
+        left / size, right if y.ndim == 2 else shapes.expand_dims(right, 1), rcond
+    )
     found = found if y.ndim == 2 else shapes.squeeze(found, 1)
     return found / (shapes.expand_dims(size, 1) if y.ndim == 2 else size)
 

@@ -6,14 +6,14 @@ from math import prod
 import numpy as onp
 
 from ..base.errors import ArgumentTypeError, ShapeError, shown
-from ._call import NUMBERS, array_of, finished, ops
+from ._call import NUMBERS, array_of, fill_out, ops
 from .reductions import any as any_of
 from .reductions import axes_of
 from .reductions import sum as sum_of
 from .shapes import broadcast_to, expand_dims, reshape_view, to_common_dtype, transpose
 
 
-def _in_common_dtype(a, b, where):
+def _to_common_dtype(a, b, where):
     return to_common_dtype([array_of(a, where), array_of(b, where)], where)
 
 
@@ -42,7 +42,7 @@ def _matmul_arrays(a, b):
 
 def matmul(a, b, out=None):
     """The product of matrices in the last two axes; leading axes broadcast."""
-    a, b = _in_common_dtype(a, b, "matmul")
+    a, b = _to_common_dtype(a, b, "matmul")
     if a.ndim == 0 or b.ndim == 0:
         raise ShapeError("mx.np.matmul takes arrays of one axis at least, use multiply")
     left, right = a.ndim == 1, b.ndim == 1
@@ -54,30 +54,30 @@ def matmul(a, b, out=None):
         shape = (
             shape[: len(shape) - (1 if right else 2)] + shape[len(shape) - (0 if right else 1) :]
         )
-    return finished(wide if shape == wide.shape else reshape_view(wide, shape), out)
+    return fill_out(wide if shape == wide.shape else reshape_view(wide, shape), out)
 
 
 def dot(a, b, out=None):
     """The sum of products over the last axis of `a` and the last but one of `b`."""
     if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
-        return finished(a * b, out)
-    a, b = _in_common_dtype(a, b, "dot")
+        return fill_out(a * b, out)
+    a, b = _to_common_dtype(a, b, "dot")
     if a.ndim == 0 or b.ndim == 0:
-        return finished(a * b, out)
+        return fill_out(a * b, out)
     if a.ndim <= 2 and b.ndim <= 2:
         return matmul(a, b, out)
-    return finished(tensordot(a, b, ((a.ndim - 1,), (max(b.ndim - 2, 0),))), out)
+    return fill_out(tensordot(a, b, ((a.ndim - 1,), (max(b.ndim - 2, 0),))), out)
 
 
 def vdot(a, b):
     """The sum of the products of all elements."""
-    a, b = _in_common_dtype(a, b, "vdot")
+    a, b = _to_common_dtype(a, b, "vdot")
     return matmul(reshape_view(a, (a.size,)), reshape_view(b, (b.size,)))
 
 
 def inner(a, b):
     """The sum of products over the last axes."""
-    a, b = _in_common_dtype(a, b, "inner")
+    a, b = _to_common_dtype(a, b, "inner")
     if a.ndim == 0 or b.ndim == 0:
         return a * b
     return tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
@@ -85,13 +85,13 @@ def inner(a, b):
 
 def outer(a, b):
     """All products of an element of `a` with an element of `b`."""
-    a, b = _in_common_dtype(a, b, "outer")
+    a, b = _to_common_dtype(a, b, "outer")
     return reshape_view(a, (a.size, 1)) * reshape_view(b, (1, b.size))
 
 
 def tensordot(a, b, axes=2):
     """The sum of products over pairs of axes."""
-    a, b = _in_common_dtype(a, b, "tensordot")
+    a, b = _to_common_dtype(a, b, "tensordot")
     if isinstance(axes, int):
         left, right = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
     else:
@@ -118,7 +118,7 @@ def _transpose_if_needed(array, order):
 
 def kron(a, b):
     """Kronecker's product: blocks of `b`, each multiplied with an element of `a`."""
-    a, b = _in_common_dtype(a, b, "kron")
+    a, b = _to_common_dtype(a, b, "kron")
     n = a.ndim if a.ndim > b.ndim else b.ndim
     a = reshape_view(a, (1,) * (n - a.ndim) + a.shape)
     b = reshape_view(b, (1,) * (n - b.ndim) + b.shape)
@@ -129,7 +129,7 @@ def kron(a, b):
 
 def cross(a, b, axis=-1):
     """The cross product of vectors of three elements."""
-    a, b = _in_common_dtype(a, b, "cross")
+    a, b = _to_common_dtype(a, b, "cross")
     from .shapes import moveaxis, stack
 
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
@@ -144,8 +144,8 @@ def vecdot(x1, x2, out=None, axis=-1):
     out, axis = (None, out) if isinstance(out, int) else (out, axis)
     found = array_of(x1, "vecdot") * array_of(x2, "vecdot")
     if onp.dtype(found.dtype).kind == "b":
-        return finished(any_of(found, axis), out)
-    return finished(sum_of(found, axis, found.dtype), out)
+        return fill_out(any_of(found, axis), out)
+    return fill_out(sum_of(found, axis, found.dtype), out)
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1):
@@ -165,7 +165,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
 
 def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     """The sum of a diagonal."""
-    return finished(sum_of(diagonal(a, offset, axis1, axis2), -1, dtype), out)
+    return fill_out(sum_of(diagonal(a, offset, axis1, axis2), -1, dtype), out)
 
 
 def einsum(subscripts, *operands, out=None, optimize=False):
@@ -178,10 +178,10 @@ def einsum(subscripts, *operands, out=None, optimize=False):
         if way is not None and onp.dtype(arrays[0].dtype).kind == "f":
             found = arrays[0] * arrays[1]
             found = ops._np_sum(found, axis=way[0]) if way[0] else found
-            return finished(_transpose_if_needed(found, way[1]), out)
+            return fill_out(_transpose_if_needed(found, way[1]), out)
     terms, result = _einsum_terms(subscripts.replace(" ", ""), tuple(each.ndim for each in arrays))
     if _is_product(*terms, result) and arrays[0].shape[1] == arrays[1].shape[0] != 1:
-        return finished(_matmul_arrays(*arrays), out)
+        return fill_out(_matmul_arrays(*arrays), out)
     arrays, terms = list(arrays), list(terms)
     for i, (array, term) in enumerate(zip(arrays, terms)):
         arrays[i], terms[i] = _take_diagonals(array, term)
@@ -197,7 +197,7 @@ def einsum(subscripts, *operands, out=None, optimize=False):
         array = array if array.dtype == kind else array.astype(kind)
         term = "".join(letter for letter in term if letter in result)
     order = [term.index(letter) for letter in result]
-    return finished(_transpose_if_needed(array, order), out)
+    return fill_out(_transpose_if_needed(array, order), out)
 
 
 def _is_product(left, right="", *more):

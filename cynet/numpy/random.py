@@ -10,7 +10,7 @@ from ..base.tracing import active, has_trace
 from ..context import read_context
 from ..ndarray import random as legacy
 from ..ndarray.ndarray import NDArray
-from ._call import array_of, finished, is_traced, make_array, ops, refuse_other_than_floats
+from ._call import array_of, fill_out, is_traced, make_array, ops, refuse_other_than_floats
 from .elementwise import FUNCTIONS
 from .order import searchsorted
 from .reductions import cumsum
@@ -25,7 +25,7 @@ def seed(seed, ctx="all"):
     begin(seed, ctx)
 
 
-def _shape(size, *params):
+def _draw_shape(size, *params):
     sizes = [p.shape for p in params if hasattr(p, "shape")]
     if size is None:
         return onp.broadcast_shapes(*sizes) if sizes else ()
@@ -34,7 +34,7 @@ def _shape(size, *params):
 
 def _draw_without_params(function, size, params, dtype, ctx):
     """Draw numbers of shape `size` by a function of mx.nd.random without array parameters."""
-    shape = _shape(size, *params)
+    shape = _draw_shape(size, *params)
     count, dtype = prod(shape), dtype or "float32"
     if not count:  # 0 stands for an unknown length
         return make_array(onp.zeros(shape), dtype, read_context(ctx), "random")
@@ -63,7 +63,7 @@ def uniform(low=0.0, high=1.0, size=None, dtype=None, ctx=None, out=None, device
     made_of = _draw_without_params(
         lambda **k: legacy.uniform(0, 1, **k), size, (low, high), dtype, ctx or device
     )
-    return finished(_cast_numbers(made_of * (high - low) + low, dtype, "uniform"), out)
+    return fill_out(_cast_numbers(made_of * (high - low) + low, dtype, "uniform"), out)
 
 
 def _array_param(value):
@@ -89,7 +89,7 @@ def normal(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None, device
     made_of = _draw_without_params(
         lambda **k: legacy.normal(0, 1, **k), size, (loc, scale), dtype, ctx or device
     )
-    return finished(_cast_numbers(made_of * scale + loc, dtype, "normal"), out)
+    return fill_out(_cast_numbers(made_of * scale + loc, dtype, "normal"), out)
 
 
 def randn(*size):
@@ -104,7 +104,7 @@ def standard_normal(size=None, dtype=None, ctx=None):
 
 def lognormal(mean=0.0, sigma=1.0, size=None, dtype=None, ctx=None, out=None):
     """Numbers whose logarithm is normally distributed."""
-    return finished(FUNCTIONS["exp"](normal(mean, sigma, size, dtype, ctx)), out)
+    return fill_out(FUNCTIONS["exp"](normal(mean, sigma, size, dtype, ctx)), out)
 
 
 def _draw_unit_interval(size, *params, ctx=None):
@@ -117,19 +117,19 @@ def _draw_unit_interval(size, *params, ctx=None):
 def exponential(scale=1.0, size=None, ctx=None, out=None):
     """Exponentially distributed numbers."""
     scale = _array_param(scale)
-    return finished(-FUNCTIONS["log"](_draw_unit_interval(size, scale, ctx=ctx)) * scale, out)
+    return fill_out(-FUNCTIONS["log"](_draw_unit_interval(size, scale, ctx=ctx)) * scale, out)
 
 
 def weibull(a, size=None, ctx=None, out=None):
     """Numbers of Weibull's distribution."""
     a = _array_param(a)
-    return finished((-FUNCTIONS["log"](_draw_unit_interval(size, a, ctx=ctx))) ** (1.0 / a), out)
+    return fill_out((-FUNCTIONS["log"](_draw_unit_interval(size, a, ctx=ctx))) ** (1.0 / a), out)
 
 
 def pareto(a, size=None, ctx=None, out=None):
     """Numbers of Pareto's second distribution."""
     a = _array_param(a)
-    return finished(
+    return fill_out(
         FUNCTIONS["exp"](-FUNCTIONS["log"](_draw_unit_interval(size, a, ctx=ctx)) / a) - 1.0, out
     )
 
@@ -137,13 +137,13 @@ def pareto(a, size=None, ctx=None, out=None):
 def power(a, size=None, ctx=None, out=None):
     """Numbers in [0, 1] from a power distribution."""
     a = _array_param(a)
-    return finished(_draw_unit_interval(size, a, ctx=ctx) ** (1.0 / a), out)
+    return fill_out(_draw_unit_interval(size, a, ctx=ctx) ** (1.0 / a), out)
 
 
 def rayleigh(scale=1.0, size=None, ctx=None, out=None):
     """Numbers of Rayleigh's distribution."""
     scale = _array_param(scale)
-    return finished(
+    return fill_out(
         FUNCTIONS["sqrt"](-2.0 * FUNCTIONS["log"](_draw_unit_interval(size, scale, ctx=ctx)))
         * scale,
         out,
@@ -154,7 +154,7 @@ def gumbel(loc=0.0, scale=1.0, size=None, ctx=None, out=None):
     """Numbers of Gumbel's distribution."""
     loc, scale = _array_param(loc), _array_param(scale)
     log = FUNCTIONS["log"]
-    return finished(
+    return fill_out(
         loc - scale * log(-log(_draw_unit_interval(size, loc, scale, ctx=ctx)) + 1e-30), out
     )
 
@@ -163,7 +163,7 @@ def logistic(loc=0.0, scale=1.0, size=None, ctx=None, out=None):
     """Numbers of the logistic distribution."""
     loc, scale = _array_param(loc), _array_param(scale)
     unit = _draw_unit_interval(size, loc, scale, ctx=ctx)
-    return finished(
+    return fill_out(
         loc + scale * (FUNCTIONS["log"](unit + 1e-30) - FUNCTIONS["log"](1.0 - unit + 1e-30)), out
     )
 
@@ -174,13 +174,13 @@ def laplace(loc=0.0, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     centred = _draw_unit_interval(size, loc, scale, ctx=ctx) - 0.5
     size_of = FUNCTIONS["absolute"](centred)
     drawn = loc - scale * FUNCTIONS["sign"](centred) * FUNCTIONS["log"](1.0 - 2.0 * size_of + 1e-30)
-    return finished(_cast_numbers(drawn, dtype, "laplace"), out)
+    return fill_out(_cast_numbers(drawn, dtype, "laplace"), out)
 
 
 def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
     """Numbers of the gamma distribution."""
     shape, scale = _array_param(shape), _array_param(scale)
-    sizes = _shape(size, shape, scale)
+    sizes = _draw_shape(size, shape, scale)
     if hasattr(shape, "shape"):
         wide = reshape_view(broadcast_to(shape, sizes), (prod(sizes),))
         drawn = _to_device(reshape_view(ops._sample_gamma(wide, ops.ones_like(wide)), sizes), ctx)
@@ -188,12 +188,12 @@ def gamma(shape, scale=1.0, size=None, dtype=None, ctx=None, out=None):
         drawn = _draw_without_params(
             lambda **k: legacy.gamma(shape, 1.0, **k), sizes, (), None, ctx
         )
-    return finished(_cast_numbers(drawn * scale, dtype, "gamma"), out)
+    return fill_out(_cast_numbers(drawn * scale, dtype, "gamma"), out)
 
 
 def beta(a, b, size=None, dtype=None, ctx=None):
     """Numbers of the beta distribution."""
-    sizes = _shape(size, _array_param(a), _array_param(b))
+    sizes = _draw_shape(size, _array_param(a), _array_param(b))
     x, y = gamma(a, 1.0, sizes, ctx=ctx), gamma(b, 1.0, sizes, ctx=ctx)
     return _cast_numbers(x / (x + y), dtype, "beta")
 
@@ -206,7 +206,7 @@ def chisquare(df, size=None, dtype=None, ctx=None):
 
 def f(dfnum, dfden, size=None, ctx=None):
     """Numbers of the F distribution."""
-    sizes = _shape(size, _array_param(dfnum), _array_param(dfden))
+    sizes = _draw_shape(size, _array_param(dfnum), _array_param(dfden))
     above, below = chisquare(dfnum, sizes, ctx=ctx), chisquare(dfden, sizes, ctx=ctx)
     return above / dfnum / (below / dfden)
 
@@ -219,7 +219,7 @@ def randint(low, high=None, size=None, dtype=None, ctx=None, out=None, device=No
     drawn = _draw_without_params(
         lambda **k: legacy.randint(low, high, **k), size, (), wide, ctx or device
     )
-    return finished(drawn if kind in ("int32", "int64") else drawn.astype(kind), out)
+    return fill_out(drawn if kind in ("int32", "int64") else drawn.astype(kind), out)
 
 
 def shuffle(x):
@@ -247,7 +247,7 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None):
     """
     a = a if isinstance(a, int) else array_of(a, "random.choice")
     n = a if isinstance(a, int) else a.shape[0]
-    shape = _shape(size)
+    shape = _draw_shape(size)
     count = prod(shape)
     if not replace and count > n:
         raise ArgumentError(f"mx.np.random.choice: {count} of {n} without putting them back")
@@ -257,7 +257,7 @@ def choice(a, size=None, replace=True, p=None, ctx=None, out=None):
         rows = randint(0, n, count) if replace else permutation(n)[:count]
     rows = reshape_view(rows.astype("int64"), shape)
     drawn = rows if isinstance(a, int) else take(a, rows, 0, "clip")
-    return finished(_to_device(drawn, ctx), out)
+    return fill_out(_to_device(drawn, ctx), out)
 
 
 def _choose_by_weights(p, n, count, replace):
@@ -277,7 +277,7 @@ def _choose_by_weights(p, n, count, replace):
 def multinomial(n, pvals, size=None):
     """Return how often each of several outcomes comes in n draws."""
     given = array_of(pvals, "random.multinomial").astype("float64")
-    shape, kinds = _shape(size), given.shape[0]
+    shape, kinds = _draw_shape(size), given.shape[0]
     count = prod(shape)
     edges = cumsum(given / FUNCTIONS["maximum"](given.sum(), 1e-30))
     points = uniform(size=(count, n)).astype("float64")
@@ -292,7 +292,7 @@ def multivariate_normal(mean, cov, size=None, check_valid=None, tol=None):
     from . import linalg
 
     mean, cov = array_of(mean, "random"), array_of(cov, "random")
-    shape = _shape(size)
+    shape = _draw_shape(size)
     drawn = normal(size=(*shape, *mean.shape))
     factor = linalg.cholesky(cov)
     return mean + (drawn.reshape((-1, mean.shape[-1])) @ factor.T).reshape(drawn.shape)

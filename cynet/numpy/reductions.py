@@ -5,17 +5,17 @@ import numpy as onp
 from ..base.dtype import FLAGS, dtype_flag, scalar_type
 from ..base.errors import ArgumentTypeError, BoundsError
 from ..ndarray.ndarray import NDArray
-from ._call import array_of, finished, ops, refuse_other_than_floats, split_out_keepdims
+from ._call import array_of, fill_out, ops, refuse_other_than_floats, split_out_keepdims
 
-_FLOATS = ("float16", "float32", "float64", "bfloat16")
+_FLOAT_DTYPES = ("float16", "float32", "float64", "bfloat16")
 
 
-_KINDS = {flag: onp.dtype(scalar_type(name)).kind for name, flag in FLAGS.items()}
+_KIND_BY_FLAG = {flag: onp.dtype(scalar_type(name)).kind for name, flag in FLAGS.items()}
 
 
 def _dtype_kind(array):
     if isinstance(array, NDArray):
-        return _KINDS[array.dtype_flag]
+        return _KIND_BY_FLAG[array.dtype_flag]
     return onp.dtype(array.dtype).kind if array.dtype is not None else "f"
 
 
@@ -67,7 +67,7 @@ def _count_elements(a, where, axis):
     return sum(broadcast_to(array_of(where, "where"), a.shape), axis, keepdims=True)
 
 
-def _sum_like(name, unit, combine):
+def _make_sum_function(name, unit, combine):
     operator = f"_np_{name}"
     run = getattr(ops, operator)
 
@@ -88,7 +88,7 @@ def _sum_like(name, unit, combine):
             result = result.astype(dtype)
         if initial is not None:
             result = combine(result, initial)
-        return finished(result, out)
+        return fill_out(result, out)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
@@ -97,16 +97,16 @@ def _sum_like(name, unit, combine):
     return function
 
 
-sum = _sum_like("sum", 0, lambda a, b: a + b)
-prod = _sum_like("prod", 1, lambda a, b: a * b)
+sum = _make_sum_function("sum", 0, lambda a, b: a + b)
+prod = _make_sum_function("prod", 1, lambda a, b: a * b)
 
 
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
     """The arithmetic mean over axes; integers and bools give float32."""
     a = array_of(a, "mean")
-    if dtype is not None and _KINDS[dtype_flag(dtype)] != "f":
+    if dtype is not None and _KIND_BY_FLAG[dtype_flag(dtype)] != "f":
         whole = mean(a.astype(dtype), axis, keepdims=keepdims, where=where)
-        return finished(whole.astype(dtype), out)
+        return fill_out(whole.astype(dtype), out)
     if dtype is not None and onp.dtype(dtype) != a.dtype:
         a = a.astype(dtype)
     if where is not True:
@@ -114,9 +114,9 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=True):
             a, where, axis
         )
         total = total.astype(a.dtype if _dtype_kind(a) == "f" else "float32")
-        return finished(total if keepdims else drop_axes(total, axis), out)
+        return fill_out(total if keepdims else drop_axes(total, axis), out)
     result = _reduce_where(ops._npi_mean, a, axis, keepdims, "mean")
-    return finished(a / 1 if result is None else result, out)
+    return fill_out(a / 1 if result is None else result, out)
 
 
 def _extremum_function(name, choose):
@@ -138,7 +138,7 @@ def _extremum_function(name, choose):
 
             initial = onp.bool_(initial) if _dtype_kind(a) == "b" else initial
             result = FUNCTIONS[choose](result, initial)
-        return finished(result, out)
+        return fill_out(result, out)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``numpy.{name}``: the {choose} over axes; NaN where one is."
@@ -159,7 +159,7 @@ def _truth_function(name):
         if where is not True:
             truths = _mask_elements(truths, where, name == "all")
         result = _reduce_where(operator, truths, axis, keepdims, name)
-        return finished(truths if result is None else result, out)
+        return fill_out(truths if result is None else result, out)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``numpy.{name}``: whether {name} elements over axes are not 0, as bools."
@@ -180,9 +180,9 @@ def _arg_function(name):
             return run(a)
         if a.ndim == 0:
             a = a.reshape((1,))
-            return finished(run(a, axis=0), out)
+            return fill_out(run(a, axis=0), out)
         axes = axes_of(axis, a.ndim, name)
-        return finished(
+        return fill_out(
             run(a, axis=None if axes is None else axes[0], keepdims=bool(keepdims)), out
         )
 
@@ -219,7 +219,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
         total = sum(_mask_elements(centred * centred, where, 0), axis, keepdims=True)
         left = (_count_elements(a, where, axis) - ddof).astype(a.dtype)
         total = total / _mask_elements(left, left > 0, 0)
-        return finished(total if keepdims else drop_axes(total, axis), out)
+        return fill_out(total if keepdims else drop_axes(total, axis), out)
     axes = axes_of(axis, a.ndim, "var")
     count = 1
     for each in range(a.ndim) if axes is None else axes:
@@ -229,17 +229,17 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=N
         centred = a - ops._npi_mean(a, keepdims=True, **over)
         squares = centred * centred
         if not ddof:
-            return finished(ops._npi_mean(squares, keepdims=bool(keepdims), **over), out)
+            return fill_out(ops._npi_mean(squares, keepdims=bool(keepdims), **over), out)
         total = ops._np_sum(squares, keepdims=bool(keepdims), **over)
-        return finished(total / (count - ddof), out)
+        return fill_out(total / (count - ddof), out)
     centred = a - mean(a, axis, keepdims=True)
     squares = sum(centred * centred, axis, keepdims=keepdims)
-    return finished(squares / (count - ddof) if count > ddof else squares * float("nan"), out)
+    return fill_out(squares / (count - ddof) if count > ddof else squares * float("nan"), out)
 
 
 def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, correction=None, where=True):
     """The standard deviation over axes, of floats."""
-    return finished(ops.sqrt(var(a, axis, dtype, None, ddof, keepdims, correction, where)), out)
+    return fill_out(ops.sqrt(var(a, axis, dtype, None, ddof, keepdims, correction, where)), out)
 
 
 def cumsum(a, axis=None, dtype=None, out=None):
@@ -254,14 +254,14 @@ def cumsum(a, axis=None, dtype=None, out=None):
     if a.ndim == 0:
         a = a.reshape((1,))
     axes = axes_of(axis, a.ndim, "cumsum")
-    return finished(ops._np_cumsum(a, axis=None if axes is None else axes[0]), out)
+    return fill_out(ops._np_cumsum(a, axis=None if axes is None else axes[0]), out)
 
 
 def average(a, axis=None, weights=None, returned=False, keepdims=False, out=None):
     """The mean over axes, each element with a weight."""
     a = array_of(a, "average")
     if weights is None:
-        result = finished(mean(a, axis, keepdims=keepdims), out)
+        result = fill_out(mean(a, axis, keepdims=keepdims), out)
         if not returned:
             return result
         scale = a.size / result.size
@@ -275,13 +275,13 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False, out=None
             )
         weights = weights.reshape([-1 if i == axes[0] else 1 for i in range(a.ndim)])
     total = sum(weights + a * 0, axis, keepdims=keepdims)
-    result = finished(sum(a * weights, axis, keepdims=keepdims) / total, out)
+    result = fill_out(sum(a * weights, axis, keepdims=keepdims) / total, out)
     return (result, total) if returned else result
 
 
 def ptp(a, axis=None, out=None, keepdims=False):
     """The range of values over axes: largest minus smallest."""
-    return finished(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), out)
+    return fill_out(max(a, axis, keepdims=keepdims) - min(a, axis, keepdims=keepdims), out)
 
 
 def count_nonzero(a, axis=None, keepdims=False):

@@ -10,14 +10,14 @@ from ..ndarray.ndarray import NDArray
 from ._call import (
     NP,
     NUMBERS,
-    also_named,
     array_of,
-    finished,
+    fill_out,
     is_traced,
     make_array,
     ops,
     refuse_fields,
     refuse_traced,
+    with_aliases,
 )
 from .elementwise import FUNCTIONS, as_ufunc
 from .reductions import axes_of
@@ -69,7 +69,7 @@ def clip(a, a_min=None, a_max=None, out=None):
         a = FUNCTIONS["maximum"](a, a_min)
     if a_max is not None:
         a = FUNCTIONS["minimum"](a, a_max)
-    return finished(a.copy() if a_min is None and a_max is None else a, out)
+    return fill_out(a.copy() if a_min is None and a_max is None else a, out)
 
 
 def _clip_bound(bound, dtype):
@@ -80,12 +80,12 @@ def _clip_bound(bound, dtype):
     return int(onp.clip(onp.array(bound, object), int(limits.min), int(limits.max)))
 
 
-@also_named(x="a")
+@with_aliases(x="a")
 def round(a, decimals=0, out=None):
     """The elements rounded to a number of decimals, ties to even."""
     a = array_of(a, "round")
     if onp.dtype(a.dtype).kind in "biu" and decimals >= 0:
-        return finished(a.copy(), out)
+        return fill_out(a.copy(), out)
     scale = 10.0**decimals
     scaled = a * scale if decimals else a
     low = FUNCTIONS["floor"](scaled)
@@ -94,7 +94,7 @@ def round(a, decimals=0, out=None):
     up = FUNCTIONS["logical_or"](rest > 0.5, FUNCTIONS["logical_and"](rest == 0.5, odd))
     nearest = low + up.astype(low.dtype)
     nearest = nearest / scale if decimals else nearest
-    return finished(FUNCTIONS["copysign"](nearest, a), out)
+    return fill_out(FUNCTIONS["copysign"](nearest, a), out)
 
 
 around = round_ = round
@@ -198,7 +198,7 @@ def _mask_triangle(m, k, mask):
     return where(inside, m, m * 0 if onp.dtype(m.dtype).kind != "b" else False)
 
 
-@also_named(array="v")
+@with_aliases(array="v")
 def diag(v, k=0):
     """A diagonal of a matrix, or a matrix with a vector as its diagonal."""
     from .products import diagonal
@@ -239,7 +239,7 @@ def _pad_columns(wide, n):
     return concatenate([wide, zeros((n - wide.shape[0], n), wide.dtype)], 0)
 
 
-@also_named(array="v")
+@with_aliases(array="v")
 def diagflat(v, k=0):
     """A matrix with all elements as its diagonal."""
     return diag(ravel(array_of(v, "diagflat")), k)
@@ -315,13 +315,13 @@ def ediff1d(ary, to_end=None, to_begin=None):
 def isposinf(x, out=None):
     """Return whether elements are infinite and positive."""
     x = array_of(x, "isposinf")
-    return finished(x == float("inf") if onp.dtype(x.dtype).kind == "f" else x != x, out)
+    return fill_out(x == float("inf") if onp.dtype(x.dtype).kind == "f" else x != x, out)
 
 
 def isneginf(x, out=None):
     """Return whether elements are infinite and negative."""
     x = array_of(x, "isneginf")
-    return finished(x == float("-inf") if onp.dtype(x.dtype).kind == "f" else x != x, out)
+    return fill_out(x == float("-inf") if onp.dtype(x.dtype).kind == "f" else x != x, out)
 
 
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
@@ -381,11 +381,11 @@ def array_equiv(a1, a2):
         return False
 
 
-@also_named(val="x")
+@with_aliases(val="x")
 @as_ufunc
 def positive(x, out=None):
     """The elements themselves."""
-    return finished(array_of(x, "positive").copy(), out)
+    return fill_out(array_of(x, "positive").copy(), out)
 
 
 real = positive
@@ -396,7 +396,7 @@ def float_power(x1, x2, out=None):
     """Powers in floats, also of integers."""
     x1 = array_of(x1, "float_power")
     x1 = x1.astype("float32") if onp.dtype(x1.dtype).kind != "f" else x1
-    return finished(FUNCTIONS["power"](x1, x2), out)
+    return fill_out(FUNCTIONS["power"](x1, x2), out)
 
 
 def divmod(x1, x2):
@@ -444,7 +444,7 @@ may_share_memory = shares_memory
 
 def copy(a, out=None):
     """A new array with the same elements."""
-    return finished(array_of(a, "copy").copy(), out)
+    return fill_out(array_of(a, "copy").copy(), out)
 
 
 __all__ = [

@@ -13,7 +13,7 @@ from .order import ranks
 from .selection import host_values
 
 
-def _take_rows(a, indices, axis=0):
+def _rows_at_indices(a, indices, axis=0):
     return ops.take(a, array_of(indices.astype("int64"), "unique"), axis=axis, mode="clip")
 
 
@@ -35,7 +35,7 @@ def unique(
         host, True, return_inverse, return_counts, axis, equal_nan=equal_nan
     )
     if values.size:
-        values = _take_rows(shapes.ravel(ar) if axis is None else ar, indices, axis or 0)
+        values = _rows_at_indices(shapes.ravel(ar) if axis is None else ar, indices, axis or 0)
     else:
         values = shapes.reshape_view(ar, values.shape)
     found = [values] + [indices] * bool(return_index) + more
@@ -104,7 +104,7 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     ar1, ar2 = _ravel_pair(ar1, ar2, "intersect1d")
     hosts = [host_values(each, "intersect1d") for each in (ar1, ar2)]
     values, first, second = onp.intersect1d(*hosts, assume_unique, True)
-    found = _take_rows(ar1, first) if values.size else ar1[:0]
+    found = _rows_at_indices(ar1, first) if values.size else ar1[:0]
     if not return_indices:
         return found
     return found, array_of(first, "intersect1d"), array_of(second, "intersect1d")
@@ -116,7 +116,7 @@ def setdiff1d(ar1, ar2, assume_unique=False):
     ar1 = ar1 if assume_unique else unique(ar1)
     hosts = [host_values(each, "setdiff1d") for each in (ar1, ar2)]
     (indices,) = onp.isin(*hosts, invert=True).nonzero()
-    return _take_rows(ar1, indices) if indices.size else ar1[:0]
+    return _rows_at_indices(ar1, indices) if indices.size else ar1[:0]
 
 
 def setxor1d(ar1, ar2, assume_unique=False):
@@ -125,7 +125,7 @@ def setxor1d(ar1, ar2, assume_unique=False):
     both = shapes.concatenate([ar1, ar2] if assume_unique else [unique(ar1), unique(ar2)])
     _, indices, counts = onp.unique(host_values(both, "setxor1d"), True, return_counts=True)
     indices = indices[counts == 1]
-    return _take_rows(both, indices) if indices.size else both[:0]
+    return _rows_at_indices(both, indices) if indices.size else both[:0]
 
 
 __all__ = [

@@ -11,7 +11,7 @@ from ..base.errors import ArgumentTypeError, BoundsError, ShapeError, shown
 from ..ndarray._tape import follows
 from ..ndarray.ndarray import NDArray
 from ..operator.numpy.promotion import promote_dtypes
-from ._call import NP, array_of, finished, is_traced, ops, refuse_order
+from ._call import NP, array_of, fill_out, is_traced, ops, refuse_order
 from .reductions import axes_of
 
 _NEW_AXIS = {axis: (*(slice(None),) * axis, None) for axis in range(9)}  # keys that add a new axis
@@ -46,7 +46,7 @@ def reshape(a, newshape=None, order="C", shape=None, out=None):
         sizes[sizes.index(-1)] = own // known
     if prod(sizes) != own or any(n < 0 for n in sizes):
         raise ShapeError(f"mx.np.reshape: shape {a.shape} does not become {tuple(sizes)}")
-    return finished(reshape_view(a, tuple(sizes)), out)
+    return fill_out(reshape_view(a, tuple(sizes)), out)
 
 
 def reshape_view(a, sizes):
@@ -134,12 +134,12 @@ def squeeze(a, axis=None, out=None):
     """The array without axes of length 1."""
     a = array_of(a, "squeeze")
     if axis is None:
-        return finished(reshape_view(a, tuple(n for n in a.shape if n != 1)), out)
+        return fill_out(reshape_view(a, tuple(n for n in a.shape if n != 1)), out)
     gone = axes_of(_check_ints(axis, "squeeze"), a.ndim, "squeeze")
     if any(a.shape[i] != 1 for i in gone):
         raise ShapeError(f"mx.np.squeeze: axis {axis} of shape {a.shape} is not of length 1")
     rest = tuple(n for i, n in enumerate(a.shape) if i not in gone)
-    return finished(reshape_view(a, rest), out)
+    return fill_out(reshape_view(a, rest), out)
 
 
 def broadcast_to(array, shape, subok=False):
@@ -215,7 +215,7 @@ def concatenate(seq, axis=0, out=None, dtype=None):
         raise ShapeError("mx.np.concatenate: an array without axes cannot be joined")
     axis = _check_axis(axis, arrays[0].ndim, "concatenate")
     result = ops.Concat(*arrays, dim=axis) if len(arrays) > 1 else arrays[0].copy()
-    return finished(result if dtype is None else result.astype(dtype), out)
+    return fill_out(result if dtype is None else result.astype(dtype), out)
 
 
 concat = concatenate
@@ -230,7 +230,7 @@ def stack(arrays, axis=0, out=None):
         raise ShapeError(f"mx.np.stack: shapes {[each.shape for each in arrays]} are not one")
     axis = _check_axis(axis, arrays[0].ndim + 1, "stack")
     wide = [expand_dims(each, axis) for each in arrays]
-    return finished(concatenate(wide, axis), out)
+    return fill_out(concatenate(wide, axis), out)
 
 
 def _can_stack(arrays, axis):
@@ -277,7 +277,7 @@ def vstack(arrays, out=None):
     if out is None and _can_stack(arrays, 0) and arrays[0].ndim == 1:
         return ops.stack(*arrays, axis=0)
     rows = [atleast_2d(each) for each in _array_list(arrays, "vstack")]
-    return finished(concatenate(rows, 0), out)
+    return fill_out(concatenate(rows, 0), out)
 
 
 row_stack = vstack
@@ -393,9 +393,9 @@ def flip(m, axis=None, out=None):
     axes = axes_of(axis, m.ndim, "flip")
     axes = range(m.ndim) if axes is None else axes
     if m.ndim == 0 or m.size == 0:
-        return finished(m.copy(), out)
+        return fill_out(m.copy(), out)
     key = tuple(slice(None, None, -1) if i in axes else slice(None) for i in range(m.ndim))
-    return finished(m[key], out)
+    return fill_out(m[key], out)
 
 
 def fliplr(m):
@@ -487,13 +487,13 @@ def take(a, indices, axis=None, mode="raise", out=None):
             )
         if not n and not host.size:
             sizes = a.shape[:axis] + host.shape + a.shape[axis + 1 :]
-            return finished(reshape_view(a, sizes), out)
+            return fill_out(reshape_view(a, sizes), out)
         if mode == "clip":
             host = onp.clip(host, 0, n - 1)
         if n:
             host = host % n
         indices = array_of(host, "take")
-    return finished(ops.take(a, indices, axis=axis, mode="clip"), out)
+    return fill_out(ops.take(a, indices, axis=axis, mode="clip"), out)
 
 
 def append(arr, values, axis=None):

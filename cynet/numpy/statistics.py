@@ -12,7 +12,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..ndarray._tape import follows
 from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
-from ._call import array_of, finished, is_traced, ops, refuse_traced
+from ._call import array_of, fill_out, is_traced, ops, refuse_traced
 from .dispatch import call_numpy
 from .elementwise import FUNCTIONS
 from .order import ranks
@@ -38,7 +38,7 @@ def quantile(
     ArgumentTypeError, ArgumentError
         The method is unknown, or a share is not within 0 and 1.
     """
-    return finished(
+    return fill_out(
         _compute_quantiles(a, q, axis, interpolation or method, keepdims, 1.0, "quantile"), out
     )
 
@@ -60,14 +60,14 @@ def percentile(
     ArgumentTypeError, ArgumentError
         The method is unknown, or a share is not within 0 and 100.
     """
-    return finished(
+    return fill_out(
         _compute_quantiles(a, q, axis, interpolation or method, keepdims, 100.0, "percentile"), out
     )
 
 
 def median(a, axis=None, out=None, overwrite_input=None, keepdims=False):
     """The middle elements over axes, or the means of the two in the middle."""
-    return finished(_compute_quantiles(a, 0.5, axis, "linear", keepdims, 1.0, "median"), out)
+    return fill_out(_compute_quantiles(a, 0.5, axis, "linear", keepdims, 1.0, "median"), out)
 
 
 def _rows_to_reduce(a, q, axis, method, whole, name):

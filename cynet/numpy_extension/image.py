@@ -4,9 +4,9 @@ import inspect
 from importlib import import_module
 
 from ..ndarray import image as _legacy
-from ..numpy._call import array_of, finished, ops
+from ..numpy._call import array_of, fill_out, ops
 
-_NAMES = [name for name in dir(_legacy) if not name.startswith("_")]
+_OPERATOR_NAMES = [name for name in dir(_legacy) if not name.startswith("_")]
 
 
 def _image_function(name):
@@ -15,15 +15,15 @@ def _image_function(name):
 
     def function(data, *args, out=None, name=None, **kwargs):
         given = dict(zip(words, args, strict=False)) | kwargs
-        return finished(run(array_of(data, f"npx.image.{function.__name__}"), **given), out)
+        return fill_out(run(array_of(data, f"npx.image.{function.__name__}"), **given), out)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"``mx.nd.image.{name}``, of an array of mx.np."
     return function
 
 
-globals().update({name: _image_function(name) for name in _NAMES})
-__all__ = _NAMES
+globals().update({name: _image_function(name) for name in _OPERATOR_NAMES})
+__all__ = _OPERATOR_NAMES
 
 
 def __getattr__(name):

@@ -7,7 +7,7 @@ import numpy as onp
 
 from ..base.errors import ArgumentTypeError, shown
 from ..context import read_context
-from ..numpy._call import also_named, array_of, finished, ops, refuse_order
+from ..numpy._call import array_of, fill_out, ops, refuse_order, with_aliases
 from ..numpy.shapes import broadcast_to, reshape_view
 
 
@@ -24,7 +24,7 @@ def _layer_function(**words):
     """A decorator: the function also accepts MXNet 1.9's argument names, `out` and `name`."""
 
     def decorate(function):
-        named = also_named(**words)(function)
+        named = with_aliases(**words)(function)
 
         @functools.wraps(function)
         def run(*args, out=None, name=None, **kwargs):
@@ -32,16 +32,16 @@ def _layer_function(**words):
             if out is None:
                 return result
             if isinstance(result, (list, tuple)):
-                return [finished(each, to) for each, to in zip(result, out, strict=True)]
-            return finished(result, out)
+                return [fill_out(each, to) for each, to in zip(result, out, strict=True)]
+            return fill_out(result, out)
 
-        run.other_words = words
+        run.aliases = words
         return run
 
     return decorate
 
 
-def _length_by_place(axis, length):
+def _length_by_position(axis, length):
     """`axis` and `length` of a softmax; MXNet 1.9 has `length` as the second positional argument
     instead of `axis`."""
     return (-1, axis) if hasattr(axis, "shape") else (axis, length)
@@ -55,7 +55,7 @@ def softmax(data, axis=-1, length=None, temperature=None, use_length=False, dtyp
 
 
 def _softmax_call(run, data, axis, length, temperature, use_length, dtype):
-    axis, length = _length_by_place(axis, length)
+    axis, length = _length_by_position(axis, length)
     more = {} if temperature is None else {"temperature": temperature}
     if use_length:
         more["use_length"] = True
@@ -447,6 +447,6 @@ def reshape(a, newshape, reverse=False, order="C"):
     return reshape_view(a, tuple(a.size // known if n == -1 else n for n in out))
 
 
-_IMPORTED = ["also_named", "array_of", "broadcast_to", "finished", "functools", "onp", "ops"]
-_IMPORTED += ["reshape_view", "refuse_order", "read_context", "ArgumentTypeError", "shown"]
-__all__ = [name for name in dir() if not name.startswith("_") and name not in _IMPORTED]
+_NOT_PUBLIC = ["with_aliases", "array_of", "broadcast_to", "fill_out", "functools", "onp", "ops"]
+_NOT_PUBLIC += ["reshape_view", "refuse_order", "read_context", "ArgumentTypeError", "shown"]
+__all__ = [name for name in dir() if not name.startswith("_") and name not in _NOT_PUBLIC]

@@ -1,7 +1,7 @@
 """mx.npx.random: Bernoulli draws, and draws with a batch shape."""
 
 from ..numpy import random as _random
-from ..numpy._call import also_named, array_of, finished
+from ..numpy._call import array_of, fill_out, with_aliases
 from ..numpy.random import seed as seed
 
 
@@ -13,15 +13,15 @@ def bernoulli(prob=None, logit=None, size=None, dtype=None, ctx=None, out=None):
         prob = EXTENSION_FUNCTIONS["sigmoid"](array_of(logit, "npx.random.bernoulli"))
     shape = size if size is not None else getattr(prob, "shape", ())
     drawn = _random.uniform(0.0, 1.0, shape, ctx=ctx)
-    return finished((drawn < prob).astype("float32" if dtype is None else dtype), out)
+    return fill_out((drawn < prob).astype("float32" if dtype is None else dtype), out)
 
 
 def _batched_draw(draw, first, second):
-    @also_named(**{first: "a", second: "b"})
+    @with_aliases(**{first: "a", second: "b"})
     def function(a=0.0, b=1.0, batch_shape=None, dtype=None, ctx=None):
         batch = () if batch_shape is None else batch_shape
         batch = (batch,) if isinstance(batch, int) else tuple(batch)
-        inner = _random._shape(None, _random._array_param(a), _random._array_param(b))
+        inner = _random._draw_shape(None, _random._array_param(a), _random._array_param(b))
         return draw(a, b, (*batch, *inner), dtype, ctx)
 
     function.__doc__ = (

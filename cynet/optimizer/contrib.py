@@ -8,7 +8,7 @@ from .. import ndarray as nd
 from .._core.put_rows import put_rows
 from ..base.errors import ArgumentError, ShapeError
 from ..base.kinds import number
-from ..ndarray.sparse.convert import all_rows, take_rows
+from ..ndarray.sparse.convert import take_rows, values_of_all_rows
 from .base import Optimizer, register
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class GroupAdaGrad(Optimizer):
         }
         if grad.stype == "row_sparse":
             values, (rows,) = grad.parts()
-            weight, state = all_rows(weight), all_rows(state)
+            weight, state = values_of_all_rows(weight), values_of_all_rows(state)
             if len(rows):
                 own, history = take_rows(weight, rows), take_rows(state, rows)
                 nd.contrib.group_adagrad_update(own, values, history, out=own, **numbers)

@@ -8,7 +8,7 @@ from .._core.sparse_kind import dense_of
 from ..base.dtype import is_narrow
 from ..base.errors import UndefinedError
 from ..ndarray import zeros_like
-from ..ndarray.sparse.convert import all_rows, dense_to_change
+from ..ndarray.sparse.convert import dense_for_update, values_of_all_rows
 from ..ndarray.sparse.through_host import update_by_rows
 from ..operator.update.rows import among_sparse
 from ._joined import JoinedUpdate
@@ -136,13 +136,13 @@ class FusedOptimizer(Optimizer):
         """Update the gradient's rows, or all rows if the optimizer has no lazy update."""
         if grad.stype != "row_sparse" or not self._is_lazy:
             copies = []  # dense copies of sparse arrays, written back below
-            arrays = [dense_to_change(weight, copies)], [dense_of(grad)]
-            states = [dense_to_change(state, copies)]
+            arrays = [dense_for_update(weight, copies)], [dense_of(grad)]
+            states = [dense_for_update(state, copies)]
             self._update_joined([index], *arrays, states, multi_precision, own)
             for array, copy in copies:
                 array[:] = copy
             return
-        weight, state = all_rows(weight), all_rows(state)
+        weight, state = values_of_all_rows(weight), values_of_all_rows(state)
         master = None
         if multi_precision and is_narrow(weight.dtype):
             master, state = self._master_and_state(state)

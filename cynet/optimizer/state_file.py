@@ -21,7 +21,7 @@ from ..base.errors import ArgumentTypeError, CynetError, FormatError, shown
 from ..base.files import content_size, open_for_reading, opened_sealed, sealed
 from ..base.kinds import checked_settings, count, number, read_json, settings_of
 from ..base.overrides import is_ours
-from ..ndarray.serialization import Buffer, chunks_of, load_from
+from ..ndarray.serialization import BytesFile, load_from, params_chunks
 from .base import OPTIMIZERS
 
 # First bytes of files: present; older, with the float32 copy first; older, without checksum.
@@ -66,7 +66,7 @@ def pack(states, optimizer=None, pair=None):
         header["pair"] = pair
     text = json.dumps(header).encode()
     head = _MAGIC_NUMBER + struct.pack("<Q", len(text)) + text
-    yield from sealed(itertools.chain([head], chunks_of(arrays)))
+    yield from sealed(itertools.chain([head], params_chunks(arrays)))
 
 
 def unpack(content, user=None):
@@ -84,7 +84,7 @@ def unpack(content, user=None):
         raise ArgumentTypeError("optimizer states are contiguous bytes")
     source = source.cast("B")
     size = content_size(io.BytesIO(source), source.nbytes, "optimizer states")
-    header, end = _read_header(Buffer(source), size, "optimizer states", size < source.nbytes)
+    header, end = _read_header(BytesFile(source), size, "optimizer states", size < source.nbytes)
     return _build(header, nd.load_frombuffer(source[end:size]), "optimizer states", user)
 
 

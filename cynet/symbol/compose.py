@@ -191,9 +191,9 @@ def substitute(heads, replacement):
                 f"composition: no variable is named '{key}'; variables: {', '.join(known)}"
             )
 
-    def swap(entry):
+    def replace_entry(entry):
         return replacement.get(entry[0].name, entry) if entry[0].op is None else entry
 
     for node in order:
-        node.inputs = [swap(entry) for entry in node.inputs]
-    return [swap(entry) for entry in heads]
+        node.inputs = [replace_entry(entry) for entry in node.inputs]
+    return [replace_entry(entry) for entry in heads]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
-from ..ndarray.composed import chosen_from
+from ..ndarray.composed import where_operands
 from ..ndarray.sparse.functions import check_sparse_grad
-from .creation import _call
+from .creation import _apply
 from .random import uniform
 from .symbol import Symbol
 
@@ -56,12 +56,12 @@ def histogram(
     if isinstance(bins, Symbol):
         if range is not None:
             raise ArgumentError("histogram: range has no meaning beside edges in bins")
-        return _call("_histogram", a, bins, **kwargs)
+        return _apply("_histogram", a, bins, **kwargs)
     if not hasattr(bins, "__index__"):
         raise ArgumentTypeError(f"histogram: bins must be an int or a Symbol, got {shown(bins)}")
     if range is None:
         raise ArgumentError("histogram: in a graph, whose values are not known, give a range")
-    return _call("_histogram", a, bin_cnt=bins, range=range, **kwargs)
+    return _apply("_histogram", a, bin_cnt=bins, range=range, **kwargs)
 
 
 def boolean_mask(data: Symbol, index: Symbol, axis: int = 0) -> Symbol:
@@ -136,13 +136,13 @@ def rand_zipfian(
             raise ArgumentError(f"rand_zipfian: {name} must be an int >= 1, got {shown(value)}")
     width = math.log(range_max + 1)
     drawn = uniform(0, width, shape=(num_sampled,), dtype="float64")
-    drawn = _call("Cast", _call("exp", drawn) - 1, dtype="int64") % range_max
+    drawn = _apply("Cast", _apply("exp", drawn) - 1, dtype="int64") % range_max
 
-    def expected(classes):
-        c = _call("Cast", classes, dtype="float64")
-        return _call("log", (c + 2) / (c + 1)) * (num_sampled / width)
+    def expected_counts(classes):
+        c = _apply("Cast", classes, dtype="float64")
+        return _apply("log", (c + 2) / (c + 1)) * (num_sampled / width)
 
-    return drawn, expected(true_classes), expected(drawn)
+    return drawn, expected_counts(true_classes), expected_counts(drawn)
 
 
 @guarded
@@ -197,7 +197,7 @@ def SparseEmbedding(
     sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
     given = {"data": data, "weight": weight}
     inputs = {name: each for name, each in given.items() if each is not None}
-    return _call("Embedding", sparse_grad=True, **inputs, **sizes, name=name, attr=attr, **kwargs)
+    return _apply("Embedding", sparse_grad=True, **inputs, **sizes, name=name, attr=attr, **kwargs)
 
 
 @guarded
@@ -231,7 +231,7 @@ def where(
     >>> kept.eval(x=mx.nd.array([1, -2, 3]))[0].asnumpy()
     array([1., 0., 3.], dtype=float32)
     """
-    x, y = chosen_from(lambda operator: partial(_call, operator), condition, x, y)
+    x, y = where_operands(lambda operator: partial(_apply, operator), condition, x, y)
     inputs = {"condition": condition, "x": x, "y": y}
     found = {key: each for key, each in inputs.items() if each is not None}
-    return _call("where", **found, name=name, attr=attr, **kwargs)
+    return _apply("where", **found, name=name, attr=attr, **kwargs)

@@ -13,7 +13,7 @@ from ..operator._base import get_operator
 from .compose import parameter_text
 from .node import Node
 from .register import function_of
-from .subgraph import NAME, Subgraph, cut_subgraph, subgraph_scope
+from .subgraph import SUBGRAPH_ATTR, Subgraph, cut_subgraph, subgraph_scope
 from .symbol import Symbol
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ def _body_variable(symbol, taken, row):
 def _copy_if_outside(symbol, scope, always=False):
     """An output in the subgraph `scope`; a variable or an outer value gets its own node there."""
     node = symbol.entries[0][0]
-    if always or node.op is None or node.attrs.get(NAME) != scope:
+    if always or node.op is None or node.attrs.get(SUBGRAPH_ATTR) != scope:
         symbol = function_of("identity", get_operator("_copy"))(symbol)
     return symbol
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..typing import DTypeLike, ShapeLike
 
 
-_shared = with_paragraphs(
+_with_shared_docs = with_paragraphs(
     node="""dtype : str or numpy.dtype, optional
     Element type; float32 by default.
 name : str, optional
@@ -43,7 +43,7 @@ Symbol
 )
 
 
-def _call(operator, *args, **kwargs):
+def _apply(operator, *args, **kwargs):
     return function_of(operator, get_operator(operator))(*args, **kwargs)
 
 
@@ -52,7 +52,7 @@ def _dtype(dtype):
 
 
 @guarded
-@_shared
+@_with_shared_docs
 def zeros(
     shape: ShapeLike, dtype: DTypeLike | None = None, name: str | None = None, **kwargs: Any
 ) -> Symbol:
@@ -68,11 +68,11 @@ def zeros(
     [(2, 3)]
     """
     check_one_shape("zeros", shape, dtype, name)
-    return _call("_zeros", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
+    return _apply("_zeros", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
 
 
 @guarded
-@_shared
+@_with_shared_docs
 def ones(
     shape: ShapeLike, dtype: DTypeLike | None = None, name: str | None = None, **kwargs: Any
 ) -> Symbol:
@@ -88,11 +88,11 @@ def ones(
     [(2, 3)]
     """
     check_one_shape("ones", shape, dtype, name)
-    return _call("_ones", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
+    return _apply("_ones", shape=shape, dtype=_dtype(dtype), name=name, **kwargs)
 
 
 @guarded
-@_shared
+@_with_shared_docs
 def full(
     shape: ShapeLike,
     val: float,
@@ -117,11 +117,11 @@ def full(
     """
     if type(dtype) is int:
         check_one_shape("full", shape, val, dtype, name)
-    return _call("_full", shape=shape, dtype=_dtype(dtype), value=float(val), name=name, **kwargs)
+    return _apply("_full", shape=shape, dtype=_dtype(dtype), value=float(val), name=name, **kwargs)
 
 
 @guarded
-@_shared
+@_with_shared_docs
 def arange(
     start: float,
     stop: float | None = None,
@@ -152,11 +152,11 @@ def arange(
     """
     numbers = {"start": start, "stop": stop, "step": step, "repeat": repeat}
     node = {"dtype": _dtype(dtype), "name": name}
-    return _call("_arange", **numbers, infer_range=infer_range, **node)
+    return _apply("_arange", **numbers, infer_range=infer_range, **node)
 
 
 @guarded
-@_shared
+@_with_shared_docs
 def linspace(
     start: float,
     stop: float,
@@ -185,11 +185,11 @@ def linspace(
     <NDArray 5 @cpu(0)>
     """
     node = {"dtype": _dtype(dtype), "name": name}
-    return _call("_linspace", start=start, stop=stop, num=num, endpoint=endpoint, **node)
+    return _apply("_linspace", start=start, stop=stop, num=num, endpoint=endpoint, **node)
 
 
 @guarded
-@_shared
+@_with_shared_docs
 def eye(
     N: int,
     M: int = 0,
@@ -213,7 +213,7 @@ def eye(
     >>> mx.sym.eye(2, 3).infer_shape()[1]
     [(2, 3)]
     """
-    return _call("_eye", N=N, M=M, k=k, dtype=_dtype(dtype), name=name, **kwargs)
+    return _apply("_eye", N=N, M=M, k=k, dtype=_dtype(dtype), name=name, **kwargs)
 
 
 def _symbol_or_number(name, left, right, python):
@@ -266,7 +266,7 @@ pow = power
 
 
 @guarded
-@_shared
+@_with_shared_docs
 def maximum(left: Symbol | float, right: Symbol | float) -> Any:
     """The larger of two, element by element; each may be a Symbol or a number.
 
@@ -284,7 +284,7 @@ def maximum(left: Symbol | float, right: Symbol | float) -> Any:
 
 
 @guarded
-@_shared
+@_with_shared_docs
 def minimum(left: Symbol | float, right: Symbol | float) -> Any:
     """The smaller of two, element by element; each may be a Symbol or a number.
 
@@ -302,7 +302,7 @@ def minimum(left: Symbol | float, right: Symbol | float) -> Any:
 
 
 @guarded
-@_shared
+@_with_shared_docs
 def hypot(left: Symbol | float, right: Symbol | float) -> Any:
     """``sqrt(left**2 + right**2)``; each may be a Symbol or a number.
 
@@ -343,6 +343,6 @@ def split_v2(
         indices, sections = [], indices_or_sections
     else:
         indices, sections = [0, *indices_or_sections], 0
-    return _call(
+    return _apply(
         "_split_v2", ary, indices=indices, sections=sections, axis=axis, squeeze_axis=squeeze_axis
     )

@@ -3,7 +3,7 @@
 from .node import topological_order
 
 _MAX_ROWS = 60
-_MAX_TEXT = 80  # characters of one table cell
+_MAX_CELL_LENGTH = 80  # characters of one table cell
 
 
 class Display:
@@ -25,7 +25,7 @@ class Display:
             rows = [*rows[:half], gap, *rows[-half:]]
         titles = ("name", "operator", "inputs", "parameters")
         head = "".join(f"<th>{title}</th>" for title in titles)
-        caption = f"{escape(repr(self)[:_MAX_TEXT])}: {len(order)} nodes"
+        caption = f"{escape(repr(self)[:_MAX_CELL_LENGTH])}: {len(order)} nodes"
         return f"<table><caption>{caption}</caption><tr>{head}</tr>{''.join(rows)}</table>"
 
 
@@ -48,4 +48,4 @@ def _table_row(node, is_output):
 def _table_cell(text):
     from html import escape
 
-    return escape(text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 3] + "...")
+    return escape(text if len(text) <= _MAX_CELL_LENGTH else text[: _MAX_CELL_LENGTH - 3] + "...")

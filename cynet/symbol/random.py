@@ -15,7 +15,7 @@ from .symbol import Symbol
 if TYPE_CHECKING:
     from ..typing import DTypeLike, ShapeLike
 
-_documented = with_docstring(
+_with_shared_docs = with_docstring(
     "Symbol",
     by_default="that of what the output is used for",
     options="""
@@ -48,7 +48,7 @@ def _draw_numbers(name, params, shape, dtype, kwargs):
     return _apply(f"_random_{name}", **params, shape=shape, dtype=dtype, **kwargs)
 
 
-@_documented
+@_with_shared_docs
 def uniform(
     low: float | Symbol = 0,
     high: float | Symbol = 1,
@@ -59,7 +59,7 @@ def uniform(
     return _draw_numbers("uniform", {"low": low, "high": high}, shape, dtype, kwargs)
 
 
-@_documented
+@_with_shared_docs
 def normal(
     loc: float | Symbol = 0,
     scale: float | Symbol = 1,
@@ -70,7 +70,7 @@ def normal(
     return _draw_numbers("normal", {"loc": loc, "scale": scale}, shape, dtype, kwargs)
 
 
-@_documented
+@_with_shared_docs
 def randn(
     *shape: int,
     loc: float | Symbol = 0,
@@ -81,7 +81,7 @@ def randn(
     return normal(loc, scale, shape or None, dtype, **kwargs)
 
 
-@_documented
+@_with_shared_docs
 def exponential(
     scale: float | Symbol = 1,
     shape: ShapeLike | None = None,
@@ -96,7 +96,7 @@ def exponential(
     return _draw_numbers("exponential", {"lam": 1.0 / scale}, shape, dtype, kwargs)
 
 
-@_documented
+@_with_shared_docs
 def gamma(
     alpha: float | Symbol = 1,
     beta: float | Symbol = 1,
@@ -107,7 +107,7 @@ def gamma(
     return _draw_numbers("gamma", {"alpha": alpha, "beta": beta}, shape, dtype, kwargs)
 
 
-@_documented
+@_with_shared_docs
 def poisson(
     lam: float | Symbol = 1,
     shape: ShapeLike | None = None,
@@ -117,7 +117,7 @@ def poisson(
     return _draw_numbers("poisson", {"lam": lam}, shape, dtype, kwargs)
 
 
-@_documented
+@_with_shared_docs
 def negative_binomial(
     k: float | Symbol = 1,
     p: float | Symbol = 1,
@@ -128,7 +128,7 @@ def negative_binomial(
     return _draw_numbers("negative_binomial", {"k": k, "p": p}, shape, dtype, kwargs)
 
 
-@_documented
+@_with_shared_docs
 def generalized_negative_binomial(
     mu: float | Symbol = 1,
     alpha: float | Symbol = 1,
@@ -141,7 +141,7 @@ def generalized_negative_binomial(
     )
 
 
-@_documented
+@_with_shared_docs
 def randint(
     low: float | Symbol,
     high: float | Symbol,

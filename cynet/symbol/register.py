@@ -7,12 +7,12 @@ from ..operator.signature import bind_positional, describe, docstring, python_si
 from .compose import apply_operator
 
 _functions = {}  # looked-up name -> (OpEntry, function)
-_kinds = set()  # subclasses, whose functions return the same class
+_types = set()  # subclasses, whose functions return the same class
 
 
 def add_symbol_class(cls):
     """Make operators return symbols of subclass `cls` for inputs of that class."""
-    _kinds.add(cls)
+    _types.add(cls)
 
 
 def function_of(name, entry, hint=None):
@@ -25,12 +25,12 @@ def function_of(name, entry, hint=None):
     known = _functions.get((name, hint))
     if known is not None and known[0] is entry:
         return known[1]
-    function = _make(name, entry, name.lower() if hint is None else hint)
+    function = _make_function(name, entry, name.lower() if hint is None else hint)
     _functions[name, hint] = entry, function
     return function
 
 
-def _make(public, entry, hint):
+def _make_function(public, entry, hint):
     from .symbol import Symbol  # imported late: Symbol's methods are made here
 
     def operator_function(*args, name=None, attr=None, out=None, **kwargs):
@@ -86,7 +86,7 @@ def _make(public, entry, hint):
             else:
                 params[key] = value
         node = apply_operator(entry, hint, inputs, params, name, attr)
-        kind = next((type(v) for v in (*positional, *kwargs.values()) if type(v) in _kinds), Symbol)
+        kind = next((type(v) for v in (*positional, *kwargs.values()) if type(v) in _types), Symbol)
         return kind([(node, i) for i in range(node.num_visible_outputs)])
 
     operator_function.__name__ = operator_function.__qualname__ = public

@@ -13,13 +13,13 @@ from .compose import set_variable_attrs
 from .node import Node, topological_order
 from .subgraph import Subgraph, mutable_inputs
 
-_VERSION = 10901  # the MXNet version whose format is written
+_MXNET_VERSION = 10901  # the MXNet version whose format is written
 # The MXNet versions since which files list all inputs of operators; hold initializers of variables;
 # mean the last axis by axis -1 of argmax.
 _LISTS_INPUTS, _HAS_INITIALIZERS, _HAS_LAST_AXIS = 900, 904, 905
 _INDEX_OPERATORS = ("argmax", "argmin")
-_LINALG = "_linalg_"  # prefix of operators whose outputs may have no axes
-MAX_NESTED = 64  # limit of nested subgraphs when reading
+_LINALG_PREFIX = "_linalg_"  # prefix of operators whose outputs may have no axes
+MAX_NESTED_GRAPHS = 64  # limit of nested subgraphs when reading
 
 
 def _quote_json(text):
@@ -90,7 +90,7 @@ def without_amp_casts(heads):
 def to_json(heads):
     """The JSON text of the graph with the outputs `heads`."""
     numpy = '"is_np_shape": ["int", 1], ' if is_np_shape() else ""
-    return _graph_text(heads, 0, f'"attrs": {{{numpy}"mxnet_version": ["int", {_VERSION}]}}')
+    return _graph_text(heads, 0, f'"attrs": {{{numpy}"mxnet_version": ["int", {_MXNET_VERSION}]}}')
 
 
 def _graph_text(heads, indent, *more):
@@ -158,8 +158,8 @@ def _read_graph(graph, source, version, depth):
         raise FormatError(
             f"{source}: expected an object with 'nodes' and 'heads', got a {_json_type(graph)}"
         )
-    if depth > MAX_NESTED:
-        raise FormatError(f"{source}: subgraphs are nested more than {MAX_NESTED} deep")
+    if depth > MAX_NESTED_GRAPHS:
+        raise FormatError(f"{source}: subgraphs are nested more than {MAX_NESTED_GRAPHS} deep")
     nodes = []
     for number, record in enumerate(_require_list(graph, "nodes", source)):
         nodes.append(_read_node(record, nodes, f"{source}: node {number}", version, depth))
@@ -289,7 +289,7 @@ def _read_node(record, nodes, where, version, depth):
     node = Node(entry, name, attrs, params, prop, inputs)
     if prop.decomposed:
         prop.n_inputs = len(inputs)
-    elif entry.name.startswith(_LINALG) and is_np_shape():
+    elif entry.name.startswith(_LINALG_PREFIX) and is_np_shape():
         node.prop = prop.changed(no_axes=())
     names = node.input_names()
     known = len(inputs) in (len(names), len(prop.list_arguments()))

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from ..attribute import AttrScope
 from .node import Node, auxiliary_nodes, topological_order
 
-NAME = "__subgraph_name__"
+SUBGRAPH_ATTR = "__subgraph_name__"
 _lock = threading.Lock()
-_found = threading.local()  # results of the running inference for inner graphs
+_inner_results = threading.local()  # results of the running inference for inner graphs
 
 
 class Subgraph:
@@ -42,13 +42,13 @@ class Subgraph:
     def _infer(self, infer, ins, outs):
         """Infer the subgraph's shapes. Results are cached: outer graphs infer repeatedly, and
         without a cache the time doubles with each level."""
-        noted = getattr(_found, "answers", None)
+        noted = getattr(_inner_results, "answers", None)
         if noted is None:
-            _found.answers = {}
+            _inner_results.answers = {}
             try:
                 return self._infer_inner(infer, ins, outs)
             finally:
-                del _found.answers
+                del _inner_results.answers
         key = id(self), infer, tuple(ins), tuple(outs)
         if key not in noted:
             noted[key] = self._infer_inner(infer, ins, outs)
@@ -82,12 +82,12 @@ def mutable_inputs(node):
 @contextmanager
 def subgraph_scope(name):
     """Nodes made inside belong to a subgraph, whose name the block gets."""
-    outer = AttrScope.current.get(None).get(NAME)
+    outer = AttrScope.current.get(None).get(SUBGRAPH_ATTR)
     name = f"{outer}${name}" if outer else name
     with _lock:
         number = AttrScope._subgraph_names[name]
         AttrScope._subgraph_names[name] += 1
-    with AttrScope(**{NAME: f"{name}{number}"}):
+    with AttrScope(**{SUBGRAPH_ATTR: f"{name}{number}"}):
         yield f"{name}{number}"
 
 
@@ -99,37 +99,37 @@ def cut_subgraph(heads, name):
     """
     new, outside, stands = {}, {}, {}
 
-    def inside(node):
-        return node.attrs.get(NAME) == name
+    def is_inside(node):
+        return node.attrs.get(SUBGRAPH_ATTR) == name
 
-    def replaced(entry):
+    def replace_entry(entry):
         node, index = entry
-        if inside(node):
+        if is_inside(node):
             return new[id(node)], index
         if entry not in outside:
             variable = outside[entry] = Node(None, node.output_name(index))
             stands[variable] = entry
         return outside[entry], 0
 
-    for node in _order_inside(heads, inside):
+    for node in _order_inside(heads, is_inside):
         if node.op is None:
             new[id(node)] = node
         else:
-            inputs = [replaced(entry) for entry in node.inputs]
+            inputs = [replace_entry(entry) for entry in node.inputs]
             new[id(node)] = Node(node.op, node.name, node.attrs, node.params, node.prop, inputs)
-    return [replaced(entry) for entry in heads], stands
+    return [replace_entry(entry) for entry in heads], stands
 
 
-def _order_inside(heads, inside):
+def _order_inside(heads, is_inside):
     """The nodes of `heads` that are inside, inputs first; nodes outside are not visited."""
     seen, order = set(), []
     for head, _ in heads:
-        stack = [(head, iter(head.inputs))] if inside(head) and id(head) not in seen else []
+        stack = [(head, iter(head.inputs))] if is_inside(head) and id(head) not in seen else []
         seen.add(id(head))
         while stack:
             node, rest = stack[-1]
             for source, _ in rest:
-                if id(source) not in seen and inside(source):
+                if id(source) not in seen and is_inside(source):
                     seen.add(id(source))
                     stack.append((source, iter(source.inputs)))
                     break

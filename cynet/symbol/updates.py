@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .symbol import Symbol
 
 
-_shared = with_paragraphs(
+_with_shared_docs = with_paragraphs(
     rest="""rescale_grad : Symbol or float
     Factor of the gradient; if it is 0, infinite or NaN, nothing is changed.
 lr, eta, beta1, beta2, epsilon, wd, clip_gradient : float
@@ -28,7 +28,7 @@ name : str, optional
 )
 
 
-@_shared
+@_with_shared_docs
 def adamw_update(
     weight: Symbol,
     grad: Symbol,
@@ -68,10 +68,10 @@ def adamw_update(
     betas = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
     params = {"lr": lr, "eta": eta, "wd": wd, "clip_gradient": clip_gradient, **betas}
     inputs = weight, grad, mean, var
-    return _call("_adamw_update", inputs, rescale_grad, out=out, name=name, **params, **kwargs)
+    return _apply("_adamw_update", inputs, rescale_grad, out=out, name=name, **params, **kwargs)
 
 
-@_shared
+@_with_shared_docs
 def mp_adamw_update(
     weight: Symbol,
     grad: Symbol,
@@ -111,10 +111,10 @@ def mp_adamw_update(
     betas = {"beta1": beta1, "beta2": beta2, "epsilon": epsilon}
     params = {"lr": lr, "eta": eta, "wd": wd, "clip_gradient": clip_gradient, **betas}
     inputs = weight, grad, mean, var, weight32
-    return _call("_mp_adamw_update", inputs, rescale_grad, out=out, name=name, **params, **kwargs)
+    return _apply("_mp_adamw_update", inputs, rescale_grad, out=out, name=name, **params, **kwargs)
 
 
-def _call(operator, inputs, rescale_grad, **kwargs):
+def _apply(operator, inputs, rescale_grad, **kwargs):
     if not hasattr(rescale_grad, "list_arguments"):
         rescale_grad = full((1,), rescale_grad, dtype="float32")
     return function_of(operator, OPERATORS.get(operator))(*inputs, rescale_grad, **kwargs)

@@ -10,7 +10,7 @@ import numpy as np
 from ..base.errors import ArgumentError, ShapeError, shown
 from ..base.guard import guarded
 from ..ndarray.sparse import csr_matrix, row_sparse_array
-from ..ndarray.sparse.structure import from_numbers
+from ..ndarray.sparse.structure import csr_from_row_major
 from .arrays import assign_each
 from .compare import default_context, default_dtype
 
@@ -99,7 +99,7 @@ def rand_sparse_ndarray(
         raise ArgumentError(
             f"rand_sparse_ndarray: distribution is 'uniform' or 'powerlaw', got {distribution!r}"
         )
-    indices, indptr = from_numbers(np.flatnonzero(keep), shape)
+    indices, indptr = csr_from_row_major(np.flatnonzero(keep), shape)
     values = _initial_values((len(indices),), data_init, modifier_func, dtype)
     array = csr_matrix((values, indices, indptr), shape=shape, dtype=dtype, ctx=ctx)
     if shuffle_csr_indices:

@@ -14,7 +14,7 @@ import cynet as mx
 from cynet.base.errors import ArgumentError, FileError, FormatError
 from cynet.io import checkpoint, csv_iter, fetch, mnist, training_file, unpack
 from cynet.io.rows_iter import check_float32, check_part, parse_flag
-from cynet.ndarray.serialization import chunks_of
+from cynet.ndarray.serialization import params_chunks
 from tests.io.test_checkpoint import resumed, trained
 from tests.io.test_mnist import idx
 from tests.web import serving
@@ -142,7 +142,7 @@ def test_the_most_axes(axes, taken, tmp_path):
 @pytest.mark.parametrize("content", [{}, {"meta": b"[1"}, {"meta": b"\xff"}])
 def test_damaged_parts_of_ranks(content):
     arrays = {k: training_file.bytes_array(v) for k, v in content.items()}
-    whole = training_file.bytes_array(b"".join(chunks_of(arrays)))
+    whole = training_file.bytes_array(b"".join(params_chunks(arrays)))
     with pytest.raises(FormatError, match="a.state: the part of a rank is damaged"):
         training_file.read_training_part(whole, "a.state")
     good = training_file.bytes_array(

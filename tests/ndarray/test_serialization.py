@@ -15,7 +15,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, FormatError
-from cynet.ndarray.serialization import parse
+from cynet.ndarray.serialization import parse_params
 
 FIXTURE = np.load(Path(__file__).parent.parent / "fixtures" / "params.npz")
 FILES = sorted(name[:-5] for name in FIXTURE.files if name.endswith(".file"))
@@ -127,7 +127,7 @@ def test_every_flip_of_a_byte_loads_or_is_an_error():
             bad = bytearray(data)
             bad[at] ^= change  # each bit, all of them, and to zero
             try:
-                arrays, _ = parse(bad, "x")
+                arrays, _ = parse_params(bad, "x")
                 assert sum(a.nbytes for a in arrays) <= len(data)
                 loaded += 1
             except FormatError as error:

@@ -7,8 +7,8 @@ from ...base.tracing import active
 from ...ndarray import NDArray
 from ...numpy import elementwise, shapes
 from ...numpy._call import array_of, ops, refuse_order, refuse_unknown_cast
-from ...numpy.dispatch import function_of, ufunc_of
-from ...numpy.multiarray import Members, define_signs
+from ...numpy.dispatch import call_ufunc, function_of
+from ...numpy.multiarray import ArrayMembers, define_operators
 from ...operator.functions.numpy_rows import operators_of
 from ...symbol import Symbol
 from ...symbol.register import add_symbol_class
@@ -17,7 +17,7 @@ from .traced import Traced, UntraceableError
 _HOST_INDEX_TYPES = (list, range, np.ndarray)  # indices whose values are known
 
 
-class TracedNumpy(Members, Traced):
+class TracedNumpy(ArrayMembers, Traced):
     """A symbol with the methods of an mx.np array."""
 
     __slots__ = ()
@@ -34,7 +34,7 @@ class TracedNumpy(Members, Traced):
         return np.dtype(active().dtype(self))
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
-        return ufunc_of(ufunc, method, inputs, out, kwargs)
+        return call_ufunc(ufunc, method, inputs, out, kwargs)
 
     def __array_function__(self, func, types, args, kwargs):
         return function_of(func, args, kwargs)
@@ -180,7 +180,7 @@ def _binary(name, turned):
     return method
 
 
-define_signs(TracedNumpy, _binary)
+define_operators(TracedNumpy, _binary)
 TracedNumpy.__neg__ = lambda self: ops.negative(self)
 TracedNumpy.__abs__ = lambda self: ops.abs(self)
 TracedNumpy.__hash__ = None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ...typing import BinaryFunction, Operand
 
 _NUMBER_TYPES = (int, float, np.generic)
-_MAX_BITS = 1_000_000  # maximum bits of a power of two ints
+_MAX_POWER_BITS = 1_000_000  # maximum bits of a power of two ints
 
 
 def _binary_function(name: str, numbers: Callable[..., Any], doc: str) -> BinaryFunction:
@@ -83,8 +83,8 @@ modulo = _binary_function("modulo", operator.mod, "lhs % rhs, of the divisor's s
 
 def _power_of_numbers(base, exp):
     """base ** exp of numbers, unless the int would have so many digits that it takes hours."""
-    if isinstance(base, int) and isinstance(exp, int) and base.bit_length() * exp > _MAX_BITS:
-        raise SizeError(f"the result would have more than {_MAX_BITS} bits")
+    if isinstance(base, int) and isinstance(exp, int) and base.bit_length() * exp > _MAX_POWER_BITS:
+        raise SizeError(f"the result would have more than {_MAX_POWER_BITS} bits")
     return base**exp
 
 

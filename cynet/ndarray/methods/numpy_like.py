@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..ndarray import NDArray
 
 
-_shared = with_paragraphs(
+_with_shared_docs = with_paragraphs(
     axes="""axis : int or tuple of int, optional
     Axes to reduce; all by default.
 keepdims : bool
@@ -106,7 +106,7 @@ class NumpyMethods:
     # --- reductions -------------------------------------------------------------------------------
     @operator_first("sum")
     @guarded
-    @_shared
+    @_with_shared_docs
     def sum(self, axis=None, keepdims=False, exclude=False, dtype=None, out=None):
         """Sum of the elements along axes: ``mx.nd.sum`` of this array, or NumPy's.
 
@@ -124,7 +124,7 @@ class NumpyMethods:
 
     @operator_first("prod")
     @guarded
-    @_shared
+    @_with_shared_docs
     def prod(self, axis=None, keepdims=False, exclude=False, dtype=None, out=None):
         """Product of the elements along axes: ``mx.nd.prod`` of this array, or NumPy's.
 
@@ -142,7 +142,7 @@ class NumpyMethods:
 
     @operator_first("mean")
     @guarded
-    @_shared
+    @_with_shared_docs
     def mean(self, axis=None, keepdims=False, exclude=False, dtype=None, out=None):
         """Mean of the elements along axes: ``mx.nd.mean`` of this array, or NumPy's.
 
@@ -159,7 +159,7 @@ class NumpyMethods:
         return _call_reduction("mean", self, axis, keepdims, exclude, dtype, out)
 
     @guarded
-    @_shared
+    @_with_shared_docs
     def var(self, axis=None, keepdims=False, ddof=0, dtype=None, out=None):
         """Mean squared distance from the mean.
 
@@ -191,7 +191,7 @@ class NumpyMethods:
         return _store_in_out(found, out)
 
     @guarded
-    @_shared
+    @_with_shared_docs
     def std(self, axis=None, keepdims=False, ddof=0, dtype=None, out=None):
         """The square root of `var`, which see.
 
@@ -210,7 +210,7 @@ class NumpyMethods:
         return _store_in_out(_call("sqrt", self.var(axis, keepdims, ddof, dtype)), out)
 
     @guarded
-    @_shared
+    @_with_shared_docs
     def any(self, axis=None, keepdims=False, out=None):
         """1 where an element along the axes is not zero, else 0, in the array's dtype.
 
@@ -223,10 +223,10 @@ class NumpyMethods:
         >>> bool((mx.nd.array([1, -2]) < 0).any())
         True
         """
-        return _store_in_out(self._reduce_truth("max", axis, keepdims), out)
+        return _store_in_out(self._reduce_to_bools("max", axis, keepdims), out)
 
     @guarded
-    @_shared
+    @_with_shared_docs
     def all(self, axis=None, keepdims=False, out=None):
         """1 where no element along the axes is zero, else 0, in the array's dtype.
 
@@ -239,9 +239,9 @@ class NumpyMethods:
         >>> mx.nd.array([[1, 0], [2, 3]]).all(axis=1).asnumpy().tolist()
         [0.0, 1.0]
         """
-        return _store_in_out(self._reduce_truth("min", axis, keepdims), out)
+        return _store_in_out(self._reduce_to_bools("min", axis, keepdims), out)
 
-    def _reduce_truth(self, reduction, axis, keepdims):
+    def _reduce_to_bools(self, reduction, axis, keepdims):
         axes = _reduction_axes(self, axis)
         return _call(reduction, self != 0, axis=axes, keepdims=bool(keepdims))
 
@@ -379,7 +379,7 @@ class NumpyMethods:
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-def _parse(subscripts, operands):
+def _parse_subscripts(subscripts, operands):
     """(letters of each operand, letters of the result), with letters for every ``...``."""
     if not isinstance(subscripts, str):
         raise ArgumentTypeError(f"einsum: subscripts must be a str, got {shown(subscripts)}")
@@ -509,7 +509,7 @@ def einsum(subscripts: str, *operands: NDArray) -> NDArray:
     >>> mx.nd.einsum("ij,kj->ik", x, x).asnumpy().tolist()
     [[5.0, 11.0], [11.0, 25.0]]
     """
-    terms, output = _parse(subscripts, operands)
+    terms, output = _parse_subscripts(subscripts, operands)
     sizes = {}
     for term, x in zip(terms, operands):
         for c, n in zip(term, x.shape):

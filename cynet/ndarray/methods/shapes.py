@@ -160,7 +160,7 @@ class ShapeMethods:
         self[_slice_tuple(begin, end, step)] = value
         return self
 
-    def _same_bytes(self, entry, inplace, params):
+    def _apply_reshaping(self, entry, inplace, params):
         """Apply operator `entry`, which changes only the shape, as a copy or as a view."""
         if inplace is False:  # the most frequent case: no other checks
             return invoke(entry, (self,), params)
@@ -183,7 +183,7 @@ class ShapeMethods:
         >>> mx.nd.zeros((2, 3)).expand_dims(0).shape
         (1, 2, 3)
         """
-        return self._same_bytes(_EXPAND_DIMS, inplace, {"axis": axis})
+        return self._apply_reshaping(_EXPAND_DIMS, inplace, {"axis": axis})
 
     def squeeze(self, axis=None, inplace=False, **others):
         """A copy without axes of length 1, or without the axes in `axis`; with `inplace` a view of
@@ -203,7 +203,7 @@ class ShapeMethods:
         """
         if others:
             refuse_keywords("squeeze", others, ("axis", "inplace"))
-        return self._same_bytes(_SQUEEZE, inplace, {} if axis is None else {"axis": axis})
+        return self._apply_reshaping(_SQUEEZE, inplace, {} if axis is None else {"axis": axis})
 
     def flatten(self, inplace=False):
         """A copy with two axes, the first axis and all others joined; with `inplace` a view of the
@@ -214,7 +214,7 @@ class ShapeMethods:
         >>> mx.nd.zeros((2, 3, 4)).flatten().shape
         (2, 12)
         """
-        return self._same_bytes(_FLATTEN, inplace, {})
+        return self._apply_reshaping(_FLATTEN, inplace, {})
 
     def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
         """See ``mx.nd.split_v2``.

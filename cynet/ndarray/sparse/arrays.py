@@ -64,7 +64,7 @@ class BaseSparseNDArray(NDArray):
 
     __slots__ = ("_indices", "_indptr", "_ready", "_shape", "_transposed", "_values_array")
 
-    def _set(self, shape, values, indices, indptr, ready):
+    def _set_contents(self, shape, values, indices, indptr, ready):
         """Set the arrays of a sparse array. `ready`: the structure is known to be canonical."""
         self._shape, self._values_array = shape, values
         self._indices, self._indptr, self._ready = indices, indptr, ready
@@ -164,7 +164,7 @@ class BaseSparseNDArray(NDArray):
     def _with_values(self, values):
         """An array of the same structure with other values."""
         out = sparse_shell(type(self), dtype_flag(values.dtype))
-        return out._set(self._shape, values, self._indices, self._indptr, self._ready)
+        return out._set_contents(self._shape, values, self._indices, self._indptr, self._ready)
 
     def copy(self):
         return self._record_result(lambda: self._with_values(self._values_array.copy()))
@@ -233,12 +233,12 @@ class BaseSparseNDArray(NDArray):
             source = cast_storage(source, self.stype)
         _tape.check_written(self)
         values = source._values_array.as_in_context(self.context).astype(self.dtype)
-        self._set(self._shape, values, source._indices, source._indptr, source._ready)
+        self._set_contents(self._shape, values, source._indices, source._indptr, source._ready)
         return self
 
-    def _replace_by(self, source):
+    def _share_contents(self, source):
         """Share the values and indices of `source`, of the same shape, dtype and storage type."""
-        return self._set(
+        return self._set_contents(
             self._shape, source._values_array, source._indices, source._indptr, source._ready
         )
 
@@ -273,9 +273,9 @@ class BaseSparseNDArray(NDArray):
         elif isinstance(value, (int, float, np.generic)) and value == 0:
             self._assign(convert.sparse_zeros(self.stype, self._shape, self._values_array))
         elif isinstance(value, (int, float, np.generic)) and self.stype == "row_sparse":
-            values = convert.empty_values(self._values_array, self._shape)
+            values = convert.zero_values(self._values_array, self._shape)
             values[:] = value
-            self._assign(convert.with_all_rows(values))
+            self._assign(convert.as_row_sparse(values))
         else:
             raise ArgumentTypeError(
                 f"a csr matrix takes arrays and 0, got {shown(value)}: a number would fill all of"
@@ -484,13 +484,13 @@ class RowSparseNDArray(BaseSparseNDArray):
             )
 
 
-CLASSES = {"csr": CSRNDArray, "row_sparse": RowSparseNDArray}
+CLASS_BY_STYPE = {"csr": CSRNDArray, "row_sparse": RowSparseNDArray}
 
 
 def make_sparse(stype, shape, values, indices, indptr=None, ready=True):
     """Make a sparse array from values (NDArray) and index arrays (NumPy, int64)."""
-    out = sparse_shell(CLASSES[stype], dtype_flag(values.dtype))
-    return out._set(tuple(shape), values, indices, indptr, ready)
+    out = sparse_shell(CLASS_BY_STYPE[stype], dtype_flag(values.dtype))
+    return out._set_contents(tuple(shape), values, indices, indptr, ready)
 
 
 def among_sparse(arrays: list[Any]) -> bool:
@@ -500,7 +500,7 @@ def among_sparse(arrays: list[Any]) -> bool:
 
 def check_stype(stype):
     """Raise unless `stype` is the name of a storage type."""
-    if not isinstance(stype, str) or stype not in ("default", *CLASSES):
+    if not isinstance(stype, str) or stype not in ("default", *CLASS_BY_STYPE):
         raise ArgumentError(
             f"storage type {shown(stype)} is not one of 'default', 'row_sparse' and 'csr'"
         )
@@ -512,8 +512,8 @@ def cast_storage(array, stype):
     if array.stype == stype:
         return array
     if _tape.wants_gradient([array]):
-        return recorded_cast(array, lambda: _cast(array, stype))
-    return _cast(array, stype)
+        return recorded_cast(array, lambda: _cast_by_operator(array, stype))
+    return _cast_by_operator(array, stype)
 
 
 def cast_copy(array, stype):
@@ -535,7 +535,7 @@ def recorded_cast(source, make):
     return result
 
 
-def _cast(array, stype):
+def _cast_by_operator(array, stype):
     if array.stype != "default":
         if stype != "default":
             raise ArgumentError(f"{array.stype} does not become {stype}: go through 'default'")
@@ -550,4 +550,4 @@ def _cast(array, stype):
 def _restore(cls, shape, values, indices, indptr, context):
     held = from_numpy(values).as_in_context(context)
     out = sparse_shell(cls, dtype_flag(held.dtype))
-    return out._set(shape, held, indices, indptr, False)
+    return out._set_contents(shape, held, indices, indptr, False)

@@ -15,14 +15,14 @@ from .. import _resolve, sparse
 from .._call import invoke
 from .._tape import get_state, set_state, wants_gradient
 from . import arrays
-from .gradients import FormNode
+from .gradients import DenseGradientNode
 from .updates import lazy_update
 
-PLAIN = (int, float, bool, str, type(None))
-MAX_CHECKED = 256
+PLAIN_TYPES = (int, float, bool, str, type(None))
+MAX_CHECKED_CALLS = 256
 
-_warned = set()
-_checked = {}  # key of a checked call -> (property, parameters)
+_warned_calls = set()
+_checked_calls = {}  # key of a checked call -> (property, parameters)
 
 
 def _ordered_inputs(entry, given, names, prop):
@@ -53,31 +53,31 @@ def sparse_call(entry: Any, given: list[Any], names: Any, params: dict[str, Any]
     rule = sparse_rule_of(entry.prop)
     makes = rule is not None and rule.makes is not None
     if makes or any(_is_sparse(array) for array in given):
-        result = _sparse_form(entry, given, names, params)
+        result = _call_sparse_form(entry, given, names, params)
         if result is None:
             result = _call_dense(entry, given, names, params)
     else:
         result = (
             invoke(entry, tuple(given), params)
             if not names
-            else _by_name(entry, given, names, params)
+            else _invoke_by_name(entry, given, names, params)
         )
     return result if out is None else _store_in_out(entry, result, out)
 
 
-def _key_of(entry, given, names, params):
+def _call_key(entry, given, names, params):
     """The key of a checked call; None where making a key takes longer than the check."""
     if entry.prop.users:
         return None
     for value in params.values():
         for each in value if type(value) is tuple else (value,):
-            if type(each) not in PLAIN:
+            if type(each) not in PLAIN_TYPES:
                 return None
     kinds = [(array.stype, array.shape, array.dtype) for array in given]
     return entry, repr(params), tuple(names), tuple(kinds)  # 1, 1.0 and True differ
 
 
-def _check(entry, given, names, params):
+def _check_call(entry, given, names, params):
     """The property of a call and its parameters; raises where the inputs do not fit."""
     count = entry.prop.key_var_num_args
     if count is not None and count in entry.prop.fields and count not in params:
@@ -91,16 +91,16 @@ def _check(entry, given, names, params):
     return prop, params
 
 
-def _sparse_form(entry, given, names, params):
+def _call_sparse_form(entry, given, names, params):
     rule = sparse_rule_of(entry.prop)
     if rule is None or rule.form is None:
         return None
-    key = _key_of(entry, given, names, params)
-    prop, params = _checked.get(key, (None, params))
+    key = _call_key(entry, given, names, params)
+    prop, params = _checked_calls.get(key, (None, params))
     if prop is None:
-        prop, params = _check(entry, given, names, params)
-        if key is not None and len(_checked) < MAX_CHECKED:
-            _checked[key] = prop, params
+        prop, params = _check_call(entry, given, names, params)
+        if key is not None and len(_checked_calls) < MAX_CHECKED_CALLS:
+            _checked_calls[key] = prop, params
     inputs = _ordered_inputs(entry, given, names, prop)
     if len(inputs) != len(prop.list_arguments()):
         return None  # the dense operator reports the missing input
@@ -114,7 +114,7 @@ def _sparse_form(entry, given, names, params):
         result = result.detach().copy()
     if recorded and result is not None:
         if rule.node is None:
-            node = FormNode(entry, params, inputs)
+            node = DenseGradientNode(entry, params, inputs)
         else:
             node = rule.node(sparse, entry, prop, params, inputs)
         node.record(inputs, [result])
@@ -127,7 +127,7 @@ def _shares_values(result, array):
     return values is not None and values is getattr(array, "_values_array", array)
 
 
-def _by_name(entry, given, names, params):
+def _invoke_by_name(entry, given, names, params):
     inputs = given[: len(given) - len(names)]
     return invoke(entry, tuple(inputs), {**params, **dict(zip(names, given[len(inputs) :]))})
 
@@ -147,11 +147,11 @@ def _call_dense(entry, given, names, params):
         )
         if config.get("CYNET_STORAGE_FALLBACK") == "error":
             raise ArgumentError(f"{text}; CYNET_STORAGE_FALLBACK=error refuses that")
-        if (entry.name, stypes) not in _warned:
-            _warned.add((entry.name, stypes))
+        if (entry.name, stypes) not in _warned_calls:
+            _warned_calls.add((entry.name, stypes))
             warn_user(f"{text}. CYNET_STORAGE_FALLBACK=error refuses such calls")
     dense = [dense_of(array) for array in given]
-    return _by_name(entry, dense, names, params)
+    return _invoke_by_name(entry, dense, names, params)
 
 
 def _store_in_out(entry, result, out):

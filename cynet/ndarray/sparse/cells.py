@@ -5,24 +5,24 @@ import numpy as np
 from . import arrays, convert, structure
 
 
-def cells_of(array):
+def element_indices(array):
     """Sorted flat indices of a csr matrix's stored elements, or indices of a row_sparse array's
     stored rows."""
     if array.stype == "csr":
-        return structure.numbers_of(array._indices, array._indptr, array.shape[1])
+        return structure.row_major_indices(array._indices, array._indptr, array.shape[1])
     return array._indices
 
 
-def array_of_cells(cells, values, like):
+def array_from_elements(cells, values, like):
     """A sparse array like `like` that stores `values` at the element indices `cells`."""
     if like.stype == "csr":
         return arrays.make_sparse(
-            "csr", like.shape, values, *structure.from_numbers(cells, like.shape)
+            "csr", like.shape, values, *structure.csr_from_row_major(cells, like.shape)
         )
     return arrays.make_sparse("row_sparse", like.shape, values, cells)
 
 
-def are_alike(lhs, rhs):
+def same_layout(lhs, rhs):
     """Return whether both arrays have one sparse storage type and one shape."""
     return lhs.stype == rhs.stype != "default" and lhs.shape == rhs.shape
 
@@ -38,24 +38,24 @@ def apply_to_union(function, lhs, rhs):
     """Apply a function with f(0, 0) = 0 to the elements that either array stores."""
     if same_structure(lhs, rhs):
         return lhs._with_values(convert.apply_dense(function, lhs._values_array, rhs._values_array))
-    of_lhs, of_rhs = cells_of(lhs), cells_of(rhs)
+    of_lhs, of_rhs = element_indices(lhs), element_indices(rhs)
     cells = np.union1d(of_lhs, of_rhs)
     a, b = (
         convert.scatter_rows(array._values_array, np.searchsorted(cells, own), len(cells))
         for array, own in ((lhs, of_lhs), (rhs, of_rhs))
     )
-    return array_of_cells(cells, convert.apply_dense(function, a, b), lhs)
+    return array_from_elements(cells, convert.apply_dense(function, a, b), lhs)
 
 
 def apply_to_intersection(function, lhs, rhs):
     """Apply a function with f(x, 0) = f(0, x) = 0 to the elements that both arrays store."""
     if same_structure(lhs, rhs):
         return lhs._with_values(convert.apply_dense(function, lhs._values_array, rhs._values_array))
-    cells, a, b = np.intersect1d(cells_of(lhs), cells_of(rhs), True, True)
+    cells, a, b = np.intersect1d(element_indices(lhs), element_indices(rhs), True, True)
     if not len(cells):
         return convert.sparse_zeros(lhs.stype, lhs.shape, lhs._values_array)
     a, b = convert.take_rows(lhs._values_array, a), convert.take_rows(rhs._values_array, b)
-    return array_of_cells(cells, convert.apply_dense(function, a, b), lhs)
+    return array_from_elements(cells, convert.apply_dense(function, a, b), lhs)
 
 
 def combine_with_dense(function, lhs, rhs):

@@ -42,7 +42,7 @@ def indices_array(indices):
 def take_rows(values, order):
     """Rows of `values` at the indices in `order`."""
     if not len(order):
-        return empty_values(values, (0, *values.shape[1:]))
+        return zero_values(values, (0, *values.shape[1:]))
     return call("take", values, indices_array(order.copy()))
 
 
@@ -50,11 +50,11 @@ def scatter_rows(values, order, n):
     """An array of `n` rows with `values` at the indices in `order`; the other rows are 0."""
     shape = (n, *values.shape[1:])
     if not len(order) or not values.size:
-        return empty_values(values, shape)
+        return zero_values(values, shape)
     return call("scatter_nd", values, indices_array(order[None].copy()), shape=shape)
 
 
-def empty_values(like: Any, shape: Any) -> Any:
+def zero_values(like: Any, shape: Any) -> Any:
     """Zeros with the dtype and device of `like`."""
     return dense_zeros(shape, ctx=like.context, dtype=name_of(like.dtype))
 
@@ -64,15 +64,15 @@ def sparse_zeros(stype, shape, like):
     none = np.zeros(0, np.int64)
     if stype == "csr":
         indptr = np.zeros(shape[0] + 1, np.int64)
-        return arrays.make_sparse("csr", shape, empty_values(like, (0,)), none, indptr)
-    return arrays.make_sparse("row_sparse", shape, empty_values(like, (0, *shape[1:])), none)
+        return arrays.make_sparse("csr", shape, zero_values(like, (0,)), none, indptr)
+    return arrays.make_sparse("row_sparse", shape, zero_values(like, (0, *shape[1:])), none)
 
 
 def to_dense(array):
     """A canonical sparse array as a dense array."""
     values, shape = array._values_array, array.shape
     if not values.size:
-        return empty_values(values, shape)
+        return zero_values(values, shape)
     if array.stype == "row_sparse":
         return scatter_rows(values, array._indices, shape[0])
     coordinates = np.stack([structure.rows_of(array._indptr), array._indices])
@@ -106,7 +106,7 @@ def row_range(matrix, begin, end):
     return arrays.make_sparse("csr", shape, values, matrix._indices[low:high], indptr)
 
 
-def picked_rows(matrix, rows):
+def rows_at_indices(matrix, rows):
     """The rows of a canonical csr matrix at the indices `rows`."""
     counts = np.diff(matrix._indptr)[rows]
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -146,16 +146,16 @@ def rows_of_dense(what, data, rows):
     return stand_for(data, arrays.make_sparse("row_sparse", data.shape, values, rows))
 
 
-def with_all_rows(values: Any) -> Any:
+def as_row_sparse(values: Any) -> Any:
     """A row_sparse array of all rows of a dense array, in the memory of that array."""
     return arrays.make_sparse("row_sparse", values.shape, values, np.arange(values.shape[0]))
 
 
-def dense_to_change(array, copies):
+def dense_for_update(array, copies):
     """A dense array for changes of the sparse `array`, also of tuples and None. Where rows are
     missing it is a copy, and (array, copy) is added to `copies`, to be written back."""
     if isinstance(array, (tuple, list)):
-        return tuple(dense_to_change(each, copies) for each in array)
+        return tuple(dense_for_update(each, copies) for each in array)
     if array is None or array.stype == "default":
         return array
     if array.stype == "row_sparse" and len(array.parts()[1][0]) == array.shape[0]:
@@ -164,14 +164,14 @@ def dense_to_change(array, copies):
     return copies[-1][1]
 
 
-def all_rows(array):
+def values_of_all_rows(array):
     """The values of a row_sparse array with all rows, to be changed in place; dense arrays, tuples
     of arrays and None are returned unchanged.
 
     Raises ArgumentError: a row is missing, so that there is no memory for its new values.
     """
     if isinstance(array, (tuple, list)):
-        return tuple(map(all_rows, array))
+        return tuple(map(values_of_all_rows, array))
     if array is None or array.stype == "default":
         return array
     values, index = array.parts()

@@ -18,9 +18,9 @@ from ...operator.sparse.names import OPERATORS
 from ..functions import function_of, namespace
 from ..legacy.binary import add, divide, multiply, subtract
 from . import arrays, convert, structure
-from .through_host import is_away
+from .through_host import is_on_gpu
 
-CAST = get_operator("cast_storage")
+CAST_STORAGE = get_operator("cast_storage")
 
 
 @guarded
@@ -59,7 +59,7 @@ def cast_storage(
            [2., 0., 3.]], dtype=float32))
     """
     given = kwargs if stype is None else {"stype": stype, **kwargs}
-    wanted = CAST.prop(**given).stype
+    wanted = CAST_STORAGE.prop(**given).stype
     array = _check_array("operator cast_storage", data)
     if out is None:
         return arrays.cast_copy(array, wanted)
@@ -147,12 +147,12 @@ def edge_id(
         raise ShapeError(f"edge_id: u and v have one axis, got {rows.shape} and {columns.shape}")
     structure.check_bounds("edge_id: u", rows, data.shape[0])
     structure.check_bounds("edge_id: v", columns, data.shape[1])
-    cells = structure.numbers_of(data._indices, data._indptr, data.shape[1])
+    cells = structure.row_major_indices(data._indices, data._indptr, data.shape[1])
     at, there = structure.find_rows(cells, rows * data.shape[1] + columns)
-    result = convert.empty_values(data._values_array, rows.shape) - 1
+    result = convert.zero_values(data._values_array, rows.shape) - 1
     if there.any():
         found = convert.take_rows(data._values_array, at[there])
-        if is_away(result):
+        if is_on_gpu(result):
             on_host = result.as_in_context(cpu())
             put_rows(on_host, found.as_in_context(cpu()), np.flatnonzero(there))
             on_host.copyto(result)

@@ -17,7 +17,7 @@ from ..creation import ones
 from . import arrays, convert, product
 from .cells import apply_to_union
 from .grouping import group_by_value
-from .through_host import is_away
+from .through_host import is_on_gpu
 
 
 def clear(target):
@@ -58,7 +58,7 @@ def assign_gradient(target, source):
         return
     if source.stype != target.stype:
         source = arrays.cast_storage(dense_of(source), target.stype)
-    target._replace_by(source)
+    target._share_contents(source)
 
 
 def add_gradients(a, b, out):
@@ -79,7 +79,7 @@ def add_gradients(a, b, out):
 def _with_rows(dense, rows):
     """Add the rows of a row_sparse array to `dense`, in place."""
     if len(rows._indices) and rows._values_array.size:
-        if is_away(dense):  # no kernel writes rows on that device
+        if is_on_gpu(dense):  # no kernel writes rows on that device
             dense += convert.to_dense(rows)
             return dense
         sums = convert.take_rows(dense, rows._indices) + rows._values_array
@@ -87,7 +87,7 @@ def _with_rows(dense, rows):
     return dense
 
 
-def sums_by_row(grad, ids, shape):
+def sum_rows_by_id(grad, ids, shape):
     """A row_sparse array of this shape: row i is the sum of the rows of `grad` with id i."""
     order, rows, starts = group_by_value(ids)
     if not len(rows):
@@ -98,17 +98,17 @@ def sums_by_row(grad, ids, shape):
     else:
         dtype = name_of(grad.dtype)
         wide = flat if dtype in ("float32", "float64") else flat.astype("float32")
-        sides = product.Sides(order, np.append(starts, len(ids)), len(ids))
+        csr = product.CsrIndices(order, np.append(starts, len(ids)), len(ids))
         weights = ones((len(ids),), ctx=grad.context, dtype=name_of(wide.dtype))
-        values = product.multiply_values(weights, sides, wide, False).astype(dtype, copy=False)
+        values = product.multiply_values(weights, csr, wide, False).astype(dtype, copy=False)
     return arrays.make_sparse("row_sparse", shape, values.reshape((len(rows), *shape[1:])), rows)
 
 
-def embedding_rows(prop, inputs, grad):
+def embedding_gradient(prop, inputs, grad):
     """The gradient of an embedding's weight, a row_sparse array."""
     n, refuse = prop.input_dim, prop.sparse_grad
     ids = convert.check_indices(prop, "data", inputs[0], n, tell=refuse, refuse=refuse).ravel()
-    return sums_by_row(grad, ids, (prop.input_dim, prop.output_dim))
+    return sum_rows_by_id(grad, ids, (prop.input_dim, prop.output_dim))
 
 
 def rows_of(prop, inputs, grad, i):
@@ -158,19 +158,19 @@ class CastNode(SparseNode):
         return [grads[0].as_in_context(context).astype(dtype, copy=False)]
 
 
-class FormNode(SparseNode):
+class DenseGradientNode(SparseNode):
     """A call whose gradient is computed by the dense operator on dense copies."""
 
     def __init__(self, entry, params, inputs):
         self.what = f"operator {entry.name}"
         self.entry, self.params, self.given = entry, params, list(inputs)
 
-    def saved_positions(self):
+    def saved_input_indices(self):
         """Indices of the inputs that backward reads, and that must not be written before."""
         return range(len(self.given))
 
     def record(self, inputs, outputs):
-        self.positions = list(self.saved_positions())
+        self.positions = list(self.saved_input_indices())
         read = [self.given[i] for i in self.positions]
         self.attach(inputs, outputs, [x if x.stype == "default" else x._values_array for x in read])
 
@@ -201,12 +201,12 @@ class FormNode(SparseNode):
         self.given = None
 
 
-class ProductNode(FormNode):
+class ProductNode(DenseGradientNode):
     """A product with a csr matrix: the other operand's gradient needs no dense copy."""
 
-    def saved_positions(self):
+    def saved_input_indices(self):
         csr = [x for x in self.given if x.stype == "csr"]
-        return super().saved_positions() if wants_gradient(csr) else ()
+        return super().saved_input_indices() if wants_gradient(csr) else ()
 
 
 class DotNode(ProductNode):
@@ -241,24 +241,24 @@ class FullyConnectedNode(ProductNode):
         return [None, weight, convert.call("sum", grad, axis=0)][: len(self.given)]
 
 
-class EmbeddingNode(FormNode):
+class EmbeddingNode(DenseGradientNode):
     """The node of Embedding with a row_sparse weight."""
 
     def __init__(self, entry, params, inputs, prop):
         super().__init__(entry, params, inputs)
         self.prop = prop
 
-    def saved_positions(self):
+    def saved_input_indices(self):
         return (0,)
 
     def pull_back(self, grads):
-        return [None, embedding_rows(self.prop, self.given, dense_of(grads[0]))]
+        return [None, embedding_gradient(self.prop, self.given, dense_of(grads[0]))]
 
 
-class RetainNode(FormNode):
+class RetainNode(DenseGradientNode):
     """The node of retain, whose gradient has the retained rows."""
 
-    def saved_positions(self):
+    def saved_input_indices(self):
         return (1,)
 
     def pull_back(self, grads):

@@ -9,17 +9,17 @@ from ..dlpack import from_numpy
 from . import arrays, convert, structure
 from .grouping import distinct_values
 from .operators import CSR_DOT, CSR_DOT_TRANSPOSED, CSR_TRANSPOSE
-from .through_host import is_away, to_host
+from .through_host import is_on_gpu, to_host
 
 # Maximum rows of a matrix whose columns are summed in the dtype of the values: float32 has 3 exact
 # digits in such a sum in the worst case, 5 in the usual one.
-FEW_ROWS = 16_384
+MAX_SUMMED_ROWS = 16_384
 # Maximum columns of a result that is summed by rows of the matrix. A wider one leaves the cache, so
 # that the structure of the transpose costs less.
-FEW_COLUMNS = 32
+MAX_SUMMED_COLUMNS = 32
 
 
-class Sides:
+class CsrIndices:
     """The indices of a csr matrix and of its transpose, as inputs of operators."""
 
     def __init__(self, indices, indptr, columns):
@@ -30,17 +30,17 @@ class Sides:
         self.indptr = from_numpy(indptr.astype(dtype), zero_copy=True)
         self._transposed = self._compact = None
 
-    def compact(self, matrix):
+    def compact_columns(self, matrix):
         """The columns that occur in `matrix`, which has these indices, and the CsrIndices of the
         matrix of these columns alone."""
         if self._compact is None:
             columns, columns_of_elements = distinct_values(matrix._indices, self.columns)
             whole = len(columns) == self.columns
-            sides = self if whole else Sides(columns_of_elements, matrix._indptr, len(columns))
-            self._compact = columns, sides
+            csr = self if whole else CsrIndices(columns_of_elements, matrix._indptr, len(columns))
+            self._compact = columns, csr
         return self._compact
 
-    def transposed(self):
+    def transposed_indices(self):
         """NDArrays of the transpose: indices, indptr and the order of its values."""
         if self._transposed is None:
             size = {"rows": self.rows, "columns": self.columns}
@@ -48,31 +48,29 @@ class Sides:
         return self._transposed
 
 
-def sides_of(matrix):
+def csr_indices_of(matrix):
     """The CsrIndices of a canonical csr matrix, cached as its structure does not change."""
     if matrix._transposed is None:
-        matrix._transposed = Sides(matrix._indices, matrix._indptr, matrix.shape[1])
+        matrix._transposed = CsrIndices(matrix._indices, matrix._indptr, matrix.shape[1])
     return matrix._transposed
 
 
-def multiply_values(values, sides, rhs, transpose):
+def multiply_values(values, csr, rhs, transpose):
     """The csr matrix with these values, or its transpose, times the dense matrix `rhs`."""
-    n = sides.columns if transpose else sides.rows
+    n = csr.columns if transpose else csr.rows
     if not values.size or not n or not rhs.size:
-        return convert.empty_values(rhs, (n, rhs.shape[1]))
-    if is_away(values):
+        return convert.zero_values(rhs, (n, rhs.shape[1]))
+    if is_on_gpu(values):
         on_host = to_host("dot of a csr matrix", [values, rhs])
-        return multiply_values(on_host[0], sides, on_host[1], transpose).as_in_context(
-            values.context
-        )
+        return multiply_values(on_host[0], csr, on_host[1], transpose).as_in_context(values.context)
     if not transpose:
-        return invoke(CSR_DOT, (values, sides.indices, sides.indptr, rhs), {"rows": sides.rows})
-    if sides.rows <= FEW_ROWS and rhs.shape[1] <= FEW_COLUMNS:
-        size = {"rows": sides.rows, "columns": sides.columns}
-        return invoke(CSR_DOT_TRANSPOSED, (values, sides.indices, sides.indptr, rhs), size)
-    indices, indptr, order = sides.transposed()
+        return invoke(CSR_DOT, (values, csr.indices, csr.indptr, rhs), {"rows": csr.rows})
+    if csr.rows <= MAX_SUMMED_ROWS and rhs.shape[1] <= MAX_SUMMED_COLUMNS:
+        size = {"rows": csr.rows, "columns": csr.columns}
+        return invoke(CSR_DOT_TRANSPOSED, (values, csr.indices, csr.indptr, rhs), size)
+    indices, indptr, order = csr.transposed_indices()
     picked = convert.call("take", values, order)
-    return invoke(CSR_DOT, (picked, indices, indptr, rhs), {"rows": sides.columns})
+    return invoke(CSR_DOT, (picked, indices, indptr, rhs), {"rows": csr.columns})
 
 
 def _as_columns(rhs):
@@ -82,17 +80,17 @@ def _as_columns(rhs):
 
 def csr_dense(matrix, rhs, transpose=False):
     """The dense product of a csr matrix, or its transpose, and a dense array."""
-    out = multiply_values(matrix._values_array, sides_of(matrix), _as_columns(rhs), transpose)
+    out = multiply_values(matrix._values_array, csr_indices_of(matrix), _as_columns(rhs), transpose)
     return out if rhs.ndim == 2 else out.reshape((out.shape[0], *rhs.shape[1:]))
 
 
 def csr_transposed_rows(matrix, rhs):
     """A transposed csr matrix times a dense one, with a row for each column that has elements."""
-    rows, sides = sides_of(matrix).compact(matrix)
+    rows, csr = csr_indices_of(matrix).compact_columns(matrix)
     shape = (matrix.shape[1], *rhs.shape[1:])
     if not len(rows):
         return convert.sparse_zeros("row_sparse", shape, rhs)
-    values = multiply_values(matrix._values_array, sides, _as_columns(rhs), True)
+    values = multiply_values(matrix._values_array, csr, _as_columns(rhs), True)
     if rhs.ndim != 2:
         values = values.reshape((len(rows), *rhs.shape[1:]))
     return arrays.make_sparse("row_sparse", shape, values, rows)
@@ -101,9 +99,9 @@ def csr_transposed_rows(matrix, rhs):
 def csr_rows(matrix, rhs, transpose):
     """The product of csr and row_sparse: dense, or row_sparse if the matrix is transposed."""
     if transpose:
-        return csr_transposed_rows(convert.picked_rows(matrix, rhs._indices), rhs._values_array)
+        return csr_transposed_rows(convert.rows_at_indices(matrix, rhs._indices), rhs._values_array)
     if not len(rhs._indices):
-        return convert.empty_values(rhs, (matrix.shape[0], *rhs.shape[1:]))
+        return convert.zero_values(rhs, (matrix.shape[0], *rhs.shape[1:]))
     at, found = structure.find_rows(rhs._indices, matrix._indices)
     return csr_dense(convert.mask_elements(matrix, found, at, len(rhs._indices)), rhs._values_array)
 

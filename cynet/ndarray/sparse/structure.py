@@ -7,7 +7,7 @@ import numpy as np
 from ...base.errors import ArgumentError, SizeError
 
 product = math.prod
-MAX_CELLS = 1 << 62  # int64 must index all elements
+MAX_ELEMENTS = 1 << 62  # int64 must index all elements
 
 
 def rows_of(indptr):
@@ -15,16 +15,16 @@ def rows_of(indptr):
     return np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
 
 
-def numbers_of(indices, indptr, columns):
+def row_major_indices(indices, indptr, columns):
     """The row-major position of each element in the matrix, ascending."""
-    if (len(indptr) - 1) * columns > MAX_CELLS:
+    if (len(indptr) - 1) * columns > MAX_ELEMENTS:
         raise ArgumentError(
             f"a csr matrix of {len(indptr) - 1} x {columns} has too many cells for this operator"
         )
     return rows_of(indptr) * columns + indices
 
 
-def from_numbers(numbers, shape):
+def csr_from_row_major(numbers, shape):
     """Indices and indptr of a matrix with elements at these row-major positions."""
     rows, indices = np.divmod(numbers, max(shape[1], 1))
     return indices, indptr_of(rows, shape[0])
@@ -59,7 +59,7 @@ def _check_ends(indices, indptr, shape, nnz):
 
 def check_size(what, shape):
     """Raise where an array of this shape has more elements than can be counted."""
-    if product(shape) > MAX_CELLS:
+    if product(shape) > MAX_ELEMENTS:
         raise SizeError(f"{what}: an array of shape {shape} has too many elements")
 
 
@@ -75,7 +75,7 @@ def check_csr(indices, indptr, shape, nnz, full=True):
     _check_ends(indices, indptr, shape, nnz)
     if not full:
         return
-    _check_safe(indices, indptr, shape)
+    _check_index_bounds(indices, indptr, shape)
     falls = np.diff(indices) <= 0
     falls[indptr[1:-1][(indptr[1:-1] > 0) & (indptr[1:-1] < nnz)] - 1] = False
     if falls.any():
@@ -83,7 +83,7 @@ def check_csr(indices, indptr, shape, nnz, full=True):
         _raise_error("csr indices", "numbers that rise in each row", indices[at : at + 2].tolist())
 
 
-def _check_safe(indices, indptr, shape):
+def _check_index_bounds(indices, indptr, shape):
     if (np.diff(indptr) < 0).any():
         _raise_error("csr indptr", "numbers that do not fall", indptr[:9].tolist())
     check_bounds("csr indices", indices, shape[1])
@@ -95,7 +95,7 @@ def sorted_csr(indices, indptr, shape, nnz):
     Raises ArgumentError when it is no structure of a csr matrix, or an element is there twice.
     """
     _check_ends(indices, indptr, shape, nnz)
-    _check_safe(indices, indptr, shape)
+    _check_index_bounds(indices, indptr, shape)
     rows = rows_of(indptr)
     same = np.diff(rows) == 0
     if not (np.diff(indices)[same] <= 0).any():

@@ -7,10 +7,10 @@ from ...base.errors import ArgumentError, warn_user
 from ...context import cpu
 from ...operator.update.rows import update_rows
 
-_warned = set()
+_warned_functions = set()
 
 
-def is_away(array):
+def is_on_gpu(array):
     """Return whether an array is on a GPU."""
     return array.context.device_type == "gpu"
 
@@ -24,8 +24,8 @@ def to_host(what, arrays):
     )
     if config.get("CYNET_STORAGE_FALLBACK") == "error":
         raise ArgumentError(f"{text}; CYNET_STORAGE_FALLBACK=error refuses that")
-    if what not in _warned:
-        _warned.add(what)
+    if what not in _warned_functions:
+        _warned_functions.add(what)
         warn_user(f"{text}. CYNET_STORAGE_FALLBACK=error refuses such calls")
     return [array.as_in_context(cpu()) for array in arrays]
 
@@ -33,7 +33,7 @@ def to_host(what, arrays):
 def update_by_rows(rule, weight, values, rows, states, master, *numbers):
     """`update_rows`, also for arrays on a GPU."""
     given = [weight, *states, *([] if master is None else [master])]
-    if not is_away(weight):
+    if not is_on_gpu(weight):
         update_rows(rule, weight, values, rows, states, master, *numbers)
         return
     values, *held = to_host(f"update {rule} of rows", [values, *given])

@@ -44,13 +44,13 @@ def lazy_update(entry, given, names, params, out):
     if not isinstance(grad, arrays.RowSparseNDArray):
         return None
     out = update_target(weight, out[0] if isinstance(out, (list, tuple)) else out)
-    states = [convert.all_rows(each) for each in states]
+    states = [convert.values_of_all_rows(each) for each in states]
     master = states.pop() if prop.master else None
     (numbers,) = prop.all_numbers()
     rows, values = rows_and_values(grad)
     update_by_rows(
         prop.rule,
-        convert.all_rows(out),
+        convert.values_of_all_rows(out),
         values,
         rows,
         tuple(states),

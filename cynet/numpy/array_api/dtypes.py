@@ -11,18 +11,18 @@ from .._call import array_of
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # versions of the standard
 __array_api_version__ = VERSIONS[-1]
-NAMES = ("bool", "int8", "int32", "int64", "uint8", "float16", "float32", "float64")
-globals().update({name: onp.dtype(name) for name in NAMES})
+DTYPES = ("bool", "int8", "int32", "int64", "uint8", "float16", "float32", "float64")
+globals().update({name: onp.dtype(name) for name in DTYPES})
 
-_KINDS = {
+_LETTERS = {
     "bool": ("bool",),
     "signed integer": ("int8", "int32", "int64"),
     "unsigned integer": ("uint8",),
     "real floating": ("float16", "float32", "float64"),
     "complex floating": (),
 }
-_KINDS["integral"] = _KINDS["signed integer"] + _KINDS["unsigned integer"]
-_KINDS["numeric"] = _KINDS["integral"] + _KINDS["real floating"]
+_LETTERS["integral"] = _LETTERS["signed integer"] + _LETTERS["unsigned integer"]
+_LETTERS["numeric"] = _LETTERS["integral"] + _LETTERS["real floating"]
 _DEFAULT_DTYPES = {"b": "bool", "i": "int64", "u": "int64", "f": "float32"}
 
 
@@ -79,11 +79,11 @@ def isdtype(dtype, kind):
     if isinstance(kind, tuple):
         return any(isdtype(dtype, each) for each in kind)
     if isinstance(kind, str):
-        if kind not in _KINDS:
+        if kind not in _LETTERS:
             raise ArgumentTypeError(
-                f"array_api.isdtype: kind is one of {', '.join(_KINDS)}, got {shown(kind)}"
+                f"array_api.isdtype: kind is one of {', '.join(_LETTERS)}, got {shown(kind)}"
             )
-        return onp.dtype(dtype).name in _KINDS[kind]
+        return onp.dtype(dtype).name in _LETTERS[kind]
     return onp.dtype(dtype) == onp.dtype(kind)
 
 
@@ -113,7 +113,7 @@ def default_kind(number):
     return "b" if number is True or number is False else "i" if isinstance(number, int) else "f"
 
 
-class Information:
+class NamespaceInfo:
     """The result of `__array_namespace_info__`: devices, dtypes and defaults of the namespace."""
 
     __slots__ = ()
@@ -145,17 +145,17 @@ class Information:
     def dtypes(self, *, device=None, kind=None):
         """The standard's dtypes by name, of a kind or of all."""
         return {
-            n: onp.dtype(n) for n in NAMES if n != "float16" and (kind is None or isdtype(n, kind))
+            n: onp.dtype(n) for n in DTYPES if n != "float16" and (kind is None or isdtype(n, kind))
         }
 
 
 def __array_namespace_info__():
     """The devices, dtypes and defaults of the namespace."""
-    return Information()
+    return NamespaceInfo()
 
 
 __all__ = [
-    *NAMES,
+    *DTYPES,
     "__array_namespace_info__",
     "astype",
     "can_cast",

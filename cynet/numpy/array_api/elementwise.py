@@ -9,13 +9,13 @@ from ..elementwise import FUNCTIONS
 from .creation import asarray
 from .dtypes import isdtype, result_type
 
-UNARY = (
+UNARY_NAMES = (
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "bitwise_invert", "ceil", "cos",
     "cosh", "exp", "expm1", "floor", "isfinite", "isinf", "isnan", "log", "log1p", "log2",
     "log10", "logical_not", "negative", "reciprocal", "round", "sign", "signbit", "sin", "sinh",
     "sqrt", "square", "tan", "tanh", "trunc",
 )  # fmt: skip
-BINARY = (
+BINARY_NAMES = (
     "add", "atan2", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
     "bitwise_xor", "copysign", "divide", "equal", "floor_divide", "greater", "greater_equal",
     "hypot", "less", "less_equal", "logaddexp", "logical_and", "logical_or", "logical_xor",
@@ -48,8 +48,8 @@ def _set_name(function, name):
     return function
 
 
-globals().update({name: _unary_function(name) for name in UNARY})
-globals().update({name: _binary_function(name) for name in BINARY})
+globals().update({name: _unary_function(name) for name in UNARY_NAMES})
+globals().update({name: _binary_function(name) for name in BINARY_NAMES})
 
 
 def positive(x, /):
@@ -101,4 +101,4 @@ def where(condition, x1, x2, /):
     return selection.where(condition, x1, x2)
 
 
-__all__ = [*UNARY, *BINARY, "clip", "conj", "imag", "positive", "real", "where"]
+__all__ = [*UNARY_NAMES, *BINARY_NAMES, "clip", "conj", "imag", "positive", "real", "where"]

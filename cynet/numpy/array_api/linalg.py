@@ -7,7 +7,7 @@ import numpy as onp
 from ...base.errors import ArgumentTypeError, ShapeError
 from .. import linalg, products, shapes
 from .._call import array_of
-from ..least_squares import floats, matrices
+from ..least_squares import as_floats, as_matrices
 from . import reductions
 
 EigenResult = namedtuple("EigenResult", "eigenvalues eigenvectors")
@@ -143,7 +143,7 @@ def outer(x1, x2, /):
 
 def pinv(x, /, *, rtol=None):
     """The pseudoinverses."""
-    x = matrices(x, "array_api.linalg.pinv")
+    x = as_matrices(x, "array_api.linalg.pinv")
     rtol = onp.finfo(x.dtype).eps.item() * max(x.shape[-2:]) if rtol is None else rtol
     return linalg.pinv(x, rtol)
 
@@ -163,7 +163,7 @@ def qr(x, /, *, mode="reduced"):
 
 def solve(x1, x2, /):
     """The solutions x of ``x1 x = x2``."""
-    x1, x2 = matrices(x1, "array_api.linalg.solve"), floats(x2, "array_api.linalg.solve")
+    x1, x2 = as_matrices(x1, "array_api.linalg.solve"), as_floats(x2, "array_api.linalg.solve")
     columns = shapes.expand_dims(x2, 1) if x2.ndim == 1 else x2
     outer_axes = onp.broadcast_shapes(x1.shape[:-2], columns.shape[:-2])
     out = linalg.solve(
@@ -175,7 +175,7 @@ def solve(x1, x2, /):
 
 def svd(x, /, *, full_matrices=True):
     """Singular value decompositions: U, the values, V."""
-    return SVDResult(*linalg.svd(matrices(x, "array_api.linalg.svd"), full_matrices))
+    return SVDResult(*linalg.svd(as_matrices(x, "array_api.linalg.svd"), full_matrices))
 
 
 def svdvals(x, /):

@@ -78,7 +78,7 @@ def count_nonzero(x, /, *, axis=None, keepdims=False):
     return reductions.count_nonzero(x, axis, keepdims)
 
 
-def _cumulative(x, axis, dtype, include_initial, name):
+def _cumulate(x, axis, dtype, include_initial, name):
     x = _in_sum_dtype(x, dtype)
     axis = (
         (0 if x.ndim == 1 else reductions.axes_of(axis, x.ndim, name)[0])
@@ -98,12 +98,12 @@ def _cumulative(x, axis, dtype, include_initial, name):
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     """Running sums along an axis, which begin with a 0 if `include_initial`."""
-    return _cumulative(x, axis, dtype, include_initial, "cumulative_sum")
+    return _cumulate(x, axis, dtype, include_initial, "cumulative_sum")
 
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     """Running products along an axis, which begin with a 1 if `include_initial`."""
-    return _cumulative(x, axis, dtype, include_initial, "cumulative_prod")
+    return _cumulate(x, axis, dtype, include_initial, "cumulative_prod")
 
 
 def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):

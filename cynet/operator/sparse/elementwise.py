@@ -24,7 +24,7 @@ def _quotient_stype(prop, stypes):
 
 def _union_form(function):
     def form(S, entry, prop, inputs, params):
-        return S.cells.apply_to_union(function, *inputs) if S.cells.are_alike(*inputs) else None
+        return S.cells.apply_to_union(function, *inputs) if S.cells.same_layout(*inputs) else None
 
     return Sparse(_common_stype, form, needs_dense=True)
 
@@ -32,7 +32,7 @@ def _union_form(function):
 def _add_all(S, entry, prop, inputs, params):
     total = inputs[0]
     for each in inputs[1:]:
-        if not S.cells.are_alike(total, each):
+        if not S.cells.same_layout(total, each):
             return None
         total = S.cells.apply_to_union(operator.add, total, each)
     return total
@@ -46,7 +46,7 @@ def _multiply_form(S, entry, prop, inputs, params):
         return S.cells.combine_with_dense(operator.mul, lhs, rhs)
     return (
         S.cells.apply_to_intersection(operator.mul, lhs, rhs)
-        if S.cells.are_alike(lhs, rhs)
+        if S.cells.same_layout(lhs, rhs)
         else None
     )
 

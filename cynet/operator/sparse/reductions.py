@@ -18,7 +18,7 @@ def _sum_form(S, entry, prop, inputs, params):
     if len(axes) == array.ndim:
         total = S.convert.call("sum", array._values_array)
     elif array.stype == "csr":
-        ones = S.convert.empty_values(array._values_array, (array.shape[axes[0]], 1)) + 1
+        ones = S.convert.zero_values(array._values_array, (array.shape[axes[0]], 1)) + 1
         total = S.product.csr_dense(array, ones, axes == (0,))
         lengths = [1 if k in axes else n for k, n in enumerate(array.shape)]
         total = total.reshape(tuple(lengths) if prop.keepdims else (total.shape[0],))
@@ -30,7 +30,7 @@ def _sum_form(S, entry, prop, inputs, params):
     else:
         lengths = [1 if k in axes else n for k, n in enumerate(array.shape)]
         shape = lengths if prop.keepdims else [n for k, n in enumerate(lengths) if k not in axes]
-        total = S.convert.empty_values(array._values_array, tuple(shape))
+        total = S.convert.zero_values(array._values_array, tuple(shape))
     return total / math.prod(array.shape[k] for k in axes) if prop.mean else total
 
 
@@ -38,7 +38,7 @@ def _norm_form(S, entry, prop, inputs, params):
     if prop.axis not in (None, ()) or prop.keepdims:
         return None
     if not inputs[0]._values_array.size:
-        return S.convert.empty_values(inputs[0]._values_array, (1,))
+        return S.convert.zero_values(inputs[0]._values_array, (1,))
     if inputs[0]._values_array.ndim > 2 or prop.ord != 2:
         return None
     return S.convert.invoke(entry, (inputs[0]._values_array,), params)

@@ -61,7 +61,7 @@ def _take_form(S, entry, prop, inputs, params):
         rows = S.convert.check_indices(prop, "indices", wanted, n, tell=prop.tells)
     else:
         rows = wanted.asnumpy().astype(np.int64) % n
-    return S.convert.picked_rows(array, rows)
+    return S.convert.rows_at_indices(array, rows)
 
 
 def _embedding_form(S, entry, prop, inputs, params):
@@ -74,7 +74,7 @@ def _embedding_form(S, entry, prop, inputs, params):
     at, there = S.structure.find_rows(weight._indices, ids.ravel())
     shape = (*data.shape, prop.output_dim)
     if not there.any():
-        return S.convert.empty_values(weight, shape)
+        return S.convert.zero_values(weight, shape)
     rows = np.flatnonzero(there)
     values = S.convert.take_rows(weight._values_array, at[rows])
     return S.convert.scatter_rows(values, rows, len(at)).reshape(shape)
@@ -85,7 +85,7 @@ def _node_of_embedding(S, entry, prop, params, inputs):
 
 
 def _embedding_rows(S, prop, inputs, grad, i):
-    return S.gradients.embedding_rows(prop, inputs, grad) if i == 1 else None
+    return S.gradients.embedding_gradient(prop, inputs, grad) if i == 1 else None
 
 
 SLICE, CONCAT, TAKE = (

@@ -28,11 +28,11 @@ from ..register import function_of
 from ..symbol import Symbol
 from .loops import LOOPS
 from .numpy_symbol import NUMBERS, NumpySymbol, binary_of
-from .spelled import SPELLED
+from .spelled import CALL_CONVERTERS
 
 _BY_PATH = {row.path: name for name, row in reversed(ROWS.items())}
 _ELEMENTWISE = {name for name, *_ in BINARIES}
-_OF_ONE = {**UNARIES, **EXTENSIONS}
+_UNARY_ROWS = {**UNARIES, **EXTENSIONS}
 
 
 def namespace(path):
@@ -46,13 +46,13 @@ def namespace(path):
         if found is None or name.startswith("__"):
             raise NotFoundError(f"module 'mx.sym.{path}' has no attribute {shown(name)}")
         if isinstance(found, ModuleType):
-            return _Module(f"{path}.{name}")
+            return _Submodule(f"{path}.{name}")
         return function(f"{path}.{name}") if inspect.isroutine(found) else found
 
     return find
 
 
-class _Module:
+class _Submodule:
     """A submodule, such as mx.sym.np.linalg."""
 
     def __init__(self, path):
@@ -74,7 +74,7 @@ def function(path):
     """The function for symbols; while a Block is traced, it calls that of mx.np."""
     imperative = function_of_path(path)
 
-    def of_symbols(*args, **kwargs):
+    def call_with_symbols(*args, **kwargs):
         if state.trace is not None:
             return imperative(*args, **kwargs)
         kwargs = {k: v for k, v in kwargs.items() if k != "out" or v is not None}
@@ -84,10 +84,10 @@ def function(path):
             return LOOPS[path](*args, **kwargs)
         return _make_symbol(path, imperative, args, kwargs)
 
-    of_symbols.__name__ = of_symbols.__qualname__ = path.rpartition(".")[2]
-    of_symbols.__module__ = "cynet.symbol.numpy"
-    of_symbols.__doc__ = f"``mx.{path}`` as a node of a graph."
-    return of_symbols
+    call_with_symbols.__name__ = call_with_symbols.__qualname__ = path.rpartition(".")[2]
+    call_with_symbols.__module__ = "cynet.symbol.numpy"
+    call_with_symbols.__doc__ = f"``mx.{path}`` as a node of a graph."
+    return call_with_symbols
 
 
 def _make_symbol(path, imperative, args, kwargs):
@@ -96,27 +96,27 @@ def _make_symbol(path, imperative, args, kwargs):
     if word in _ELEMENTWISE and imperative is FUNCTIONS[word]:
         return binary_of(operators_of(word), *args[:2], *kwargs.values())
     own = (FUNCTIONS | EXTENSION_FUNCTIONS).get(word)
-    make_unary_rule = word in _OF_ONE and f"_npi_{word}" not in ROWS and imperative is own
+    make_unary_rule = word in _UNARY_ROWS and f"_npi_{word}" not in ROWS and imperative is own
     if make_unary_rule and len(args) == 1 and not kwargs:
-        operator = get_operator(_OF_ONE[word][0])
+        operator = get_operator(_UNARY_ROWS[word][0])
         made = function_of(word, operator)(args[0], name=label, attr=attr)
         return NumpySymbol(made.entries)
     given = _bind_arguments(path, args, kwargs)
-    for make in (SPELLED.get(path), _find_registered, _legacy_row):
+    for make in (CALL_CONVERTERS.get(path), _find_registered, _legacy_row):
         made = make and make(path, given)
         if made:
             operator, inputs, params = made
             return _operator_node(
                 operator, inputs, params, word, label, attr, path in _LIST_FUNCTIONS
             )
-    if path in _UNCOUNTED:
+    if path in _HINT_OF_UNCOUNTED:
         raise ArgumentTypeError(
             f"mx.sym.{path}: how many arrays it gives depends on a shape, which a symbol does not "
-            f"have; {_UNCOUNTED[path]}"
+            f"have; {_HINT_OF_UNCOUNTED[path]}"
         )
     count = _OUTPUT_COUNTS.get(path)
     return _operator_node(
-        *_call(path, args, kwargs, count and count(given)), word, label, attr, bool(count)
+        *_call_text(path, args, kwargs, count and count(given)), word, label, attr, bool(count)
     )
 
 
@@ -140,7 +140,7 @@ _OUTPUT_COUNTS = dict.fromkeys(
     "np.ix_": lambda given: len(given["args"]),
     "np.unravel_index": lambda given: _count_axes(given["shape"]),
 }
-_UNCOUNTED = {
+_HINT_OF_UNCOUNTED = {
     "np.unstack": "np.split(x, count, axis) is told it",
     "np.histogramdd": "np.histogram2d has two axes",
 }
@@ -163,7 +163,7 @@ _VARIADIC_KINDS = [inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWO
 
 def _bind_arguments(path, args, kwargs):
     """Arguments by name; ``**kwargs`` are separate items."""
-    signature, words = _function_signature(path), getattr(function_of_path(path), "other_words", {})
+    signature, words = (_function_signature(path), getattr(function_of_path(path), "aliases", {}))
     kwargs = {words.get(key, key): value for key, value in kwargs.items()}
     try:
         bound = signature.bind(*args, **kwargs)
@@ -180,7 +180,7 @@ def _bind_arguments(path, args, kwargs):
 def _find_registered(path, given):
     """The operator with the function's name, if it has parameters for all given arguments."""
     space, _, word = path.rpartition(".")
-    if space not in ("np", "np.linalg", "npx", "npx.random") or path in _OWN_WAY:
+    if space not in ("np", "np.linalg", "npx", "npx.random") or path in _MAKES_SYMBOLS:
         return None
     names = [f"_np{end}_{word}" for end in ("", "i", "x")]
     if space == "npx":
@@ -210,7 +210,7 @@ def _find_registered(path, given):
     return name, inputs, params
 
 
-_OWN_WAY = {"npx.group_norm"}  # functions that make symbols themselves
+_MAKES_SYMBOLS = {"npx.group_norm"}  # functions that make symbols themselves
 
 
 def _is_default(path, key, value):
@@ -244,7 +244,7 @@ def _legacy_row(path, given):
     return name, inputs, params
 
 
-def _call(path, args, kwargs, count):
+def _call_text(path, args, kwargs, count):
     """A call as text, in which symbols are ``{"input": index}``."""
     inputs = []
 

@@ -4,7 +4,7 @@ import numpy as onp
 
 from ...base.errors import ArgumentTypeError, NotFoundError, shown
 from ...numpy._call import refuse_order, refuse_unknown_cast
-from ...numpy.multiarray import Members, define_signs
+from ...numpy.multiarray import ArrayMembers, define_operators
 from ...operator._base import get_operator
 from ...operator.functions.numpy_rows import EXTENSIONS, operators_of
 from ..register import add_symbol_class, function_of
@@ -174,17 +174,17 @@ def binary_of(operators, lhs, rhs):
     return _apply_legacy(arrays, lhs, rhs)
 
 
-def _binary_method(name, turned):
+def _binary_method(name, is_reflected):
     operators = operators_of(name)
 
     def method(self, other):
-        return binary_of(operators, *((other, self) if turned else (self, other)))
+        return binary_of(operators, *((other, self) if is_reflected else (self, other)))
 
     method.__doc__ = f"``mx.sym.np.{name}``."
     return method
 
 
-define_signs(NumpySymbol, _binary_method)
+define_operators(NumpySymbol, _binary_method)
 
 
 def _operator_method(name):
@@ -202,15 +202,15 @@ def _operator_method(name):
     return method
 
 
-_own = vars(NumpySymbol)
-_WORDS = [name for name, value in vars(Members).items() if callable(value) and name[0] != "_"]
-_MORE = (
+_own_members = vars(NumpySymbol)
+_METHODS = [n for n, value in vars(ArrayMembers).items() if callable(value) and n[0] != "_"]
+_MORE_METHODS = (
     "exp log log10 log1p log2 expm1 sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh "
     "arccosh arctanh sqrt square cbrt sign floor ceil trunc fix rint degrees radians "
     "reciprocal relu sigmoid rsqrt rcbrt softmax log_softmax one_hot pick topk flip sort diag "
     "nansum nanprod ones_like zeros_like reshape_like broadcast_like shape_array slice pad copy"
 )
-for _name in (*_WORDS, *_MORE.split()):
-    if _name not in _own:
+for _name in (*_METHODS, *_MORE_METHODS.split()):
+    if _name not in _own_members:
         setattr(NumpySymbol, _name, _operator_method(_name))
 add_symbol_class(NumpySymbol)

@@ -55,7 +55,7 @@ def _einsum_row(path, given):
     return "_npi_einsum", arrays, params
 
 
-def _full_like(value):
+def _full_like_row(value):
     def make(path, given):
         more = {} if given.get("dtype") is None else {"dtype": given["dtype"]}
         return "_npi_full_like", [given["a"]], {"fill_value": value, **more}
@@ -91,7 +91,7 @@ def _norm_row(path, given):
     return "_npi_norm", [given["x"]], {**params, "flag": flag}
 
 
-def _of_one(name):
+def _unary_row(name):
     return lambda path, given: (name, [given["a"]], {})
 
 
@@ -157,7 +157,7 @@ def _insert_row(path, given):
     return name, [given["arr"]], {**params, "val": value}
 
 
-def _append(path, given):
+def _append_row(path, given):
     arrays = [given["arr"], given["values"]]
     if not all(isinstance(each, Symbol) for each in arrays):
         return None
@@ -188,7 +188,7 @@ def _take_row(path, given):
     return "_npi_take", [a.as_np_ndarray().reshape(-1) if flat else a, indices], params
 
 
-SPELLED = {
+CALL_CONVERTERS = {
     "np.split": _split_row("_npi_split", None),
     "np.array_split": _split_row("_npi_split", None),
     "np.vsplit": _split_row("_npi_split", 0),
@@ -197,22 +197,22 @@ SPELLED = {
     "np.where": _where_row,
     "np.tensordot": _tensordot_row,
     "np.einsum": _einsum_row,
-    "np.zeros_like": _full_like(0),
-    "np.ones_like": _full_like(1),
+    "np.zeros_like": _full_like_row(0),
+    "np.ones_like": _full_like_row(1),
     "np.arange": _arange_row,
     "np.identity": _identity_row,
     "np.ravel": _ravel_row,
     "np.linalg.norm": _norm_row,
     "np.diag_indices_from": lambda path, given: ("_npi_diag_indices_from", [given["arr"]], {}),
-    "np.linalg.det": _of_one("_npi_det"),
-    "np.linalg.slogdet": _of_one("_npi_slogdet"),
+    "np.linalg.det": _unary_row("_npi_det"),
+    "np.linalg.slogdet": _unary_row("_npi_slogdet"),
     "np.average": _average_row,
     "np.pad": _pad_row,
     "np.polyval": _polyval_row,
     "np.ediff1d": _ediff1d_row,
     "np.delete": _delete_row,
     "np.insert": _insert_row,
-    "np.append": _append,
+    "np.append": _append_row,
     "np.take": _take_row,
     "np.inner": _inner_row,
     "np.outer": _make_vector_row(0),

@@ -354,8 +354,8 @@ def test_a_gradient_through_dense_copies_leaves_no_trace(stype):
 # --- calls ----------------------------------------------------------------------------------------
 @pytest.fixture
 def warned(monkeypatch):
-    monkeypatch.setattr(call, "_warned", set())
-    monkeypatch.setattr(through_host, "_warned", set())
+    monkeypatch.setattr(call, "_warned_calls", set())
+    monkeypatch.setattr(through_host, "_warned_functions", set())
     monkeypatch.delenv("CYNET_STORAGE_FALLBACK", raising=False)
     return monkeypatch
 
@@ -547,7 +547,7 @@ def test_what_is_computed_on_the_host(warned):
         ArgumentError, match=f"{text} there; CYNET_STORAGE_FALLBACK=error refuses th"
     ):
         through_host.to_host("dot", arrays)
-    assert through_host.is_away(arrays[0]) and not through_host.is_away(mx.nd.ones(1))
+    assert through_host.is_on_gpu(arrays[0]) and not through_host.is_on_gpu(mx.nd.ones(1))
 
 
 @pytest.mark.parametrize("masters", [False, True])
@@ -556,7 +556,7 @@ def test_updates_that_go_over_the_host(masters, states, monkeypatch):
     """Each of the arrays that changes is copied back."""
     given = [mx.nd.full(2, i) for i in range(1 + states + masters)]
     seen, moved = [], []
-    monkeypatch.setattr(through_host, "is_away", lambda array: array is given[0])
+    monkeypatch.setattr(through_host, "is_on_gpu", lambda array: array is given[0])
 
     def to_host(what, arrays):
         moved.append((what, arrays))

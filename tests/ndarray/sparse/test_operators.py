@@ -236,14 +236,14 @@ def test_bad_calls(rng, call_, telling):
 
 def test_a_call_that_was_right_is_checked_once(rng, monkeypatch):
     """Of each shape, dtype and parameter: what differs in one of them is checked anew."""
-    checked, check = [], call._check
+    checked, check = [], call._check_call
 
     def counted(*given):
         checked.append(given)
         return check(*given)
 
-    monkeypatch.setattr(call, "_check", counted)
-    monkeypatch.setattr(call, "_checked", {})
+    monkeypatch.setattr(call, "_check_call", counted)
+    monkeypatch.setattr(call, "_checked_calls", {})
     array, values = pair(rng, "csr")
     for _ in range(3):
         close(mx.nd.slice(array, begin=(1,), end=(4,)), values[1:4])
@@ -365,7 +365,7 @@ def test_out(rng):
 
 def test_fallback_warns_once(monkeypatch):
     monkeypatch.setenv("CYNET_STORAGE_FALLBACK", "warn")
-    monkeypatch.setattr(call, "_warned", set())
+    monkeypatch.setattr(call, "_warned_calls", set())
     a = sparse.csr_matrix(([1.0], [0], [0, 1, 1]), shape=(2, 3))
     with pytest.warns(UserWarning, match=r"operator exp has no form .* csr: .* 6 elements"):
         got = mx.nd.exp(a)
@@ -380,7 +380,7 @@ def test_every_operator_takes_or_refuses_sparse_arrays(rng, monkeypatch):
     """Each operator, with a sparse array as each of its inputs: what it gives is what it gives for
     the dense one, or an exception, never the values of no memory."""
     monkeypatch.setenv("CYNET_STORAGE_FALLBACK", "warn")
-    monkeypatch.setattr(call, "_warned", set())
+    monkeypatch.setattr(call, "_warned_calls", set())
     tried = compared = 0
     for name in sorted({entry.name for entry in map(OPERATORS.get, OPERATORS)}):
         entry = OPERATORS.get(name)

@@ -21,10 +21,10 @@ def matrix_of(rng, rows, columns, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("few", [(0, 0), (product.FEW_ROWS, product.FEW_COLUMNS)])
+@pytest.mark.parametrize("few", [(0, 0), (product.MAX_SUMMED_ROWS, product.MAX_SUMMED_COLUMNS)])
 def test_every_width(rng, monkeypatch, dtype, few):
-    monkeypatch.setattr(product, "FEW_ROWS", few[0])
-    monkeypatch.setattr(product, "FEW_COLUMNS", few[1])
+    monkeypatch.setattr(product, "MAX_SUMMED_ROWS", few[0])
+    monkeypatch.setattr(product, "MAX_SUMMED_COLUMNS", few[1])
     matrix = matrix_of(rng, 90, 200, dtype)
     csr, close = mx.nd.sparse.array(matrix), 2e-5 if dtype == "float32" else 1e-12
     for width in WIDTHS:
@@ -62,7 +62,7 @@ def test_threads_share_large_products_out(rng, width, several_threads):
 
 def test_sums_of_many_rows_are_made_in_parts():
     """float32 has no 2**24 + 1: one by one, ones would be lost."""
-    n = product.FEW_ROWS + 4096
+    n = product.MAX_SUMMED_ROWS + 4096
     matrix = scipy.sparse.csr_matrix(
         (np.r_[np.float32(1 << 24), np.ones(n - 1, "f4")], np.zeros(n, int), np.arange(n + 1))
     )

@@ -27,9 +27,9 @@ def test_numbers_of_elements(shape, share, rng):
     indices, indptr = own.indices.astype("int64"), own.indptr.astype("int64")
     rows, columns = np.nonzero(dense)
     np.testing.assert_array_equal(structure.rows_of(indptr), rows)
-    numbers = structure.numbers_of(indices, indptr, shape[1])
+    numbers = structure.row_major_indices(indices, indptr, shape[1])
     np.testing.assert_array_equal(numbers, np.flatnonzero(dense))
-    back = structure.from_numbers(numbers, shape)
+    back = structure.csr_from_row_major(numbers, shape)
     np.testing.assert_array_equal(back[0], columns)
     np.testing.assert_array_equal(back[1], indptr)
     found = structure.indptr_of(rows, shape[0])
@@ -37,7 +37,7 @@ def test_numbers_of_elements(shape, share, rng):
 
 
 def test_the_most_elements():
-    many = structure.MAX_CELLS
+    many = structure.MAX_ELEMENTS
     assert many == 1 << 62
     structure.check_size("x", (1 << 31, 1 << 31))
     structure.check_size("x", ())
@@ -48,9 +48,9 @@ def test_the_most_elements():
             structure.check_size("x", shape)
     none = np.zeros(0, np.int64)
     two = np.zeros(3, np.int64)
-    assert structure.numbers_of(none, two, many // 2).tolist() == []
+    assert structure.row_major_indices(none, two, many // 2).tolist() == []
     with pytest.raises(ArgumentError, match=f"a csr matrix of 2 x {many // 2 + 1} has too many ce"):
-        structure.numbers_of(none, two, many // 2 + 1)
+        structure.row_major_indices(none, two, many // 2 + 1)
 
 
 @pytest.mark.parametrize("rows", [[], [3], [1, 4, 7]])
@@ -174,7 +174,7 @@ def test_parts_of_matrices(shape, share, rng):
             np.testing.assert_array_equal(found.asnumpy(), dense[begin:end])
             found.check_format()
     for rows in ([], [0], [shape[0] - 1, 0, 0], list(range(shape[0]))[::-1]):
-        found = convert.picked_rows(matrix, np.array(rows, np.int64))
+        found = convert.rows_at_indices(matrix, np.array(rows, np.int64))
         np.testing.assert_array_equal(found.asnumpy(), dense[rows])
         found.check_format()
     columns = matrix._indices
@@ -204,7 +204,7 @@ def test_rows_and_zeros(dtype, context):
         wanted[order] = values.asnumpy()[: len(order)]
         assert (found.dtype, found.context) == (values.dtype, context)
         np.testing.assert_array_equal(found.asnumpy(), wanted)
-    empty = convert.empty_values(values, (2, 3))
+    empty = convert.zero_values(values, (2, 3))
     assert (empty.dtype, empty.context, empty.shape) == (values.dtype, context, (2, 3))
     for stype, shape in (("csr", (4, 3)), ("row_sparse", (4, 3)), ("row_sparse", (4, 3, 2))):
         none = convert.sparse_zeros(stype, shape, values)
@@ -212,29 +212,29 @@ def test_rows_and_zeros(dtype, context):
         assert none.context == context and none.data.size == 0
         none.check_format()
         assert none.data.shape == ((0,) if stype == "csr" else (0, *shape[1:]))
-    every = convert.with_all_rows(values)
+    every = convert.as_row_sparse(values)
     assert every._values_array is values and every.indices.asnumpy().tolist() == [0, 1, 2]
 
 
 def test_dense_memory_of_sparse_arrays():
     dense = mx.nd.array([[1, 2], [3, 4]])
-    whole = convert.with_all_rows(dense)
+    whole = convert.as_row_sparse(dense)
     part = mx.nd.array([[0, 0], [3, 4]]).tostype("row_sparse")
     csr = dense.tostype("csr")
-    assert convert.all_rows(None) is None and convert.all_rows(dense) is dense
-    assert convert.all_rows(whole) is dense
-    assert convert.all_rows((whole, [None, dense])) == (dense, (None, dense))
+    assert convert.values_of_all_rows(None) is None and convert.values_of_all_rows(dense) is dense
+    assert convert.values_of_all_rows(whole) is dense
+    assert convert.values_of_all_rows((whole, [None, dense])) == (dense, (None, dense))
     for bad, rows in ((part, 1), (csr, 4)):
         text = (
             f"update: a weight or state that is {bad.stype} of shape (2, 2) has values for {rows}"
         )
         with pytest.raises(ArgumentError, match=re.escape(text) + " rows; expected a dense array"):
-            convert.all_rows(bad)
+            convert.values_of_all_rows(bad)
     copies = []
-    assert convert.dense_to_change(None, copies) is None
-    assert convert.dense_to_change(dense, copies) is dense
-    assert convert.dense_to_change(whole, copies) is dense and not copies
-    found = convert.dense_to_change((part, [csr]), copies)
+    assert convert.dense_for_update(None, copies) is None
+    assert convert.dense_for_update(dense, copies) is dense
+    assert convert.dense_for_update(whole, copies) is dense and not copies
+    found = convert.dense_for_update((part, [csr]), copies)
     assert [each for each, _ in copies] == [part, csr]
     assert found == (copies[0][1], (copies[1][1],))
     for each, wanted in zip((found[0], found[1][0]), ([[0, 0], [3, 4]], [[1, 2], [3, 4]])):
@@ -262,14 +262,14 @@ def test_functions_over_what_is_kept(stype, rng):
 
 def test_arrays_that_are_alike():
     a = sparse.zeros("csr", (2, 3))
-    assert cells.are_alike(a, sparse.zeros("csr", (2, 3)))
+    assert cells.same_layout(a, sparse.zeros("csr", (2, 3)))
     for other in (
         sparse.zeros("csr", (3, 2)),
         sparse.zeros("row_sparse", (2, 3)),
         mx.nd.ones((2, 3)),
     ):
-        assert not cells.are_alike(a, other) and not cells.are_alike(other, a)
-    assert not cells.are_alike(mx.nd.ones(2), mx.nd.ones(2))
+        assert not cells.same_layout(a, other) and not cells.same_layout(other, a)
+    assert not cells.same_layout(mx.nd.ones(2), mx.nd.ones(2))
 
 
 BROADCASTS = [(4,), (1,), (3, 1), (1, 4), (3, 4), (1, 1), (1, 3, 4), (2,), (4, 1), (3,), (0,)]
