@@ -104,7 +104,7 @@ class RecordSource:
     def label_size(self, number):
         """Return the length of a label, from its record's header."""
         file, offset = self._sample_position(number)
-        beginning = file.beginning(offset, HEADER_SIZE)
+        beginning = file.read_beginning(offset, HEADER_SIZE)
         header = read_header(*beginning)
         if self.labels is None:
             return max(header.flag, 1)

@@ -1,8 +1,8 @@
-"""mx.profiler: a trace for chrome://tracing or Perfetto, and tables."""
+"""mx.profiler: records a trace for chrome://tracing or Perfetto, and tables of times."""
 
 from ..operator.namespaces import guarded_names as _guarded_names
 from .control import *
 from .objects import *
-from . import common_parameters  # last: it puts text into docstrings
+from . import common_parameters  # imported last: inserts text into docstrings
 
 __all__ = _guarded_names(globals())

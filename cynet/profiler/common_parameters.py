@@ -1,4 +1,4 @@
-"""Parameters that several docstrings of mx.profiler show.
+"""Descriptions of parameters that docstrings of mx.profiler have in common.
 
 Parameters
 ----------

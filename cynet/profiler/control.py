@@ -1,4 +1,4 @@
-"""The recording of the profiler and its file: set_config, set_state, dump, dumps."""
+"""Control of the profiler: set_config, set_state, dump, dumps."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["dump", "dump_profile", "dumps", "is_running", "pause", "profiler_set
 __all__ += ["profiler_set_state", "resume", "set_config", "set_kvstore_handle", "set_state"]
 __all__ += ["start", "stop"]
 
-_PARTS = ("profile_symbolic", "profile_imperative", "profile_memory", "profile_api")
-_FLAGS = ("profile_all", *_PARTS, "continuous_dump", "aggregate_stats")
-_LEAST_EVENTS = 16
+_PART_FLAGS = ("profile_symbolic", "profile_imperative", "profile_memory", "profile_api")
+_FLAGS = ("profile_all", *_PART_FLAGS, "continuous_dump", "aggregate_stats")
+_MIN_EVENTS = 16
 
 
 class _Settings:
-    """The settings of the process, and whether the next start clears the records."""
+    """Settings of the profiler, and whether the next start clears the records."""
 
     def __init__(self):
         self.filename = "profile.json"
@@ -42,7 +42,7 @@ _lock = threading.RLock()
 
 
 def set_config(**kwargs: Any) -> None:
-    """Choose the events to record, and the file.
+    """Set which events are recorded, and the trace file.
 
     Parameters
     ----------
@@ -98,18 +98,18 @@ def set_config(**kwargs: Any) -> None:
     _check_process("set_config", kwargs.get("profile_process", "worker"))
     if "max_events" in kwargs:
         count = to_index("profiler.set_config: max_events", kwargs["max_events"])
-        if count < _LEAST_EVENTS:
+        if count < _MIN_EVENTS:
             raise ArgumentError(
-                f"profiler.set_config: max_events must be at least {_LEAST_EVENTS}, got {count}"
+                f"profiler.set_config: max_events must be at least {_MIN_EVENTS}, got {count}"
             )
         trace.set_capacity(count)
     with _lock:
         _settings.filename = kwargs.get("filename", _settings.filename)
         _settings.dump_period = float(period)
         _settings.continuous_dump = flags.get("continuous_dump", _settings.continuous_dump)
-        if any(name in flags for name in ("profile_all", *_PARTS)):
+        if any(name in flags for name in ("profile_all", *_PART_FLAGS)):
             every = flags.get("profile_all", False)
-            trace.choose(*(every or flags.get(name, True) for name in _PARTS))
+            trace.choose(*(every or flags.get(name, True) for name in _PART_FLAGS))
 
 
 def _check_flag(name, value):
@@ -128,7 +128,7 @@ def _check_process(where, process):
 
 
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
-    """Start recording (``'run'``), or wait for pushed functions and stop (``'stop'``).
+    """Start recording (``'run'``), or wait for the engine and stop recording (``'stop'``).
 
     To run again after a finished `dump` forgets what was recorded before.
 
@@ -191,7 +191,7 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Wait for pushed functions and stop recording: ``set_state('stop')``.
+    """Wait for the engine's functions and stop recording: ``set_state('stop')``.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def stop() -> None:
 
 
 def is_running() -> bool:
-    """Return whether anything is recorded now.
+    """Return whether the profiler is recording.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def is_running() -> bool:
 
 
 def pause(profile_process: str = "worker") -> None:
-    """Record nothing until `resume`.
+    """Pause recording until `resume`.
 
     Raises
     ------
@@ -297,17 +297,17 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     waitall()
     if finished:
         _stop(True)
-    _write(_settings.filename)
+    _write_trace(_settings.filename)
 
 
-def _write(filename: FileName) -> None:
+def _write_trace(filename: FileName) -> None:
     write_atomically(filename, json.dumps(trace_events()).encode())
 
 
 def dumps(
     reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False
 ) -> str:
-    """Sums of the records, by kind and name.
+    """Return sums of the records by category and name, as a table or JSON.
 
     Parameters
     ----------
@@ -433,13 +433,13 @@ def _dump_while_running():
     if wanted and _settings.dumper is None:
         _settings.dumper = threading.Event()
         threading.Thread(
-            target=_keep_dumping, args=(_settings.dumper,), name="profiler", daemon=True
+            target=_dump_repeatedly, args=(_settings.dumper,), name="profiler", daemon=True
         ).start()
     elif not wanted and _settings.dumper is not None:
         _settings.dumper.set()
         _settings.dumper = None
 
 
-def _keep_dumping(over):
+def _dump_repeatedly(over):
     while not over.wait(_settings.dump_period):
-        _write(_settings.filename)
+        _write_trace(_settings.filename)

@@ -1,4 +1,4 @@
-"""Measurements by scripts: domains with tasks, frames, counters and markers; events."""
+"""Objects by which scripts record: Domain, Task, Frame, Event, Counter, Marker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Counter", "Domain", "Event", "Frame", "Marker", "Task", "scope"]
 
-_numbers = itertools.count(1)
+_event_ids = itertools.count(1)
 
 
 def _check_name(what, name):
@@ -96,8 +96,8 @@ class Domain:
         return Marker(self, name)
 
 
-class _Lasting:
-    """An object with a start and a stop, on any threads, which may be a scope."""
+class _Interval:
+    """Base of objects with `start` and `stop`, on any threads; also context managers."""
 
     def __init__(self, name, category, kind):
         self.name, self._category_name, self._kind = name, category, trace.kinds[kind]
@@ -107,7 +107,7 @@ class _Lasting:
         return self.name
 
     def start(self) -> None:
-        """Begin now; called again before `stop`, it begins anew.
+        """Begin the interval now; a further call before `stop` begins it anew.
 
         Examples
         --------
@@ -137,7 +137,7 @@ class _Lasting:
                 f"profiler: {type(self).__name__} {shown(self.name)} was stopped before it started"
             )
         begin, self._begun = self._begun, None
-        trace.note(self._kind, self.name, self._category_name, begin, trace.now(), next(_numbers))
+        trace.note(self._kind, self.name, self._category_name, begin, trace.now(), next(_event_ids))
 
     def __enter__(self):
         self.start()
@@ -147,8 +147,8 @@ class _Lasting:
         self.stop()
 
 
-class Task(_Lasting):
-    """Work that may overlap others: `start`, `stop`, or ``with task:``.
+class Task(_Interval):
+    """A task that may overlap other tasks: `start`, `stop`, or ``with task:``.
 
     Examples
     --------
@@ -166,8 +166,8 @@ class Task(_Lasting):
         super().__init__(_check_name("Task", name), _domain_category("Task", domain), "along")
 
 
-class Frame(_Lasting):
-    """A pass through something that repeats, as of a batch.
+class Frame(_Interval):
+    """One pass of a repeated task, such as one batch.
 
     Examples
     --------
@@ -188,8 +188,8 @@ class Frame(_Lasting):
         super().__init__(_check_name("Frame", name), category, "along")
 
 
-class Event(_Lasting):
-    """A part of one thread's work, nested in the enclosing parts.
+class Event(_Interval):
+    """An interval of one thread's work, nested in enclosing events.
 
     Examples
     --------
@@ -241,7 +241,7 @@ class Counter:
         return self.name
 
     def set_value(self, value: int) -> None:
-        """Set the number, from now on.
+        """Set the counter.
 
         Parameters
         ----------
@@ -252,7 +252,7 @@ class Counter:
             self._set(value)
 
     def increment(self, delta: int = 1) -> None:
-        """Add to the number.
+        """Add `delta` to the counter.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class Counter:
             self._set(self._value + delta)
 
     def decrement(self, delta: int = 1) -> None:
-        """Take from the number.
+        """Subtract `delta` from the counter.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class Counter:
 
 
 class Marker:
-    """A moment: a line in the picture.
+    """A point in time, shown as a line in the trace.
 
     Examples
     --------
@@ -307,7 +307,7 @@ class Marker:
         self.name, self._domain = _check_name("Marker", name), _domain_category("Marker", domain)
 
     def mark(self, scope: str = "process") -> None:
-        """Record the marker at the present time.
+        """Record the marker at the current time.
 
         Parameters
         ----------
@@ -333,7 +333,7 @@ class Marker:
 
 
 def scope(name: str = "<unk>:") -> Event:
-    """Make an Event for ``with``: this thread's work inside of the block.
+    """Make an Event for a ``with`` statement: the thread's work inside of the block.
 
     Examples
     --------

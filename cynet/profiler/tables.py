@@ -1,4 +1,4 @@
-"""Sums of the records, as the tables of MXNet's `dumps` and as JSON."""
+"""Sums of the profiler's records, as tables like MXNet's and as JSON."""
 
 import json
 
@@ -21,7 +21,7 @@ _FIRST_COLUMNS = ("Name", "Total Count")
 
 
 def sorted_sums(sort_by, ascending):
-    """(times, values, memory): dicts of category to rows (name, count, sum, least, most), sorted.
+    """Return (times, values, memory): dicts of category to sorted (name, count, sum, min, max).
 
     Of times and memory `sum` is that; memory is what devices had in use after each event that the
     trace still has.
@@ -52,7 +52,7 @@ def sorted_sums(sort_by, ascending):
 
 
 def _merge_statistics(old, new):
-    """(count, sum, least, most) of both."""
+    """Merge two tuples (count, sum, min, max)."""
     if old is None:
         return new
     return [old[0] + new[0], old[1] + new[1], min(old[2], new[2]), max(old[3], new[3])]
@@ -69,13 +69,13 @@ def _memory_rows():
 
 
 def _scale_statistics(figures, unit):
-    """Average behind, in the table's unit: sum, least, most, average."""
+    """Return [sum, min, max, average] in the table's unit."""
     count, total, least, maximum = figures
     return [each / unit for each in (total, least, maximum, total / count)]
 
 
 def as_table(times, values, memory):
-    """The text of `dumps`."""
+    """Return the text of `dumps`."""
     lines = ["", "Profile Statistics:", "\tTimes are in milliseconds, memory is in kB."]
     for kinds, heads, unit in (
         (memory, _MEMORY_COLUMNS, 1e3),
@@ -93,7 +93,7 @@ def as_table(times, values, memory):
 
 
 def _format_columns(heads, rows):
-    """Lines of a table: names to the left, numbers to the right."""
+    """Return the lines of a table: names left-aligned, numbers right-aligned."""
     marks = tuple("-" * len(head) for head in heads)
     widths = [max(len(row[i]) for row in (heads, *rows)) for i in range(len(heads))]
     for row in (heads, marks, *rows):
@@ -105,7 +105,7 @@ def _format_columns(heads, rows):
 
 
 def as_json(times, values, memory):
-    """The tables as JSON: ``{"Time": {category: {name: figures}}, "Memory": ..., ...}``."""
+    """Return the tables as JSON: ``{"Time": {category: {name: statistics}}, ...}``."""
     found = {}
     for key, kinds, unit in (("Time", times, 1e6), ("Memory", memory, 1e3), ("Value", values, 1)):
         found[key] = {

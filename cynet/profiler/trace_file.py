@@ -1,4 +1,4 @@
-"""Chrome's trace format: records as JSON for chrome://tracing and Perfetto."""
+"""Conversion of the profiler's records to Chrome's trace format."""
 
 import os
 import threading
@@ -9,12 +9,12 @@ from ..engine import trace
 _DURATION_KIND, _ASYNC_KIND, _MARKER_KIND, _COUNTER_KIND = (
     trace.kinds[k] for k in ("lasts", "along", "mark", "counter")
 )
-_SCOPES = {"process": "p", "thread": "t", "global": "g"}
-_HOST_PROCESS = 0  # the trace's process number for the host; GPU i is process i + 1
+_SCOPE_CODES = {"process": "p", "thread": "t", "global": "g"}
+_HOST_PROCESS = 0  # process id of the host in the trace; GPU i is i + 1
 
 
 def trace_events():
-    """All records as a dict of Chrome's trace format, times in microseconds.
+    """Convert all records to a dict in Chrome's trace format, times in microseconds.
 
     Processes are devices: the host with its threads, and each GPU. An operator of a graph has its
     node in ``args``, ``cpu(1)`` and the like its context.
@@ -53,7 +53,7 @@ def _gpu_event(row):
 
 
 def _events_of(row, thread, used):
-    """The events of a record; `used` is the last value of memory counters, by device."""
+    """Return the trace events of a record; `used` has the last memory use of each device."""
     kind, name, node, category, backward, begin, end, value, dev_type, dev_id = row
     gpu = _gpu_event(row)
     event = {
@@ -64,7 +64,7 @@ def _events_of(row, thread, used):
         "tid": thread,
     }
     if kind == _MARKER_KIND:
-        yield {**event, "ph": "i", "s": _SCOPES[node or "process"]}
+        yield {**event, "ph": "i", "s": _SCOPE_CODES[node or "process"]}
     elif kind == _COUNTER_KIND:
         yield {**event, "ph": "C", "args": {name: value}}
     elif kind == _ASYNC_KIND:
@@ -92,5 +92,5 @@ def _events_of(row, thread, used):
 
 
 def operator_name(name, backward):
-    """An operator's name in traces and tables: backward is MXNet's ``_backward_X``."""
+    """Return an operator's name in traces and tables; MXNet's ``_backward_X`` for its gradient."""
     return f"_backward_{name}" if backward else name

@@ -1,4 +1,4 @@
-"""mx.recordio: files of records, with or without an index, and images and labels as records."""
+"""mx.recordio: record files, with or without an index, and images with labels as records."""
 
 from .files import MXIndexedRecordIO, MXRecordIO
 from .packing import IRHeader, pack, pack_img, unpack, unpack_img

@@ -1,4 +1,4 @@
-"""MXRecordIO and MXIndexedRecordIO: files of records, without and with an index."""
+"""MXRecordIO and MXIndexedRecordIO: record files without and with an index."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from ..typing import FileName
 
 
-_open: weakref.WeakSet[MXRecordIO] = weakref.WeakSet()  # open files and others, which are closed
+_open_files: weakref.WeakSet[MXRecordIO] = weakref.WeakSet()  # all files that may be open
 
 
 @atexit.register
 def _close_all():
-    """Close the files that the program has left open; after an exception they are incomplete."""
+    """Close open files at exit; after an exception, unfinished files are discarded."""
     failed = getattr(sys, "last_value", None) is not None and not hasattr(sys, "ps1")
-    for each in list(_open):
+    for each in list(_open_files):
         if each.is_open and each.writable and failed:
             each._discard_files()
         each.close()
@@ -45,7 +45,7 @@ def _close_all():
 
 @guarded
 class MXRecordIO:
-    """Reads or writes a file of records, one after another.
+    """Reads or writes the records of a file, one after another.
 
     What is written takes the place of an old file when it is closed, whole: until then the old one
     stays as it is, and whatever ends the program before, or fails to be written, leaves it. As a
@@ -92,13 +92,13 @@ class MXRecordIO:
         self.skip_damaged = skip_damaged
         self.skipped = 0
         self.is_open = False
-        # files of a writer: the records, and a subclass's index
+        # new files of a writer: the records, and a subclass's index
         self._new_files: list[NewFile] = []
-        _open.add(self)
+        _open_files.add(self)
         self.open()
 
     def open(self) -> None:
-        """Open the file, at its beginning; a file for writing is truncated.
+        """Open the file at its beginning; a new file is begun for writing.
 
         Raises
         ------
@@ -121,25 +121,25 @@ class MXRecordIO:
         self.writable = self.flag == "w"
         self._failed = False
         if self.writable:
-            # Without a buffer, which a process after fork would write a second time.
+            # Unbuffered: a forked process would write a buffer a second time.
             self._new_files = [NewFile(self.uri, buffering=0)]
         else:
             self._file = RecordFile(self.uri)
         self._at = 0
         self.skipped = 0
-        # A new lock: a thread that held the old one at the fork exists in the other process only.
+        # A new lock: after a fork, the thread that held the old one may exist only in the parent.
         self._lock = threading.RLock()
         self.pid = os.getpid()
         self.is_open = True
 
     def close(self) -> None:
-        """Close the file; a written file is complete then, and replaces the old one.
+        """Close the file; a written file is now complete, and replaces the old one.
 
         Where a write has failed the old file stays.
         """
         if not self.is_open:
             return
-        # in a process that was forked the lock may be held by a thread that is not there
+        # in a forked process the lock may be held by a thread of the parent
         with self._lock if self.pid == os.getpid() else nullcontext():
             if not self.is_open:  # another thread has opened the file
                 return
@@ -163,7 +163,7 @@ class MXRecordIO:
             each.put()
 
     def _discard_files(self):
-        """End writing; unfinished files are deleted, if this process has begun them."""
+        """End writing; delete unfinished files if this process has begun them."""
         files, self._new_files = self._new_files, []
         own = self.pid == os.getpid()
         self.is_open, self.pid = False, None
@@ -196,13 +196,13 @@ class MXRecordIO:
     def __setstate__(self, state):
         self.__dict__.update(state)
         self._new_files = []
-        _open.add(self)
+        _open_files.add(self)
         was_open, self.is_open = self.is_open, False
         if was_open:
             self.open()
 
     def _check_pid(self, allow_reset=False):
-        """Check that this process has opened the file; `allow_reset` reopens it if not."""
+        """Check that this process, not its parent, opened the file; `allow_reset` reopens it."""
         if self.is_open and self.pid == os.getpid():
             return
         if allow_reset and self.is_open:
@@ -217,7 +217,7 @@ class MXRecordIO:
             raise StateError(f"{shown(self.uri)} is open with flag {self.flag!r}: it only {does}")
 
     def reset(self) -> None:
-        """Go to the beginning; a file that is being written begins anew.
+        """Move to the beginning; a file that is being written begins anew.
 
         Examples
         --------
@@ -263,9 +263,9 @@ class MXRecordIO:
             self._at += len(content)
 
     def _write(self, which, content):
-        """Write all of some bytes to one of the new files."""
+        """Write bytes to one of the new files."""
         new = self._new_files[which]
-        done, self._failed = self._failed, True  # also Ctrl-C leaves a part of a record
+        done, self._failed = self._failed, True  # Ctrl-C may leave a part of a record
         with naming("write", new.name):
             rest = memoryview(content)
             while rest:
@@ -273,7 +273,7 @@ class MXRecordIO:
         self._failed = done
 
     def read(self) -> bytes | None:
-        """Read the next record; None at the end.
+        """Read the next record, or None at the end.
 
         Raises
         ------
@@ -293,12 +293,12 @@ class MXRecordIO:
                     if not self.skip_damaged:
                         raise
                     self.skipped += 1
-                    self._at = self._file.after_damage(self._at)
+                    self._at = self._file.next_record_offset(self._at)
 
 
 @guarded
 class MXIndexedRecordIO(MXRecordIO):
-    """Reads or writes a file of records and an index: a line with key and offset for each.
+    """Reads or writes a record file with an index: a line with key and offset for each record.
 
     Both files are put in their places when both are whole; in between there is no index, never one
     of other records.
@@ -352,7 +352,7 @@ class MXIndexedRecordIO(MXRecordIO):
         self.idx: dict[Any, int] = {}
         self.keys: list[Any] = []
         self.key_type = key_type
-        # read_idx goes past cynet's own
+        # methods that a user overrides: read_idx must call them
         self._of_user = overridden_methods(type(self), ("seek", "read"))
         super().__init__(uri, flag, skip_damaged)
 
@@ -380,7 +380,7 @@ class MXIndexedRecordIO(MXRecordIO):
         index.put()
 
     def seek(self, idx: Any) -> None:
-        """Go to the record with this key; ``read`` gives it then.
+        """Move to the record with this key, for ``read``.
 
         Parameters
         ----------
@@ -410,7 +410,7 @@ class MXIndexedRecordIO(MXRecordIO):
             self._at = self._record_offset(idx)
 
     def tell(self) -> int:
-        """Give the offset, in bytes, at which the next record is written.
+        """Return the byte offset at which the next record is written.
 
         Raises
         ------
@@ -429,7 +429,7 @@ class MXIndexedRecordIO(MXRecordIO):
         return self._at
 
     def read_idx(self, idx: Any) -> bytes:
-        """The record with this key; the next one is that after it. Threads may call it at once.
+        """Read the record with this key; ``read`` continues behind it. Threads may call it at once.
 
         Parameters
         ----------
@@ -451,7 +451,7 @@ class MXIndexedRecordIO(MXRecordIO):
             with self._lock:
                 self.seek(idx)
                 return self.read()
-        record, behind = self._file.read_at(self._record_offset(idx))  # threads may read at once
+        record, behind = self._file.read_at(self._record_offset(idx))  # needs no lock
         with self._lock:
             self._at = behind
         return record
@@ -494,7 +494,7 @@ class MXIndexedRecordIO(MXRecordIO):
 
 
 def read_index(path, key_type=int):
-    """Dict of an index file's keys to offsets."""
+    """Read an index file into a dict of key to offset."""
     found = {}
     with open_for_reading(path) as file:
         for number, line in enumerate(file, 1):

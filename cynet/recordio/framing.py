@@ -1,4 +1,4 @@
-"""Files of records: how a record is framed, and reading one at an offset or one after another.
+"""The format of record files: framing of a record, and reading at an offset or in sequence.
 
 A record is the word MAGIC, a word whose upper 3 bits say which part it is (0 whole, 1 first, 2 in
 between, 3 last) and whose lower 29 are the number of bytes, those bytes, and zeros up to a multiple
@@ -13,28 +13,28 @@ from ..base.errors import ArgumentError, BoundsError, FormatError, StateError, f
 from ..base.files import file_name, open_for_reading
 
 MAGIC = 0xCED7230A
-_MAGIC = struct.pack("<I", MAGIC)
+_MAGIC_BYTES = struct.pack("<I", MAGIC)
 _MAX_PART_BYTES = (1 << 29) - 1  # bytes of a part
 _WHOLE_PART, _FIRST_PART, _MIDDLE_PART, _LAST_PART = range(4)
 _HEADER_STRUCT = struct.Struct("<II")
-_READ_AHEAD_BYTES = 1 << 18  # bytes read at once when records are read one after another
-# records of more are read by themselves: of blocks much would be read twice
-_LARGE_RECORD = _READ_AHEAD_BYTES // 4
-_PADDING = (b"", b"\0\0\0", b"\0\0", b"\0")
+_READ_AHEAD_BYTES = 1 << 18  # read at once when records are read in sequence
+# larger records are read alone: with read-ahead much would be read twice
+_LARGE_RECORD_BYTES = _READ_AHEAD_BYTES // 4
+_PADDING_BY_REMAINDER = (b"", b"\0\0\0", b"\0\0", b"\0")
 
 
 def frame_record(data):
-    """The chunks of bytes that a record is in a file.
+    """Return the chunks of bytes that represent a record in a file.
 
     >>> b"".join(frame_record(b"abcde")).hex()
     '0a23d7ce050000006162636465000000'
     """
     if len(data) > _MAX_PART_BYTES:
         raise ArgumentError(f"a record has at most {_MAX_PART_BYTES} bytes, got {len(data)}")
-    start, at, chunks = 0, data.find(_MAGIC), []
+    start, at, chunks = 0, data.find(_MAGIC_BYTES), []
     while at >= 0:
         if at % 4:
-            at = data.find(_MAGIC, at + 1)
+            at = data.find(_MAGIC_BYTES, at + 1)
             continue
         chunks += (
             _HEADER_STRUCT.pack(
@@ -43,16 +43,16 @@ def frame_record(data):
             data[start:at],
         )
         start = at + 4
-        at = data.find(_MAGIC, start)
+        at = data.find(_MAGIC_BYTES, start)
     kind = _LAST_PART if start else _WHOLE_PART
     chunks += _HEADER_STRUCT.pack(MAGIC, kind << 29 | (len(data) - start)), data[start:]
-    chunks.append(_PADDING[len(data) % 4])
+    chunks.append(_PADDING_BY_REMAINDER[len(data) % 4])
     return chunks
 
 
 class _Descriptor:
-    """The descriptor of an open file, closed with its last reference: a thread can read on while
-    another one closes the file, and never reads from a reused number.
+    """A file descriptor that is closed with its last reference: a thread can go on reading while
+    another one closes the file, and never reads from a reused descriptor.
     """
 
     __slots__ = ("number",)
@@ -65,7 +65,7 @@ class _Descriptor:
 
 
 class RecordFile:
-    """A file of records, open for reading.
+    """A record file that is open for reading.
 
     Threads may read at offsets at once: nothing that they share is changed. One that reads while
     another one closes the file gets its record, or a StateError.
@@ -81,7 +81,7 @@ class RecordFile:
             self._open = _Descriptor(os.dup(file.fileno()))
         self.size = os.fstat(self._open.number).st_size
         self._block = 0, b""
-        self._large = False  # whether the last record was
+        self._large = False  # whether the last record was large
 
     def close(self):
         self._open = None
@@ -92,15 +92,15 @@ class RecordFile:
             raise StateError(f"{shown(self.name)} is closed")
         return descriptor
 
-    def _get(self, offset, size, ahead):
-        """`size` bytes at an offset; fewer at the end of the file."""
+    def _get_bytes(self, offset, size, ahead):
+        """Return `size` bytes at an offset, fewer at the end of the file."""
         start, block = self._block
         inside = offset - start
         if inside >= 0 and inside + size <= len(block):
             return block[inside : inside + size]
         descriptor = self._open_reader()
         if offset + size > self.size:
-            self.size = os.fstat(descriptor.number).st_size  # a writer may have gone on
+            self.size = os.fstat(descriptor.number).st_size  # a writer may have appended records
             size = max(0, min(size, self.size - offset))
         wanted, pieces = max(size, min(ahead, self.size - offset)), []
         try:
@@ -118,8 +118,8 @@ class RecordFile:
         return got[:size]
 
     def _read_header(self, offset, ahead):
-        """(part, number of bytes) from the header at an offset; None at the end of the file."""
-        head = self._get(offset, 8, ahead)
+        """Read (part kind, byte count) from the header at an offset; None at the file's end."""
+        head = self._get_bytes(offset, 8, ahead)
         if not head and offset == self.size:
             return None
         if len(head) < 8:
@@ -143,7 +143,7 @@ class RecordFile:
         return FormatError(f"{shown(self.name)}: damaged record at offset {offset}: {what}")
 
     def _record_parts(self, offset, ahead):
-        """(offset of the bytes, their number, offset after them) of each part of a record."""
+        """Yield (offset of the bytes, byte count, offset behind) of each part of a record."""
         at, first = offset, True
         while True:
             head = self._read_header(at, ahead)
@@ -161,7 +161,7 @@ class RecordFile:
             at, first = behind, False
 
     def read(self, offset, ahead=_READ_AHEAD_BYTES):
-        """(record, offset of the next one); (None, offset) at the end of the file.
+        """Read (record, offset of the next record); (None, offset) at the end of the file.
 
         offset: int
         ahead (int): How many bytes to read at once; 0 where the next record will be another one.
@@ -171,8 +171,8 @@ class RecordFile:
         pieces, behind = [], offset
         ahead = 0 if self._large else ahead
         for at, length, behind in self._record_parts(offset, ahead):  # noqa: B007
-            self._large = length > _LARGE_RECORD
-            piece = self._get(at, length, 0 if self._large else ahead)
+            self._large = length > _LARGE_RECORD_BYTES
+            piece = self._get_bytes(at, length, 0 if self._large else ahead)
             if len(piece) < length:
                 raise self._damage_error(
                     offset, f"the file ends after {len(piece)} of {length} bytes"
@@ -180,10 +180,10 @@ class RecordFile:
             pieces.append(piece)
         if not pieces:
             return None, offset
-        return pieces[0] if len(pieces) == 1 else _MAGIC.join(pieces), behind
+        return pieces[0] if len(pieces) == 1 else _MAGIC_BYTES.join(pieces), behind
 
     def read_at(self, offset):
-        """(record, offset of the next one) at an offset from an index.
+        """Read (record, offset of the next record) at an offset from an index.
 
         Raises BoundsError when the offset is past the end of the file. Raises FormatError.
         """
@@ -194,24 +194,24 @@ class RecordFile:
             )
         return found
 
-    def beginning(self, offset, size):
-        """(at most `size` first bytes of the record at an offset, its length)."""
+    def read_beginning(self, offset, size):
+        """Return (at most the first `size` bytes, length) of the record at an offset."""
         part, length = self._read_header(offset, 0) or (None, 0)
         if part == _WHOLE_PART:
-            return self._get(offset + 8, min(size, length), 0), length
+            return self._get_bytes(offset + 8, min(size, length), 0), length
         record = self.read_at(offset)[0]
         return record[:size], len(record)
 
-    def after_damage(self, offset):
-        """The next offset behind `offset` that looks like a record, or the file's size."""
+    def next_record_offset(self, offset):
+        """Return the next offset behind `offset` that looks like a record, or the file's size."""
         at = offset + 4 - offset % 4
         while at < self.size:
-            block = self._get(at, min(_READ_AHEAD_BYTES, self.size - at), _READ_AHEAD_BYTES)
+            block = self._get_bytes(at, min(_READ_AHEAD_BYTES, self.size - at), _READ_AHEAD_BYTES)
             if not block:
                 break
-            inside = block.find(_MAGIC)
+            inside = block.find(_MAGIC_BYTES)
             while inside >= 0 and (at + inside) % 4:
-                inside = block.find(_MAGIC, inside + 1)
+                inside = block.find(_MAGIC_BYTES, inside + 1)
             if inside < 0:
                 at += max(len(block) - 3, 4) // 4 * 4
                 continue
@@ -222,12 +222,12 @@ class RecordFile:
                 ):
                     return at + inside
             except FormatError:
-                pass  # chance, or damage again
+                pass  # a magic number by chance, or more damage
             at += inside + 4
         return self.size
 
     def offsets(self, skip=None):
-        """Return where each record begins, found by the headers alone.
+        """Yield the offset of each record, found by the headers alone.
 
         skip (callable, optional): Called with each FormatError; without it the first one is raised.
         """
@@ -241,7 +241,7 @@ class RecordFile:
                 if skip is None:
                     raise
                 skip(error)
-                at = self.after_damage(at)
+                at = self.next_record_offset(at)
                 continue
             if behind is None:
                 return

@@ -45,7 +45,7 @@ class IRHeader(NamedTuple("HEADER", [("flag", int), ("label", Any), ("id", int),
 
 @guarded
 def pack(header: IRHeader | Sequence[Any], s: bytes) -> bytes:
-    """A record of a header and bytes.
+    """Pack a header and bytes into a record.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ HEADER_SIZE = _HEADER.size
 
 
 def read_header(beginning, length):
-    """The header of a record of `length` bytes, from its first bytes.
+    """Read the header of a record of `length` bytes, from its first bytes.
 
     Raises FormatError when the record is shorter than its header and its label.
     """
@@ -145,7 +145,7 @@ def pack_img(
     quality: int = 95,
     img_fmt: str = ".jpg",
 ) -> bytes:
-    """A record of a header and an image, compressed.
+    """Compress an image, and pack it with a header into a record.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def pack_img(
 
 @guarded
 def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, NumpyArray]:
-    """The header of a record, and its image.
+    """Unpack a record into its header and its decoded image.
 
     Parameters
     ----------

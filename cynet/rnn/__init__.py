@@ -1,4 +1,4 @@
-"""mx.rnn: recurrent networks as symbols, step by step or fused; sentences in buckets."""
+"""mx.rnn: recurrent networks as symbols, stepwise or fused, and batches of sentences."""
 
 from ..operator.namespaces import public_names as _public_names
 from .base import *
@@ -9,6 +9,6 @@ from .fused import *
 from .io import *
 from .modifiers import *
 from .stacks import *
-from . import common_parameters  # last: it puts text into docstrings
+from . import common_parameters  # imported last: inserts text into docstrings
 
 __all__ = _public_names(globals())

@@ -1,4 +1,4 @@
-"""BaseRNNCell: one step of a recurrent network as symbols, and its unrolling over sequences."""
+"""BaseRNNCell: one step of a recurrent network as symbols, and unrolling over sequences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["BaseRNNCell", "RNNParams"]
 
 
 def normalize_inputs(length, inputs, layout, merge, in_layout=None):
-    """(sequence, its time axis): one symbol or a list of symbols, according to `merge`.
+    """Return (sequence, time axis): one symbol or a list of symbols, according to `merge`.
 
     length: int
     inputs: Symbol or list of Symbol
@@ -55,7 +55,7 @@ def normalize_inputs(length, inputs, layout, merge, in_layout=None):
 
 @guarded
 class RNNParams:
-    """Variables of weights by name, created at first use; cells with the same one share weights.
+    """Weight variables by name, created at first use; cells with the same RNNParams share weights.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class RNNParams:
         self._params = {}
 
     def get(self, name: str, **kwargs: Any) -> Symbol:
-        """The variable ``prefix + name``, made by the first call.
+        """Return the variable ``prefix + name``; the first call creates it.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class BaseRNNCell(Guarded):
         self.reset()
 
     def reset(self) -> None:
-        """Begin to count steps and states from 0, as before an unrolling."""
+        """Reset the counters of steps and states, for a new unrolling."""
         self._init_counter = -1
         self._counter = -1
         for cell in getattr(self, "_cells", ()):
@@ -151,7 +151,7 @@ class BaseRNNCell(Guarded):
 
     @property
     def params(self) -> RNNParams:
-        """The weights; another cell may share them."""
+        """The RNNParams of the cell; another cell may share it."""
         self._own_params = False
         return self._params
 
@@ -167,13 +167,13 @@ class BaseRNNCell(Guarded):
 
     @property
     def _gate_names(self):
-        """Endings of the gates' names, in the order of the rows of the weights."""
+        """Suffixes of the gates' names, in the order of the weights' rows."""
         return ()
 
     def begin_state(
         self, func: Callable[..., Symbol] = symbol.zeros, **kwargs: Any
     ) -> list[Symbol]:
-        """States to begin with.
+        """Make the initial states.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class BaseRNNCell(Guarded):
     # --- weights of each gate ---
 
     def unpack_weights(self, args: NamedArrays) -> NamedArrays:
-        """A copy of a dict of weights with an array for each gate in place of joined ones.
+        """Return a copy of a dict of weights in which joined weights are split by gate.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class BaseRNNCell(Guarded):
         return args
 
     def pack_weights(self, args: NamedArrays) -> NamedArrays:
-        """The reverse of `unpack_weights`.
+        """Join weights of gates again: the reverse of `unpack_weights`.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class BaseRNNCell(Guarded):
         return outputs, states
 
     def _get_activation(self, inputs, activation, **kwargs):
-        """An activation by name, or a function of symbols, of `inputs`."""
+        """Apply an activation, a name or a function of symbols, to `inputs`."""
         if isinstance(activation, str):
             return symbol.Activation(inputs, act_type=activation, **kwargs)
         return activation(inputs, **kwargs)

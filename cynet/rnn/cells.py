@@ -12,8 +12,8 @@ from .base import BaseRNNCell, RNNParams
 __all__ = ["GRUCell", "LSTMCell", "RNNCell"]
 
 
-class _Gated(BaseRNNCell):
-    """A cell with weights of the input and of the state for each gate."""
+class _GatedCell(BaseRNNCell):
+    """Base of cells that have weights of the input and of the state for each gate."""
 
     _num_states = 1
 
@@ -33,18 +33,18 @@ class _Gated(BaseRNNCell):
         return [{"shape": (0, self._num_hidden), "__layout__": "NC"}] * self._num_states
 
     def _gate_products(self, inputs, state, name):
-        """The layers of the input and of the state, for all gates."""
+        """Return the dense layers of the input and of the state, for all gates."""
         rows = self._num_hidden * len(self._gate_names)
         i2h = symbol.FullyConnected(inputs, self._iW, self._iB, num_hidden=rows, name=f"{name}i2h")
         h2h = symbol.FullyConnected(state, self._hW, self._hB, num_hidden=rows, name=f"{name}h2h")
         return i2h, h2h
 
-    def _next_step(self):
+    def _next_prefix(self):
         self._counter += 1
         return f"{self._prefix}t{self._counter}_"
 
 
-class RNNCell(_Gated):
+class RNNCell(_GatedCell):
     """``h' = activation(W x + b + R h + d)``.
 
     Examples
@@ -69,15 +69,15 @@ class RNNCell(_Gated):
         return ("",)
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
-        """(output, [h]) of one step."""
-        name = self._next_step()
+        """Compute one step: (output, [h])."""
+        name = self._next_prefix()
         i2h, h2h = self._gate_products(inputs, states[0], name)
         output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
         return output, [output]
 
 
-class LSTMCell(_Gated):
-    """A long short-term memory; gates in the order i, f, c, o.
+class LSTMCell(_GatedCell):
+    """A long short-term memory (LSTM) cell; gates in the order i, f, c, o.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ class LSTMCell(_Gated):
         return ["_i", "_f", "_c", "_o"]
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
-        """(output, [h, c]) of one step."""
-        name = self._next_step()
+        """Compute one step: (output, [h, c])."""
+        name = self._next_prefix()
         i2h, h2h = self._gate_products(inputs, states[0], name)
         i, f, c, o = symbol.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice")
         i = symbol.Activation(i, act_type="sigmoid", name=f"{name}i")
@@ -119,7 +119,7 @@ class LSTMCell(_Gated):
 
 
 def lstm_outputs(i, f, c, o, before, activation, name):
-    """(h, [h, c]) from the gates after their activations and the cell state `before`."""
+    """Compute (h, [h, c]) from the activated gates and the cell state `before`."""
     c = symbol.elemwise_add(f * before, i * c, name=f"{name}state")
     if isinstance(activation, str):
         shown_state = symbol.Activation(c, act_type=activation)
@@ -130,7 +130,7 @@ def lstm_outputs(i, f, c, o, before, activation, name):
 
 
 def gru_output(i2h, h2h, before, activation, name):
-    """The new state from the three parts of both layers and the state `before`."""
+    """Compute the new state from the three gate parts of both layers and the state `before`."""
     (i2h_r, i2h_z, i2h), (h2h_r, h2h_z, h2h) = i2h, h2h
     reset = symbol.Activation(i2h_r + h2h_r, act_type="sigmoid", name=f"{name}_r_act")
     update = symbol.Activation(i2h_z + h2h_z, act_type="sigmoid", name=f"{name}_z_act")
@@ -138,8 +138,8 @@ def gru_output(i2h, h2h, before, activation, name):
     return symbol.elemwise_add((1.0 - update) * new, update * before, name=f"{name}out")
 
 
-class GRUCell(_Gated):
-    """A gated recurrent unit; gates in the order r, z, o; r multiplies the state's whole part.
+class GRUCell(_GatedCell):
+    """A gated recurrent unit (GRU) cell; gates in the order r, z, o; r scales ``R h + d``.
 
     Examples
     --------
@@ -158,8 +158,8 @@ class GRUCell(_Gated):
         return ["_r", "_z", "_o"]
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
-        """(output, [h]) of one step."""
-        name = self._next_step()
+        """Compute one step: (output, [h])."""
+        name = self._next_prefix()
         i2h, h2h = self._gate_products(inputs, states[0], f"{name}_")
         i2h = symbol.SliceChannel(i2h, num_outputs=3, name=f"{name}_i2h_slice")
         h2h = symbol.SliceChannel(h2h, num_outputs=3, name=f"{name}_h2h_slice")

@@ -1,4 +1,4 @@
-"""Checkpoints of recurrent networks, with the weights of each gate by itself."""
+"""Checkpoints of recurrent networks, with separate weights for each gate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["do_rnn_checkpoint", "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint"]
 
-MAX_STEPS = 1_000_000  # maximum steps of an unrolled graph, many nodes a step
+MAX_STEPS = 1_000_000  # of an unrolled graph; a step has many nodes
 
 
 def _as_cells(cells):
@@ -36,7 +36,7 @@ def rnn_unroll(
     input_prefix: str = "",
     layout: str = "NTC",
 ) -> tuple[Any, list[Any]]:
-    """``cell.unroll``; without inputs, of variables ``t0_data``, ``t1_data``, ...
+    """Unroll a cell; default inputs are variables ``t0_data``, ``t1_data``, ...
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def save_rnn_checkpoint(
     arg_params: NamedArrays,
     aux_params: NamedArrays,
 ) -> None:
-    """``mx.model.save_checkpoint`` of unpacked weights, so that fused and single cells can load it.
+    """Save a checkpoint with unpacked weights, which fused and single cells can load.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def save_rnn_checkpoint(
 def load_rnn_checkpoint(
     cells: BaseRNNCell | Sequence[BaseRNNCell], prefix: FileName, epoch: int
 ) -> tuple[Symbol, NamedArrays, NamedArrays]:
-    """Load a file of `save_rnn_checkpoint`, with weights packed for `cells`.
+    """Load a checkpoint of `save_rnn_checkpoint`, and pack its weights for `cells`.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def load_rnn_checkpoint(
 def do_rnn_checkpoint(
     cells: BaseRNNCell | Sequence[BaseRNNCell], prefix: FileName, period: int = 1
 ) -> Callable[..., None]:
-    """An epoch-end callback that calls `save_rnn_checkpoint` every `period` epochs.
+    """Make an epoch-end callback that calls `save_rnn_checkpoint` every `period` epochs.
 
     Parameters
     ----------

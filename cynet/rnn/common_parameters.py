@@ -1,4 +1,4 @@
-"""Parameters that several docstrings of mx.rnn show.
+"""Descriptions of parameters that docstrings of mx.rnn have in common.
 
 Parameters
 ----------

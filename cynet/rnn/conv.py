@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BaseConvRNNCell", "ConvGRUCell", "ConvLSTMCell", "ConvRNNCell"]
 
-_shared = with_paragraphs(
+_with_cell_docs = with_paragraphs(
     parameters="""Parameters
 ----------
 input_shape : tuple of int
@@ -50,7 +50,7 @@ _LEAKY_RELU = functools.partial(symbol.LeakyReLU, act_type="leaky", slope=0.2)
 
 
 class BaseConvRNNCell(BaseRNNCell):
-    """Base of cells with convolutions of the input and of the state.
+    """Base of cells whose gates are convolutions of the input and of the state.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class BaseConvRNNCell(BaseRNNCell):
         return [{"shape": self._state_shape, "__layout__": self._conv_layout}]
 
     def _conv_forward(self, inputs, states, name):
-        """The convolutions of the input and of the state, for all gates."""
+        """Return the convolutions of the input and of the state, for all gates."""
         count = self._num_hidden * self._num_gates
         settings = {"num_filter": count, "layout": self._conv_layout}
         i2h = symbol.Convolution(
@@ -148,19 +148,19 @@ class BaseConvRNNCell(BaseRNNCell):
         )
         return i2h, h2h
 
-    def _next_step(self):
+    def _next_prefix(self):
         self._counter += 1
         return f"{self._prefix}t{self._counter}_"
 
 
-class _Cell(BaseConvRNNCell):
-    """The base of the three cells, with their defaults."""
+class _ConvCell(BaseConvRNNCell):
+    """Base of the three convolutional cells, with their default arguments."""
 
     _DEFAULT_PREFIX = ""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        _shared(cls)
+        _with_cell_docs(cls)
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class _Cell(BaseConvRNNCell):
         )
 
 
-class ConvRNNCell(_Cell):
+class ConvRNNCell(_ConvCell):
     """``h' = activation(W * x + b + R * h + d)``, with convolutions; see `BaseConvRNNCell`.
 
     Shi et al., https://arxiv.org/abs/1506.04214.
@@ -223,15 +223,15 @@ class ConvRNNCell(_Cell):
         return ("",)
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
-        """(output, [h]) of one step."""
-        name = self._next_step()
+        """Compute one step: (output, [h])."""
+        name = self._next_prefix()
         i2h, h2h = self._conv_forward(inputs, states, name)
         output = self._get_activation(i2h + h2h, self._activation, name=f"{name}out")
         return output, [output]
 
 
-class ConvLSTMCell(_Cell):
-    """An LSTM with convolutions; gates in the order i, f, c, o; see `BaseConvRNNCell`.
+class ConvLSTMCell(_ConvCell):
+    """An LSTM cell with convolutions; gates in the order i, f, c, o; see `BaseConvRNNCell`.
 
     {parameters}
 
@@ -253,8 +253,8 @@ class ConvLSTMCell(_Cell):
         return super().state_info * 2
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
-        """(output, [h, c]) of one step."""
-        name = self._next_step()
+        """Compute one step: (output, [h, c])."""
+        name = self._next_prefix()
         i2h, h2h = self._conv_forward(inputs, states, name)
         axis = self._conv_layout.find("C")
         i, f, c, o = symbol.SliceChannel(i2h + h2h, num_outputs=4, axis=axis, name=f"{name}slice")
@@ -265,8 +265,8 @@ class ConvLSTMCell(_Cell):
         return lstm_outputs(i, f, c, o, states[1], self._activation, name)
 
 
-class ConvGRUCell(_Cell):
-    """A GRU with convolutions; gates in the order r, z, o; see `BaseConvRNNCell`.
+class ConvGRUCell(_ConvCell):
+    """A GRU cell with convolutions; gates in the order r, z, o; see `BaseConvRNNCell`.
 
     {parameters}
 
@@ -287,8 +287,8 @@ class ConvGRUCell(_Cell):
         return ["_r", "_z", "_o"]
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
-        """(output, [h]) of one step."""
-        name = self._next_step()
+        """Compute one step: (output, [h])."""
+        name = self._next_prefix()
         i2h, h2h = self._conv_forward(inputs, states, name)
         axis = self._conv_layout.find("C")
         settings = {"num_outputs": 3} if axis == 1 else {"num_outputs": 3, "axis": axis}

@@ -102,11 +102,11 @@ class FusedRNNCell(BaseRNNCell):
         return self._mode, self._num_layers, self._directions, num_input, self._num_hidden
 
     def unpack_weights(self, args: NamedArrays) -> NamedArrays:
-        """A copy of a dict of weights in which the one array is replaced by the weights of
+        """Return a copy of a dict of weights in which the one array is split into the weights of
         ``unfuse()``'s cells, gate by gate; ``pack_weights`` of these cells joins the gates."""
         args = dict(args)
         array = args.pop(self._parameter.name)
-        num_input = packed.input_size_of(
+        num_input = packed.input_size_from(
             array.size, self._mode, self._num_layers, self._directions, self._num_hidden
         )
         found = packed.split_parameters(array, *self._layout_of(num_input), self._prefix)
@@ -117,7 +117,7 @@ class FusedRNNCell(BaseRNNCell):
         args = dict(args)
         first = args[f"{self._prefix}l0_i2h{self._gate_names[0]}_weight"]
         layout = self._layout_of(first.shape[1])
-        size = (packed.size_of(*layout),)
+        size = (packed.parameter_count(*layout),)
         array = nd.zeros(size, ctx=first.context, dtype=first.dtype)
         for name, part in packed.split_parameters(array, *layout, self._prefix).items():
             part[:] = args.pop(name)
@@ -135,7 +135,7 @@ class FusedRNNCell(BaseRNNCell):
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, list[Any]]:
-        """See ``BaseRNNCell.unroll``; the operator wants ``'TNC'``, others are transposed."""
+        """Unroll the cell like ``BaseRNNCell.unroll``; layouts are transposed to ``'TNC'``."""
         self.reset()
         inputs, axis = normalize_inputs(length, inputs, layout, True)
         if axis == 1:
@@ -163,7 +163,7 @@ class FusedRNNCell(BaseRNNCell):
         return outputs, states
 
     def unfuse(self) -> SequentialRNNCell:
-        """A stack of single cells that computes what this cell does.
+        """Return a stack of single cells that computes the same as this cell.
 
         Its weights come from ``unpack_weights``, then ``pack_weights`` of the new cell.
 

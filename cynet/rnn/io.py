@@ -1,4 +1,4 @@
-"""Sentences for language models: words as indices, batches of sentences of about one length."""
+"""Data for language models: words as indices, and batches of sentences of similar length."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def encode_sentences(
     start_label: int = 0,
     unknown_token: Any = None,
 ) -> tuple[list[list[int]], dict[Any, int]]:
-    r"""Sentences as lists of indices of their words.
+    r"""Convert sentences to lists of word indices.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class BucketSentenceIter(DataIter):
         self.reset()
 
     def _fill_buckets(self, sentences):
-        """An array of padded sentences for each bucket."""
+        """Fill an array of padded sentences for each bucket."""
         found = [[] for _ in self.buckets]
         left_out = 0
         for sentence in sentences:
@@ -216,7 +216,7 @@ class BucketSentenceIter(DataIter):
             np.random.shuffle(rows)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the position: an int and arrays, for `load_state_dict`.
+        """Return the iterator's position, for `load_state_dict`.
 
         Returns
         -------
@@ -226,7 +226,7 @@ class BucketSentenceIter(DataIter):
         return {"idx": np.array(self.idx), "position": self.curr_idx, **rows}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue where `state_dict` was called, with the same sentences.
+        """Continue at the position from `state_dict`, with the same sentences.
 
         Parameters
         ----------

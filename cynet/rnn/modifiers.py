@@ -1,4 +1,4 @@
-"""Cells around others: DropoutCell, ZoneoutCell, ResidualCell."""
+"""Cells that modify other cells: DropoutCell, ZoneoutCell, ResidualCell."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell"]
 
 
 class DropoutCell(BaseRNNCell):
-    """Dropout of the inputs, between the cells of a stack.
+    """Applies dropout to the inputs, between the cells of a stack.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class DropoutCell(BaseRNNCell):
         return []
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
-        """(output, states) of one step."""
+        """Compute one step: (output, states)."""
         if self.dropout > 0:
             inputs = symbol.Dropout(data=inputs, p=self.dropout)
         return inputs, states
@@ -71,7 +71,7 @@ class DropoutCell(BaseRNNCell):
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, list[Any]]:
-        """See ``BaseRNNCell.unroll``; one symbol of all steps is dropped out at once."""
+        """Unroll the cell like ``BaseRNNCell.unroll``; one symbol gets one Dropout."""
         self.reset()
         inputs, _ = normalize_inputs(length, inputs, layout, merge_outputs)
         if isinstance(inputs, Symbol):
@@ -80,7 +80,7 @@ class DropoutCell(BaseRNNCell):
 
 
 class ModifierCell(BaseRNNCell):
-    """Base of cells that modify another cell; weights and states belong to that one.
+    """Base of cells that modify another cell, the base cell, which owns weights and states.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class ModifierCell(BaseRNNCell):
 
     @contextmanager
     def _allow_base_states(self):
-        """A scope in which the base cell may make states."""
+        """Return a scope in which the base cell may create states."""
         self.base_cell._modified = False
         try:
             yield self.base_cell
@@ -140,16 +140,16 @@ class ModifierCell(BaseRNNCell):
     def begin_state(
         self, init_sym: Callable[..., Symbol] = symbol.zeros, **kwargs: Any
     ) -> list[Symbol]:
-        """The first states of the base cell; `init_sym`, or ``func=``, makes one."""
+        """Make the initial states of the base cell; `init_sym`, or ``func=``, makes one."""
         with self._allow_base_states() as cell:
             return cell.begin_state(**{"func": init_sym, **kwargs})
 
     def unpack_weights(self, args: NamedArrays) -> NamedArrays:
-        """``unpack_weights`` of the base cell."""
+        """Call ``unpack_weights`` of the base cell."""
         return self.base_cell.unpack_weights(args)
 
     def pack_weights(self, args: NamedArrays) -> NamedArrays:
-        """``pack_weights`` of the base cell."""
+        """Call ``pack_weights`` of the base cell."""
         return self.base_cell.pack_weights(args)
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
@@ -157,7 +157,7 @@ class ModifierCell(BaseRNNCell):
 
 
 class ZoneoutCell(ModifierCell):
-    """Some entries of outputs and states keep their values of the step before.
+    """Applies zoneout: random entries of outputs and states keep their previous values.
 
     Krueger et al., https://arxiv.org/abs/1606.01305.
 
@@ -201,15 +201,15 @@ class ZoneoutCell(ModifierCell):
         self.zoneout_states = zoneout_states
 
     def reset(self) -> None:
-        """Forget the last output, and count the steps from 0 again."""
+        """Drop the last output, and count the steps from 0 again."""
         super().reset()
         self.prev_output = None
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
-        """(output, states) of one step."""
+        """Compute one step: (output, states)."""
         output, after = self.base_cell(inputs, states)
 
-        def mixed(share, new, old):
+        def mix_entries(share, new, old):
             mask = symbol.Dropout(symbol.ones_like(new), p=share)
             return symbol.where(mask, new, old)
 
@@ -217,15 +217,15 @@ class ZoneoutCell(ModifierCell):
             before = self.prev_output
             if before is None:
                 before = symbol.zeros((0, 0))
-            output = mixed(self.zoneout_outputs, output, before)
+            output = mix_entries(self.zoneout_outputs, output, before)
         if self.zoneout_states != 0:
-            after = [mixed(self.zoneout_states, new, old) for new, old in zip(after, states)]
+            after = [mix_entries(self.zoneout_states, new, old) for new, old in zip(after, states)]
         self.prev_output = output
         return output, after
 
 
 class ResidualCell(ModifierCell):
-    """Adds the input to the output.
+    """Adds the input of the base cell to its output.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class ResidualCell(ModifierCell):
     """
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
-        """(output, states) of one step."""
+        """Compute one step: (output, states)."""
         output, states = self.base_cell(inputs, states)
         return _add_residual(output, inputs), states
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["BidirectionalCell", "SequentialRNNCell"]
 
 
-class _Stack(BaseRNNCell):
-    """A cell that contains cells; with `params` given, the cells share them."""
+class _CellStack(BaseRNNCell):
+    """Base of cells that contain cells; given `params` are shared by all of them."""
 
     def __init__(self, cells, params):
         super().__init__(prefix="", params=params)
@@ -39,11 +39,11 @@ class _Stack(BaseRNNCell):
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
-        """The states of the cells, one after another."""
+        """Shape and ``__layout__`` of the states of all cells, in order."""
         return [info for cell in self._cells for info in cell.state_info]
 
     def begin_state(self, **kwargs: Any) -> list[Symbol]:
-        """The first states of the cells, one after another."""
+        """Make the initial states of all cells, in order."""
         if self._modified:
             raise CynetError(
                 "a cell inside a modifier, as ResidualCell, has no states of its own: call"
@@ -52,20 +52,20 @@ class _Stack(BaseRNNCell):
         return [state for cell in self._cells for state in cell.begin_state(**kwargs)]
 
     def unpack_weights(self, args: NamedArrays) -> NamedArrays:
-        """``unpack_weights`` of each cell."""
+        """Call ``unpack_weights`` of each cell."""
         for cell in self._cells:
             args = cell.unpack_weights(args)
         return args
 
     def pack_weights(self, args: NamedArrays) -> NamedArrays:
-        """``pack_weights`` of each cell."""
+        """Call ``pack_weights`` of each cell."""
         for cell in self._cells:
             args = cell.pack_weights(args)
         return args
 
 
-class SequentialRNNCell(_Stack):
-    """Cells on top of each other.
+class SequentialRNNCell(_CellStack):
+    """A stack of cells: each cell takes the output of the cell before.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class SequentialRNNCell(_Stack):
         super().__init__([], params)
 
     def add(self, cell: BaseRNNCell) -> None:
-        """Put a cell on top.
+        """Add a cell on top of the stack.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class SequentialRNNCell(_Stack):
         self._add_cell(cell)
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
-        """(output of the last cell, states of all) of one step."""
+        """Compute one step: (output of the last cell, states of all cells)."""
         self._counter += 1
         after, begin = [], 0
         for cell in self._cells:
@@ -125,8 +125,8 @@ class SequentialRNNCell(_Stack):
         return inputs, after
 
 
-class BidirectionalCell(_Stack):
-    """Two cells, one from the front and one from the back; their outputs are joined.
+class BidirectionalCell(_CellStack):
+    """Runs one cell forward and one cell backward over a sequence; joins their outputs.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class BidirectionalCell(_Stack):
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, list[Any]]:
-        """See ``BaseRNNCell.unroll``; the states are a list for each of the two cells."""
+        """Unroll both cells; the states are a list for each of the two cells."""
         self.reset()
         inputs, axis = normalize_inputs(length, inputs, layout, False)
         states = self.begin_state() if begin_state is None else begin_state

@@ -1,4 +1,4 @@
-"""mx.rtc: CUDA kernels written in Python; the module can be called, too."""
+"""mx.rtc: CUDA kernels as source text in a script; the module itself is callable."""
 
 from .rtc import CudaKernel, CudaModule, Rtc
 

@@ -1,5 +1,5 @@
-"""CUDA kernels written in Python: ``mx.rtc(...)`` for a kernel's body, ``mx.rtc.CudaModule`` for
-whole sources.
+"""CUDA kernels from strings: ``mx.rtc(...)`` for a kernel's body, ``mx.rtc.CudaModule`` for whole
+sources.
 
 On ``mx.cpu()`` the emulator compiles them with the machine's C++ compiler
 (docs/architecture/rtc.md). A launch is a function of the engine like any other: it runs when the
@@ -24,7 +24,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, KernelError, shown
 from ..base.guard import guarded
 from ..context import Context, cpu, current_context, gpu, num_gpus
 from .launch import push_kernel, register_kernel
-from .signatures import C_TYPES, CHARACTERS, read_signature
+from .signatures import C_TYPES, CHARACTER_BY_DTYPE, read_signature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,21 +38,21 @@ _MAX_DIM = 2**31 - 1
 
 @functools.cache
 def _emulated_module(text, title, options, exports, checked, quoted):
-    """A module of the emulator; the same arguments give the same module."""
+    """Compile a module of the emulator; the result is cached by the arguments."""
     from cynet_cuda_cpu import EmulatedModule
 
     return EmulatedModule(text, title, options, exports, checked, quoted)
 
 
 class _Program:
-    """A source, compiled for each kind of device when it is first needed there."""
+    """CUDA source that is compiled for each device type at first use."""
 
     def __init__(self, text, title, options, exports, checked, quoted):
         self.text, self.title, self.quoted = text, title, quoted
         self.options, self.exports, self.checked = options, exports, checked
 
-    def on(self, context):
-        """Compile for a device; KernelError quotes the line that does not."""
+    def compile_for(self, context):
+        """Compile the source for a device; KernelError quotes a line that fails."""
         if context.device_type != "gpu":
             return _emulated_module(
                 self.text, self.title, self.options, self.exports, self.checked, self.quoted
@@ -64,8 +64,8 @@ class _Program:
             self.text, self.title, options, self.exports, self.quoted
         )
 
-    def launchable(self, context, function, name, names):
-        """The kernel `function` on a device, with its launcher."""
+    def launcher(self, context, function, name, names):
+        """Return the launcher of the kernel `function` on a device."""
         return _make_launcher(self, context, function, name, names)
 
 
@@ -77,30 +77,30 @@ def _gpu_device(context):
 
 @functools.cache
 def _make_program(*args):
-    """A `_Program`; the same arguments give the same one."""
+    """Make a `_Program`; the result is cached by the arguments."""
     return _Program(*args)
 
 
 @functools.cache
 def _make_launcher(program, context, function, name, names):
-    """Kernel `function` of a program under the name for messages; one object for all callers."""
-    module = program.on(context)
+    """Make the launcher of a program's kernel `function`; `name` is for messages."""
+    module = program.compile_for(context)
     if context.device_type != "gpu":
         return _EmulatedKernel(module.get(function), name, names)
     kernel = _gpu_device(context).function(module, program.title, function)
-    return _DeviceLaunchable(kernel, name, context.device_id)
+    return _DeviceKernel(kernel, name, context.device_id)
 
 
 class _EmulatedKernel:
-    """A kernel of the emulator that the engine can launch. It lives as long as the process, since
-    launches name it by an index."""
+    """Launcher of a kernel in the emulator, through the engine. It lives as long as the process,
+    since launches name it by an index."""
 
     def __init__(self, kernel, name, names):
         self.kernel, self.name, self.names = kernel, name, names
         self.number = register_kernel(self, f"kernel {name}")
 
     def launch_error(self, failure):
-        """The exception of a launch that failed (`launch` calls it)."""
+        """Return the exception for a failed launch; launch.pyx calls it."""
         from cynet_cuda_cpu.module import Failure
 
         size = ctypes.sizeof(Failure)
@@ -108,7 +108,7 @@ class _EmulatedKernel:
         return self.kernel.error(found, self.name, self.names)
 
     def push(self, arguments, written, grid, block, shared):
-        """Check the sizes and hand the launch to the engine."""
+        """Check the sizes and push the launch to the engine."""
         kernel = self.kernel
         grid, block = kernel.check_launch(grid, block, shared, self.name)
         push_kernel(
@@ -123,21 +123,21 @@ class _EmulatedKernel:
         )
 
 
-class _DeviceLaunchable:
-    """A kernel of a GPU that the engine can launch."""
+class _DeviceKernel:
+    """Launcher of a kernel on a GPU, through the engine."""
 
     def __init__(self, kernel, name, device_id):
         self.kernel, self.name, self.device_id = kernel, name, device_id
         self.number = register_kernel(self, f"kernel {name}")
 
     def launch_refused(self, code):
-        """The exception of a launch that the driver refused (`launch` calls it)."""
+        """Return the exception for a launch that the driver refused; launch.pyx calls it."""
         from ..cuda.driver import explain
 
         return KernelError(f"kernel {self.name} on gpu({self.device_id}): {explain(code)}")
 
     def push(self, arguments, written, grid, block, shared):
-        """Check the sizes and hand the launch to the engine."""
+        """Check the sizes and push the launch to the engine."""
         grid, block = self.kernel.check_launch(grid, block, shared, self.name)
         push_kernel(
             self.number,
@@ -152,13 +152,13 @@ class _DeviceLaunchable:
         )
 
 
-def _checks_kernels(check):
+def _is_checking(check):
     return bool(config.get("CYNET_CHECK_KERNELS")) if check is None else bool(check)
 
 
 @guarded
 class Rtc:
-    """A kernel whose body is a text in Python: ``mx.rtc(name, inputs, outputs, kernel)``.
+    """A kernel whose body is given as a string: ``mx.rtc(name, inputs, outputs, kernel)``.
 
     In the body each array is a pointer under its name; ``NAME_ndim`` and ``NAME_dims`` are its
     number of axes and its sizes.
@@ -212,13 +212,13 @@ class Rtc:
         self._wanted = [(n, a.dtype_flag, a.ndim) for n, a in every]
         self._names, self._function = tuple(names), f"rtc_{name}"
         text = _full_source(self._function, name, self._wanted, kernel)
-        self._make_program = _make_program(text, name, (), (), _checks_kernels(check), kernel)
+        self._make_program = _make_program(text, name, (), (), _is_checking(check), kernel)
         self._launcher_on(every[0][1].context if every else current_context())
         n = len(every)
         self._written = (False,) * self._count + (True,) * (n - self._count) + (False,) * n
 
     def _launcher_on(self, context):
-        return self._make_program.launchable(context, self._function, self.name, self._names)
+        return self._make_program.launcher(context, self._function, self.name, self._names)
 
     def push(
         self,
@@ -273,15 +273,15 @@ class Rtc:
                     f"kernel {self.name}: {name} is on {array.context}, {self._wanted[0][0]} on "
                     f"{where}"
                 )
-            sizes.append(_size_bytes(shape))
+            sizes.append(_packed_shape(shape))
         self._launcher_on(where or current_context()).push(
             (*arrays, *sizes), self._written, grid_dims, block_dims, 0
         )
 
 
 @functools.lru_cache(1024)
-def _size_bytes(shape):
-    """The bytes of an rtc_sizes."""
+def _packed_shape(shape):
+    """Return the bytes of the C struct rtc_sizes."""
     return struct.pack("=8i", *shape, *(0,) * (8 - len(shape)))
 
 
@@ -313,7 +313,7 @@ def _require_count(kernel, what, given, wanted):
 
 
 def _full_source(function, title, wanted, body):
-    """The source around a body. The sizes are arguments, so that one object serves all shapes."""
+    """Return a kernel's source around its body; sizes are arguments: one object fits all shapes."""
     for name, flag, _ in wanted:
         if NAMES[flag] not in C_TYPES:
             raise ArgumentTypeError(f"kernel {function}: {name}: the array is {NAMES[flag]}")
@@ -382,13 +382,13 @@ class CudaModule:
             _tuple_of_strings("exports", exports),
         )
         self._make_program = _make_program(
-            source, "source", options, exports, _checks_kernels(check), None
+            source, "source", options, exports, _is_checking(check), None
         )
         self._home = gpu() if num_gpus() else cpu()
-        self._make_program.on(self._home)
+        self._make_program.compile_for(self._home)
 
     def get_kernel(self, name: str, signature: str) -> CudaKernel:
-        """A kernel of the source, with the types that `launch` checks.
+        """Return a kernel of the source; `launch` checks arguments by the signature.
 
         Parameters
         ----------
@@ -413,7 +413,7 @@ class CudaModule:
 
 
 def _tuple_of_strings(what, given):
-    """One str or several, as a tuple."""
+    """Convert one str or several to a tuple."""
     every = (given,) if isinstance(given, str) else given
     if not isinstance(every, (tuple, list)) or not all(isinstance(each, str) for each in every):
         raise ArgumentTypeError(f"CudaModule: {what} must be a list of str, got {shown(given)}")
@@ -421,7 +421,7 @@ def _tuple_of_strings(what, given):
 
 
 def _match_signature(name, arguments, parameters):
-    """KernelError unless a signature matches the compiled one."""
+    """Raise KernelError unless a signature matches the compiled kernel."""
     if len(arguments) != len(parameters):
         raise KernelError(
             f"kernel {name}: the signature has {len(arguments)} arguments, the source "
@@ -437,7 +437,7 @@ def _match_signature(name, arguments, parameters):
 
 
 def _compare_sizes(name, arguments, sizes):
-    """Compare sizes as far as a GPU's driver knows the arguments; else `sizes` is None."""
+    """Compare argument sizes with those the GPU driver reports; `sizes` is None if it does not."""
     declared = tuple(8 if a.is_array else struct.calcsize("=" + a.code) for a in arguments)
     if sizes is not None and declared != sizes:
         raise KernelError(
@@ -480,8 +480,8 @@ class CudaKernel:
         self._written = tuple(a.is_array and not a.is_const for a in arguments)
 
     def _launcher_on(self, context):
-        """The launcher of the kernel on a device; KernelError when the signature is another one."""
-        found = self._make_program.launchable(context, self.name, self.name, self._names)
+        """Return the kernel's launcher on a device; KernelError if the signature differs."""
+        found = self._make_program.launcher(context, self.name, self.name, self._names)
         if context not in self._checked_contexts:
             if context.device_type == "gpu":
                 _compare_sizes(self.name, self._arguments, found.kernel.sizes)
@@ -532,13 +532,13 @@ class CudaKernel:
         launchable.push(values, self._written, grid_dims, block_dims, shared_mem)
 
     def _kernel_argument(self, argument, given, ctx):
-        """The argument of the kernel in the engine's form: the array, or the bytes of a value."""
+        """Convert an argument of the kernel: the array, or the bytes of a value."""
         where = f"kernel {self.name}, argument {shown(argument.text)}"
         if argument.is_array:
             if not isinstance(given, NDArrayBase):
                 raise ArgumentTypeError(f"{where}: expected an NDArray, got {shown(given)}")
             found = NAMES[given.dtype_flag]
-            if CHARACTERS.get(found) != argument.code:
+            if CHARACTER_BY_DTYPE.get(found) != argument.code:
                 raise ArgumentTypeError(f"{where}: the array is {found}")
             if given.context != ctx:
                 raise ArgumentError(f"{where}: the array is on {given.context}, not on {ctx}")
@@ -559,7 +559,7 @@ class CudaKernel:
 
 
 class _CallableModule(types.ModuleType):
-    """Makes ``mx.rtc(...)`` the constructor of `Rtc`, as it was before ``mx.rtc`` was a module."""
+    """Module type that makes ``mx.rtc(...)`` construct an `Rtc`, as in old MXNet."""
 
     def __call__(self, name, inputs, outputs, kernel, check=None):
         return Rtc(name, inputs, outputs, kernel, check)

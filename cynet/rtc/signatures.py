@@ -1,4 +1,4 @@
-"""The signature of a kernel, as text: its arguments by name and type."""
+"""Parsing of a kernel's signature: its arguments by name and type."""
 
 import re
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 
-# C names of the elements of an array of each dtype
+# dtype -> C type of an array's elements
 C_TYPES = {
     "float32": "float",
     "float64": "double",
@@ -18,8 +18,8 @@ C_TYPES = {
     "int64": "long long",
     "bool": "bool",
 }
-# C types in a signature: name -> the character for struct and NumPy
-_CODES = {
+# C type in a signature -> type character of `struct` and NumPy
+_CHARACTER_BY_C_TYPE = {
     "float": "f",
     "double": "d",
     "__half": "e",
@@ -47,7 +47,7 @@ _CODES = {
     "long": "q",
     "unsigned long": "Q",
 }
-CHARACTERS = {name: np.dtype(name).char.replace("l", "q") for name in C_TYPES}
+CHARACTER_BY_DTYPE = {name: np.dtype(name).char.replace("l", "q") for name in C_TYPES}
 
 
 class Argument(NamedTuple):
@@ -61,7 +61,7 @@ class Argument(NamedTuple):
 
 
 def read_signature(kernel, signature):
-    """A list of Argument from a signature in C."""
+    """Parse a C signature into a list of Argument."""
     if not isinstance(signature, str):
         raise ArgumentTypeError(f"kernel {kernel}: signature must be a str, got {shown(signature)}")
     out = []
@@ -75,17 +75,17 @@ def read_signature(kernel, signature):
         is_const = bool(re.search(r"\bconst\b", kind))
         kind = re.sub(r"\bconst\b", " ", kind)
         kind = re.sub(r"\s+", " ", kind).strip()
-        if kind not in _CODES:
+        if kind not in _CHARACTER_BY_C_TYPE:
             both = f"{kind} {name}".strip()
-            if both in _CODES:
+            if both in _CHARACTER_BY_C_TYPE:
                 kind, name = both, None
             else:
                 raise ArgumentError(
                     f"kernel {kernel}: {shown(text)} in the signature is not TYPE NAME or TYPE"
-                    f" *NAME with a type out of {', '.join(_CODES)}"
+                    f" *NAME with a type out of {', '.join(_CHARACTER_BY_C_TYPE)}"
                 )
-        code = _CODES[kind]
-        if star and code not in CHARACTERS.values():
+        code = _CHARACTER_BY_C_TYPE[kind]
+        if star and code not in CHARACTER_BY_DTYPE.values():
             raise ArgumentError(
                 f"kernel {kernel}: {shown(text)}: no NDArray has elements of that type"
             )

@@ -1,4 +1,4 @@
-"""Helpers of tests and examples: comparing, checking gradients, generators, data sets."""
+"""mx.test_utils: helpers for tests and examples: comparisons, gradient checks, data sets."""
 
 from ..operator.namespaces import guarded_names as _guarded_names
 from .arrays import *
@@ -10,9 +10,9 @@ from .hybrid import *
 from .tolerances import *
 from .tools import *
 from . import sparse
-from . import common_parameters  # it puts text into docstrings, which guarded functions copy
+from . import common_parameters  # first: inserts text into docstrings
 
 __all__ = _guarded_names(globals())
-from .sparse import *  # MXNet's, which are not listed
+from .sparse import *  # names that MXNet does not list
 from ..numpy_extension.switches import use_np as use_np
 from ..numpy_extension.switches import use_np_shape as use_np_shape

@@ -1,4 +1,4 @@
-"""Arrays for tests: random ones, simple ones, matrices of known kinds; reductions."""
+"""Arrays for tests: random arrays, simple arrays, matrices with known eigenvalues."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ += ["np_reduce", "rand_coord_2d", "random_sample", "random_uniform_array
 
 
 def random_uniform_arrays(*shapes: Shape, **kwargs: Any) -> list[NumpyArray]:
-    """Draw arrays of even draws from ``numpy.random``.
+    """Draw arrays of uniform values from ``numpy.random``.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> ND
 
 
 def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
-    """Make a vector of the numbers from 0, of shape (size,).
+    """Make a vector of the integers from 0 to size - 1.
 
     Parameters
     ----------
@@ -283,8 +283,8 @@ def collapse_sum_like(a: NumpyArray, shape: Shape) -> NumpyArray:
     return a.sum(axis=tuple(repeated)).reshape(shape)
 
 
-def _batch_of(make, shape):
-    """`make` of the last extent for each index of the axes before the last two."""
+def _make_batch(make, shape):
+    """Make a batch of matrices: call `make` with the last length for each index of other axes."""
     out = np.empty(shape)
     for place in np.ndindex(*shape[:-2]):
         out[place] = make(shape[-1])
@@ -358,7 +358,7 @@ def new_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
     >>> mx.test_utils.new_matrix_with_real_eigvals_nd((4, 2, 3, 3)).shape
     (4, 2, 3, 3)
     """
-    return _batch_of(new_matrix_with_real_eigvals_2d, shape)
+    return _make_batch(new_matrix_with_real_eigvals_2d, shape)
 
 
 def new_sym_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
@@ -375,4 +375,4 @@ def new_sym_matrix_with_real_eigvals_nd(shape: Shape) -> NumpyArray:
     >>> bool((a == a.swapaxes(1, 2)).all())
     True
     """
-    return _batch_of(new_sym_matrix_with_real_eigvals_2d, shape)
+    return _make_batch(new_sym_matrix_with_real_eigvals_2d, shape)

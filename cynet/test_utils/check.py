@@ -1,4 +1,4 @@
-"""Checking symbols: against expected values, numeric gradients, and other contexts and dtypes."""
+"""Checks of symbols: expected values, numeric gradients, and other contexts and dtypes."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 __all__ = ["check_consistency", "check_numeric_gradient", "check_symbolic_backward"]
 __all__ += ["check_symbolic_forward", "list_gpus", "numeric_grad", "simple_forward"]
 
-_EPS = {"float16": 1.0 / 2**6, "float32": 1.0 / 2**9, "float64": 1.0 / 2**14}
+_NUMERIC_STEPS = {"float16": 1.0 / 2**6, "float32": 1.0 / 2**9, "float64": 1.0 / 2**14}
 
 
 def list_gpus() -> Sequence[int]:
-    """List the indices of the GPUs at hand; an empty list where cynet finds none.
+    """List the indices of available GPUs; empty without a GPU.
 
     Examples
     --------
@@ -78,8 +78,8 @@ def simple_forward(
     return outputs[0] if len(outputs) == 1 else outputs
 
 
-def _by_name(what, given, names, ctx, dtype):
-    """A dict name -> NDArray from a list in the order of `names` or a dict."""
+def _arrays_by_name(what, given, names, ctx, dtype):
+    """Make a dict of name to NDArray from a list in the order of `names`, or a dict."""
     if given is None:
         return {}
     if isinstance(given, dict):
@@ -98,10 +98,10 @@ def _by_name(what, given, names, ctx, dtype):
 
 
 def _prepare_inputs(sym, location, aux_states, ctx, dtype):
-    """Arguments, states, and the dtype of the floating ones; "asnumpy" leaves each unchanged."""
+    """Return (arguments, states, dtype of floats); the dtype "asnumpy" leaves dtypes unchanged."""
     dtype = None if isinstance(dtype, str) and dtype == "asnumpy" else dtype
-    args = _by_name("location", location, sym.list_arguments(), ctx, dtype)
-    auxs = _by_name("aux_states", aux_states, sym.list_auxiliary_states(), ctx, dtype)
+    args = _arrays_by_name("location", location, sym.list_arguments(), ctx, dtype)
+    auxs = _arrays_by_name("aux_states", aux_states, sym.list_auxiliary_states(), ctx, dtype)
     own = (each.dtype for each in args.values() if is_floating(each.dtype))
     return args, auxs, next(own, np.float32) if dtype is None else dtype
 
@@ -117,7 +117,7 @@ def check_symbolic_forward(
     equal_nan: bool = False,
     dtype: DTypeLike = np.float32,
 ) -> list[NDArray]:
-    """Compare the outputs of a symbol, which are returned, with expected values.
+    """Compare the outputs of a symbol with expected values; returns the outputs.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def numeric_grad(
     use_forward_train: bool = True,
     dtype: DTypeLike = np.float32,
 ) -> dict[str, NumpyArray]:
-    """Gradients of the sum of an executor's outputs by central differences.
+    """Compute gradients of the sum of an executor's outputs by central differences.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def check_numeric_gradient(
     """
     ctx = ctx or default_context()
     args, auxs, dtype = _prepare_inputs(sym, location, aux_states, ctx, dtype)
-    eps = _EPS[name_of(dtype)] if numeric_eps is None else numeric_eps
+    eps = _NUMERIC_STEPS[name_of(dtype)] if numeric_eps is None else numeric_eps
     atol = get_atol(atol, dtype)
     rtol = get_rtol(rtol, dtype)
     names = sym.list_arguments()
@@ -375,12 +375,12 @@ def check_numeric_gradient(
     states = {name: value.asnumpy() for name, value in auxs.items()}
     executor.forward(is_train=True)
     output = executor.outputs[0]
-    # projected, so that no entry's gradient can hide behind another's
+    # random weights, so that errors of two entries cannot cancel
     projection = np.random.normal(size=out_shapes[0]).astype(output.dtype)
     executor.backward([nd.array(projection, ctx=ctx, dtype=projection.dtype)])
     found = {name: grads[name].asnumpy() for name in checked}
 
-    probe = _Projected(sym.bind(ctx, args=args, grad_req="null", aux_states=auxs), projection)
+    probe = _Projector(sym.bind(ctx, args=args, grad_req="null", aux_states=auxs), projection)
     location = {name: args[name].asnumpy() for name in checked}
     numeric = numeric_grad(probe, location, states, eps, use_forward_train, dtype)
     for name in checked:
@@ -390,8 +390,8 @@ def check_numeric_gradient(
         )
 
 
-class _Projected:
-    """An executor whose output counts entry by entry with given weights."""
+class _Projector:
+    """Wraps an executor: its output is multiplied by given weights."""
 
     def __init__(self, executor, weights):
         self.arg_dict, self.aux_dict = executor.arg_dict, executor.aux_dict
@@ -399,10 +399,10 @@ class _Projected:
 
     def forward(self, is_train):
         (output,) = self._executor.forward(is_train=is_train)
-        return [_Weighted(output.asnumpy(), self._weights)]
+        return [_WeightedOutput(output.asnumpy(), self._weights)]
 
 
-class _Weighted:
+class _WeightedOutput:
     def __init__(self, values, weights):
         self._values = values.astype(np.float64) * weights
 
@@ -489,7 +489,7 @@ def check_consistency(
     for name in executors[0].aux_dict:
         auxs.setdefault(name, 0)
     dtypes = [np.dtype(each.outputs[0].dtype) for each in executors]
-    results = [_run(each, args, auxs, grad_req) for each in executors]
+    results = [_run_executor(each, args, auxs, grad_req) for each in executors]
     best = int(np.argmax([dtype.itemsize for dtype in dtypes]))
     truth = ground_truth or results[best]
     for i, (dtype, found) in enumerate(zip(dtypes, results)):
@@ -508,8 +508,8 @@ def check_consistency(
     return truth
 
 
-def _run(executor, args, auxs, grad_req):
-    """Outputs and, unless grad_req is 'null', gradients by name as NDArrays on the CPU."""
+def _run_executor(executor, args, auxs, grad_req):
+    """Run an executor; return outputs and, unless grad_req is 'null', gradients on the CPU."""
     for name, value in args.items():
         array = executor.arg_dict[name]
         array[:] = to_numpy(value).astype(array.dtype)

@@ -1,4 +1,4 @@
-"""Parameters that several docstrings of mx.test_utils show.
+"""Descriptions of parameters that docstrings of mx.test_utils have in common.
 
 Parameters
 ----------

@@ -1,4 +1,4 @@
-"""Random arrays, and comparing arrays with tolerances that fit their dtypes."""
+"""Random arrays, and comparison of arrays with tolerances for their dtypes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ATOL = {"bfloat16": 1e-1, "float16": 1e-1, "float32": 1e-3, "float64": 1e-20}
 
 
 def default_context() -> Context:
-    """Give the context that tests run on: the current one.
+    """Return the context that tests run on: the current context.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def default_context() -> Context:
 
 
 def set_default_context(ctx: Context) -> None:
-    """Set the context that tests run on: the current one of this thread outside of ``with``.
+    """Set the context that tests run on: this thread's default outside of ``with``.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def set_default_context(ctx: Context) -> None:
 
 
 def default_dtype() -> type:
-    """Give the dtype that tests use: float32.
+    """Return the dtype that tests use: float32.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def rand_ndarray(
 
 
 def to_numpy(array: Any) -> NumpyArray:
-    """A NumPy array from an NDArray, an array or a number."""
+    """Convert an NDArray, an array or a number to a NumPy array."""
     return array.asnumpy() if isinstance(array, nd.NDArray) else np.asarray(array)
 
 
@@ -221,7 +221,7 @@ def _dtype_name(dtype):
 
 
 def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
-    """Return a relative tolerance: the given one, or a dtype's default (0 if it is no float).
+    """Return `rtol`, or the default relative tolerance of a dtype (0 unless it is a float).
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def get_rtol(rtol: float | None = None, dtype: Any = np.float64) -> float:
 
 
 def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
-    """Return an absolute tolerance: the given one, or a dtype's default (0 if it is no float).
+    """Return `atol`, or the default absolute tolerance of a dtype (0 unless it is a float).
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def get_atol(atol: float | None = None, dtype: Any = np.float64) -> float:
 def get_tols(
     x: Any, y: Any, rtol: float | None = None, atol: float | None = None
 ) -> tuple[float, float]:
-    """Give (rtol, atol) that suit the coarser of two arrays' dtypes.
+    """Return (rtol, atol) for the less precise dtype of two arrays.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ def assert_almost_equal(
     use_broadcast: bool = True,
     mismatches: tuple[int, int] = (10, 10),
 ) -> None:
-    """Raise AssertionError, with the worst places, unless two arrays are equal within tolerances.
+    """Raise AssertionError, with the worst entries, unless two arrays are equal within tolerances.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Data sets for tests and examples: MNIST from disk or the net, checked."""
+"""Data sets for tests and examples: MNIST from disk or the network, with checksums."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 __all__ = ["download", "download_model", "get_bz2_data", "get_cifar10", "get_im2rec_path"]
 __all__ += ["get_mnist", "get_mnist_iterator", "get_mnist_pkl", "get_mnist_ubyte", "get_zip_data"]
 
-_LARGEST_MNIST = 47_040_017  # one more than the bytes of MNIST's largest file
+_MAX_MNIST_BYTES = 47_040_017  # one more than the size of its largest file
 
 _MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
     "https://storage.googleapis.com/cvdf-datasets/mnist/",
 )
-# SHA-256 of the unpacked files: how a mirror has packed them does not matter
-_MNIST = {
+# SHA-256 of the unpacked files: mirrors compress them differently
+_MNIST_CHECKSUMS = {
     "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
     "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
     "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
@@ -50,7 +50,7 @@ def download(
     overwrite: bool = False,
     retries: int = 5,
 ) -> str:
-    """Download a file, unless it is there, and return its path, `fname` in `dirname`.
+    """Download a file, unless it exists, and return its path, `fname` in `dirname`.
 
     Parameters
     ----------
@@ -111,34 +111,34 @@ def _mnist_folders(path):
     return [folder for root in roots if root for folder in (Path(root), Path(root) / "mnist")]
 
 
-def idx_files(folder):
-    """Paths of MNIST's four files in a folder; None if one is missing."""
+def find_idx_files(folder):
+    """Return the paths of MNIST's four files in a folder; None if one is missing."""
     found = {}
-    for name in _MNIST:
+    for name in _MNIST_CHECKSUMS:
         for file in (Path(folder) / name, Path(folder) / f"{name}.gz"):
             if file.is_file():
                 found[name] = file
                 break
-    return found if len(found) == len(_MNIST) else None
+    return found if len(found) == len(_MNIST_CHECKSUMS) else None
 
 
 def find_mnist(path=None):
-    """Paths of the four files, or None if no folder has all of them."""
-    return next(filter(None, map(idx_files, _mnist_folders(path))), None)
+    """Return the paths of MNIST's four files, or None if no folder has all of them."""
+    return next(filter(None, map(find_idx_files, _mnist_folders(path))), None)
 
 
 def _gunzip(packed):
-    """The contents of gzip data, limited to the largest of the four files."""
+    """Unpack gzip data, up to the size of MNIST's largest file."""
     with gzip.open(io.BytesIO(packed)) as file:
-        return file.read(_LARGEST_MNIST)
+        return file.read(_MAX_MNIST_BYTES)
 
 
 def download_mnist(folder):
-    """Download the four files into a folder; OSError with one line if that fails."""
+    """Download MNIST's four files into a folder; raise OSError with one line if that fails."""
     with naming("make the folder", folder):
         folder.mkdir(parents=True, exist_ok=True)
     paths = {}
-    for name, checksum in _MNIST.items():
+    for name, checksum in _MNIST_CHECKSUMS.items():
         try:
             packed = fetch_first(
                 [f"{mirror}{name}.gz" for mirror in _MIRRORS],
@@ -155,7 +155,7 @@ def download_mnist(folder):
 
 
 def _is_packed(packed, checksum):
-    """Return whether gzip data unpack to content with this SHA-256."""
+    """Return whether gzip data unpack to content with the SHA-256 `checksum`."""
     try:
         return hashlib.sha256(_gunzip(packed)).hexdigest() == checksum
     except (OSError, EOFError, zlib.error):
@@ -167,7 +167,7 @@ def _mnist_files(path=None):
     if paths is None and path:
         raise MissingFileError(
             f"no folder {path} or {Path(path) / 'mnist'} with the four IDX"
-            f" files of MNIST: {', '.join(_MNIST)}, plain or .gz"
+            f" files of MNIST: {', '.join(_MNIST_CHECKSUMS)}, plain or .gz"
         )
     return paths or download_mnist(config.cache_folder() / "mnist")
 
@@ -232,7 +232,7 @@ def get_mnist(path: FileName | None = None) -> dict[str, NumpyArray]:
 def get_mnist_iterator(
     batch_size: int, input_shape: Shape, num_parts: int = 1, part_index: int = 0
 ) -> tuple[DataIter, DataIter]:
-    """Training and validation iterators over MNIST.
+    """Make training and validation iterators over MNIST.
 
     Parameters
     ----------
@@ -341,14 +341,14 @@ def get_mnist_pkl() -> None:
         target.parent.mkdir(exist_ok=True)
     mnist = get_mnist()
 
-    def pair(part, rows):
+    def select_rows(part, rows):
         images, classes = mnist[f"{part}_data"][rows], mnist[f"{part}_label"][rows]
         return images.reshape(len(images), 28 * 28), classes.astype(np.int64)
 
     parts = (
-        pair("train", slice(None, 50_000)),
-        pair("train", slice(50_000, None)),
-        pair("test", slice(None)),
+        select_rows("train", slice(None, 50_000)),
+        select_rows("train", slice(50_000, None)),
+        select_rows("test", slice(None)),
     )
     write_atomically(target, gzip.compress(pickle.dumps(parts, protocol=2), 1))
 
@@ -409,7 +409,7 @@ def download_model(
 
 
 def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
-    """Give the path of the program that packs images into records (``python PATH ...``).
+    """Return the path of the program that packs images into records (``python PATH ...``).
 
     Parameters
     ----------
@@ -426,7 +426,7 @@ def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
 
 
 def get_zip_data(data_dir: FileName, url: str, data_origin_name: str) -> None:
-    """Download a zip archive into a folder, unless it is there, and unpack it there.
+    """Download a zip archive into a folder, unless it exists, and unpack it there.
 
     Parameters
     ----------
@@ -472,7 +472,7 @@ def get_zip_data(data_dir: FileName, url: str, data_origin_name: str) -> None:
 
 
 def get_bz2_data(data_dir: FileName, data_name: str, url: str, data_origin_name: str) -> None:
-    """Download a bz2 file into a folder and unpack it there, unless `data_name` is there.
+    """Download a bz2 file into a folder and unpack it there, unless `data_name` exists.
 
     Parameters
     ----------

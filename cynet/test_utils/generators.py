@@ -63,7 +63,7 @@ def _draw_samples(generator, nsamples):
 def mean_check(
     generator: Callable[[int], Any], mu: float, sigma: float, nsamples: int = 1000000
 ) -> bool:
-    """Return whether the mean of samples is within three of its standard deviations from `mu`.
+    """Return whether the mean of samples is within three standard deviations of `mu`.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def mean_check(
 
 
 def var_check(generator: Callable[[int], Any], sigma: float, nsamples: int = 1000000) -> bool:
-    """Return whether the variance of samples is within three of its standard deviations.
+    """Return whether the variance of samples is within three standard deviations of ``sigma**2``.
 
     That is: from ``sigma ** 2``, for normal distributions.
 
@@ -108,7 +108,7 @@ def var_check(generator: Callable[[int], Any], sigma: float, nsamples: int = 100
 
 
 def chi_square_tail(statistic, freedom):
-    """The probability of a chi-square statistic that is larger, for whole degrees of freedom.
+    """Return the probability of a larger chi-square statistic, for `freedom` degrees of freedom.
 
     A finite sum: the recurrence of the upper incomplete gamma function in steps of 1, from
     ``exp(-x)`` or ``erfc(sqrt(x))``.
@@ -134,7 +134,7 @@ def chi_square_check(
     probs: Sequence[float],
     nsamples: int = 1000000,
 ) -> tuple[float, NumpyArray, NumpyArray]:
-    """Pearson's chi-square test of a generator.
+    """Apply Pearson's chi-square test to a generator.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def verify_generator(
     success_rate: float = 0.2,
     alpha: float = 0.05,
 ) -> list[float]:
-    """Raise AssertionError unless enough chi-square tests have a `p` above `alpha`; all their `p`.
+    """Raise AssertionError unless enough chi-square tests have ``p > alpha``; return all p values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""check_gluon_hybridize_consistency: does a HybridBlock compute the same as a graph?"""
+"""check_gluon_hybridize_consistency: compares a HybridBlock with its graph."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_gluon_hybridize_consistency(
     rtol: float = 1e-4,
     atol: float = 1e-4,
 ) -> None:
-    """Compare a HybridBlock with itself hybridized: outputs, gradients of inputs and parameters.
+    """Compare a HybridBlock before and after hybridize: outputs, and gradients.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Sparse arrays for tests: random ones, and ones of given rows."""
+"""Sparse arrays for tests: random, or with given rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def rand_sparse_ndarray(
     shuffle_csr_indices: bool = False,
     ctx: Context | None = None,
 ) -> tuple[NDArray, Any]:
-    """A random sparse array and its parts, drawn from ``numpy.random``.
+    """Draw a random sparse array from ``numpy.random``; return it and its parts.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _initial_values(shape, init, modifier, dtype):
 
 
 def _doubling_positions(shape, density):
-    """The positions of the elements: 1, 2, 4, ... in the rows from the first on."""
+    """Return positions of elements: 1, 2, 4, ... elements in successive rows."""
     keep, left, n = np.zeros(shape, bool), int(density * shape[0] * shape[1]), 1
     for row in keep:
         count = min(n, left, shape[1])
@@ -132,7 +132,7 @@ def _shuffle_indices(indices, indptr):
 
 @guarded
 def shuffle_csr_column_indices(csr: Any) -> None:
-    """Put the column indices of each row of a SciPy csr matrix in random order, in place.
+    """Shuffle the column indices of each row of a SciPy csr matrix in place.
 
     The values stay where they are.
     """
@@ -150,7 +150,7 @@ def create_sparse_array(
     density: float = 0.5,
     shuffle_csr_indices: bool = False,
 ) -> NDArray:
-    """The array of `rand_sparse_ndarray`, with the same parameters."""
+    """Make the array of `rand_sparse_ndarray`, without its parts."""
     array, _ = rand_sparse_ndarray(
         shape,
         stype,
@@ -175,7 +175,7 @@ def create_sparse_array_zd(
     modifier_func: Callable[..., Any] | None = None,
     shuffle_csr_indices: bool = False,
 ) -> NDArray:
-    """`create_sparse_array` with a `density` that may be 0: an array without stored elements."""
+    """Make a sparse array like `create_sparse_array`; with `density` 0 it stores no elements."""
     if density == 0:
         rsp_indices = None
     return create_sparse_array(
@@ -184,7 +184,7 @@ def create_sparse_array_zd(
 
 
 def rand_ndarray_of(shape, stype, density, dtype, modifier, shuffle, distribution, ctx):
-    """An array of a sparse storage type, as `rand_ndarray` gives it."""
+    """Make the sparse array that `rand_ndarray` returns."""
     array, _ = rand_sparse_ndarray(
         shape,
         stype,

@@ -1,4 +1,4 @@
-"""Tolerances by dtype, and comparisons under MXNet's further names."""
+"""Tolerances by dtype, and further comparison functions of MXNet."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DTYPES = (
 
 
 def default_rtols() -> dict[Any, float]:
-    """Give the relative tolerance of each dtype.
+    """Return the relative tolerance of each dtype.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def default_rtols() -> dict[Any, float]:
 
 
 def default_atols() -> dict[Any, float]:
-    """Give the absolute tolerance of each dtype.
+    """Return the absolute tolerance of each dtype.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def default_atols() -> dict[Any, float]:
 
 
 def default_numeric_eps() -> dict[Any, float]:
-    """Give the step of numeric gradients in each floating dtype.
+    """Return the step of numeric gradients for each floating dtype.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def effective_dtype(dat: ArrayLike) -> Any:
 
 
 def get_tolerance(dat: ArrayLike, tol: Any, default_tol: dict[Any, float]) -> float:
-    """Choose a tolerance for an array; 0 for a dtype that neither has.
+    """Choose a tolerance for an array's dtype, from `tol` or the defaults; 0 if neither has it.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def get_tolerance(dat: ArrayLike, tol: Any, default_tol: dict[Any, float]) -> fl
 
 
 def get_etol(etol: float | None = None) -> float:
-    """Give the share of entries that may differ: `etol`, or 0.
+    """Return the share of entries that may differ: `etol`, or 0.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def assert_almost_equal_ignore_nan(
 
 
 def checkShapes(a: ArrayLike, b: ArrayLike) -> None:
-    """Check that two arrays have one shape.
+    """Check that two arrays have the same shape.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def checkShapes(a: ArrayLike, b: ArrayLike) -> None:
 def locationError(
     a: NumpyArray, b: NumpyArray, index: Any, names: tuple[str, str], maxError: bool = False
 ) -> str:
-    """Write a line with the position of a difference between two arrays, and their entries there.
+    """Return a line with the index of a difference between two arrays, and their entries there.
 
     Parameters
     ----------
@@ -338,7 +338,7 @@ def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
 def compare_ndarray_tuple(
     t1: Any, t2: Any, rtol: float | None = None, atol: float | None = None
 ) -> None:
-    """Compare arrays in nested tuples, as the states of optimizers are.
+    """Compare arrays in nested tuples, such as optimizer states.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tools for tests: repeating, the environment, speed, optimizers, an iterator of one batch."""
+"""Tools for tests: retries, environment variables, timing, comparing optimizers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ += ["has_tvm_ops", "is_aarch64_run", "is_cd_run", "is_op_runnable", "ret
 
 
 def retry(n: int) -> Callable[..., Any]:
-    """Try a test that fails by chance several times: a decorator.
+    """Decorator: try a test that may fail by chance up to `n` times.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def retry(n: int) -> Callable[..., Any]:
 
     def wrap(test):
         @functools.wraps(test)
-        def again(*args, **kwargs):
+        def test_with_retries(*args, **kwargs):
             for _ in range(n - 1):
                 try:
                     return test(*args, **kwargs)
@@ -68,7 +68,7 @@ def retry(n: int) -> Callable[..., Any]:
                     continue
             return test(*args, **kwargs)
 
-        return again
+        return test_with_retries
 
     return wrap
 
@@ -115,7 +115,7 @@ def environment(*args: Any) -> Any:
 
 @contextmanager
 def discard_stderr() -> Any:
-    """Discard writes to the process's stderr in a ``with`` statement, those of C code too.
+    """Discard output to stderr in a ``with`` statement, also that of C code.
 
     Yields
     ------
@@ -138,7 +138,7 @@ def discard_stderr() -> Any:
 
 
 class DummyIter(DataIter):
-    """Repeats the first batch of an iterator for ever, to time the other parts of a training.
+    """Repeats the first batch of an iterator forever, to time training without reading.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def check_speed(
     typ: str = "whole",
     **kwargs: Any,
 ) -> float:
-    """Seconds of one run of a symbol, the mean of `N`.
+    """Measure the seconds of one run of a symbol: the mean of `N` runs.
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ def has_tvm_ops() -> bool:
 
 
 def is_op_runnable() -> bool:
-    """Return whether operators run on the default context: cynet has no exceptions.
+    """Return True: in cynet all operators run on the default context.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Programs for files of data: ``python -m cynet.tools.im2rec``, ``python -m cynet.tools.rec``."""
+"""Command-line programs, for example ``python -m cynet.tools.im2rec``."""

@@ -1,4 +1,4 @@
-"""``python -m cynet.tools``: the list of tools."""
+"""``python -m cynet.tools``: list the tools."""
 
 import ast
 import pkgutil
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def main():
-    """Print each tool and the first line of its description; the exit status."""
+    """Print each tool with the first line of its description; return the exit status."""
     print("usage: python -m cynet.tools.TOOL --help\n")
     folder = Path(__file__).parent
     for each in sorted(pkgutil.iter_modules([str(folder)]), key=lambda m: m.name):

@@ -28,7 +28,7 @@ from ..serving import c_predict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NAME = "cynet_predict"
+LIBRARY_NAME = "cynet_predict"
 
 
 def build(folder: str) -> Path:
@@ -56,7 +56,7 @@ def build(folder: str) -> Path:
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     sources = Path(c_predict.__file__).parent
-    library = target / f"lib{NAME}.so"
+    library = target / f"lib{LIBRARY_NAME}.so"
     command = [*host_compiler("c_predict needs"), "-O2", "-std=c++17", "-shared", "-fPIC"]
     command += ["-fvisibility=hidden", f'-DCYNET_PYTHON="{sys.executable}"']
     command += [f"-I{sysconfig.get_path('include')}", str(sources / "c_predict_api.cc")]
@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"c_predict: {error}".replace("c_predict: c_predict:", "c_predict:"), file=sys.stderr)
         return 1
     there = shlex.quote(str(library.parent.resolve()))
-    print(f"{library}\ncc app.c -I{there} -L{there} -l{NAME} -Wl,-rpath,{there}")
+    print(f"{library}\ncc app.c -I{there} -L{there} -l{LIBRARY_NAME} -Wl,-rpath,{there}")
     return 0
 
 

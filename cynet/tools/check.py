@@ -16,11 +16,11 @@ from pathlib import Path
 from ..base.as_mxnet import install_as_mxnet
 from ..base.errors import CynetError, shown
 
-_ROOTS = ("mxnet", "cynet")
+_MODULE_NAMES = ("mxnet", "cynet")
 
 
-class _Uses(ast.NodeVisitor):
-    """Follows names bound to modules of MXNet (or cynet) through one file."""
+class _NameChecker(ast.NodeVisitor):
+    """Finds names in one file that are used from MXNet's (or cynet's) modules but are missing."""
 
     def __init__(self, tree):
         self.names_in_file = {}  # name in the file -> object
@@ -37,7 +37,7 @@ class _Uses(ast.NodeVisitor):
     def visit_Import(self, node):
         for alias in node.names:
             root = alias.name.partition(".")[0]
-            if root in _ROOTS:
+            if root in _MODULE_NAMES:
                 try:
                     module = importlib.import_module(alias.name)
                 except ImportError as error:
@@ -47,7 +47,7 @@ class _Uses(ast.NodeVisitor):
                 self.names_in_file[alias.asname or root] = names_in_file
 
     def visit_ImportFrom(self, node):
-        if node.level or (node.module or "").partition(".")[0] not in _ROOTS:
+        if node.level or (node.module or "").partition(".")[0] not in _MODULE_NAMES:
             return
         for alias in node.names:
             if alias.name == "*":
@@ -70,7 +70,7 @@ class _Uses(ast.NodeVisitor):
         self.names_in_file.update({name: getattr(module, name) for name in public})
 
     def visit_Try(self, node):
-        """Names used under ``try`` may be missing where the error is caught."""
+        """Skip names used under ``try`` if the error of a missing name is caught."""
         before = list(self.findings)
         for each in node.body:
             self.visit(each)
@@ -89,7 +89,7 @@ class _Uses(ast.NodeVisitor):
         self._resolve_object(node)
 
     def _resolve_object(self, node):
-        """The object of a chain of attributes from a known name, or None."""
+        """Return the object of a chain of attributes from a known name, or None."""
         if isinstance(node, ast.Name):
             return self.names_in_file.get(node.id)
         if not isinstance(node, ast.Attribute):
@@ -103,7 +103,7 @@ class _Uses(ast.NodeVisitor):
         try:
             return getattr(owner, node.attr)
         except AttributeError as error:
-            # an operator that the script, or a module that it imports, registers by this name
+            # the script, or a module it imports, may register an operator by this name
             if node.attr not in self.registered:
                 self._add_finding(node, error)
             return None
@@ -126,7 +126,7 @@ class _Uses(ast.NodeVisitor):
                 self._add_finding(keyword.value, f"{name} has no parameter {shown(keyword.arg)}")
 
     def _forget_name(self, node):
-        """A name that the file binds itself means no module any more."""
+        """Forget a name that the file binds itself: it is no module any more."""
         for each in ast.walk(node):
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
                 self.names_in_file.pop(each.id, None)
@@ -155,7 +155,7 @@ class _Uses(ast.NodeVisitor):
 
 
 def check_file(path):
-    """The names of MXNet or cynet in a file that are not here.
+    """Return the names of MXNet or cynet that a file uses and cynet lacks.
 
     path (str or Path): A Python file.
 
@@ -169,13 +169,13 @@ def check_file(path):
         line = getattr(error, "lineno", 0)
         raise CynetError(f"{path}:{line}: not Python 3: {getattr(error, 'msg', error)}") from None
     install_as_mxnet(numpy_names=False)
-    uses = _Uses(tree)
+    uses = _NameChecker(tree)
     uses.visit(tree)
     return sorted(uses.findings)
 
 
 def files_of(paths):
-    """The Python files at paths, those of folders in alphabetical order."""
+    """Return the Python files at paths, those of folders in alphabetical order."""
     for path in map(Path, paths):
         if path.is_dir():
             yield from sorted(path.rglob("*.py"))
@@ -184,8 +184,8 @@ def files_of(paths):
 
 
 def main(arguments):
-    """Check files and folders; prints what is found and returns the exit status: 0 when all is
-    here, 1 when something is not, 2 when a file cannot be read."""
+    """Check files and folders; print missing names and return the exit status: 0 if none is
+    missing, 1 if some are, 2 if a file cannot be read."""
     parser = argparse.ArgumentParser(
         prog="python -m cynet --check",
         description=__doc__,

@@ -1,4 +1,4 @@
-"""Convert files of parameters, and names of PyTorch to names of the model zoo.
+"""Convert parameter files, and PyTorch's parameter names to the model zoo's.
 
 python -m cynet.tools.convert IN OUT             .params, .npz and .safetensors, by the endings
 ... IN OUT --network resnet18_v1 --from torch    a state dict of torchvision for load_parameters
@@ -29,7 +29,7 @@ _EXTENSIONS_READ = (".params", ".npz", ".safetensors")
 
 
 def check_extension(name: str) -> None:
-    """Refuse a file name without a known extension of a format to write."""
+    """Refuse a file name whose extension is not a format that can be written."""
     extension = os.path.splitext(name)[1].lower()
     if extension not in _EXTENSIONS_READ:
         raise ArgumentError(

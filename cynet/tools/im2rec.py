@@ -30,13 +30,13 @@ from ..image.codec import decode_bgr, encode_image
 from ..image.source import read_list_file
 from ..recordio import IRHeader, MXIndexedRecordIO, pack
 
-_IMAGES_PER_PROCESS = 64  # images for each process
-_PROGRESS_SECONDS = 10.0  # seconds between two lines of progress
+_IMAGES_PER_PROCESS = 64  # chunk of a process
+_PROGRESS_SECONDS = 10.0  # between two lines of progress
 _INTERRUPTED_STATUS = 130  # the exit status of a program that Ctrl-C has ended
 
 
-def found_images(root, recursive, endings):
-    """[(path below root, label)]: labels count the folders that have images."""
+def find_images(root, recursive, endings):
+    """Find images: [(path below root, label)]; a label is the index of the image's folder."""
     if not recursive:
         names = [n for n in sorted(os.listdir(root)) if os.path.splitext(n)[1].lower() in endings]
         return [(name, 0) for name in names if os.path.isfile(os.path.join(root, name))]
@@ -50,8 +50,8 @@ def found_images(root, recursive, endings):
     return found
 
 
-def classes_of(images):
-    """The folders of images, in the order of their labels."""
+def class_folders(images):
+    """Return the folders of images, in the order of their labels."""
     found = {}
     for path, label in images:
         found.setdefault(label, os.path.dirname(path))
@@ -59,14 +59,14 @@ def classes_of(images):
 
 
 def write_lists(options):
-    """The list files of a folder: whole or in chunks, each in a part to train, test, validate; and
-    the names of its classes."""
-    images = found_images(options.root, options.recursive, options.exts)
+    """Write the list files of a folder, in chunks and parts to train, test and validate, and the
+    names of its classes."""
+    images = find_images(options.root, options.recursive, options.exts)
     if not images:
         below = "in it and its folders" if options.recursive else "in it; --recursive looks deeper"
         raise FormatError(f"{shown(options.root)} has no {', '.join(options.exts)} {below}")
     if options.recursive:
-        names = classes_of(images)
+        names = class_folders(images)
         for label, name in enumerate(names):
             print(f"{name} {label}")
         write_atomically(options.prefix + "_synset.txt", "".join(f"{n}\n" for n in names).encode())
@@ -90,7 +90,7 @@ def write_lists(options):
 
 
 def pack_image(number, label, path, options):
-    """(id, record, error) of an image; one of the last two is None."""
+    """Pack an image into (id, record, error); either record or error is None."""
     try:
         content = read_file(os.path.join(options.root, path))
         header = IRHeader(0, label if options.pack_label else float(label[0]), number, 0)
@@ -113,11 +113,11 @@ def pack_image(number, label, path, options):
 
 
 def _make_records(entries, options):
-    """Records in the order of a list, made by processes."""
+    """Yield records in the order of a list; processes pack them."""
     if options.num_thread <= 1:
         yield from (pack_image(*entry, options) for entry in entries)
         return
-    pool = ProcessPoolExecutor(options.num_thread, initializer=_leave_interrupts)
+    pool = ProcessPoolExecutor(options.num_thread, initializer=_ignore_interrupts)
     try:
         begun, entries = deque(), iter(entries)
         for entry in itertools.islice(entries, _IMAGES_PER_PROCESS * options.num_thread):
@@ -132,13 +132,13 @@ def _make_records(entries, options):
         pool.shutdown(cancel_futures=True)
 
 
-def _leave_interrupts():
-    """Ctrl-C goes to the main program, which ends its processes."""
+def _ignore_interrupts():
+    """Ignore Ctrl-C in a process: the main program ends its processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _report_progress(made, name, count):
-    """Progress of the records made: a bar on a terminal, a line now and then elsewhere."""
+    """Report the number of packed records: a bar on a terminal, else a line now and then."""
     if sys.stderr.isatty():
         yield from tqdm(made, name, count, unit=" images")
         return
@@ -152,7 +152,7 @@ def _report_progress(made, name, count):
 
 
 def read_entries(path):
-    """[(id, label, path of the image)] of a list file."""
+    """Read [(id, label, path of the image)] from a list file."""
     entries = [(number, label, file) for number, (label, file) in read_list_file(path).items()]
     if not entries:
         raise FormatError(f"{shown(path)} names no image")
@@ -160,7 +160,7 @@ def read_entries(path):
 
 
 def write_records(path, options):
-    """The records and the index of a list file; how many images could not be read.
+    """Write the records and the index of a list file; return the number of unreadable images.
 
     Raises FormatError: none of them could be read.
     """
@@ -185,8 +185,8 @@ def write_records(path, options):
     return failed
 
 
-def check(options):
-    """Check the requirements of the program before it begins."""
+def check_requirements(options):
+    """Check the options before any work."""
     with naming("read", options.root):
         os.listdir(options.root)
     for what, value in (("chunks", options.chunks), ("num-thread", options.num_thread)):
@@ -197,7 +197,7 @@ def check(options):
 
 
 def parser():
-    """The options, with the names of MXNet's tool."""
+    """Make the parser of the options, which have the names of MXNet's tool."""
     out = argparse.ArgumentParser(
         "python -m cynet.tools.im2rec",
         description=__doc__,
@@ -239,10 +239,10 @@ def parser():
 
 
 def main(arguments=None):
-    """Run the program; its exit status."""
+    """Run the program; return its exit status."""
     options = parser().parse_args(arguments)
     try:
-        check(options)
+        check_requirements(options)
         if options.list:
             print(f"{write_lists(options)} images")
             return 0

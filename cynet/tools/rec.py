@@ -1,4 +1,4 @@
-"""Look at a file of records: count, list, check, extract.
+"""Inspect a record file: count, list, check, extract.
 
 python -m cynet.tools.rec FILE.rec                how many records, how large, of which kinds
 python -m cynet.tools.rec FILE.rec --list 5       offset, id, label, kind, size of 5 (0: of all)
@@ -26,15 +26,15 @@ from ..recordio.files import read_index
 from ..recordio.framing import RecordFile
 from ..recordio.packing import unpack
 
-_KINDS = {b"\xff\xd8": "jpg", b"\x89P": "png", b"BM": "bmp", b"GI": "gif", b"RI": "webp"}
+_IMAGE_KINDS = {b"\xff\xd8": "jpg", b"\x89P": "png", b"BM": "bmp", b"GI": "gif", b"RI": "webp"}
 
 
 def _image_kind(content):
-    return _KINDS.get(content[:2], "bin")
+    return _IMAGE_KINDS.get(content[:2], "bin")
 
 
 def _image_records(file, damaged):
-    """(offset, header, bytes) of each record of an image."""
+    """Yield (offset, header, bytes) of each image record."""
     for offset in file.offsets(damaged.append):
         try:
             header, content = unpack(file.read_at(offset)[0])
@@ -68,8 +68,8 @@ def _list_records(file, maximum, damaged, out):
         print(f"{offset}\t{header.id}\t{label}\t{kind}\t{len(content)}", file=out)
 
 
-def _check(file, path, wanted, damaged, out):
-    """Decode all images; compare with a list, and with the index beside the file."""
+def _check_records(file, path, wanted, damaged, out):
+    """Decode all images; compare the records with a list, and with the index beside the file."""
     name = os.path.splitext(path)[0]
     if wanted is None and os.path.exists(f"{name}.lst"):
         wanted = f"{name}.lst"
@@ -86,19 +86,19 @@ def _check(file, path, wanted, damaged, out):
     if not found:
         damaged.append(FormatError(f"{shown(path)} has no image"))
     if entries is not None:
-        damaged += _unlike_list(found, entries, wanted)
+        damaged += _list_differences(found, entries, wanted)
     if os.path.exists(f"{name}.idx"):
-        damaged += _unlike_index(found, f"{name}.idx")
+        damaged += _index_differences(found, f"{name}.idx")
 
 
-def _unlike_list(found, entries, name):
-    """Errors for records missing in a list, and entries without a record."""
+def _list_differences(found, entries, name):
+    """Return errors for records missing in a list, and entries without a record."""
     numbers = Counter(header.id for header in found.values())
     several = [number for number, times in numbers.items() if times > 1]
     labels = [
         header.id
         for header in found.values()
-        if header.id in entries and not _same_label(header.label, entries[header.id][0])
+        if header.id in entries and not _has_same_label(header.label, entries[header.id][0])
     ]
     for what, which in (
         ("are not records of", [number for number in entries if number not in numbers]),
@@ -112,14 +112,14 @@ def _unlike_list(found, entries, name):
             yield FormatError(f"{name}: there {what} {len(which)} images: numbers {few}")
 
 
-def _same_label(label, wanted):
-    """Return whether a record has a line's labels, or, without --pack-label, the first."""
+def _has_same_label(label, wanted):
+    """Return whether a record has the labels of a list line, or only the first of them."""
     label = np.atleast_1d(np.asarray(label, np.float32))
     return np.array_equal(label, wanted) or np.array_equal(label, wanted[:1])
 
 
-def _unlike_index(found, name):
-    """Errors for records missing in an index, and entries without a record."""
+def _index_differences(found, name):
+    """Return errors for records missing in an index, and entries without a record."""
     offsets = set(read_index(name, str).values())
     for what, which in (
         ("offsets without a record", offsets - found.keys()),
@@ -154,7 +154,7 @@ def _extract_images(file, folder, damaged, out):
 
 
 def main(arguments=None, out=None):
-    """Run the program; its exit status."""
+    """Run the program; return its exit status."""
     parser = argparse.ArgumentParser(
         "python -m cynet.tools.rec",
         description=__doc__,
@@ -181,7 +181,7 @@ def main(arguments=None, out=None):
         if options.check:
             cv()
         if options.check:
-            _check(file, options.file, options.list, damaged, out)
+            _check_records(file, options.file, options.list, damaged, out)
         elif options.list is not None:
             _list_records(file, int(options.list), damaged, out)
         elif options.index:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def _shape(text):
-    """(name, shape) of ``data=3,224,224``, or of ``3,224,224``."""
+def _parse_shape(text):
+    """Parse ``data=3,224,224``, or ``3,224,224``, into (name, shape)."""
     name, equals, sizes = text.rpartition("=")
     try:
         return name if equals else "data", tuple(int(n) for n in sizes.split(",") if n.strip())
@@ -41,7 +41,7 @@ def _shape(text):
 
 
 def _parse_model(text):
-    """(name, path) of ``NAME=MODEL``."""
+    """Parse ``NAME=MODEL`` into (name, path)."""
     name, equals, path = text.partition("=")
     if not (name and equals and path):
         raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=MODEL")
@@ -49,7 +49,7 @@ def _parse_model(text):
 
 
 def _int_parser(low, high=1 << 40):
-    """A reader of an int from `low` to `high`."""
+    """Make a parser of an int from `low` to `high`."""
 
     def read(text):
         try:
@@ -84,23 +84,23 @@ def _parse_floats(text):
     return found[0] if len(found) == 1 else found
 
 
-class _Help(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
-    """Keeps the line breaks of the description; appends defaults."""
+class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter, argparse.RawDescriptionHelpFormatter):
+    """Help formatter that preserves line breaks of the description and appends defaults."""
 
     def _get_help_string(self, action):
         return action.help if action.default is None else super()._get_help_string(action)
 
 
 def parser() -> argparse.ArgumentParser:
-    """The parser of the command line."""
+    """Make the parser of the command line."""
     found = argparse.ArgumentParser(
-        prog="python -m cynet.tools.serve", description=__doc__, formatter_class=_Help
+        prog="python -m cynet.tools.serve", description=__doc__, formatter_class=_HelpFormatter
     )
     add = found.add_argument
     add("model", help="prefix of a checkpoint, or an .onnx file")
     add(
         "--shape",
-        type=_shape,
+        type=_parse_shape,
         action="append",
         default=[],
         metavar="[MODEL:]NAME=N,N,...",
@@ -169,7 +169,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def application(args: argparse.Namespace) -> Application:
-    """The application of a command line.
+    """Make the WSGI application of a command line.
 
     args: What `parser` read.
     """
@@ -178,7 +178,7 @@ def application(args: argparse.Namespace) -> Application:
         raise ArgumentError("--also: a name is given twice")
     shapes: dict[str, dict[str, Any]] = {name: {} for name in models}
     for word, shape in args.shape:
-        name, colon, of_it = word.partition(":")  # a name may have a colon, too
+        name, colon, of_it = word.partition(":")  # a name may contain a colon
         name, word = (name, of_it) if colon and name in models else (args.name, word)
         if word in shapes[name]:
             raise ArgumentError(f"--shape: the input {word!r} of {name!r} is named twice")
@@ -213,7 +213,7 @@ def application(args: argparse.Namespace) -> Application:
 
 
 def serve(app: Application, args: argparse.Namespace) -> int:
-    """Listen until SIGTERM or SIGINT; then answer the requests under way, and return.
+    """Serve until SIGTERM or SIGINT; then answer the running requests, and return.
 
     app: Or another WSGI application that has its `close` and `max_body`.
     args: What `parser` read.
@@ -224,14 +224,14 @@ def serve(app: Application, args: argparse.Namespace) -> int:
     server = Server(app, args.host, args.port, args.threads, args.connections, args.idle)
     begun: list[float] = []
 
-    def end(number, frame):
+    def stop_server(number, frame):
         if begun:  # the second signal: end at once
             os._exit(128 + number)
         begun.append(time.monotonic())
         server.stop()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, end)
+        signal.signal(number, stop_server)
     print(f"serving {args.model} on {' and '.join(server.addresses)}", flush=True)
     left = server.run(args.grace)
     if left:

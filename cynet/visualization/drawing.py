@@ -1,4 +1,4 @@
-"""A picture of boxes and arrows as SVG, laid out by grandalf; interface of graphviz.Digraph."""
+"""Drawing: boxes and arrows as SVG, laid out by grandalf; interface of graphviz.Digraph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..base.guard import guarded
 if TYPE_CHECKING:
     from ..typing import FileName
 
-_POINTS_PER_INCH = 72  # points, the unit of sizes in SVG
+_POINTS_PER_INCH = 72  # points are the unit of SVG sizes
 _FONT_POINTS = 12
 _MARGIN_POINTS = 12
 _ROUND_SHAPES = ("oval", "ellipse", "circle")
@@ -23,7 +23,7 @@ _ROUND_SHAPES = ("oval", "ellipse", "circle")
 
 @guarded
 class Drawing:
-    """Boxes and arrows; `plot_network` makes one.
+    """A drawing of boxes and arrows, which `plot_network` returns.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Drawing:
 
     @property
     def source(self) -> str:
-        """The picture in graphviz's language, for its programs."""
+        """The drawing as source text for graphviz."""
         lines = [f"digraph {_quote_dot(self.name)} {{"]
         lines += [
             f"\t{_quote_dot(n)} [{_attributes_text(attrs)}]" for n, attrs in self._nodes.items()
@@ -97,7 +97,7 @@ class Drawing:
         return "\n".join([*lines, "}", ""])
 
     def svg(self) -> str:
-        """Lay out the picture, as SVG.
+        """Lay out the drawing; return it as SVG.
 
         Raises
         ------
@@ -136,11 +136,11 @@ class Drawing:
         )
 
     def _repr_svg_(self) -> str:
-        """The picture, for notebooks."""
+        """Return the drawing as SVG, for notebooks."""
         return self.svg()
 
     def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> dict[str, str]:
-        """The SVG by MIME type, for notebooks that look for this method."""
+        """Return a dict of MIME type to SVG, for notebooks that call this method."""
         return {"image/svg+xml": self.svg()}
 
     def render(
@@ -152,7 +152,7 @@ class Drawing:
         format: str | None = None,
         **kwargs: Any,
     ) -> str:
-        """Write the picture to ``FILENAME.svg``, which is returned, and its source to ``FILENAME``.
+        """Write the drawing to ``FILENAME.svg`` and its source to ``FILENAME``; return the first.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class Drawing:
         return str(picture)
 
     def view(self, filename: FileName | None = None, directory: FileName | None = None) -> str:
-        """`render`, and show it in a browser; returns the file with the picture.
+        """Render the drawing and show it in a browser; return the path of the SVG file.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class Drawing:
         return self.render(filename, directory, view=True)
 
     def _compute_layout(self):
-        """({name: (x, y, width, height)}, [(points, attributes)]): centres of boxes, and lines."""
+        """Return ({name: (x, y, width, height)}, [(points, attributes)]): boxes and lines."""
         graphs = optional("grandalf.graphs", "plot_network")
         layouts = optional("grandalf.layouts", "plot_network")
         routing = optional("grandalf.routing", "plot_network")
@@ -253,7 +253,7 @@ class Drawing:
 
 
 def _box_size(attrs):
-    """Width and height of a box in points: as given, or more if its text is longer."""
+    """Return width and height of a box in points: as given, or more for a long text."""
     lines = attrs["label"].split("\n")
     width = float(attrs.get("width", 1.3)) * _POINTS_PER_INCH
     height = float(attrs.get("height", 0.8034)) * _POINTS_PER_INCH

@@ -1,13 +1,13 @@
-"""Figures of matplotlib that belong to no window and no notebook."""
+"""matplotlib figures that belong to no window and no notebook."""
 
 from ..base.compat import optional
 from ..base.files import file_name, naming
 
-_FIGURE_WIDTH, _FIGURE_HEIGHT = 4.5, 3.2  # size of one picture in inches
+_FIGURE_WIDTH, _FIGURE_HEIGHT = 4.5, 3.2  # inches of one plot
 
 
 def new_figure(purpose, count=1):
-    """A Figure of `count` pictures side by side, and their Axes.
+    """Make a Figure with `count` plots side by side; return it and their Axes.
 
     purpose (str): Who draws, for the error where matplotlib is missing.
     """
@@ -18,7 +18,7 @@ def new_figure(purpose, count=1):
 
 
 def save_figure(figure, path, purpose):
-    """Return the figure, after writing it to `path` unless that is None."""
+    """Write the figure to `path` unless that is None; return the figure."""
     if path is not None:
         path = file_name(path, f"{purpose}: the file")
         with naming("write", path):

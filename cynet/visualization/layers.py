@@ -1,15 +1,15 @@
-"""Nodes of a network that are layers, and nodes that belong to a layer."""
+"""Classification of a network's nodes: layers, and inputs that belong to a layer."""
 
 from ..base.errors import ArgumentError, ArgumentTypeError
 from ..graph.infer import infer_shapes
 from ..symbol import Symbol
 
-WEIGHTS = {"weight", "bias", "gamma", "beta", "parameters"}  # operators' own names of weights
-ASIDE = WEIGHTS | {"label"}  # inputs that are not a previous layer
+WEIGHTS = {"weight", "bias", "gamma", "beta", "parameters"}  # names of inputs
+SIDE_INPUTS = WEIGHTS | {"label"}  # no previous layers
 
 
 def checked_shapes(symbol, shape):
-    """The shapes of all entries, or an empty dict when `shape` is None."""
+    """Infer the shapes of all entries; return an empty dict if `shape` is None."""
     if not isinstance(symbol, Symbol):
         raise ArgumentTypeError(f"symbol must be a Symbol, got {type(symbol).__name__}")
     if shape is None:
@@ -26,15 +26,15 @@ def checked_shapes(symbol, shape):
 
 
 def layers_before(node):
-    """The inputs of an operator that are layers: (node, output), without weights and labels."""
+    """Return the inputs of an operator that are layers: (node, output index)."""
     return [
         (source, i)
         for key, (source, i) in list(zip(node.input_names(), node.inputs))[: node.num_args]
-        if source.op is not None or key not in ASIDE
+        if source.op is not None or key not in SIDE_INPUTS
     ]
 
 
-def aside_of(order):
-    """Ids of variables that are only weights, labels or states."""
+def side_input_ids(order):
+    """Return the ids of variables that are only weights, labels or states."""
     shown = {id(source) for node in order if node.op for source, _ in layers_before(node)}
     return {id(node) for node in order if node.op is None and id(node) not in shown}

@@ -1,4 +1,4 @@
-"""plot_network: a picture of a network."""
+"""plot_network: draw a network's graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..base.files import file_name
 from ..base.guard import guarded
 from ..symbol.node import topological_order
 from .drawing import Drawing
-from .layers import aside_of, checked_shapes
+from .layers import checked_shapes, side_input_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,22 +32,22 @@ _COLORS = {
 
 
 def _node_label(node):
-    """The text in a node's box."""
+    """Return the text in a node's box."""
     if node.op is None:
         return node.name
     name, prop = node.op.name, node.prop
 
-    def extent(values):
+    def dims(values):
         return "x".join(map(str, values or (1,)))
 
     if prop.drawn_as == "weighted" and hasattr(prop, "num_filter"):
-        return f"{name}\n{extent(prop.kernel)}/{extent(prop.stride)}, {prop.num_filter}"
+        return f"{name}\n{dims(prop.kernel)}/{dims(prop.stride)}, {prop.num_filter}"
     if prop.drawn_as == "weighted" and hasattr(prop, "num_hidden"):
         return f"{name}\n{prop.num_hidden}"
     if prop.drawn_as == "activation" and hasattr(prop, "act_type"):
         return f"{name}\n{prop.act_type}"
     if prop.drawn_as == "pooling" and hasattr(prop, "pool_type"):
-        where = "global" if prop.global_pool else f"{extent(prop.kernel)}/{extent(prop.stride)}"
+        where = "global" if prop.global_pool else f"{dims(prop.kernel)}/{dims(prop.stride)}"
         return f"{name}\n{prop.pool_type}, {where}"
     return node.name
 
@@ -62,7 +62,7 @@ def plot_network(
     node_attrs: dict[str, str] | None = None,
     hide_weights: bool = True,
 ) -> Any:
-    """Draw the network: by graphviz if its package and its program ``dot`` are there, else as SVG
+    """Draw a network: by graphviz if its package and its program ``dot`` are installed, else as SVG
     with layout by the package grandalf; without grandalf, graphviz's object has the text for
     ``dot`` in its ``source``. ``pip install 'cynet-mx[viz]'`` installs both packages.
 
@@ -112,7 +112,7 @@ def plot_network(
         **(node_attrs or {}),
     }
     order = topological_order(symbol.entries)
-    aside = aside_of(order)
+    aside = side_input_ids(order)
     labels = {
         id(source)
         for node in order
@@ -147,7 +147,7 @@ def plot_network(
 
 
 def _new_picture(title, save_format):
-    """An empty picture: graphviz's Digraph, or a Drawing of our own."""
+    """Make an empty picture: graphviz's Digraph, or a Drawing."""
     found = {}
     for name in ("graphviz", "grandalf"):
         with contextlib.suppress(CynetError):

@@ -1,4 +1,4 @@
-"""print_summary: a table of a network's layers."""
+"""print_summary: print a table of a network's layers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..base.errors import ArgumentError
 from ..base.guard import guarded
 from ..operator import get_operator
 from ..symbol.node import fixed_arguments, topological_order
-from .layers import WEIGHTS, aside_of, checked_shapes, layers_before
+from .layers import WEIGHTS, checked_shapes, layers_before, side_input_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,19 +62,19 @@ def print_summary(
     if len(ends) != 4:
         raise ArgumentError(f"positions must have 4 items, got {len(ends)}")
     order = topological_order(symbol.entries)
-    aside = aside_of(order)
+    aside = side_input_ids(order)
     counted = set()
     frozen_names = _frozen_names(symbol, order, fixed_param_names)
     total = frozen = 0
 
-    def row(fields):
+    def print_row(fields):
         line = ""
         for field, end in zip(fields, ends):
             line = (line + str(field))[:end].ljust(end)
         print(line)
 
     print("_" * line_length)
-    row(["Layer (type)", "Output Shape", "Param #", "Previous Layer"])
+    print_row(["Layer (type)", "Output Shape", "Param #", "Previous Layer"])
     print("=" * line_length)
     shown = [node for node in order if id(node) not in aside]
     for k, node in enumerate(shown):
@@ -89,9 +89,9 @@ def print_summary(
         total += count or 0
         extent = "x".join(map(str, shapes[node, 0][1:])) if shapes else ""
         label = f"{node.name}({node.op.name if node.op else 'null'})"
-        row([label, extent, count, before[0] if before else ""])
+        print_row([label, extent, count, before[0] if before else ""])
         for name in before[1:]:
-            row(["", "", "", name])
+            print_row(["", "", "", name])
         print(("=" if k == len(shown) - 1 else "_") * line_length)
     print(f"Total params: {total if shapes else 'unknown without shapes'}")
     if shapes:
@@ -101,7 +101,7 @@ def print_summary(
 
 
 def _frozen_names(symbol, order, fixed_param_names):
-    """Names of the variables that training does not change."""
+    """Return the names of the variables that training does not change."""
     names = {node.name for node in order if node.op is None}
     for name in fixed_param_names:
         if name not in names:

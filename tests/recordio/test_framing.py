@@ -90,7 +90,7 @@ def test_damage(tmp_path, at, byte, says):
     with pytest.raises(mx.errors.FormatError, match="damaged record at offset 12") as caught:
         file.read(12)
     assert "a.rec" in str(caught.value) and says in str(caught.value)
-    assert file.after_damage(12) == 24
+    assert file.next_record_offset(12) == 24
     skipped = []
     assert list(file.offsets(skipped.append)) == [0, 24] and len(skipped) == 1
 
@@ -111,9 +111,9 @@ def test_damage_is_passed_in_long_files(tmp_path):
     rubbish = (b"\0" * 11 + WORD) * 60_000 + WORD
     path.write_bytes(rubbish + b"\0" * (-len(rubbish) % 4) + b"".join(frame_record(b"found")))
     file = RecordFile(path)
-    at = file.after_damage(0)
+    at = file.next_record_offset(0)
     while file.read(at)[0] != b"found":
-        at = file.after_damage(at)
+        at = file.next_record_offset(at)
     assert at == file.size - 16
 
 
@@ -148,4 +148,4 @@ def test_records_behind_much_damage(tmp_path, rest):
             file.close()
     path.write_bytes(one + b"\x0a" * (2 * framing._READ_AHEAD_BYTES + rest))
     file = RecordFile(path)
-    assert file.after_damage(len(one)) == file.size
+    assert file.next_record_offset(len(one)) == file.size

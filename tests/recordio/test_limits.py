@@ -36,10 +36,10 @@ def test_beginnings(tmp_path):
     assert list(file.offsets()) == offsets
     for record, offset in zip(records, offsets):
         for size in (0, 1, 7, 8, 9, 12, 13, 100):
-            assert file.beginning(offset, size) == (record[:size], len(record))
+            assert file.read_beginning(offset, size) == (record[:size], len(record))
     for offset in (file.size, file.size + 1):
         with pytest.raises((BoundsError, FormatError), match="no record at offset|cut off"):
-            file.beginning(offset, 4)
+            file.read_beginning(offset, 4)
 
 
 @pytest.mark.parametrize(

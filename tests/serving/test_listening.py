@@ -405,7 +405,7 @@ def test_what_goes_wrong_is_one_line(error, command, monkeypatch, capsys):
     ],
 )
 def test_shapes_of_a_command_line(text, wanted):
-    assert tool._shape(text) == wanted
+    assert tool._parse_shape(text) == wanted
 
 
 @pytest.mark.parametrize(

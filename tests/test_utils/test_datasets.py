@@ -96,7 +96,7 @@ def test_download_checks_sums(tmp_path, monkeypatch, contents):
     with pytest.raises(OSError, match="checksum"):
         mx.test_utils.get_mnist()
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
-    monkeypatch.setattr(module, "_MNIST", sums)
+    monkeypatch.setattr(module, "_MNIST_CHECKSUMS", sums)
     check(mx.test_utils.get_mnist())
     assert max(timeouts) <= 10
     monkeypatch.setattr(urllib.request, "urlopen", refuse)

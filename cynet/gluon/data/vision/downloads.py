@@ -59,7 +59,7 @@ def fashion_mnist(root):
     """Return paths of FashionMNIST's four files: in the folder, CYNET_DATA_DIR, or downloaded."""
     data_dir = config.get("CYNET_DATA_DIR")
     for folder in [root, *([os.path.join(data_dir, "fashion-mnist")] if data_dir else [])]:
-        found = files.idx_files(folder)
+        found = files.find_idx_files(folder)
         if found:
             return found
     paths = {}
