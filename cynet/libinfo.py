@@ -14,7 +14,7 @@ from .base.errors import MissingModuleError, NotFoundError
 from .base.mxnet_globals import globals_of_mxnet, missing_names
 from .base.other_names import OTHER_NAMES
 from .operator.families import FAMILIES
-from .operator.namespaces import made_in, own_dict
+from .operator.namespaces import created_names, own_dict
 
 __version__ = "0.1.0"
 _PACKAGE = __name__.partition(".")[0]
@@ -115,7 +115,7 @@ def explain(path, name, known=()):
             f"{replacement_for(name) or 'python -m cynet --missing lists them'}"
         )
     custom = sys.modules.get(f"{_PACKAGE}.operator.custom.custom")  # loaded with the first one
-    if spoken in ("mx.nd", "mx.sym") and custom is not None and name in custom.CUSTOM:
+    if spoken in ("mx.nd", "mx.sym") and custom is not None and name in custom.CUSTOM_OPERATORS:
         return (
             f"{spoken} has no attribute '{name}'; a custom operator is called by"
             f" {spoken}.Custom(..., op_type='{name}')"
@@ -190,7 +190,7 @@ def _is_shown(module, name):
     public = own_dict(module).get("__all__")
     if name.startswith("_") or name not in own_dict(module) or (public and name in public):
         return True
-    if name in made_in.get(module.__name__, ()):
+    if name in created_names.get(module.__name__, ()):
         return True
     value = own_dict(module)[name]
     if isinstance(value, ModuleType):  # a module of a folder, where MXNet has one of that name

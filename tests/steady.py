@@ -22,7 +22,7 @@ from cynet.operator.algorithms import Algorithms
 
 for each in gc.get_objects():
     if type(each) is Algorithms:  # which remembers so many choices that they grow for long
-        each.remember(128)
+        each.limit_cache(128)
 
 seed, rounds = int(sys.argv[1]), int(sys.argv[2])
 rng = np.random.RandomState(seed)

@@ -23,7 +23,7 @@ from ..base.errors import GradientError
 from ..base.kinds import check_flag
 from ..base.observers import backward_steps
 from ..engine.trace import Span
-from ..operator.second_order import Flat, Formula, Linear, Rewritten
+from ..operator.second_order import Flat, Formula, Linear, Rewrite
 from ..operator.property import OperatorProperty
 from ._adjoint import alias_of, as_backward, record_adjoint
 from .hooks import apply_hooks
@@ -517,9 +517,9 @@ cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list output
     if isinstance(rule, Formula):
         parts = rule.gradients(prop, ndarray, grads, inputs, outputs)
         return as_backward(node, grads, wanted, parts)
-    if isinstance(rule, Rewritten):
+    if isinstance(rule, Rewrite):
         parts = _gradient_rewritten(node, rule.outputs, grads, inputs, outputs, wanted)
-    if not isinstance(rule, Rewritten) or parts is None:
+    if not isinstance(rule, Rewrite) or parts is None:
         prop.differentiate(ndarray, grads, inputs, outputs, list(call.in_shapes))  # raises
     return as_backward(node, grads, wanted, parts)
 

@@ -13,10 +13,10 @@ from ..graph.gradient import REQUESTS
 from ..graph.infer import infer_shapes, infer_types, structure_of
 from ..graph.placement import place_nodes
 from ..ndarray import NDArray, zeros
-from ..ndarray.sparse.arrays import among_sparse
+from ..ndarray.sparse.arrays import any_sparse
 from ..operator.checks.shapes import known_shape, plain_shape
 from ..operator.property import is_known
-from ..operator.storage_types import makes_sparse
+from ..operator.storage_types import creates_sparse
 from ..symbol.node import variables_in
 from ..symbol.variable import STORAGE_TYPES
 from . import Executor
@@ -102,7 +102,7 @@ def bind(
     grad_arrays = [None if requests[n] == "null" else g for n, g in zip(arg_names, grad_arrays)]
     aux_arrays = _arrange("aux_states", {} if aux_states is None else aux_states, aux_names, False)
     shapes = _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays)
-    if among_sparse([*arg_arrays, *grad_arrays, *aux_arrays]) or _makes_sparse(structure):
+    if any_sparse([*arg_arrays, *grad_arrays, *aux_arrays]) or _makes_sparse(structure):
         given = arg_arrays, grad_arrays, requests, aux_arrays
         return _bind_by_node(symbol, ctx, *given, group2ctx, (None, None), structure)
     return Executor(
@@ -137,7 +137,7 @@ def _bind_by_node(
 
 def _makes_sparse(structure: Structure) -> bool:
     """Return whether an operator of the graph makes a dense array sparse."""
-    return any(node.op is not None and makes_sparse(node.prop) for node in structure.order)
+    return any(node.op is not None and creates_sparse(node.prop) for node in structure.order)
 
 
 def _storage_types(

@@ -16,7 +16,7 @@ from ..ndarray.sparse.call import sparse_call
 from ..ndarray.sparse.convert import as_row_sparse, zero_values
 from ..operator.checks.shapes import plain_shape
 from ..operator.property import is_known
-from ..operator.storage_types import makes_sparse
+from ..operator.storage_types import creates_sparse
 from .executor import Executor
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class NodeExecutor(Executor):
                 values[node, 0] = variables[node.name]
                 continue
             inputs = tuple(values[entry] for entry in node.inputs)
-            if makes_sparse(node.prop):
+            if creates_sparse(node.prop):
                 found = sparse_call(node.op, list(inputs), (), dict(node.params), None)
             else:
                 found = invoke(node.op, inputs, dict(node.params))

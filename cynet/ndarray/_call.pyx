@@ -14,7 +14,7 @@ from ._resolve cimport Call, any_sparse, fits, resolve, sparse_call
 
 from ..context import current_context, read_context
 from ..base.errors import ArgumentTypeError, CynetError, with_message, shown
-from ..operator.signature import bind_positional, describe, wrong_input
+from ..operator.signature import bind_positional, describe, input_error
 
 
 def is_array(value):
@@ -229,7 +229,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
                 params[name] = str(ctx)
         elif name in wanted and name not in entry.prop.fields:
             if value is not None:
-                raise wrong_input(entry.name, f"argument '{name}'", value,
+                raise input_error(entry.name, f"argument '{name}'", value,
                                   "an NDArray")
         elif name in params:
             raise ArgumentTypeError(f"operator {entry.name}: parameter '{name}' is given twice")

@@ -17,9 +17,9 @@ import numpy as np
 
 from ..base.dtype import NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
-from ..operator.checks.index_dtype import LARGEST_EXACT
+from ..operator.checks.index_dtype import MAX_EXACT_INTS
 
-EXACT = LARGEST_EXACT["float64"]
+EXACT = MAX_EXACT_INTS["float64"]
 
 cnp.import_array()
 
@@ -51,14 +51,14 @@ cdef int _refuse_inexact(cnp.ndarray item, object kind) except -1:
     # Refuse floats that are no indices: NaN, or beyond the integers that the dtype represents.
     cdef cnp.ndarray wide = np.ascontiguousarray(item, np.float64)
     cdef const double* indices = <const double*>cnp.PyArray_DATA(wide)
-    cdef double largest = LARGEST_EXACT.get(kind, EXACT)
+    cdef double largest = MAX_EXACT_INTS.get(kind, EXACT)
     cdef bint exact = True
     cdef int64_t i
     for i in range(wide.size):
         exact = exact and -largest <= indices[i] <= largest
     if not exact:
         raise ArgumentError(
-            f"an index array of {kind} names places up to {LARGEST_EXACT.get(kind, EXACT)}, got "
+            f"an index array of {kind} names places up to {MAX_EXACT_INTS.get(kind, EXACT)}, got "
             f"{item.flat[np.abs(item).argmax()]}; expected one of int32 or int64")
     return 0
 
@@ -157,7 +157,7 @@ cdef inline bint _holds_indices(NDArrayBase item) noexcept:
 
 
 cdef bint _are_whole(const number* index, int64_t n) noexcept nogil:
-    cdef int64_t i, exact = <int64_t>1 << (24 if number is float else 53)  # LARGEST_EXACT
+    cdef int64_t i, exact = <int64_t>1 << (24 if number is float else 53)  # MAX_EXACT_INTS
     cdef bint are = True
     for i in range(n):
         are = are and -exact <= index[i] <= exact and index[i] == <number><int64_t>index[i]

@@ -237,8 +237,8 @@ cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) e
 cdef int _refuse_wide(NDArrayBase array, cnp.ndarray host) except -1:
     # Refuse Python ints that the array's dtype does not hold, as NumPy does.
     if array.blob.dtype in (kUint8, kInt8, kInt32):
-        from ..operator.numpy.promotion import refuse_wide  # imported late: mx.np's family
-        refuse_wide(host, NAMES[array.blob.dtype], f"{array.face.name} x[...] = value")
+        from ..operator.numpy.promotion import check_int_ranges  # imported late: mx.np's family
+        check_int_ranges(host, NAMES[array.blob.dtype], f"{array.face.name} x[...] = value")
     return 0
 
 

@@ -83,7 +83,7 @@ def binary_of_symbols(row, lhs, rhs):
     """The symbol of a function of two operands; None where none is one, or the thread does not
     trace.
 
-    row: faces.Binary
+    row: faces.BinaryOperators
     lhs, rhs: NDArray, Symbol or number
     """
     if state.trace is None:
@@ -177,7 +177,7 @@ def _fill_fixed_inputs(entry, function):
     return call_and_fill
 
 
-def namespace(module_name, prefix, is_shown=namespaces.any_name):
+def namespace(module_name, prefix, is_shown=namespaces.accept_any):
     """``__getattr__`` and ``__dir__`` of a module of mx.nd that shows the operators whose names
     start with `prefix`; `is_shown` as in ``operator/namespaces.py``."""
 

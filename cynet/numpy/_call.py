@@ -13,7 +13,7 @@ from ..ndarray._call import invoke
 from ..ndarray._indexing import from_host
 from ..ndarray.ndarray import NDArray
 from ..operator._base import get_operator
-from ..operator.numpy.promotion import refuse_wide
+from ..operator.numpy.promotion import check_int_ranges
 
 NP = Face("mx.np")
 NUMBERS = (bool, int, float, onp.generic)
@@ -114,7 +114,7 @@ def make_array(value, dtype, ctx, where):
     if not isinstance(value, (onp.ndarray, onp.generic)):
         if dtype is None:
             dtype = "bool" if host.dtype == bool and host.size else "float32"
-        refuse_wide(host, name_of(dtype), f"mx.np.{where}")
+        check_int_ranges(host, name_of(dtype), f"mx.np.{where}")
     flag = dtype_flag(host.dtype if dtype is None else dtype)
     context = current_context() if ctx is None else ctx
     return from_host(host, flag, context.device_typeid, context.device_id, NP)

@@ -8,7 +8,7 @@ from ..base.errors import ArgumentTypeError
 from ..context import read_context
 from ..ndarray._fill import filled
 from ..ndarray.ndarray import NDArray
-from ..operator.numpy.promotion import refuse_beyond
+from ..operator.numpy.promotion import check_int_range
 from ._call import NP, NUMBERS, array_of, fill_out, is_np, is_traced, make_array, refuse_order
 
 
@@ -95,7 +95,7 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, device=None, out=No
         dtype = "bool" if isinstance(fill_value, (bool, onp.bool_)) else "float32"
     context = _target_context(ctx, device)
     if type(fill_value) is int:
-        refuse_beyond(fill_value, name_of(dtype), "mx.np.full")
+        check_int_range(fill_value, name_of(dtype), "mx.np.full")
     if isinstance(fill_value, int) and abs(fill_value) >= 1 << 53:
         return fill_out(make_array(onp.full(shape, fill_value), dtype, context, "full"), out)
     return fill_out(filled(shape, float(fill_value), context, dtype, NP), out)

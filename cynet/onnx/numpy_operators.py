@@ -11,7 +11,7 @@ from ..operator._base import get_operator
 from ..operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
 from ..operator.functions.reductions import REDUCTIONS
 from ..operator.functions.row import BOOL
-from ..operator.numpy.promotion import compared_in, promote_dtypes
+from ..operator.numpy.promotion import comparison_dtype, promote_dtypes
 from ..operator.numpy.shapes import RESHAPE
 from .elementwise import write_row
 from .graph import exports
@@ -57,7 +57,7 @@ def _write_row(
 @exports(*_BINARY_ROWS)
 def export_binary(g: Graph, c: OpNode) -> str:
     row, out = _BINARY_ROWS[type(c.prop)], c.out_dtypes[0]
-    common = compared_in(*c.dtypes) if row.result == BOOL else out
+    common = comparison_dtype(*c.dtypes) if row.result == BOOL else out
     if common == "bool":
         common = promote_dtypes(*c.dtypes)
     return _write_row(g, c, row, [_input_as(g, c, 0, common), _input_as(g, c, 1, common)], common)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..operator.rnn.layout import GATES, parameters
+from ..operator.rnn.layout import GATES, parameter_layout
 from ..operator.rnn.rnn import RNNProperty
 from .graph import exports
 
@@ -32,7 +32,7 @@ def rnn(g: Graph, c: OpNode) -> list[str]:
     p = c.prop
     if getattr(p, "projection_size", None) or getattr(p, "use_sequence_length", False):
         c.refuse("projection_size and use_sequence_length are not written")
-    passes, _ = parameters(p, c.shapes[0][-1])
+    passes, _ = parameter_layout(p, c.shapes[0][-1])
     d, h = p.directions, p.state_size
     rows = GATES[p.mode] * h
     data, flat = c.inputs[:2]

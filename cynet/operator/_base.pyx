@@ -13,13 +13,13 @@ from ..context import Context
 from ..base.dtype import numpy_dtype
 from ..base.errors import ArgumentTypeError, HostMemoryError, NotFoundError, OperatorError
 from ..registry import Registry
-from .custom.callback_checks import Callback, Checker
+from .custom.callback_checks import Callback, CallbackChecker
 
 OPERATORS = Registry("operator")
 _HOST = Context("cpu")
 
-cdef const char** _FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
-cdef tuple _DEVICES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
+cdef const char** _BUFFER_FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
+cdef tuple _DEVICE_NAMES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
 
 
 cdef class Operator:
@@ -106,7 +106,7 @@ cdef class Operator:
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         with gil:
-            _call(self, "forward", (
+            _call_python(self, "forward", (
                 PyOpContext.make(ctx), _blob_list(self, in_data, ctx.n_in),
                 _request_list(req, ctx.n_out), _blob_list(self, out_data, ctx.n_out),
                 _blob_list(self, aux_states, ctx.n_aux)))
@@ -116,7 +116,7 @@ cdef class Operator:
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         with gil:
-            _call(self, "backward", (
+            _call_python(self, "backward", (
                 PyOpContext.make(ctx), _blob_list(self, out_grad, ctx.n_out),
                 _blob_list(self, in_data, ctx.n_in), _blob_list(self, out_data, ctx.n_out),
                 _request_list(req, ctx.n_in), _blob_list(self, in_grad, ctx.n_in),
@@ -124,7 +124,7 @@ cdef class Operator:
         return 0
 
 
-cdef int _call(Operator op, str name, tuple args) except -1:
+cdef int _call_python(Operator op, str name, tuple args) except -1:
     method = getattr(op, name, None)
     if method is None:
         raise OperatorError(f"{type(op).__name__} defines no {name}")
@@ -133,7 +133,7 @@ cdef int _call(Operator op, str name, tuple args) except -1:
     except OperatorError:  # an OperatorError already names the callback and the line
         raise
     except Exception as error:
-        failure = Checker(type(op).__name__).failure(Callback(method, name), error)
+        failure = CallbackChecker(type(op).__name__).failure(Callback(method, name), error)
     else:
         return 0
     raise failure
@@ -215,7 +215,7 @@ cdef class Blob:
     @property
     def ctx(self):
         """The device the memory is on."""
-        return Context(_DEVICES[self.blob.dev_type], self.blob.dev_id)
+        return Context(_DEVICE_NAMES[self.blob.dev_type], self.blob.dev_id)
 
     @property
     def data(self):
@@ -245,7 +245,7 @@ cdef class Blob:
         view.itemsize = dtype_size(self.blob.dtype)
         view.readonly = 0
         view.ndim = self.blob.ndim
-        view.format = <char*>_FORMATS[self.blob.dtype] if flags & PyBUF_FORMAT else NULL
+        view.format = <char*>_BUFFER_FORMATS[self.blob.dtype] if flags & PyBUF_FORMAT else NULL
         view.shape = self._shape
         view.strides = self._strides
         view.suboffsets = NULL

@@ -13,17 +13,17 @@ from ._base cimport Operator, OpContext
 
 from ..base.dtype import NAMES, dtype_flag
 from ..base.errors import ArgumentError
-from .elementwise_loop import CHEAP_FUNCTORS, computed_in, holds, fold_out_of_range_scalar
+from .elementwise_loop import CHEAP_FUNCTORS, loop_dtype, can_represent, fold_out_of_range_scalar
 from .parameters import LargeInt
 
-_EXACT = 2.0 ** 53  # integers up to this are exact in float64
+_MAX_EXACT = 2.0 ** 53  # integers up to this are exact in float64
 
 
 cdef enum:
     COSTLY = 6  # cost of a functor that is not in CHEAP_FUNCTORS, in additions
 
 
-cdef Kernel _found(loop, bytes functor, int dtype, bint add) except *:
+cdef Kernel _require_kernel(loop, bytes functor, int dtype, bint add) except *:
     if loop.family == "unary":
         return find_unary(functor, dtype, add)
     if loop.family == "binary":
@@ -35,10 +35,10 @@ cdef Kernel _found(loop, bytes functor, int dtype, bint add) except *:
 
 cdef int find_kernels(loop, int dtype, Kernel* write, Kernel* add) except -1:
     cdef bytes functor = loop.functor.encode()
-    cdef int wide = dtype_flag(computed_in(loop, NAMES[dtype]))
-    write[0] = _found(loop, functor, wide, False)
+    cdef int wide = dtype_flag(loop_dtype(loop, NAMES[dtype]))
+    write[0] = _require_kernel(loop, functor, wide, False)
     if wide == dtype:
-        add[0] = _found(loop, functor, dtype, True)
+        add[0] = _require_kernel(loop, functor, dtype, True)
         return dtype
     write.dtype, write.add = dtype, NUMBER_IS_WIDE
     add[0] = write[0]
@@ -95,8 +95,8 @@ cdef class LoopsOperator(ElementwiseOperator):
         cdef LoopsOperator out
         cdef size_t i
         if self.dtype not in (kFloat32, kFloat64, kFloat16, kBfloat16) and (
-                self.is_settled or not -_EXACT < value < _EXACT
-                or not holds(NAMES[self.dtype], value)):
+                self.is_settled or not -_MAX_EXACT < value < _MAX_EXACT
+                or not can_represent(NAMES[self.dtype], value)):
             return None
         out = LoopsOperator.__new__(LoopsOperator)
         out.dtype, out.work = self.dtype, self.work
@@ -109,13 +109,13 @@ cdef class LoopsOperator(ElementwiseOperator):
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        _run(self.forward_loops, in_data, out_data, NULL, req, out_data)
+        _run_loops(self.forward_loops, in_data, out_data, NULL, req, out_data)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
-        _run(self.backward_loops, in_data, out_data, out_grad, req, in_grad)
+        _run_loops(self.backward_loops, in_data, out_data, out_grad, req, in_grad)
         return 0
 
 
@@ -151,8 +151,8 @@ cdef int _add_loops(LoopsOperator self, vector[NativeLoop]* loops, list describe
     return 0
 
 
-cdef void _run(const vector[NativeLoop]& loops, const TBlob* in_data, const TBlob* out_data,
-               const TBlob* out_grad, const int* req, TBlob* targets) noexcept nogil:
+cdef void _run_loops(const vector[NativeLoop]& loops, const TBlob* in_data, const TBlob* out_data,
+                     const TBlob* out_grad, const int* req, TBlob* targets) noexcept nogil:
     cdef const NativeLoop* loop
     cdef const Kernel* kernel
     cdef const void* at[3]

@@ -13,14 +13,14 @@ from ..base.dtype import dtype_flag
 from .checks.shapes import known_shape, plain_shape
 
 cdef enum:
-    MOST = 64  # maximum of arrays or resources of one operator in this module
+    MAX_ARRAYS = 64  # maximum of arrays or resources of one operator in this module
 
 
 cdef int _fill(TBlob* blobs, list arrays) except -1:
     cdef Py_ssize_t i, k
-    memset(blobs, 0, sizeof(TBlob) * MOST)
-    if len(arrays) > MOST:
-        raise ValueError(f"at most {MOST} arrays, got {len(arrays)}")
+    memset(blobs, 0, sizeof(TBlob) * MAX_ARRAYS)
+    if len(arrays) > MAX_ARRAYS:
+        raise ValueError(f"at most {MAX_ARRAYS} arrays, got {len(arrays)}")
     for i, array in enumerate(arrays):
         if array is None:
             continue
@@ -62,13 +62,13 @@ def run_backward(Operator op, list out_grad, list in_data, list out_data, list r
 
 cdef _run(Operator op, list out_grad, list in_data, list req, list out_data, list in_grad, list aux,
           bint is_train, list resources):
-    cdef TBlob ins[MOST]
-    cdef TBlob outs[MOST]
-    cdef TBlob out_grads[MOST]
-    cdef TBlob in_grads[MOST]
-    cdef TBlob states[MOST]
-    cdef Resource requested[MOST]
-    cdef int reqs[MOST]
+    cdef TBlob ins[MAX_ARRAYS]
+    cdef TBlob outs[MAX_ARRAYS]
+    cdef TBlob out_grads[MAX_ARRAYS]
+    cdef TBlob in_grads[MAX_ARRAYS]
+    cdef TBlob states[MAX_ARRAYS]
+    cdef Resource requested[MAX_ARRAYS]
+    cdef int reqs[MAX_ARRAYS]
     cdef OpContext ctx
     cdef Py_ssize_t i
     cdef bint back = out_grad is not None

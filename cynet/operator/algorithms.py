@@ -74,12 +74,12 @@ class Algorithms:
     def __init__(self, setting: str, *algorithms: Algorithm, names: Any = ()) -> None:
         self.setting, self.algorithms = setting, algorithms
         self.names = (*(each.name for each in algorithms), *names)
-        self.remember(MAX_CHOICES)
+        self.limit_cache(MAX_CHOICES)
 
     def __iter__(self) -> Iterator[Algorithm]:
         return iter(self.algorithms)
 
-    def remember(self, maximum: int) -> None:
+    def limit_cache(self, maximum: int) -> None:
         """Clear the cached choices, and from now on cache at most the `maximum` last used ones."""
         self._choose = lru_cache(maximum)(self._cheapest)
 

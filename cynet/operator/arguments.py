@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 from ..base.guard import guarded
 from ._base import get_operator
-from .signature import about_type, describe
+from .signature import describe, type_text
 
 __all__ = ["OperatorArguments", "get_operator_arguments"]
 
-_ARRAY = "NDArray-or-Symbol"
+_ARRAY_TYPE = "NDArray-or-Symbol"
 
 
 class OperatorArguments(NamedTuple):
@@ -65,9 +65,9 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     what = describe(get_operator(op_name))
     inputs = what.inputs[: what.listed]
     names = [next(iter(prop.inputs_doc), "data")] if what.variable else list(inputs)
-    types = [f"{_ARRAY}[]"] if what.variable else [_ARRAY] * len(inputs)
+    types = [f"{_ARRAY_TYPE}[]"] if what.variable else [_ARRAY_TYPE] * len(inputs)
     for name, field in what.fields.items():
         if name not in prop.unlisted:
             names.append(name)
-            types.append(about_type(field))
+            types.append(type_text(field))
     return OperatorArguments(len(names), names, types)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .functions.row import Binary as Function
 
 
-class Binary(NamedTuple):
+class BinaryOperators(NamedTuple):
     """The four operators of a function of two operands, and its operator sign in Python."""
 
     sign: str  # sign of Python's operator; '' without one
@@ -55,11 +55,11 @@ class Binary(NamedTuple):
         return operator if self.compares else operator.replace("_scalar", "scalar")
 
 
-def _scalar_operators(row: Function) -> Binary:
+def _scalar_operators(row: Function) -> BinaryOperators:
     same, broadcast, scalar = (row.forms()[kind].name for kind in ("same", "broadcast", "scalar"))
     reflected = row.reflected or scalar  # None: the function is commutative
     name = reflected if isinstance(reflected, str) else reflected.name
-    return Binary(row.sign, row.method, same, broadcast, scalar, name)
+    return BinaryOperators(row.sign, row.method, same, broadcast, scalar, name)
 
 
 def declared_names(attribute: str) -> dict[str, str]:

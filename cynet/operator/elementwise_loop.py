@@ -85,30 +85,30 @@ def fits_dtype(number: float, dtype: str) -> bool:
     return low <= exact <= high
 
 
-def holds(dtype: str, number: float) -> bool:
+def can_represent(dtype: str, number: float) -> bool:
     """Return whether a number is one of the integers of `dtype`; True for floating dtypes.
 
-    >>> holds("uint8", 300.0), holds("uint8", 1.5), holds("uint8", 2.0), holds("float32", 1e300)
-    (False, False, True, True)
+    >>> can_represent("uint8", 300.0), can_represent("uint8", 2.0), can_represent("float32", 1e300)
+    (False, True, True)
     """
     if dtype not in _INTEGER_DTYPES:
         return True
     return fits_dtype(number, dtype) and float(number).is_integer()
 
 
-def computed_in(loop: Loop, dtype: str) -> str:
+def loop_dtype(loop: Loop, dtype: str) -> str:
     """Return the dtype in which a loop over arrays of `dtype` and a number computes.
 
     It is `dtype` where that holds the number; else int64 for a whole number, and float64.
 
-    >>> computed_in(Loop("binary", "div", ("a", 300.0), "y"), "uint8")
+    >>> loop_dtype(Loop("binary", "div", ("a", 300.0), "y"), "uint8")
     'int64'
-    >>> computed_in(Loop("binary", "mul", ("a", 0.5), "y"), "int32")
+    >>> loop_dtype(Loop("binary", "mul", ("a", 0.5), "y"), "int32")
     'float64'
     """
     for each in loop.reads:
-        if isinstance(each, float) and not holds(dtype, each):
-            return "int64" if holds("int64", each) else "float64"
+        if isinstance(each, float) and not can_represent(dtype, each):
+            return "int64" if can_represent("int64", each) else "float64"
     return dtype
 
 
@@ -143,7 +143,7 @@ def fold_out_of_range_scalar(loop: Loop, dtype: str) -> Loop:
     """
     if dtype not in _INTEGER_DTYPES or loop.family not in ("binary", "binary_grad"):
         return loop
-    numbers = [v for v in loop.reads if isinstance(v, float) and not holds(dtype, v)]
+    numbers = [v for v in loop.reads if isinstance(v, float) and not can_represent(dtype, v)]
     if len(numbers) != 1:
         return loop
     number = numbers[0]

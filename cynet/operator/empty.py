@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .registered import Registered
 
 
-def on_empty(
+def empty_operator(
     prop: Registered, ctx: Context, in_shapes: Sequence[Shape], in_types: Sequence[str]
 ) -> Operator | None:
     """Return the Operator of `prop` for an empty input; None: the ordinary one applies.

@@ -43,7 +43,7 @@ def in_float32(prop, ctx, in_shapes, in_types):
     wide_types = ["float32" if t in narrow else t for t in in_types]
     if not _dtypes_agree(prop, in_types, wide, wide_types, narrow):
         raise ArgumentError(f"operator {prop.op_name} does not take arrays of bfloat16")
-    operator = wide.created(ctx, in_shapes, wide_types)
+    operator = wide.create_checked(ctx, in_shapes, wide_types)
     if operator.runs_python:  # Python code may keep views of temporary memory
         raise ArgumentError(f"operator {prop.op_name} runs Python code, which is not given arrays "
                             f"of {narrow[0]}")
@@ -74,7 +74,7 @@ def _dtypes_agree(prop, in_types, wide, wide_types, narrow):
             and list(states) == list(wide_states))
 
 
-cdef struct Rule:
+cdef struct DtypeRule:
     int sources     # bit mask of the dtypes that are converted
     int wide        # dtype that they are converted to
     Kernel add[16]  # by dtype: adds numbers of dtype `wide`
@@ -84,7 +84,7 @@ cdef class ConvertedOperator(Operator):
     """Runs `inner` on tensors converted from the dtypes `sources` to `wide`."""
 
     cdef Operator inner
-    cdef Rule rule
+    cdef DtypeRule rule
 
     def __init__(self, Operator inner not None, sources, wide):
         cdef int flag
@@ -100,14 +100,14 @@ cdef class ConvertedOperator(Operator):
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
         cdef int n_in = ctx.n_in, n_out = ctx.n_out
-        cdef char* at = _workspace(ctx, _wide_bytes(in_data, n_in, &self.rule)
+        cdef char* at = _get_space(ctx, _wide_bytes(in_data, n_in, &self.rule)
                                    + _wide_bytes(out_data, n_out, &self.rule), n_in + n_out, n_out)
         cdef TBlob* inputs = <TBlob*>at
         cdef TBlob* outputs = inputs + n_in
         cdef int* requests = <int*>(outputs + n_out)
-        at = _aligned(<char*>(requests + n_out))
+        at = _align_up(<char*>(requests + n_out))
         at = _widen_inputs(ctx, in_data, n_in, inputs, at, &self.rule)
-        _offer_outputs(out_data, req, n_out, outputs, requests, at, &self.rule)
+        _prepare_outputs(out_data, req, n_out, outputs, requests, at, &self.rule)
         self.inner.forward(ctx, inputs, requests, outputs, aux_states)
         _narrow_outputs(ctx, outputs, out_data, req, n_out, &self.rule)
         return 0
@@ -116,7 +116,7 @@ cdef class ConvertedOperator(Operator):
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         cdef int n_in = ctx.n_in, n_out = ctx.n_out
-        cdef char* at = _workspace(
+        cdef char* at = _get_space(
             ctx, _wide_bytes(out_grad, n_out, &self.rule) + _wide_bytes(in_data, n_in, &self.rule)
             + _wide_bytes(out_data, n_out, &self.rule) + _wide_bytes(in_grad, n_in, &self.rule),
             2 * (n_in + n_out), n_in)
@@ -125,29 +125,29 @@ cdef class ConvertedOperator(Operator):
         cdef TBlob* outputs = inputs + n_in
         cdef TBlob* grads = outputs + n_out
         cdef int* requests = <int*>(grads + n_in)
-        at = _aligned(<char*>(requests + n_in))
+        at = _align_up(<char*>(requests + n_in))
         at = _widen_inputs(ctx, out_grad, n_out, heads, at, &self.rule)
         at = _widen_inputs(ctx, in_data, n_in, inputs, at, &self.rule)
         at = _widen_inputs(ctx, out_data, n_out, outputs, at, &self.rule)
-        _offer_outputs(in_grad, req, n_in, grads, requests, at, &self.rule)
+        _prepare_outputs(in_grad, req, n_in, grads, requests, at, &self.rule)
         self.inner.backward(ctx, heads, inputs, outputs, requests, grads, aux_states)
         _narrow_outputs(ctx, grads, in_grad, req, n_in, &self.rule)
         return 0
 
 
-cdef inline bint _is_converted(const TBlob* blob, const Rule* rule) noexcept nogil:
+cdef inline bint _is_converted(const TBlob* blob, const DtypeRule* rule) noexcept nogil:
     return (rule.sources >> blob.dtype) & 1 and blob.data != NULL
 
 
-cdef inline size_t _wide_size(const TBlob* blob, const Rule* rule) noexcept nogil:
+cdef inline size_t _wide_size(const TBlob* blob, const DtypeRule* rule) noexcept nogil:
     return aligned(blob.size * dtype_size(rule.wide))
 
 
-cdef inline char* _aligned(char* at) noexcept nogil:
+cdef inline char* _align_up(char* at) noexcept nogil:
     return at + (64 - <size_t>at % 64) % 64
 
 
-cdef size_t _wide_bytes(const TBlob* blobs, int n, const Rule* rule) noexcept nogil:
+cdef size_t _wide_bytes(const TBlob* blobs, int n, const DtypeRule* rule) noexcept nogil:
     cdef size_t total = 0
     cdef int i
     for i in range(n):
@@ -156,7 +156,7 @@ cdef size_t _wide_bytes(const TBlob* blobs, int n, const Rule* rule) noexcept no
     return total
 
 
-cdef char* _workspace(OpContext* ctx, size_t nbytes, int n_blobs, int n_requests) except NULL nogil:
+cdef char* _get_space(OpContext* ctx, size_t nbytes, int n_blobs, int n_requests) except NULL nogil:
     """Return temporary memory for tables of tensors and requests, then `nbytes` of numbers."""
     cdef Resource resource
     resource.type = kTempSpace
@@ -175,7 +175,7 @@ cdef void _convert(OpContext* ctx, const TBlob* source, int to_type, void* to) n
 
 
 cdef char* _widen_inputs(OpContext* ctx, const TBlob* given, int n, TBlob* to, char* at,
-                         const Rule* rule) noexcept nogil:
+                         const DtypeRule* rule) noexcept nogil:
     """Copy `given` to `to`, with tensors converted in memory from `at` on; return its end."""
     cdef int i
     memcpy(to, given, n * sizeof(TBlob))
@@ -187,8 +187,8 @@ cdef char* _widen_inputs(OpContext* ctx, const TBlob* given, int n, TBlob* to, c
     return at
 
 
-cdef void _offer_outputs(const TBlob* given, const int* req, int n, TBlob* to, int* requests,
-                         char* at, const Rule* rule) noexcept nogil:
+cdef void _prepare_outputs(const TBlob* given, const int* req, int n, TBlob* to, int* requests,
+                           char* at, const DtypeRule* rule) noexcept nogil:
     """Copy outputs `given` to `to`, with memory from `at` on for those to convert back."""
     cdef int i
     memcpy(to, given, n * sizeof(TBlob))
@@ -202,7 +202,7 @@ cdef void _offer_outputs(const TBlob* given, const int* req, int n, TBlob* to, i
 
 
 cdef void _narrow_outputs(OpContext* ctx, const TBlob* found, TBlob* to, const int* req, int n,
-                          const Rule* rule) noexcept nogil:
+                          const DtypeRule* rule) noexcept nogil:
     cdef int i
     for i in range(n):
         if req[i] == kNullOp or not _is_converted(&to[i], rule):
@@ -211,11 +211,11 @@ cdef void _narrow_outputs(OpContext* ctx, const TBlob* found, TBlob* to, const i
             run_cast_add(&rule.add[to[i].dtype], rule.wide, found[i].data, to[i].data, to[i].size)
             continue
         if req[i] == kAddTo:  # added in float32, then rounded once
-            _add_what_is_there(ctx, <float*>found[i].data, &to[i])
+            _add_old_values(ctx, <float*>found[i].data, &to[i])
         _convert(ctx, &found[i], to[i].dtype, to[i].data)
 
 
-cdef void _add_what_is_there(OpContext* ctx, float* sums, const TBlob* to) noexcept nogil:
+cdef void _add_old_values(OpContext* ctx, float* sums, const TBlob* to) noexcept nogil:
     cdef float old[256]
     cdef TBlob part = to[0]
     cdef int64_t k, j, count

@@ -31,8 +31,8 @@ cdef struct Tensor:
     int index
 
 cdef enum:
-    MOST = 72  # MAX_TENSORS
-    BESIDE = 8  # maximum of outputs of a `whole` kernel
+    MAX_ENTRIES = 72  # MAX_TENSORS
+    MAX_WHOLE = 8  # maximum of outputs of a `whole` kernel
 
 
 cdef class KernelCall:
@@ -43,8 +43,8 @@ cdef class KernelCall:
     cdef void* next  # `then`, or NULL
     cdef int n_read, n_written
     cdef int64_t work  # number of elements for the cost; -1: those of the largest tensor
-    cdef Tensor reads[MOST]
-    cdef Tensor writes[MOST]
+    cdef Tensor reads[MAX_ENTRIES]
+    cdef Tensor writes[MAX_ENTRIES]
     cdef bint whole
 
     def __init__(self, prop, kernel, dtype, dict params, dict sources, work, KernelCall then):
@@ -53,8 +53,8 @@ cdef class KernelCall:
             raise ArgumentError(f"kernel {name}: expected at most {MAX_TENSORS - 1} tensors that "
                                 f"it reads and as many that it writes, got {len(reads)} and "
                                 f"{len(writes)}")
-        if kernel.whole and len(writes) > BESIDE:
-            raise ArgumentError(f"kernel {name}: expected at most {BESIDE} tensors that a whole "
+        if kernel.whole and len(writes) > MAX_WHOLE:
+            raise ArgumentError(f"kernel {name}: expected at most {MAX_WHOLE} tensors that a whole "
                                 f"kernel writes, got {len(writes)}")
         self.kernel = find_kernel(name, dtype_flag(dtype), params, prop)
         self.then, self.next = then, NULL if then is None else <void*>then
@@ -79,7 +79,7 @@ cdef class KernelCall:
         cdef Args args
         cdef Failure failure
         cdef const TBlob* tensor
-        cdef TBlob beside[BESIDE]  # stand-ins for outputs that are not overwritten
+        cdef TBlob beside[MAX_WHOLE]  # stand-ins for outputs that are not overwritten
         cdef int64_t largest = 0, own = 0, work, nbytes
         cdef int i, request
         cdef bint any_wanted = False
@@ -114,18 +114,18 @@ cdef class KernelCall:
             ctx.rows.maximum.store(min(args.in_[0].size, <int64_t>ctx.rows.n))
         if self.kernel.space != NULL:
             own = aligned(self.kernel.space(args))
-        nbytes = self._put_beside(&args, tensors, req, beside, own) if self.whole else own
+        nbytes = self._put_aside(&args, tensors, req, beside, own) if self.whole else own
         for i in range(ctx.n_requested):
             if ctx.requested[i].type != kTempSpace:
                 args.seed, args.stream = ctx.requested[i].seed, ctx.requested[i].stream
             elif nbytes and args.space == NULL:
                 args.space = get_space(&ctx.requested[i], nbytes)
         if self.whole:
-            self._put_beside(&args, tensors, req, beside, own)
+            self._put_aside(&args, tensors, req, beside, own)
         self.kernel.run(args)
         if failure.place() >= 0:
             with gil:
-                raise prop.failure(failure.place(), failure.values)
+                raise prop.kernel_error(failure.place(), failure.values)
         if failure.noted.place() >= 0:
             with gil:
                 prop.warn_of_value(failure.noted.place(), failure.noted.values)
@@ -135,8 +135,8 @@ cdef class KernelCall:
                 add_elements(tensor.dtype, beside[i].data, tensor.data, tensor.size)
         return 0
 
-    cdef int64_t _put_beside(self, Args* args, const TBlob** tensors, const int* req, TBlob* beside,
-                             int64_t at) noexcept nogil:
+    cdef int64_t _put_aside(self, Args* args, const TBlob** tensors, const int* req, TBlob* beside,
+                            int64_t at) noexcept nogil:
         """Put outputs that must stay into the workspace, from byte `at`; return their end."""
         cdef const TBlob* tensor
         cdef int i, request

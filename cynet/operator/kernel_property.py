@@ -43,14 +43,14 @@ class Kernel(NamedTuple):
     draws: bool = False
 
 
-class Lines(NamedTuple):
+class GpuLines(NamedTuple):
     """Two GPU kernels of ``cuda/kernels/SOURCE.cu`` with the names of the CPU's: a block computes a
     line of n elements, of (outer, n, inner)."""
 
     source: str
 
 
-class Elements(NamedTuple):
+class GpuElements(NamedTuple):
     """Two GPU kernels, a thread for each element of the first input: they get tensors, the number
     of elements, and the parameters of the CPU's."""
 
@@ -88,17 +88,17 @@ class KernelProperty(OperatorProperty):
         """Return the dtype that selects the variant of a kernel."""
         return in_types[0]
 
-    def work(self, in_shapes: Sequence[Shape]) -> int | None:
+    def cost_elements(self, in_shapes: Sequence[Shape]) -> int | None:
         """Return the number of elements for a kernel's cost; None: those of its largest tensor."""
         return None
 
-    def failure(self, place: int, values: Sequence[float]) -> Exception:
-        """The exception for a failure that a kernel has reported at `place`, with `values`, floats
+    def kernel_error(self, item: int, values: Sequence[float]) -> Exception:
+        """The exception for a failure that a kernel has reported at `item`, with `values`, floats
         (``Args.fail``)."""
-        return ArgumentError(f"{self._operator_label()}: element {place} of an input is not valid")
+        return ArgumentError(f"{self._operator_label()}: element {item} of an input is not valid")
 
-    def warn_of_value(self, place: int, values: Sequence[float]) -> None:
-        """Warn the user of a value that a kernel reported at `place`, or raise (``Args.note``)."""
+    def warn_of_value(self, item: int, values: Sequence[float]) -> None:
+        """Warn the user of a value that a kernel reported at `item`, or raise (``Args.note``)."""
 
     def kernels_of(self, direction: str) -> tuple[Kernel, ...]:
         """The kernels of 'forward' or 'backward', a tuple."""
@@ -158,9 +158,8 @@ class KernelProperty(OperatorProperty):
         named = [(n, t) for n, t in zip(self.list_arguments(), in_types) if self._is_float(n)]
         names, types = [n for n, _ in named], [t for _, t in named]
         require_float_cpu(self, ctx, names, types, self.float_types)
-        return KernelOperator(
-            self, self.kernel_dtype(in_types), self.kernel_params(in_shapes), self.work(in_shapes)
-        )
+        dtype, params = self.kernel_dtype(in_types), self.kernel_params(in_shapes)
+        return KernelOperator(self, dtype, params, self.cost_elements(in_shapes))
 
     def _is_float(self, name: str) -> bool:
         return self.floats is None or name in self.floats

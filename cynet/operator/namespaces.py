@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 # Reads a module's real ``__dict__``, which has only the functions created so far.
 own_dict: Callable[[ModuleType], dict[str, Any]] = vars(ModuleType)["__dict__"].__get__
-_filled: dict[str, int] = {}  # module name -> count of operators when all functions were created
-made_in: dict[str, set[str]] = {}  # module name -> names of its functions created so far
+_operator_counts: dict[str, int] = {}  # module name -> count of operators at its last listing
+created_names: dict[str, set[str]] = {}  # module name -> names of its functions created so far
 
 
 class Namespace(ModuleType):
@@ -27,8 +27,8 @@ class Namespace(ModuleType):
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         own = own_dict(self)
         count = sum(1 for _ in OPERATORS)
-        if _filled.get(self.__name__) != count:
-            _filled[self.__name__] = count
+        if _operator_counts.get(self.__name__) != count:
+            _operator_counts[self.__name__] = count
             for name in own["__dir__"]():
                 if not name.startswith("__"):
                     getattr(self, name)
@@ -55,7 +55,7 @@ def guarded_names(space: dict[str, Any]) -> list[str]:
     return names
 
 
-def any_name(name: str) -> bool:
+def accept_any(name: str) -> bool:
     return True
 
 
@@ -63,7 +63,7 @@ def namespace(
     module_name: str,
     prefix: str,
     make: Callable[[str, str], Any],
-    is_shown: Callable[[str], bool] = any_name,
+    is_shown: Callable[[str], bool] = accept_any,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a module that shows operators, which becomes a Namespace.
 
@@ -74,7 +74,7 @@ def namespace(
     make: ``make(operator, name)`` gives the function that the module shows as `name`.
     is_shown: Whether a name, without prefix, is shown; each is when not given.
     """
-    module, made = sys.modules[module_name], made_in.setdefault(module_name, set())
+    module, made = sys.modules[module_name], created_names.setdefault(module_name, set())
     module.__class__ = Namespace
 
     def find(name: str) -> Any:

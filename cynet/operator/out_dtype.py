@@ -20,10 +20,10 @@ def in_data_dtype(formula: Callable[..., Any]) -> Callable[..., Any]:
     """Cast the gradient of a `Formula` to the data's dtype if the output's was chosen."""
 
     def gradients(p: OutDType, F: Any, g: Any, x: Any, y: Any) -> Any:
-        if p.chosen() is None:
+        if p.requested() is None:
             return formula(p, F, g, x, y)
         dtype = x[0].dtype
-        wide = [None if each is None else F.cast(each, dtype=p.chosen()) for each in x]
+        wide = [None if each is None else F.cast(each, dtype=p.requested()) for each in x]
         found = formula(p, F, g, wide, y)
         return [lambda: F.cast(found[0](), dtype=dtype), *found[1:]]
 
@@ -39,12 +39,12 @@ class OutDType(OperatorProperty):
     dtype_parameter = "dtype"  # the parameter's name
     converted = FLOATING  # dtypes of arrays to convert; lengths are not converted
 
-    def chosen(self) -> str | None:
+    def requested(self) -> str | None:
         """The requested dtype, or None."""
         dtype: str | None = getattr(self, self.dtype_parameter)
         return dtype
 
-    def computed_in(self, data: str, out: str | None) -> str:
+    def compute_dtype(self, data: str, out: str | None) -> str:
         """Return the dtype to compute in: the widest float, at least float32."""
         if data not in FLOATING or out not in FLOATING:
             raise ArgumentError(
@@ -54,12 +54,12 @@ class OutDType(OperatorProperty):
         return "float64" if "float64" in (data, out) else "float32"
 
     def infer_type(self, in_types: list[Any], out_types: list[Any]) -> tuple[Sequence[Any], ...]:
-        chosen = self.chosen()
+        chosen = self.requested()
         data = in_types[0] or (out_types[0] if chosen is None else None)
         return [data, *in_types[1:]], [chosen or data], []
 
     def _changes_dtype(self, in_types: Sequence[str]) -> bool:
-        return self.chosen() not in (None, in_types[0])
+        return self.requested() not in (None, in_types[0])
 
     def _is_converted(self, in_shapes: Sequence[Shape], in_types: Sequence[str]) -> bool:
         return not self._changes_dtype(in_types) and super()._is_converted(in_shapes, in_types)
@@ -67,7 +67,7 @@ class OutDType(OperatorProperty):
     def operator_on(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
         if ctx.device_type == "gpu" and self._changes_dtype(in_types):
             raise ArgumentError(
-                f"operator {self.op_name}: {self.dtype_parameter} {self.chosen()} is not data's "
+                f"operator {self.op_name}: {self.dtype_parameter} {self.requested()} is not data's "
                 f"dtype, {in_types[0]}, which its form on {ctx} needs; cast data first"
             )
         return super().operator_on(ctx, in_shapes, in_types)
@@ -76,13 +76,13 @@ class OutDType(OperatorProperty):
         self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
     ) -> Operator:
         if not self._changes_dtype(in_types):
-            return self.create_alike(ctx, in_shapes, in_types)
+            return self.create_same(ctx, in_shapes, in_types)
         from .half import between_conversions
 
-        kind = self.computed_in(in_types[0], self.chosen())
-        operator = self.create_alike(ctx, in_shapes, [kind, *in_types[1:]])
+        kind = self.compute_dtype(in_types[0], self.requested())
+        operator = self.create_same(ctx, in_shapes, [kind, *in_types[1:]])
         return between_conversions(operator, self.converted, kind)
 
-    def create_alike(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
+    def create_same(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
         """Create the operator whose output has the data's dtype."""
         raise ArgumentError(f"operator {self.op_name} has no implementation on {ctx}")

@@ -90,17 +90,17 @@ def share_parameters(name: str, text: str | None) -> None:
     """
     if text is None:
         return
-    known = _entries(_ENTRIES.search(text))
+    known = _parse_entries(_ENTRIES.search(text))
     of_functions = {each: entry for each, entry in known.items() if not entry.startswith("*")}
     for each, module in list(sys.modules.items()):
         # Skips Namespaces of operators, which would create all of their functions.
         if f"{each}.".startswith(f"{name}.") and type(module) is ModuleType:
-            for target, function in _documented(module):
+            for target, function in _iter_documented(module):
                 shared = known if isinstance(target, type) else of_functions
                 _complete_docstring(target, _parameter_names(function), shared)
 
 
-def _documented(module: ModuleType) -> Iterator[tuple[Any, FunctionType]]:
+def _iter_documented(module: ModuleType) -> Iterator[tuple[Any, FunctionType]]:
     """Yield the functions, classes and methods of a module whose docstrings have sections, with the
     function that is called."""
     for value in list(vars(module).values()):
@@ -124,7 +124,7 @@ def _complete_docstring(target: Any, names: list[str], known: dict[str, str]) ->
     doc = target.__doc__
     section = _ENTRIES.search(doc)
     title = section or _TITLE.search(doc)
-    own = _entries(section)
+    own = _parse_entries(section)
     left_out = [name for name in names if name in known and name not in own]
     if not left_out or title is None:
         return
@@ -155,7 +155,7 @@ def _parameter_names(function: FunctionType) -> list[str]:
     return names[: end + bool(code.co_flags & inspect.CO_VARKEYWORDS)]
 
 
-def _entries(section: re.Match[str] | None) -> dict[str, str]:
+def _parse_entries(section: re.Match[str] | None) -> dict[str, str]:
     """Return {parameter: its entry in a section}; ``a, b : int`` is the entry of both."""
     found = {}
     if section is not None:

@@ -13,7 +13,7 @@ from ..context import Context
 from .checks.values import items_of, read_shape, real_number, whole_number
 
 REQUIRED = object()  # the default of a field that must be given
-INT64 = -(1 << 63), (1 << 63) - 1  # the least and the largest int of a parameter
+INT64_RANGE = -(1 << 63), (1 << 63) - 1  # the least and the largest int of a parameter
 # maximum of inputs or outputs of one operator, checked before they are listed
 MAX_ARRAYS = 1 << 16
 
@@ -248,8 +248,8 @@ class Int(_Bounded):
         number = whole_number(value)
         if number is None:
             self.refuse(value, where)
-        low = INT64[0] if self.low is None else self.low
-        high = INT64[1] if self.high is None else self.high
+        low = INT64_RANGE[0] if self.low is None else self.low
+        high = INT64_RANGE[1] if self.high is None else self.high
         if not low <= number <= high:
             self.refuse(value, where, wrong_type=False)
         return number
@@ -344,7 +344,7 @@ class Number(Double):
     def convert(self, value: typing.Any, where: str) -> typing.Any:
         number = super().convert(value, where)
         exact = whole_number(value)
-        if exact is not None and exact != number and INT64[0] <= exact <= INT64[1]:
+        if exact is not None and exact != number and INT64_RANGE[0] <= exact <= INT64_RANGE[1]:
             return LargeInt(exact)
         return number
 
@@ -436,7 +436,7 @@ class Shape(Field):
         lengths = self.length if isinstance(self.length, tuple) else (self.length,)
         if self.length is not None and len(shape) not in lengths:
             self.refuse(value, where, wrong_type=False)
-        low, high = INT64
+        low, high = INT64_RANGE
         low = low if self.low is None else self.low
         if not all(n is None or low <= n <= high for n in shape):
             self.refuse(value, where, wrong_type=False)

@@ -10,20 +10,20 @@ from ..kernels.gemm.small import KERNELS, is_narrow
 from ..kernels.isa.dispatch import cpu_capability
 from .algorithms import NEVER, Algorithm, Algorithms, Choice
 
-SETTING = "CYNET_GEMM_ALGORITHM"
+ENV_VAR = "CYNET_GEMM_ALGORITHM"
 LANES = {"baseline": 4, "neon": 4, "avx2": 8, "avx512": 16, "amx": 16}
 # costs in cycles of one core
-OWN = 0.6  # cycles of a vector multiply-add in our own loops
-LIBRARY = 0.8  # cycles of a vector multiply-add in a library
-PACKING = 2  # cycles to copy one number of the matrix b
+OWN_COST = 0.6  # cycles of a vector multiply-add in our own loops
+LIBRARY_COST = 0.8  # cycles of a vector multiply-add in a library
+COPY_COST = 2  # cycles to copy one number of the matrix b
 # Multiply-adds of a product from which a library, which copies both matrices in blocks, is faster,
 # unless one side is so short that all of it is read for each block of the other.
 MIN_LIBRARY_MULTIPLY_ADDS = 1 << 30
-SHORT = 256
+MAX_SHORT_SIDE = 256
 # If b is not a weight: multiply-adds from which copying it pays, and rows or columns below which a
 # library is faster; above, our own loops are faster if b is transposed.
 MIN_COPY_MULTIPLY_ADDS = 1000000
-FEW = 16
+MIN_SIDE = 16
 
 
 class ProductDesc(NamedTuple):
@@ -47,12 +47,12 @@ class ProductDesc(NamedTuple):
 
 def library_cycles(desc: ProductDesc) -> float:
     """Return the estimated cycles of a library."""
-    return LIBRARY * desc.work / LANES[desc.level] + PACKING * desc.n * desc.k
+    return LIBRARY_COST * desc.work / LANES[desc.level] + COPY_COST * desc.n * desc.k
 
 
 def panels_cycles(desc: ProductDesc) -> float:
     """Return the estimated cycles of own loops with b copied to panels."""
-    return _loop_cost(desc) + PACKING * desc.n * desc.k if _own_is_faster(desc) else NEVER
+    return _loop_cost(desc) + COPY_COST * desc.n * desc.k if _own_is_faster(desc) else NEVER
 
 
 def narrow_cycles(desc: ProductDesc) -> float:
@@ -69,7 +69,7 @@ def amx_cycles(desc: ProductDesc) -> float:
 
 
 def _loop_cost(desc: ProductDesc) -> float:
-    return OWN * desc.work / LANES[desc.level]
+    return OWN_COST * desc.work / LANES[desc.level]
 
 
 def _own_is_faster(desc: ProductDesc) -> bool:
@@ -79,9 +79,9 @@ def _own_is_faster(desc: ProductDesc) -> bool:
     if not desc.weight:
         large = desc.work >= MIN_COPY_MULTIPLY_ADDS or (desc.b_transposed and not desc.a_transposed)
         # an outer product (sums of one term) goes to BLAS, which reads b as if not transposed
-        if not large or min(desc.m, desc.n) < FEW or desc.k < 2:
+        if not large or min(desc.m, desc.n) < MIN_SIDE or desc.k < 2:
             return False
-    short = min(desc.m, desc.n, desc.k) <= SHORT
+    short = min(desc.m, desc.n, desc.k) <= MAX_SHORT_SIDE
     return desc.work <= MIN_LIBRARY_MULTIPLY_ADDS or short or _amx_share(desc) < 1
 
 
@@ -100,7 +100,7 @@ def _amx_share(desc: ProductDesc) -> float:
     return own * (95 if desc.packed else 120) / desc.work
 
 
-def is_single(desc: ProductDesc) -> bool:
+def supports_own(desc: ProductDesc) -> bool:
     """Return whether kernels of our own compute the product."""
     return desc.dtype == "float32" and not desc.packed
 
@@ -108,15 +108,15 @@ def is_single(desc: ProductDesc) -> bool:
 # Kernels of our own (kernels/gemm/small.h).
 OWN_ALGORITHMS = (
     # b copied to panels that the loops read in order
-    Algorithm("panels", is_single, panels_cycles),
+    Algorithm("panels", supports_own, panels_cycles),
     # few rows or columns: b is read in place
-    Algorithm("narrow", lambda desc: is_single(desc) and not desc.a_transposed, narrow_cycles),
+    Algorithm("narrow", lambda desc: supports_own(desc) and not desc.a_transposed, narrow_cycles),
     # bfloat16 tiles: three bfloat16 products for one of float32
     Algorithm("amx", lambda desc: desc.dtype == "float32" and desc.level == "amx", amx_cycles),
 )
-_OWN = Algorithms(SETTING, *OWN_ALGORITHMS, names=["blas", "onednn"])
+_OWN_CHOICES = Algorithms(ENV_VAR, *OWN_ALGORITHMS, names=["blas", "onednn"])
 PRODUCTS = Algorithms(
-    SETTING, *OWN_ALGORITHMS, Algorithm("blas", lambda desc: True, library_cycles), names=["onednn"]
+    ENV_VAR, *OWN_ALGORITHMS, Algorithm("blas", lambda desc: True, library_cycles), names=["onednn"]
 )
 
 
@@ -127,9 +127,9 @@ def is_own(choice: Choice) -> bool:
 
 def own_choice(desc: ProductDesc) -> Choice | None:
     """Choose our own kernels for a product of a layer; None if none supports it."""
-    return _OWN.choose(desc)
+    return _OWN_CHOICES.choose(desc)
 
 
-def kernel_number(choice: Choice) -> int:
+def kernel_code(choice: Choice) -> int:
     """Return the value of `ProductKernel` (kernels/gemm/small.pxd), or -1 for a library."""
     return KERNELS.index(choice.name) if is_own(choice) else -1

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from ..typing import Operator, Shape
     from .graph_hooks import GraphHooks
     from .quantization.int8_form import Int8Form
-    from .second_order import Flat, Formula, Linear, Refused, Rewritten
-    from .storage_types import Sparse
+    from .second_order import Flat, Formula, Linear, Refused, Rewrite
+    from .storage_types import SparseRule
 
     _Self = TypeVar("_Self", bound="Registered")
-    SecondOrder = Linear | Flat | Formula | Rewritten | Refused
+    SecondOrder = Linear | Flat | Formula | Rewrite | Refused
 
 # (operator, keyword) pairs with a warning already shown
-_warned: set[tuple[str | None, str]] = set()
+_warned_keywords: set[tuple[str | None, str]] = set()
 
 # Attributes that cache the use of a property; a changed copy must not inherit them.
-MADE_OF = ("_in_order", "_desc")
+CACHE_ATTRIBUTES = ("_in_order", "_desc")
 
 
 class Registered:
@@ -56,11 +56,11 @@ class Registered:
     users (bool): True for an operator that a user registered: its name may be registered again, and
         keywords that it has no parameters for are refused.
     gpu (object or None): Its form for GPUs, where the declaration has it (`KernelProperty`).
-    second_order (Linear, Flat, Formula, Rewritten, Refused or None): How ``create_graph=True``
+    second_order (Linear, Flat, Formula, Rewrite, Refused or None): How ``create_graph=True``
         differentiates its gradient (``operator/second_order.py``); a Python property where that
         depends on parameters.
     amp (Precision): In which dtype automatic mixed precision computes it.
-    sparse (Sparse or None): What it does with sparse arrays, and of which storage type the outputs
+    sparse (SparseRule or None): What it does with sparse arrays; of which storage type the outputs
         are.
     int8_form (Int8Form or None): Which operator of floats it stands for in 8 bits
         (``operator/quantization/int8_form.py``).
@@ -95,7 +95,7 @@ class Registered:
     gpu: object | None = None
     second_order: SecondOrder | None = None
     amp = Precision()
-    sparse: Sparse | None = None
+    sparse: SparseRule | None = None
     int8_form: Int8Form | None = None
     example = ""
     in_sparse: tuple[str, ...] = ()
@@ -210,8 +210,8 @@ class Registered:
         if cls.fields or cls.users:
             cls._refuse_keyword(unknown[0])
         for name in unknown:
-            if (cls.op_name, name) not in _warned:
-                _warned.add((cls.op_name, name))
+            if (cls.op_name, name) not in _warned_keywords:
+                _warned_keywords.add((cls.op_name, name))
                 warn_user(f"{cls._operator_label()} has no parameters; {shown(name)} is ignored")
         return {}
 
@@ -276,7 +276,7 @@ class Registered:
         ((3, 3), (2, 2))
         """
         copied = copy.copy(self)
-        for name in MADE_OF:
+        for name in CACHE_ATTRIBUTES:
             copied.__dict__.pop(name, None)
         copied.__dict__.update(attributes)
         return copied
@@ -338,9 +338,9 @@ class Registered:
         if read_by_index:
             check_index_dtype(self, read_by_index)
         if any(0 in shape for shape in in_shapes):
-            from .empty import on_empty
+            from .empty import empty_operator
 
-            operator = on_empty(self, ctx, in_shapes, in_types)
+            operator = empty_operator(self, ctx, in_shapes, in_types)
             if operator is not None:
                 return operator
         if ctx.device_type == "gpu":
@@ -353,13 +353,13 @@ class Registered:
                 from .half import in_float32
 
                 return in_float32(self, ctx, in_shapes, in_types)
-            return self.created(ctx, in_shapes, in_types)
+            return self.create_checked(ctx, in_shapes, in_types)
         except MissingLoop as error:
             raise ArgumentError(
                 f"operator {self.op_name} does not take arrays of {error.dtype}"
             ) from error
 
-    def created(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
+    def create_checked(self, ctx: Context, in_shapes: list[Shape], in_types: list[str]) -> Operator:
         """Call `create_operator` after checking that the dtypes are among `dtypes`.
 
         Parameters
@@ -382,7 +382,7 @@ class Registered:
         ...     dtypes = ("float32", "float64")
         ...     def create_operator(self, ctx, in_shapes, in_types):
         ...         return mx.operator.Operator()
-        >>> Halve().created(mx.cpu(), [(2,)], ["int32"])
+        >>> Halve().create_checked(mx.cpu(), [(2,)], ["int32"])
         Traceback (most recent call last):
             ...
         cynet.errors.ArgumentTypeError: operator Halve takes float32, float64; input 'data' is int32
@@ -416,12 +416,12 @@ class Registered:
                         f" {what} '{name}' is {dtype}"
                     )
 
-    def _meets_bfloat16(self, in_types: Sequence[str]) -> bool:
+    def _has_bfloat16(self, in_types: Sequence[str]) -> bool:
         """Return whether an input or output is bfloat16."""
         return "bfloat16" in in_types or getattr(self, "dtype", None) == "bfloat16"
 
     def _is_converted(self, in_shapes: Sequence[Shape], in_types: Sequence[str]) -> bool:
         """Return whether an operator is computed in float32 between conversions of floats."""
-        if self._meets_bfloat16(in_types):
+        if self._has_bfloat16(in_types):
             return not self.graph.takes_bfloat16(self, in_shapes, in_types)
         return "float16" in in_types and self.graph.traits.float32_beside_half is not None

@@ -47,7 +47,7 @@ class Formula(NamedTuple):
     gradients: Callable[..., Any]
 
 
-class Rewritten(NamedTuple):
+class Rewrite(NamedTuple):
     """The operator is rewritten in terms of others, whose gradients then apply.
 
     outputs: ``outputs(p, F, x, aux, training)``: the property, ``mx.nd``, the inputs, the auxiliary

@@ -173,7 +173,7 @@ def _wrap_lines(sentence: str) -> list[str]:
 
 def _documented_type(field: Field) -> str:
     """Return the type of a parameter for a docstring, in Python's words instead of MXNet's."""
-    kind, comma, rest = about_type(field).partition(", ")
+    kind, comma, rest = type_text(field).partition(", ")
     return _PYTHON_KINDS.get(kind, kind) + comma + rest
 
 
@@ -197,7 +197,7 @@ def _about_input(name: str) -> str:
     }.get(name, f"Input `{name}`.")
 
 
-def about_type(field: Field) -> str:
+def type_text(field: Field) -> str:
     """Return the type of a parameter and its default, in MXNet's words."""
     choices = getattr(field, "choices", None)
     kind = "{" + ", ".join(map(repr, choices)) + "}" if choices else field.kind
@@ -234,7 +234,7 @@ def bind_positional(
             args = args[0]
         for i, value in enumerate(args):
             if not is_array(value):
-                raise wrong_input(name, f"input {i}", value, wanted)
+                raise input_error(name, f"input {i}", value, wanted)
         return list(args), {}
     first, names = what.listed, what.inputs
     while first < min(len(names), len(args)) and is_array(args[first]):
@@ -242,7 +242,7 @@ def bind_positional(
     inputs = list(args[:first])
     for given, value in zip(names, inputs):
         if value is not None and not is_array(value):
-            raise wrong_input(name, f"argument '{given}'", value, wanted)
+            raise input_error(name, f"argument '{given}'", value, wanted)
     rest, param_names = args[first:], (*what.positional, *tail)
     if len(rest) > len(param_names):
         maximum = len(names) + len(param_names)
@@ -252,7 +252,7 @@ def bind_positional(
     return inputs, dict(zip(param_names, rest))
 
 
-def too_many(where: str, entry: OpEntry, names: Sequence[str], count: int) -> str:
+def excess_text(where: str, entry: OpEntry, names: Sequence[str], count: int) -> str:
     """Return the message for `count` positional inputs if the parameters allow only `names`."""
     strange = [each for each in describe(entry).inputs if each not in names]
     without = f"has no input '{strange[0]}' with these parameters: it " if strange else ""
@@ -260,7 +260,7 @@ def too_many(where: str, entry: OpEntry, names: Sequence[str], count: int) -> st
     return f"{where} {without}takes {len(names)} inputs ({inputs}), got {count}"
 
 
-def wrong_input(operator: str, argument: str, value: Any, wanted: str) -> ArgumentTypeError:
+def input_error(operator: str, argument: str, value: Any, wanted: str) -> ArgumentTypeError:
     """Return the error for a value that is given as an input and is not `wanted` ("a Symbol")."""
     advice = "; parameters are given by keyword"
     if isinstance(value, NDArrayBase):
@@ -276,11 +276,11 @@ def wrong_input(operator: str, argument: str, value: Any, wanted: str) -> Argume
     elif wanted == "an NDArray" and (isinstance(value, list) or hasattr(value, "__array__")):
         advice = "; mx.nd.array makes an NDArray of it"
     return ArgumentTypeError(
-        f"operator {operator}: {argument} must be {wanted}, got {found_text(value)}{advice}"
+        f"operator {operator}: {argument} must be {wanted}, got {value_text(value)}{advice}"
     )
 
 
-def found_text(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Describe, for a message, a value that was given in place of an array or symbol."""
     if isinstance(value, NDArrayBase):
         return f"an NDArray of shape {value.shape}"

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 DENSE = "default"
 
 
-def gives_dense(prop: Registered, stypes: Sequence[str]) -> str:
+def dense_stype(prop: Registered, stypes: Sequence[str]) -> str:
     """Return the storage type of dense outputs: the rule of most operators."""
     return DENSE
 
 
-class Sparse(NamedTuple):
+class SparseRule(NamedTuple):
     """The rule of an operator for sparse arrays.
 
     gives (callable): ``gives(prop, stypes)``: the storage type of the outputs for those of the
@@ -38,7 +38,7 @@ class Sparse(NamedTuple):
         memory.
     """
 
-    gives: Callable[[Any, Sequence[str]], str] = gives_dense
+    gives: Callable[[Any, Sequence[str]], str] = dense_stype
     form: Callable[..., Any] | None = None
     node: Callable[..., Any] | None = None
     gradient_rows: Callable[..., Any] | None = None
@@ -46,7 +46,7 @@ class Sparse(NamedTuple):
     needs_dense: bool = False
 
 
-def on_values(stays: Callable[[Any], bool] | None = None) -> Sparse:
+def on_values(stays: Callable[[Any], bool] | None = None) -> SparseRule:
     """The rule of an elementwise operator of one input: sparse where ``f(0) = 0``.
 
     stays: ``stays(prop)``: whether ``f(0) = 0``; always if None.
@@ -60,19 +60,19 @@ def on_values(stays: Callable[[Any], bool] | None = None) -> Sparse:
             return S.convert.on_values(entry, inputs[0], params)
         return None
 
-    return Sparse(gives, form)
+    return SparseRule(gives, form)
 
 
-def makes_sparse(prop: Registered | type[Registered]) -> bool:
+def creates_sparse(prop: Registered | type[Registered]) -> bool:
     """Return whether an operator gives a sparse array for dense arrays."""
     rule = sparse_rule_of(prop)
     return rule is not None and rule.makes is not None and rule.makes(prop)
 
 
-def sparse_rule_of(prop: Registered | type[Registered]) -> Sparse | None:
+def sparse_rule_of(prop: Registered | type[Registered]) -> SparseRule | None:
     """Return a property's rule, or None, also if `sparse` is a parameter of a user's operator."""
     rule = prop.sparse
-    return rule if isinstance(rule, Sparse) else None
+    return rule if isinstance(rule, SparseRule) else None
 
 
 def output_type(prop: Registered, stypes: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from ..base.errors import UndefinedError
 from ..ndarray import zeros_like
 from ..ndarray.sparse.convert import dense_for_update, values_of_all_rows
 from ..ndarray.sparse.through_host import update_by_rows
-from ..operator.update.rows import among_sparse
+from ..operator.update.rows import any_sparse
 from ._joined import JoinedUpdate
 from .base import Optimizer
 
@@ -103,7 +103,7 @@ class FusedOptimizer(Optimizer):
     def joined_update(self, indices, weights, grads, states):
         """Return the function that `update_all` would push, and its arguments."""
         plain = type(self).update_all is FusedOptimizer.update_all and not self._steps_are_own()
-        if among_sparse(grads) or among_sparse(weights):
+        if any_sparse(grads) or any_sparse(weights):
             return None
         if not (plain and indices and self._can_fuse_updates(weights)):
             return None
@@ -123,7 +123,7 @@ class FusedOptimizer(Optimizer):
         )
 
     def _update_joined(self, indices, weights, grads, states, multi_precision, own=False):
-        if among_sparse(grads) or among_sparse(weights):
+        if any_sparse(grads) or any_sparse(weights):
             for each in zip(indices, weights, grads, states):
                 self._update_one_sparse(*each, multi_precision, own)
         elif indices:

@@ -5,7 +5,7 @@ from numbers import Number
 from ..base.errors import ArgumentTypeError, NotImplementedForSymbol
 from ..operator._base import get_operator
 from ..operator.array_methods import BINARY
-from ..operator.signature import found_text
+from ..operator.signature import value_text
 from .compose import apply_operator
 
 
@@ -44,7 +44,7 @@ class Arithmetic:
 def _raise_operand_error(name, symbol, other):
     raise ArgumentTypeError(
         f"{symbol!r}.{name}: the other operand must be a Symbol or a number, got "
-        f"{found_text(other)}"
+        f"{value_text(other)}"
     )
 
 

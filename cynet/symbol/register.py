@@ -3,7 +3,7 @@
 from ..base.errors import ArgumentTypeError, shown
 from ..operator import namespaces
 from ..operator._base import OPERATORS
-from ..operator.signature import bind_positional, describe, docstring, python_signature, wrong_input
+from ..operator.signature import bind_positional, describe, docstring, input_error, python_signature
 from .compose import apply_operator
 
 _functions = {}  # looked-up name -> (OpEntry, function)
@@ -82,7 +82,7 @@ def _make_function(public, entry, hint):
                 inputs[key] = entry_of(value, key)
             elif key in names and key not in fields:
                 if value is not None:
-                    raise wrong_input(public, f"argument '{key}'", value, "a Symbol")
+                    raise input_error(public, f"argument '{key}'", value, "a Symbol")
             else:
                 params[key] = value
         node = apply_operator(entry, hint, inputs, params, name, attr)
@@ -96,7 +96,7 @@ def _make_function(public, entry, hint):
     return operator_function
 
 
-def namespace(module_name, prefix, is_shown=namespaces.any_name):
+def namespace(module_name, prefix, is_shown=namespaces.accept_any):
     """``__getattr__`` and ``__dir__`` of a module of mx.sym that shows the operators whose names
     start with `prefix`; `is_shown` as in ``operator/namespaces.py``."""
 

@@ -10,7 +10,7 @@ from cynet.cuda.families import kernel_instances
 from cynet.kernels.table import functors, kernels, reducers, update_rules
 from cynet.operator import OPERATORS
 from cynet.operator.kernel_operator import KernelOperator
-from cynet.operator.kernel_property import Kernel, KernelProperty, Lines
+from cynet.operator.kernel_property import GpuLines, Kernel, KernelProperty
 from cynet.operator.parameters import Enum, Int
 from cynet.operator.tensor.unary import UnaryProperty
 
@@ -51,7 +51,9 @@ def test_kernels_and_declarations_name_each_other():
     assert named <= {*kernels(), *loops, "cast"} and {*kernels()} <= named
 
 
-@pytest.mark.parametrize("name", [n for n, prop in DECLARED.items() if isinstance(prop.gpu, Lines)])
+@pytest.mark.parametrize(
+    "name", [n for n, prop in DECLARED.items() if isinstance(prop.gpu, GpuLines)]
+)
 def test_kernels_of_a_gpu_have_the_names_of_the_cpu(name):
     prop = DECLARED[name]
     there = kernel_instances(prop.gpu.source)

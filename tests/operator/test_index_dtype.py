@@ -7,7 +7,7 @@ import pytest
 import cynet as mx
 from cynet import nd
 from cynet.base.errors import CynetError
-from cynet.operator.checks.index_dtype import LARGEST_EXACT
+from cynet.operator.checks.index_dtype import MAX_EXACT_INTS
 
 N = 5000  # places; the one looked at names none of float16 (2048), bfloat16 (256) or of a byte
 PLACE = 4097
@@ -203,7 +203,7 @@ def test_wide_places_of_narrow_data(name, dtype):
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "float16", "bfloat16"])
 def test_as_many_as_a_dtype_names_and_one_more(dtype):
-    n = LARGEST_EXACT[dtype] + 1
+    n = MAX_EXACT_INTS[dtype] + 1
     host = np.zeros(n, "float32")
     host[-1] = 1
     assert nd.topk(nd.array(host), dtype=dtype).asnumpy().astype("int64").tolist() == [n - 1]

@@ -10,8 +10,8 @@ import pytest
 
 from cynet.operator.paragraphs import (
     _ENTRIES,
-    _documented,
-    _entries,
+    _iter_documented,
+    _parse_entries,
     share_parameters,
     with_paragraphs,
 )
@@ -92,7 +92,13 @@ def test_parameters_that_a_docstring_leaves_out_come_in_their_order(module):
     text = "Parameters\n----------\nshape, other : int\n    Lengths.\nout : NDArray\n    Result."
     share_parameters(module.__name__, text + "\ndata : int\n    Not these words.")
     text = inspect.getdoc(module.copy)
-    assert list(_entries(_ENTRIES.search(text))) == ["data", "shape", "other", "out", "kwargs"]
+    assert list(_parse_entries(_ENTRIES.search(text))) == [
+        "data",
+        "shape",
+        "other",
+        "out",
+        "kwargs",
+    ]
     assert "    Own words.\n\n    Two paragraphs.\nshape, other : int\n    Lengths.\nout :" in text
     assert text.endswith("**kwargs\n    More.\n\nReturns\n-------\nNDArray\n    The copy.")
     assert inspect.getdoc(module.copy.__wrapped__) == text  # what error messages quote
@@ -110,10 +116,10 @@ def test_what_is_common_is_shown_twice_at_least(path):
         inspect.getdoc(target) or ""
         for module in loaded
         if type(module) is ModuleType
-        for target, _ in _documented(module)
+        for target, _ in _iter_documented(module)
     ]
     text = importlib.import_module(f"{package}.{path.stem}").__doc__
-    for name, entry in _entries(_ENTRIES.search(text)).items():
+    for name, entry in _parse_entries(_ENTRIES.search(text)).items():
         assert sum(f"\n{entry}\n" in text for text in shown) > 1, name
 
 

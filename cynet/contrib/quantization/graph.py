@@ -9,7 +9,7 @@ from typing import Any
 from ... import ndarray as nd
 from ...operator import OPERATORS
 from ...operator.quantization.conversions import DequantizeProperty, QuantizeV2Property
-from ...operator.quantization.int8_form import int8_of
+from ...operator.quantization.int8_form import int8_class
 from ...operator.tensor.concat import ConcatProperty
 from ...symbol.node import Node, topological_order
 from .layers import find_layers
@@ -97,7 +97,7 @@ class Quantizer:
         return self.triples[key]
 
     def _convert_layer(self, layer):
-        node, prop = layer.node, int8_of(layer.node.op.prop)
+        node, prop = layer.node, int8_class(layer.node.op.prop)
         weight_key = layer.weight_key()
         if weight_key not in self.variables:
             self.variables[weight_key] = self._layer_variables(layer)
@@ -131,7 +131,7 @@ class Quantizer:
     def _copy_node(self, node):
         """Copy a node that is not a quantized layer; it keeps 8-bit data where possible."""
         if self._stays_quantized(node):
-            prop = int8_of(node.op.prop)
+            prop = int8_class(node.op.prop)
             triples = [self._quantized_entry(each) for each in node.inputs]
             params = prop.int8_form.copied_params(node)
             if isinstance(node.prop, ConcatProperty):
@@ -146,7 +146,7 @@ class Quantizer:
 
     def _stays_quantized(self, node):
         """Return whether a node maps the integers of int8 layers to integers."""
-        found = int8_of(node.op.prop)
+        found = int8_class(node.op.prop)
         if found is None or found.int8_form.is_layer or self.excluded(node):
             return False
         if not found.int8_form.fits(node.prop):

@@ -10,7 +10,7 @@ import numpy as np
 from ...base.errors import ArgumentError
 from ...operator.nn.batch_norm import BatchNormProperty
 from ...operator.nn.spatial_window import is_last
-from ...operator.quantization.int8_form import int8_of
+from ...operator.quantization.int8_form import int8_class
 from ...operator.tensor.broadcast import BroadcastProperty
 from ...operator.tensor.unary import UnaryProperty
 from ...operator.tensor.where_clip import ClipProperty
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def is_layer(node: Node) -> bool:
     """Return whether an int8 layer can replace the operator of a node."""
-    found = int8_of(node.op.prop)
+    found = int8_class(node.op.prop)
     return found is not None and found.int8_form.is_layer
 
 

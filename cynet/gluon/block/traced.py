@@ -369,7 +369,7 @@ def _call_operator(operator, *args, **kwargs):
 def call_binary(row, lhs, rhs):
     """Call a binary function with at least one symbol; None if there is no such function.
 
-    row: faces.Binary
+    row: faces.BinaryOperators
     lhs, rhs: Traced, NDArray or number
     """
     if not isinstance(lhs, Symbol) and not isinstance(rhs, Symbol):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...operator.graph_hooks import ACTIVATION, MASK, MASKED, RESIDUAL, SUM
+from ...operator.graph_hooks import ACTIVATION, GRAD_MASK, GRAD_MASKED, RESIDUAL, SUM
 from ..ir import ADD, BACKWARD, OUTPUT, TEMP, WRITE
 
 if TYPE_CHECKING:
@@ -212,8 +212,8 @@ def _mask_gradient(graph: Graph, before: Step, step: Step) -> None:
         return
     if before.ctx != step.ctx:
         return
-    masks = _ask_epilogue(graph, before.origin, MASK)
-    masked = _ask_epilogue(graph, step.origin, MASKED)
+    masks = _ask_epilogue(graph, before.origin, GRAD_MASK)
+    masked = _ask_epilogue(graph, step.origin, GRAD_MASKED)
     if masks is None or masked is None:
         return
     before.prop = before.origin.prop = masks

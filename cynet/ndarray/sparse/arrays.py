@@ -493,7 +493,7 @@ def make_sparse(stype, shape, values, indices, indptr=None, ready=True):
     return out._set_contents(tuple(shape), values, indices, indptr, ready)
 
 
-def among_sparse(arrays: list[Any]) -> bool:
+def any_sparse(arrays: list[Any]) -> bool:
     """Return whether one of the arrays is sparse; None counts as none."""
     return any(isinstance(each, BaseSparseNDArray) for each in arrays)
 

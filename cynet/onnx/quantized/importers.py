@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import symbol as sym
-from ...operator.quantization.ranges import LIMITS
+from ...operator.quantization.ranges import BYTE_LIMITS
 from ..from_elementwise import half_to_even
 from ..importers import IntWeight, imports
 
@@ -87,7 +87,7 @@ def quantize(reader: Reader, node: Node) -> Symbol:
     """Import QuantizeLinear: divide by the scale, round halves to even, clip to 8 bits."""
     node.ignore("axis", "block_size", "output_dtype", "saturate", "precision")
     dtype, found = node.out_dtype() or "uint8", node.dtype(0)
-    if dtype not in LIMITS or found not in ("float32", "float64") or node.dtype(1) != found:
+    if dtype not in BYTE_LIMITS or found not in ("float32", "float64") or node.dtype(1) != found:
         node.refuse(f"{found} to {dtype}")
     if node.get("precision", 0) not in (0, 1):  # float32
         node.refuse(f"precision={node.get('precision')}")
@@ -100,5 +100,5 @@ def quantize(reader: Reader, node: Node) -> Symbol:
     if node.has_input(2):
         zero = sym.Cast(node.symbol(2), dtype=found)
         made = sym.broadcast_add(made, _align_to_axis(node, zero, 2))
-    low, high = LIMITS[dtype]
+    low, high = BYTE_LIMITS[dtype]
     return sym.Cast(sym.clip(made, a_min=low, a_max=high), dtype=dtype)

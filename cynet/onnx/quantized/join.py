@@ -17,8 +17,8 @@ import numpy as np
 from ...contrib.quantization.graph import make_node
 from ...contrib.quantization.layers import EntryReaders, Layer, extend_layer, is_layer
 from ...graph.infer import infer_types
-from ...operator.quantization.int8_form import int8_of
-from ...operator.quantization.ranges import FINE_STEPS, LIMITS
+from ...operator.quantization.int8_form import int8_class
+from ...operator.quantization.ranges import BYTE_LIMITS, FINE_STEPS
 from ...operator.tensor.creation import FullProperty
 from ...operator.tensor.pad import PadProperty
 from ...symbol import Symbol
@@ -64,7 +64,7 @@ class Encoding(NamedTuple):
 
     def quantize(self, value: float) -> int:
         """Return the integer that QuantizeLinear gives for a number."""
-        least, maximum = (end - self.zero for end in LIMITS[self.dtype])
+        least, maximum = (end - self.zero for end in BYTE_LIMITS[self.dtype])
         found = np.float32(value) / np.float32(self.scale)
         return int(np.rint(np.clip(found, least, maximum))) + self.zero
 
@@ -150,7 +150,7 @@ class _LiftQuantize:
         ]
         if pools:
             encoding = _output_encoding(quantize)
-            prop = int8_of(node.op.prop)
+            prop = int8_class(node.op.prop)
             params = prop.int8_form.copied_params(node)
             made = make_node(prop, name, parts + encoding.limits(name), **params)
             self.pooled[id(made)] = encoding
@@ -334,7 +334,7 @@ class _Int8Joiner:
             bias = self.reader.params[node.inputs[2][0].name].astype("float64")
         sums = weight.reshape(len(weight), -1).sum(1, dtype="int64")
         bias = bias - source.scale * source.zero * step.astype("float64") * sums
-        prop = int8_of(node.op.prop)
+        prop = int8_class(node.op.prop)
         params = prop.int8_form.copied_params(node)
         data, pad = self._new_entry(node.inputs[0][0].inputs[0]), self._data_padding(node)
         if source.zero and pad:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FLOATS = ("float32", "float64")
 GPU_FLOATS = ("float32", "float64", "float16")  # dtypes of cuBLAS and cuDNN
-NARROW = ("float16", "bfloat16")
+NARROW_FLOATS = ("float16", "bfloat16")
 # dtypes of update rules, and of operators with conversions around them
 CPU_FLOATS = (*GPU_FLOATS, "bfloat16")
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 # dtype -> largest integer up to which it represents all integers
-LARGEST_EXACT = {
+MAX_EXACT_INTS = {
     "float32": 1 << 24,
     "float64": 1 << 53,
     "float16": 1 << 11,
@@ -26,25 +26,25 @@ WIDE = dict.fromkeys(("float16", "bfloat16", "uint8", "int8", "bool"), "float32"
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
-class Read(tuple[Any, ...]):
+class IndexRead(tuple[Any, ...]):
     """Indices that an operator reads from an input: (input name, dtype, count of indices).
 
     Those of integers are what they are, so that floats alone are looked at.
     """
 
 
-class Written(tuple[Any, ...]):
+class IndexWrite(tuple[Any, ...]):
     """Indices that an operator writes to an output: (output name, dtype, count of indices)."""
 
 
-def check_index_dtype(prop: Any, arrays: Iterable[Read | Written]) -> None:
+def check_index_dtype(prop: Any, arrays: Iterable[IndexRead | IndexWrite]) -> None:
     """Raise if a dtype cannot represent all indices of an axis.
 
     Parameters
     ----------
     prop : OperatorProperty
         Whose arrays they are.
-    places : iterable of Read or Written
+    places : iterable of IndexRead or IndexWrite
 
     Raises
     ------
@@ -53,15 +53,15 @@ def check_index_dtype(prop: Any, arrays: Iterable[Read | Written]) -> None:
     """
     for each in arrays:
         name, dtype, n = each
-        if isinstance(each, Read) and dtype not in FLOATS:
+        if isinstance(each, IndexRead) and dtype not in FLOATS:
             continue
-        if n - 1 <= LARGEST_EXACT[dtype]:
+        if n - 1 <= MAX_EXACT_INTS[dtype]:
             continue
         wide = "int32" if n <= 1 << 31 else "int64"
-        verb = "reads" if isinstance(each, Read) else "writes"
+        verb = "reads" if isinstance(each, IndexRead) else "writes"
         raise ArgumentError(
             f"operator {prop.op_name} {verb} one of {n} places in '{name}', of {dtype}, which"
-            f" names places up to {LARGEST_EXACT[dtype]}; expected {wide} or another dtype that"
+            f" names places up to {MAX_EXACT_INTS[dtype]}; expected {wide} or another dtype that"
             " names all"
         )
 

@@ -63,7 +63,7 @@ class CountSketchProperty(KernelProperty, operator="_contrib_count_sketch"):
         out = merge_shapes((*data[: len(data) - 1], self.out_dim), out)
         return [(*out[: len(out) - 1], length), *sides], [out], []
 
-    def failure(self, place, values):
+    def kernel_error(self, item, values):
         return BoundsError(
-            f"operator {self.op_name}: number {place} of 'h' is not in [0, {self.out_dim})"
+            f"operator {self.op_name}: number {item} of 'h' is not in [0, {self.out_dim})"
         )

@@ -1,7 +1,7 @@
 """index_copy: old_tensor with the rows at `index_vector` replaced by the rows of new_tensor."""
 
 from ...base.errors import BoundsError, ShapeError
-from ..checks.index_dtype import Read
+from ..checks.index_dtype import IndexRead
 from ..kernel_property import Kernel, KernelProperty
 from ..property import merge_shapes
 from ..second_order import Linear
@@ -68,12 +68,12 @@ class IndexCopyProperty(KernelProperty, operator="_contrib_index_copy"):
         return [kind, in_types[1] or "int32", kind], [kind], []
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        return [Read(("index_vector", in_types[1], in_shapes[0][0]))]
+        return [IndexRead(("index_vector", in_types[1], in_shapes[0][0]))]
 
     def kernel_params(self, in_shapes):
         return {**lines_along(in_shapes[0], 0), "mode": MODES.index("raise")}
 
-    def failure(self, place, values):
+    def kernel_error(self, item, values):
         index, n = (min(int(value), 2**63 - 1) for value in values)
         return BoundsError(
             f"operator _contrib_index_copy: expected rows of 'old_tensor', which has "

@@ -2,7 +2,7 @@
 
 from math import prod
 
-from ..elementwise_loop import Loop, computed_in, fold_out_of_range_scalar
+from ..elementwise_loop import Loop, fold_out_of_range_scalar, loop_dtype
 from ..tensor.binary import BinaryProperty
 from ..tensor.binary_scalar import BinaryScalarProperty
 from ..tensor.broadcast import BroadcastProperty, broadcast_shapes
@@ -61,7 +61,7 @@ def _number_launch(steps, device, loop, dtype, arrays, target):
     """Add to `steps` the launch of a Loop over `arrays` (by name) and a number."""
     n = arrays["n"]
     loop = fold_out_of_range_scalar(loop, dtype)  # as the CPU's loops do
-    wide = computed_in(loop, dtype)
+    wide = loop_dtype(loop, dtype)
     instance, kind = compute_instance(loop.family, loop.functor, wide)
     reads = {
         name: steps.read(arrays[name], dtype, n, kind)

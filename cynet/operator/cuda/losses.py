@@ -5,7 +5,7 @@ from math import prod
 
 from ...cuda.libraries.cudnn import is_countable
 from ...cuda.libraries.cudnn_maps import Softmax
-from ..checks.index_dtype import Written, check_index_dtype
+from ..checks.index_dtype import IndexWrite, check_index_dtype
 from ..loss.make_loss import BlockGradProperty, MakeLossProperty, PlainLossProperty
 from ..loss.regression_output import RegressionOutputProperty
 from ..loss.softmax_cross_entropy import SoftmaxCrossEntropyProperty
@@ -116,7 +116,7 @@ class Target(ctypes.Structure):
 def classes_of(steps, prop, shapes, types, n):
     """The labels, input 1, in data's dtype, which has to represent all `n` class indices."""
     if types[1] != types[0]:
-        check_index_dtype(prop, [Written(("label as data's dtype", types[0], n))])
+        check_index_dtype(prop, [IndexWrite(("label as data's dtype", types[0], n))])
     return steps.read(IN[1], types[1], prod(shapes[1]), C_TYPES[types[0]], to=(0, 1))
 
 

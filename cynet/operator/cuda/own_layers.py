@@ -6,7 +6,7 @@ from math import prod
 from ...base.errors import ArgumentError
 from ...cuda.families import REAL
 from ...kernels.table import kernels
-from ..kernel_property import Elements, Lines
+from ..kernel_property import GpuElements, GpuLines
 from ..nn.convolution.deconvolution import DeconvolutionProperty
 from ..nn.dropout import DropoutProperty
 from ..nn.group_norm import GroupNormProperty
@@ -140,12 +140,12 @@ def _each_normalized(prop, batch, channels, size, types, device):
     return operator(device, forward, backward)
 
 
-@launch_form(Lines, Elements)
+@launch_form(GpuLines, GpuElements)
 def declared_kernels(prop, shapes, types, forward, backward):
     """Launch the kernels that a property declares with tensors, number of lines or elements, other
     parameters, and whether to add to the output."""
     params, kind = prop.kernel_params(shapes), C_TYPES[types[0]]
-    if isinstance(prop.gpu, Lines):
+    if isinstance(prop.gpu, GpuLines):
         walk = Line(*(params.pop(name) for name in ("outer", "n", "inner")), 0)
     arrays = prop.named(IN, OUT, OUT_GRAD, IN_GRAD)
     for steps, direction in ((forward, "forward"), (backward, "backward")):
@@ -157,7 +157,7 @@ def declared_kernels(prop, shapes, types, forward, backward):
                 )
             name = f"{kernel.name}<{kind}>"
             tensors = [arrays[tensor] for tensor in (*kernel.reads, *kernel.writes)]
-            if isinstance(prop.gpu, Lines):
+            if isinstance(prop.gpu, GpuLines):
                 count, given = walk.outer * walk.inner, (*tensors, walk, *params.values(), ADD)
                 steps += launch_lines(count, walk.n, prop.gpu.source, name, *given)
             else:

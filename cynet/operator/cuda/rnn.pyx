@@ -22,7 +22,7 @@ from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from ..checks.dtypes import CPU_FLOATS, require_floats
 from ..rnn.layout import GATES, reserved_layout
-from ..rnn.layout import parameters as parameter_offsets
+from ..rnn.layout import parameter_layout as parameter_offsets
 from ..rnn.rnn import RNNProperty
 from .registry import register_form
 from .launch_program import Steps, operator, zeros
@@ -458,7 +458,7 @@ def rnn(prop, in_shapes, in_types, device):
     clip = None
     if prop.lstm_state_clip_min is not None:
         clip = prop.lstm_state_clip_min, prop.lstm_state_clip_max, prop.lstm_state_clip_nan
-    each_has = 1 if prop.drops else prop.num_layers
+    each_has = 1 if prop.has_dropout else prop.num_layers
     stacks = [
         Recurrent(dtype, prop.mode, *data[:2], passes[first * directions].inputs, hidden, each_has,
                   directions, passes[first * directions:(first + each_has) * directions],

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ...typing import FileName
 
 PACKAGE = Path(__file__).parents[2]
-DIRECTIVES = {
+CYTHON_DIRECTIVES = {
     "language_level": 3,
     "boundscheck": False,
     "wraparound": False,
@@ -44,15 +44,15 @@ DIRECTIVES = {
     "embedsignature": True,
 }
 if sys.platform == "win32":
-    COMPILE, LINK = ["/O2", "/std:c++17", "/openmp"], []
+    CFLAGS, LDFLAGS = ["/O2", "/std:c++17", "/openmp"], []
 elif sys.platform == "darwin":
-    COMPILE, LINK = ["-O3", "-std=c++17"], []
+    CFLAGS, LDFLAGS = ["-O3", "-std=c++17"], []
 else:
-    COMPILE = ["-O3", "-std=c++17", "-g0", "-fopenmp", "-fno-math-errno", "-fno-trapping-math"]
-    LINK = ["-fopenmp"]
+    CFLAGS = ["-O3", "-std=c++17", "-g0", "-fopenmp", "-fno-math-errno", "-fno-trapping-math"]
+    LDFLAGS = ["-fopenmp"]
 # Settings of OpenMP if a user's operator loads it first: by default its threads spin for
 # milliseconds after each loop, and slow down all other threads.
-_OPENMP = {"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "10000"}
+_OPENMP_SETTINGS = {"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "10000"}
 _SILENT_SECONDS = 2  # seconds after which a message says that the compiler runs
 _COMPILE_SECONDS = 600  # seconds after which a compiler counts as hanging
 
@@ -79,7 +79,7 @@ def extension(name: str, sources: Sequence[FileName], **kwargs: Any) -> Any:
     Returns
     -------
     setuptools.Extension
-        Already transposed into C++ by Cython, with the directives `DIRECTIVES`; a line
+        Already transposed into C++ by Cython, with the directives `CYTHON_DIRECTIVES`; a line
         ``# cython: boundscheck=True`` in the file overrides one.
 
     Raises
@@ -116,13 +116,13 @@ def extension(name: str, sources: Sequence[FileName], **kwargs: Any) -> Any:
             *kwargs.pop("define_macros", ()),
             ("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION"),
         ],
-        extra_compile_args=[*COMPILE, *_threading_flags(), *kwargs.pop("extra_compile_args", ())],
-        extra_link_args=[*LINK, *kwargs.pop("extra_link_args", ())],
+        extra_compile_args=[*CFLAGS, *_threading_flags(), *kwargs.pop("extra_compile_args", ())],
+        extra_link_args=[*LDFLAGS, *kwargs.pop("extra_link_args", ())],
         **kwargs,
     )
     return cython.cythonize(
         [out],
-        compiler_directives=DIRECTIVES,
+        compiler_directives=CYTHON_DIRECTIVES,
         include_path=[str(PACKAGE.parent), *map(str, out.include_dirs)],
         quiet=True,
     )[0]
@@ -195,7 +195,7 @@ def compile_pyx(path: FileName, name: str | None = None, force: bool = False) ->
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with config.suggestions(_OPENMP):
+        with config.suggestions(_OPENMP_SETTINGS):
             spec.loader.exec_module(module)
     except BaseException:
         if loaded is None:
@@ -210,7 +210,7 @@ def _hash_inputs(files):
     """A hash of everything that the compiled module depends on."""
     import hashlib
 
-    parts = [sys.version, sysconfig.get_platform(), np.__version__.split(".")[0], *COMPILE, *LINK]
+    parts = [sys.version, sysconfig.get_platform(), np.__version__.split(".")[0], *CFLAGS, *LDFLAGS]
     digest = hashlib.sha256(repr(parts).encode())
     for path in [*files, *sorted(PACKAGE.rglob("*.pxd")), *sorted(PACKAGE.rglob("*.h"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

@@ -18,11 +18,11 @@ from ..property import is_known
 MAX_NDIM = 8  # the same as MAX_NDIM in _typedefs.pxd
 
 # Shapes of trial inputs, which show the sizes of an operator's other arrays.
-TRIED_SHAPES = ((6, 10), (6, 10, 14, 14), (6, 10, 14), (6,))
+TRIAL_SHAPES = ((6, 10), (6, 10, 14, 14), (6, 10, 14), (6,))
 
-_short = reprlib.Repr()
-_short.maxstring = _short.maxother = 120
-_short.maxlist = _short.maxtuple = 12
+_short_repr = reprlib.Repr()
+_short_repr.maxstring = _short_repr.maxother = 120
+_short_repr.maxlist = _short_repr.maxtuple = 12
 
 
 class Callback(NamedTuple):
@@ -37,7 +37,7 @@ def callback(owner, method):
     return Callback(getattr(owner, method), method)
 
 
-class Checker:
+class CallbackChecker:
     """Calls the methods of a user's object or class, and checks their results.
 
     where (str): Its name in messages: ``"custom operator 'softmax'"``.
@@ -46,7 +46,7 @@ class Checker:
     def __init__(self, where):
         self.where = where
 
-    def ask(self, callback, /, *args, **kwargs):
+    def call(self, callback, /, *args, **kwargs):
         """Call the callback and return its result; an exception names the callback and its line."""
         try:
             return callback.function(*args, **kwargs)
@@ -59,19 +59,19 @@ class Checker:
         return wrap_error(
             error,
             f"{self.where}: {callback.name} raised {describe_error(error)}"
-            f"{_raised_at(error, callback.function)}",
+            f"{_raising_line(error, callback.function)}",
         )
 
     def refuse(self, callback, found, expected):
         """Raise the error for a callback that returned `found`."""
         raise ArgumentError(
-            f"{self.where}: {callback.name} returned {_short.repr(found)}; expected "
-            f"{expected}{_defined_at(callback.function)}"
+            f"{self.where}: {callback.name} returned {_short_repr.repr(found)}; expected "
+            f"{expected}{_definition_line(callback.function)}"
         )
 
-    def names(self, callback, least=0):
+    def parse_names(self, callback, least=0):
         """Call the callback; return its list of distinct names."""
-        found = self.ask(callback)
+        found = self.call(callback)
         if not isinstance(found, (list, tuple)) or not all(isinstance(n, str) for n in found):
             self.refuse(callback, found, "a list of str")
         if len(set(found)) < len(found):
@@ -80,7 +80,7 @@ class Checker:
             self.refuse(callback, found, "at least one name")
         return list(found)
 
-    def lists(self, callback, found, lengths, may_lack_states):
+    def parse_lists(self, callback, found, lengths, may_lack_states):
         """Return `found` as three lists: the inferred values of inputs, outputs and states."""
         three = f"(inputs, outputs, auxiliary states), lists of lengths {lengths}"
         words = f"(inputs, outputs) or {three}" if may_lack_states else three
@@ -94,22 +94,22 @@ class Checker:
                 self.refuse(callback, found, words)
         return out
 
-    def shapes(self, callback, found, lengths, in_shapes, may_lack_states=True):
+    def parse_shapes(self, callback, found, lengths, in_shapes, may_lack_states=True):
         """The three lists of shapes in `found`, tuples of int, None for an unknown shape.
 
         Where all `in_shapes` are known, so must be those of the outputs and states; they may have
         lengths of 0 where one of the inputs has.
         """
-        ins, outs, states = self.lists(callback, found, lengths, may_lack_states)
+        ins, outs, states = self.parse_lists(callback, found, lengths, may_lack_states)
         complete = all(map(is_known, in_shapes))
         empty = complete and has_empty(in_shapes)
         return (
-            [self.shape(callback, s, empty=empty) for s in ins],
-            [self.shape(callback, s, complete, empty) for s in outs],
-            [self.shape(callback, s, complete, empty) for s in states],
+            [self.parse_shape(callback, s, empty=empty) for s in ins],
+            [self.parse_shape(callback, s, complete, empty) for s in outs],
+            [self.parse_shape(callback, s, complete, empty) for s in states],
         )
 
-    def shape(self, callback, found, complete=False, empty=False):
+    def parse_shape(self, callback, found, complete=False, empty=False):
         """Return one shape as a tuple of int; None if it is unknown.
 
         A length of 0 is unknown, which the shape may not have if it is `complete`; it is known if
@@ -129,16 +129,16 @@ class Checker:
             self.refuse(callback, found, "a complete shape, since those of all inputs are known")
         return out or None
 
-    def types(self, callback, found, lengths, complete, may_lack_states=True):
+    def parse_types(self, callback, found, lengths, complete, may_lack_states=True):
         """The three lists of dtype names in `found`, None for an unknown dtype."""
-        ins, outs, states = self.lists(callback, found, lengths, may_lack_states)
+        ins, outs, states = self.parse_lists(callback, found, lengths, may_lack_states)
         return (
-            [self.dtype(callback, t) for t in ins],
-            [self.dtype(callback, t, complete) for t in outs],
-            [self.dtype(callback, t, complete) for t in states],
+            [self.parse_dtype(callback, t) for t in ins],
+            [self.parse_dtype(callback, t, complete) for t in outs],
+            [self.parse_dtype(callback, t, complete) for t in states],
         )
 
-    def dtype(self, callback, found, known=False):
+    def parse_dtype(self, callback, found, known=False):
         """Return the name of one dtype; None if it is unknown."""
         if found is None:
             if known:
@@ -149,9 +149,9 @@ class Checker:
         except (TypeError, ValueError):
             return self.refuse(callback, found, "NumPy types, such as numpy.float32")
 
-    def ids(self, callback, out_grad, in_data, out_data):
+    def parse_ids(self, callback, out_grad, in_data, out_data):
         """The ids of the arrays that backward reads, from declare_backward_dependency."""
-        found = self.ask(callback, list(out_grad), list(in_data), list(out_data))
+        found = self.call(callback, list(out_grad), list(in_data), list(out_data))
         known = {*out_grad, *in_data, *out_data}
         if not isinstance(found, (list, tuple)) or not all(_is_id(i, known) for i in found):
             self.refuse(
@@ -162,9 +162,9 @@ class Checker:
             )
         return [int(i) for i in found]
 
-    def pairs(self, callback, groups, sources, targets):
+    def parse_pairs(self, callback, groups, sources, targets):
         """The pairs of ids that an in-place option returns for `groups`."""
-        found = self.ask(callback, *(list(g) for g in groups))
+        found = self.call(callback, *(list(g) for g in groups))
         if not isinstance(found, (list, tuple)):
             self.refuse(callback, found, "a list of pairs of ids")
         for pair in found:
@@ -179,14 +179,14 @@ class Checker:
                 )
         return [(int(a), int(b)) for a, b in found]
 
-    def written(self, callback, given, arrays):
+    def refuse_replaced(self, callback, given, arrays):
         """Refuse a list of arrays in which the user's code put others instead of writing into
         them; views of the same memory are fine."""
         if len(given) == len(arrays) and all(map(_same_memory, given, arrays)):
             return
         raise ArgumentError(
             f"{self.where}: {callback.name} changed its list of arrays; write into the arrays "
-            f"that are there, out_data[0][:] = ...{_defined_at(callback.function)}"
+            f"that are there, out_data[0][:] = ...{_definition_line(callback.function)}"
         )
 
 
@@ -219,13 +219,13 @@ def _code_of(function):
     return getattr(getattr(function, "__func__", function), "__code__", None)
 
 
-def _defined_at(function):
+def _definition_line(function):
     """The file and line of a Python function, for messages; empty for others."""
     code = _code_of(function)
     return "" if code is None else f" (defined at {code.co_filename}:{code.co_firstlineno})"
 
 
-def _raised_at(error, function):
+def _raising_line(error, function):
     """Return the innermost line of a traceback in the user's file, or else its innermost line."""
     code = _code_of(function)
     lines, trace = [], error.__traceback__.tb_next
@@ -233,6 +233,6 @@ def _raised_at(error, function):
         lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
     if not lines:
-        return _defined_at(function)
+        return _definition_line(function)
     own = [line for line in lines if code is not None and line[0] == code.co_filename]
     return " (at {}:{})".format(*(own or lines)[-1])

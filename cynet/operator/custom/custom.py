@@ -22,7 +22,7 @@ from ...base.errors import ArgumentError, ArgumentTypeError, CynetError, Operato
 from ...registry import Registry
 from .._base import OPERATORS
 from ..property import OperatorProperty
-from .callback_checks import Callback, Checker, callback
+from .callback_checks import Callback, CallbackChecker, callback
 from .definition_checks import register_property
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from ...typing import Class, NDArray, NumpyArray, Operand
 
-CUSTOM = Registry("custom operator")
-REQUESTS = ("null", "write", "inplace", "add")
+CUSTOM_OPERATORS = Registry("custom operator")
+REQUEST_NAMES = ("null", "write", "inplace", "add")
 
 
 class CustomOp:
@@ -163,7 +163,7 @@ class CustomOp:
             dst[:] += src
         else:
             raise ArgumentError(
-                f"assign: req is {shown(req)}; expected one of {', '.join(REQUESTS)}"
+                f"assign: req is {shown(req)}; expected one of {', '.join(REQUEST_NAMES)}"
             )
 
 
@@ -461,29 +461,29 @@ def register(reg_name: str) -> Callable[[Class], Class]:
 def _register_custom(name, cls):
     """Register a CustomOpProp under `name`, replacing an earlier class."""
     _check_definition(name, cls)
-    if name in CUSTOM:
+    if name in CUSTOM_OPERATORS:
         OPERATORS.get("Custom").cache.clear()  # delete calls that were prepared for the old class
-    return CUSTOM.register(name, cls, override=True)
+    return CUSTOM_OPERATORS.register(name, cls, override=True)
 
 
 @atexit.register
-def _let_users_go():
+def _release_classes():
     """Delete the registered classes at exit, for the reason in `definition_checks`."""
-    for name in [*CUSTOM]:
-        CUSTOM.remove(name)
+    for name in [*CUSTOM_OPERATORS]:
+        CUSTOM_OPERATORS.remove(name)
 
 
 def _check_definition(name, cls):
     """Refuse wrong names and dependencies, as far as they can be checked without parameters."""
-    check = Checker(f"custom operator '{name}'")
+    check = CallbackChecker(f"custom operator '{name}'")
     try:
-        probe = check.ask(Callback(cls, cls.__name__))
-        arguments = check.names(callback(probe, "list_arguments"))
-        outputs = check.names(callback(probe, "list_outputs"), least=1)
-        states = check.names(callback(probe, "list_auxiliary_states"))
+        probe = check.call(Callback(cls, cls.__name__))
+        arguments = check.parse_names(callback(probe, "list_arguments"))
+        outputs = check.parse_names(callback(probe, "list_outputs"), least=1)
+        states = check.parse_names(callback(probe, "list_auxiliary_states"))
         ids = list(range(2 * len(outputs) + len(arguments)))
         groups = ids[: len(outputs)], ids[len(outputs) : -len(outputs)], ids[-len(outputs) :]
-        check.ids(callback(probe, "declare_backward_dependency"), *groups)
+        check.parse_ids(callback(probe, "declare_backward_dependency"), *groups)
     except OperatorError:  # raised by the user's code: it may need its parameters
         return
     twice = set(arguments) & set(states)
@@ -500,4 +500,4 @@ def get_all_registered_operators() -> list[str]:
     >>> len(names) > 300, "Convolution" in names
     (True, True)
     """
-    return sorted({*OPERATORS, *CUSTOM})
+    return sorted({*OPERATORS, *CUSTOM_OPERATORS})

@@ -14,11 +14,11 @@ from ...base.errors import ArgumentError, ArgumentTypeError, CynetError, shown
 from .._base import OPERATORS, Operator, register_operator
 from ..parameters import MissingParameter
 from ..property import OperatorProperty, ResourceRequest, is_known
-from .callback_checks import TRIED_SHAPES, Checker, callback
+from .callback_checks import TRIAL_SHAPES, CallbackChecker, callback
 
 
 @atexit.register
-def let_users_go():
+def release_operators():
     """Delete users' operators with their modules: references from here would keep them, and
     everything their modules hold (a sub-interpreter, a file), alive after Python's end."""
     for name, entry in [*OPERATORS.loaded_items()]:
@@ -40,13 +40,13 @@ def register_property(name, cls):
         "__doc__": cls.__doc__,
         "__module__": cls.__module__,
         "__qualname__": cls.__qualname__,
-        "check": Checker(f"operator '{name}'"),
+        "check": CallbackChecker(f"operator '{name}'"),
         "op_name": name,
         "dtypes": None if cls.dtypes is None else dtype_names(f"operator '{name}'", cls.dtypes),
         "pure": _declared_value(cls, "pure"),
         "honours_req": _declared_value(cls, "honours_req"),
     }
-    guarded = type(cls.__name__, (Guarded, cls), body)
+    guarded = type(cls.__name__, (GuardedProperty, cls), body)
     _check_definition(guarded)
     OPERATORS.remove(name)
     register_operator(name, guarded)
@@ -84,10 +84,10 @@ def _user_classes(cls):
     return [c for c in cls.__mro__ if c not in OperatorProperty.__mro__]
 
 
-class Guarded(OperatorProperty):
+class GuardedProperty(OperatorProperty):
     """Wraps a user's property: checks the results of its methods."""
 
-    check = None  # the Checker
+    check = None  # the CallbackChecker
     any_device = True
     users = True
 
@@ -108,24 +108,24 @@ class Guarded(OperatorProperty):
     def list_arguments(self):
         if "arguments" not in self._cached_names:
             method = callback(super(), "list_arguments")
-            self._cached_names["arguments"] = self.check.names(method)
+            self._cached_names["arguments"] = self.check.parse_names(method)
         return self._cached_names["arguments"].copy()
 
     def list_outputs(self):
         if "outputs" not in self._cached_names:
             method = callback(super(), "list_outputs")
-            self._cached_names["outputs"] = self.check.names(method, least=1)
+            self._cached_names["outputs"] = self.check.parse_names(method, least=1)
         return self._cached_names["outputs"].copy()
 
     def list_auxiliary_states(self):
         if "states" not in self._cached_names:
             method = callback(super(), "list_auxiliary_states")
-            self._cached_names["states"] = self.check.names(method)
+            self._cached_names["states"] = self.check.parse_names(method)
         return self._cached_names["states"].copy()
 
     def num_visible_outputs(self):
         method = callback(super(), "num_visible_outputs")
-        found, n_out = self.check.ask(method), len(self.list_outputs())
+        found, n_out = self.check.call(method), len(self.list_outputs())
         if not isinstance(found, int) or not 1 <= found <= n_out:
             self.check.refuse(method, found, f"an int from 1 to the number of outputs, {n_out}")
         return found
@@ -139,17 +139,16 @@ class Guarded(OperatorProperty):
 
     def infer_shape(self, in_shapes, out_shapes):
         method = callback(super(), "infer_shape")
-        found = self.check.ask(method, list(in_shapes), list(out_shapes))
-        given = in_shapes or [None]  # without inputs, the shape comes from outside
-        return self.check.shapes(method, found, self._list_lengths(), given, may_lack_states=False)
+        found = self.check.call(method, list(in_shapes), list(out_shapes))
+        # without inputs, consumers of the output give its shape
+        lengths, given = self._list_lengths(), in_shapes or [None]
+        return self.check.parse_shapes(method, found, lengths, given, may_lack_states=False)
 
     def infer_type(self, in_types, out_types):
         method = callback(super(), "infer_type")
-        found = self.check.ask(method, list(in_types), list(out_types))
-        complete = bool(in_types) and None not in in_types
-        return self.check.types(
-            method, found, self._list_lengths(), complete, may_lack_states=False
-        )
+        found = self.check.call(method, list(in_types), list(out_types))
+        lengths, complete = self._list_lengths(), bool(in_types) and None not in in_types
+        return self.check.parse_types(method, found, lengths, complete, may_lack_states=False)
 
     def forward_resource(self, in_shapes):
         return self._requested_resources(callback(super(), "forward_resource"), in_shapes)
@@ -158,7 +157,7 @@ class Guarded(OperatorProperty):
         return self._requested_resources(callback(super(), "backward_resource"), in_shapes)
 
     def _requested_resources(self, method, in_shapes):
-        found = self.check.ask(method, list(in_shapes))
+        found = self.check.call(method, list(in_shapes))
         members = (ResourceRequest.random, ResourceRequest.temp_space)
         if not isinstance(found, (list, tuple)) or not all(
             isinstance(each, int) and each in members for each in found
@@ -169,24 +168,24 @@ class Guarded(OperatorProperty):
         return list(found)
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        return self.check.ids(
+        return self.check.parse_ids(
             callback(super(), "declare_backward_dependency"), out_grad, in_data, out_data
         )
 
     def forward_inplace_option(self, in_data, out_data):
         method = callback(super(), "forward_inplace_option")
-        return self.check.pairs(method, (in_data, out_data), in_data, out_data)
+        return self.check.parse_pairs(method, (in_data, out_data), in_data, out_data)
 
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
         needed = self.declare_backward_dependency(out_grad, in_data, out_data)
         groups = (out_grad, in_data, out_data, in_grad)
-        return self.check.pairs(
+        return self.check.parse_pairs(
             callback(super(), "backward_inplace_option"), groups, needed, in_grad
         )
 
     def create_operator(self, ctx, in_shapes, in_types):
         method = callback(super(), "create_operator")
-        found = self.check.ask(method, ctx, list(in_shapes), list(in_types))
+        found = self.check.call(method, ctx, list(in_shapes), list(in_types))
         if not isinstance(found, Operator):
             self.check.refuse(method, found, "an Operator")
         return found
@@ -256,7 +255,7 @@ def _shape_of_array(number, ins, outs):
 def _example_shapes(probe):
     """(shapes of inputs, shapes of outputs) for some inputs that the operator takes."""
     n_in, n_out, _ = probe._list_lengths()
-    for shape in TRIED_SHAPES:
+    for shape in TRIAL_SHAPES:
         for given in ([shape] + [None] * (n_in - 1), [shape] * n_in):
             try:
                 ins, outs, _ = probe.infer_shape(given[:n_in], [None] * n_out)

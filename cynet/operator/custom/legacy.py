@@ -21,9 +21,9 @@ from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, is_known
 from ..second_order import Refused
 from ._borrow import lend, reclaim
-from .callback_checks import Checker, callback
+from .callback_checks import CallbackChecker, callback
 from .custom import OneInputOneOutput
-from .node import OutputsOf
+from .node import OutputGradients
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # The instances that nodes refer to by their `info` parameter; nodes keep their instances alive.
 _instances = weakref.WeakValueDictionary()
-_numbers = itertools.count(1)
+_instance_ids = itertools.count(1)
 
 
 class PythonOp(OneInputOneOutput):
@@ -95,7 +95,7 @@ class PythonOp(OneInputOneOutput):
                 f"{type(self).__name__}: derive from NumpyOp or NDArrayOp to get a symbol"
             )
         if getattr(self, "info_", None) is None:
-            self.info_ = str(next(_numbers))  # never used twice, unlike an id
+            self.info_ = str(next(_instance_ids))  # never used twice, unlike an id
         _instances[self.info_] = self
         entry = get_operator(self.operator_name)
         from ...symbol.register import function_of
@@ -268,26 +268,27 @@ class InstanceProperty(OperatorProperty):
                 "process; a graph with a NumpyOp or NDArrayOp cannot be loaded, a CustomOp can"
             )
         self.instance = instance = _instances[info]
-        self.check = Checker(f"operator {type(instance).__name__}")
+        self.check = CallbackChecker(f"operator {type(instance).__name__}")
 
     def list_arguments(self):
-        return self.check.names(callback(self.instance, "list_arguments"))
+        return self.check.parse_names(callback(self.instance, "list_arguments"))
 
     def list_outputs(self):
-        return self.check.names(callback(self.instance, "list_outputs"), least=1)
+        return self.check.parse_names(callback(self.instance, "list_outputs"), least=1)
 
     def infer_shape(self, in_shapes, out_shapes):
         if in_shapes and not is_known(in_shapes[0]):
             return in_shapes, out_shapes, []
         method = callback(self.instance, "infer_shape")
-        found = self.check.ask(
+        found = self.check.call(
             method, [[] if s is None else list(plain_shape(s)) for s in in_shapes]
         )
-        return self.check.shapes(method, found, (len(in_shapes), len(out_shapes), 0), in_shapes)
+        lengths = len(in_shapes), len(out_shapes), 0
+        return self.check.parse_shapes(method, found, lengths, in_shapes)
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         method = callback(self.instance, "declare_backward_dependency")
-        return self.check.ids(method, out_grad, in_data, out_data)
+        return self.check.parse_ids(method, out_grad, in_data, out_data)
 
     def create_operator(self, ctx, in_shapes, in_types):
         kind = _HostOperator if ctx.device_type == "gpu" else _NumpyOperator
@@ -302,7 +303,7 @@ class _NumpyOperator(Operator):
     def __init__(self, prop, ctx, in_shapes, in_types):
         self.check = prop.check
         self.instance = prop.instance
-        self.outputs = OutputsOf(prop, ctx, in_shapes, in_types)
+        self.outputs = OutputGradients(prop, ctx, in_shapes, in_types)
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
         self._run("forward", in_data=_numpy_views(in_data), out_data=_numpy_views(out_data))
@@ -323,8 +324,8 @@ class _NumpyOperator(Operator):
         method = callback(self.instance, method)
         given = {name: list(each) for name, each in arrays.items()}
         target = list(arrays)[-1]
-        self.check.ask(method, **given)
-        self.check.written(method, given[target], arrays[target])
+        self.check.call(method, **given)
+        self.check.refuse_replaced(method, given[target], arrays[target])
 
 
 def _numpy_views(blobs):

@@ -13,8 +13,8 @@ from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, is_known
 from ..second_order import Refused
 from ._borrow import lend, ones, reclaim
-from .callback_checks import Callback, Checker, callback
-from .custom import CUSTOM, REQUESTS, CustomOp
+from .callback_checks import Callback, CallbackChecker, callback
+from .custom import CUSTOM_OPERATORS, REQUEST_NAMES, CustomOp
 
 
 class CustomProperty(OperatorProperty):
@@ -49,13 +49,13 @@ class CustomProperty(OperatorProperty):
     def __init__(self, /, op_type=None, **kwargs):
         super().__init__(**({} if op_type is None else {"op_type": op_type}))
         self.kwargs = {k: str(v) for k, v in kwargs.items()}
-        self.check = check = Checker(f"custom operator '{op_type}'")
-        cls = CUSTOM.get(op_type)
-        _need_parameters(op_type, cls, self.kwargs)
-        self.custom = check.ask(Callback(cls, f"{cls.__name__}(**{self.kwargs})"), **self.kwargs)
-        self.arguments = check.names(callback(self.custom, "list_arguments"))
-        self.outputs = check.names(callback(self.custom, "list_outputs"), least=1)
-        self.states = check.names(callback(self.custom, "list_auxiliary_states"))
+        self.check = check = CallbackChecker(f"custom operator '{op_type}'")
+        cls = CUSTOM_OPERATORS.get(op_type)
+        _require_parameters(op_type, cls, self.kwargs)
+        self.custom = check.call(Callback(cls, f"{cls.__name__}(**{self.kwargs})"), **self.kwargs)
+        self.arguments = check.parse_names(callback(self.custom, "list_arguments"))
+        self.outputs = check.parse_names(callback(self.custom, "list_outputs"), least=1)
+        self.states = check.parse_names(callback(self.custom, "list_auxiliary_states"))
         self.lengths = len(self.arguments), len(self.outputs), len(self.states)
 
     def params(self):
@@ -74,32 +74,32 @@ class CustomProperty(OperatorProperty):
         if in_shapes and not is_known(in_shapes[0]):
             return in_shapes, out_shapes, [None] * self.lengths[2]
         method = callback(self.custom, "infer_shape")
-        found = self.check.ask(
+        found = self.check.call(
             method, [[] if s is None else list(plain_shape(s)) for s in in_shapes]
         )
-        return self.check.shapes(method, found, self.lengths, in_shapes)
+        return self.check.parse_shapes(method, found, self.lengths, in_shapes)
 
     def infer_type(self, in_types, out_types):
         if in_types and in_types[0] is None:
             return in_types, out_types, [None] * self.lengths[2]
         method = callback(self.custom, "infer_type")
-        found = self.check.ask(method, [None if t is None else scalar_type(t) for t in in_types])
-        return self.check.types(method, found, self.lengths, None not in in_types)
+        found = self.check.call(method, [None if t is None else scalar_type(t) for t in in_types])
+        return self.check.parse_types(method, found, self.lengths, None not in in_types)
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         method = callback(self.custom, "declare_backward_dependency")
-        return self.check.ids(method, out_grad, in_data, out_data)
+        return self.check.parse_ids(method, out_grad, in_data, out_data)
 
     def create_operator(self, ctx, in_shapes, in_types):
         method = callback(self.custom, "create_operator")
         types = [scalar_type(t) for t in in_types]
-        op = self.check.ask(method, ctx, [list(s) for s in in_shapes], types)
+        op = self.check.call(method, ctx, [list(s) for s in in_shapes], types)
         if not isinstance(op, CustomOp):
             self.check.refuse(method, op, "a CustomOp")
         return CustomOperator(self, op, ctx, in_shapes, in_types)
 
 
-class OutputsOf:
+class OutputGradients:
     """Supplies ones for gradients of outputs that backward does not get."""
 
     def __init__(self, prop, ctx, in_shapes, in_types):
@@ -126,7 +126,7 @@ class CustomOperator(Operator):
     def __init__(self, prop, op, ctx, in_shapes, in_types):
         self.check = prop.check
         self.op = op
-        self.outputs = OutputsOf(prop, ctx, in_shapes, in_types)
+        self.outputs = OutputGradients(prop, ctx, in_shapes, in_types)
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
         owner = self.memory_owner
@@ -153,19 +153,19 @@ class CustomOperator(Operator):
         given, done = {name: list(each) for name, each in lent.items()}, False
         try:
             method = callback(self.op, method)
-            self.check.ask(method, req=[REQUESTS[r] for r in req], **given, **more)
-            self.check.written(method, given[target], lent[target])
+            self.check.call(method, req=[REQUEST_NAMES[r] for r in req], **given, **more)
+            self.check.refuse_replaced(method, given[target], lent[target])
             done = True
         finally:
             del given
             reclaim(tuple(lent.values()), quiet=not done)
 
 
-# the cache holds objects of users: see definition_checks.let_users_go
+# the cache holds objects of users: see definition_checks.release_operators
 atexit.register(register_operator("Custom", CustomProperty).cache.clear)
 
 
-def _need_parameters(op_type, cls, given):
+def _require_parameters(op_type, cls, given):
     """Refuse a call without a parameter that the CustomOpProp requires."""
     taken = list(inspect.signature(cls.__init__).parameters.values())[1:]
     for each in taken:

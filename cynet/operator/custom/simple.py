@@ -23,14 +23,14 @@ from .._base import OPERATORS, register_operator
 from .._simple import CFunction, Env
 from ..parameters import REQUIRED, Double
 from ..property import ResourceRequest
-from .callback_checks import TRIED_SHAPES
+from .callback_checks import TRIAL_SHAPES
 from .definition_checks import dtype_names, refuse_builtin
 from .simple_property import EnvArguments, SimpleProperty, assign, kNoInplace, make_property
 from .simple_signatures import (
-    FUNCTIONS,
-    GRADIENTS,
-    SHAPES,
-    device_of,
+    GRADIENT_SIGNATURES,
+    SHAPE_SIGNATURES,
+    SIGNATURES,
+    check_device,
     parameter_names,
     unknown_signature,
 )
@@ -135,9 +135,9 @@ class SimpleOp:
         array([0., 2., 4.], dtype=float32)
         """
         names = parameter_names(function, "shape function")
-        if names not in SHAPES:
-            raise unknown_signature(self.name, "shape function", names, SHAPES)
-        self._set_operands(SHAPES[names], "shape function")
+        if names not in SHAPE_SIGNATURES:
+            raise unknown_signature(self.name, "shape function", names, SHAPE_SIGNATURES)
+        self._set_operands(SHAPE_SIGNATURES[names], "shape function")
         self.shape_function = function
         self._check_sizes()
         return self
@@ -177,11 +177,11 @@ class SimpleOp:
         array([0.5, 1. ], dtype=float32)
         """
         names = parameter_names(function, "function")
-        if names not in FUNCTIONS:
-            raise unknown_signature(self.name, "function", names, FUNCTIONS)
-        self._set_operands(FUNCTIONS[names], "function")
+        if names not in SIGNATURES:
+            raise unknown_signature(self.name, "function", names, SIGNATURES)
+        self._set_operands(SIGNATURES[names], "function")
         self._check_option("set_function", inplace, _FORWARD_PAIRS)
-        gradient = self.gradients.get(device_of(self.name, device), (function,))[0]
+        gradient = self.gradients.get(check_device(self.name, device), (function,))[0]
         self._set_language(function, gradient)
         self._check_sizes(inplace)
         self.functions[device] = function
@@ -232,9 +232,9 @@ class SimpleOp:
         array([0.25 , 0.125], dtype=float32)
         """
         names = parameter_names(gradient, "gradient")
-        if names not in GRADIENTS:
-            raise unknown_signature(self.name, "gradient", names, GRADIENTS)
-        operands, kind = GRADIENTS[names]
+        if names not in GRADIENT_SIGNATURES:
+            raise unknown_signature(self.name, "gradient", names, GRADIENT_SIGNATURES)
+        operands, kind = GRADIENT_SIGNATURES[names]
         self._set_operands(operands, "gradient")
         self._check_option("set_gradient", inplace, _BACKWARD_PAIRS)
         known = {k for _, k in self.gradients.values()}
@@ -243,7 +243,7 @@ class SimpleOp:
                 f"simple_op '{self.name}': gradients of all devices must read the same "
                 f"arrays; one is {known.pop()}, this one {kind}"
             )
-        self._set_language(self.functions.get(device_of(self.name, device), gradient), gradient)
+        self._set_language(self.functions.get(check_device(self.name, device), gradient), gradient)
         self._check_sizes(inplace)
         self.gradients[device] = (gradient, kind)
         self.backward_option = inplace
@@ -477,7 +477,7 @@ class SimpleOp:
 
     def _example_shapes(self):
         """(shape of the inputs, shape of the output) for some inputs."""
-        for shape in TRIED_SHAPES:
+        for shape in TRIAL_SHAPES:
             shapes = (shape,) * self.operands
             try:
                 if isinstance(self.shape_function, CFunction):

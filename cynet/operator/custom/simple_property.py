@@ -12,7 +12,7 @@ from .._simple import CFunction, CSimpleOperator, Env
 from ..checks.shapes import has_empty, plain_shape
 from ..parameters import Bool
 from ..property import OperatorProperty, OpReq, is_known, merge_shapes
-from .callback_checks import Callback, Checker
+from .callback_checks import Callback, CallbackChecker
 
 kNoInplace = 0  # inputs and output never share memory
 
@@ -132,11 +132,11 @@ class SimpleProperty(OperatorProperty):
             return in_shapes, out_shapes, []
         if isinstance(function, CFunction):
             callback = Callback(function.shape, "shape function")
-            found = self.check.ask(callback, tuple(map(plain_shape, in_shapes)), self.c_env())
+            found = self.check.call(callback, tuple(map(plain_shape, in_shapes)), self.c_env())
         else:
             callback = Callback(function, "shape function")
-            found = self.check.ask(callback, *map(plain_shape, in_shapes), self.env())
-        shape = self.check.shape(callback, found, True, has_empty(in_shapes))
+            found = self.check.call(callback, *map(plain_shape, in_shapes), self.env())
+        shape = self.check.parse_shape(callback, found, True, has_empty(in_shapes))
         return in_shapes, [merge_shapes(shape, *out_shapes)], []
 
     def forward_resource(self, in_shapes):
@@ -182,18 +182,18 @@ class PythonSimpleOperator(Operator):
 
     def forward(self, ctx, in_data, req, out_data, aux_states):
         env = self.prop.env(ctx.requested)
-        self.check.ask(self.function, *in_data, env, out_data[0], req[0], ctx.run_ctx)
+        self.check.call(self.function, *in_data, env, out_data[0], req[0], ctx.run_ctx)
 
     def backward(self, ctx, out_grad, in_data, out_data, req, in_grad, aux_states):
         read = {"T0": [], "T1": out_data, "T2": in_data}[self.kind]
         env = self.prop.env(ctx.requested)
-        self.check.ask(self.gradient, out_grad[0], *read, env, *in_grad, *req, ctx.run_ctx)
+        self.check.call(self.gradient, out_grad[0], *read, env, *in_grad, *req, ctx.run_ctx)
 
 
 def make_property(spec):
     body = {
         "spec": spec,
-        "check": Checker(f"simple_op '{spec.name}'"),
+        "check": CallbackChecker(f"simple_op '{spec.name}'"),
         "__doc__": spec.description,
         "inputs_doc": {
             1: {"data": "The input, any shape."},

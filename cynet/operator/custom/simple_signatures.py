@@ -6,9 +6,9 @@ from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from .._simple import CFunction
 
 # parameter names of a function -> its number of operands
-FUNCTIONS = {("src", "env", "ret", "req", "ctx"): 1, ("lhs", "rhs", "env", "ret", "req", "ctx"): 2}
-SHAPES = {("src", "env"): 1, ("lhs", "rhs", "env"): 2}
-GRADIENTS = {  # names -> number of inputs, and arrays read beside out_grad
+SIGNATURES = {("src", "env", "ret", "req", "ctx"): 1, ("lhs", "rhs", "env", "ret", "req", "ctx"): 2}
+SHAPE_SIGNATURES = {("src", "env"): 1, ("lhs", "rhs", "env"): 2}
+GRADIENT_SIGNATURES = {  # names -> number of inputs, and arrays read beside out_grad
     ("out_grad", "env", "in_grad", "req", "ctx"): (1, "T0"),
     ("out_grad", "out_value", "env", "in_grad", "req", "ctx"): (1, "T1"),
     ("out_grad", "in_data0", "env", "in_grad", "req", "ctx"): (1, "T2"),
@@ -44,7 +44,7 @@ def unknown_signature(name, what, names, wanted):
     )
 
 
-def device_of(name, device):
+def check_device(name, device):
     """Return `device` if it is the name of a device type, else raise."""
     if device not in ("cpu", "gpu"):
         raise ArgumentError(

@@ -5,7 +5,7 @@ there is none.
 """
 
 from ...base.errors import ShapeError
-from ..checks.index_dtype import Written
+from ..checks.index_dtype import IndexWrite
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int
@@ -36,7 +36,7 @@ class BipartiteMatchingProperty(KernelProperty, operator="_contrib_bipartite_mat
     """
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        return [Written(("output", in_types[0], max(in_shapes[0][-2:])))]
+        return [IndexWrite(("output", in_types[0], max(in_shapes[0][-2:])))]
 
     def infer_shape(self, in_shapes, out_shapes):
         shape = in_shapes[0]

@@ -61,7 +61,7 @@ class BoxEncodeProperty(KernelProperty, operator="_contrib_box_encode"):
         ]
         return shapes, [(batch, n, 4)] * 2, []
 
-    def failure(self, place, values):
+    def kernel_error(self, item, values):
         image, sample, boxes = map(int, values[:3])
         return ArgumentError(
             f"operator {self.op_name}: sample {sample} of image {image} is matched with none of "

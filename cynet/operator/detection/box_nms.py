@@ -13,7 +13,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Float, Int
 from ..precision import WIDEST, Precision
 from ..property import merge_shapes
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 from .box_iou import FORMATS
 
 
@@ -122,4 +122,4 @@ class BoxNmsProperty(
         # rows that are left free hold -1
         return [(F.broadcast_mul(out + 1, valid) - 1).reshape(data.shape)]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)

@@ -6,7 +6,7 @@ right, bottom), (N, A, 6), the best score first; class -1 where there is none.
 
 from ...base.errors import ShapeError
 from ..checks.dtypes import require_floats
-from ..checks.index_dtype import Written
+from ..checks.index_dtype import IndexWrite
 from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, FloatTuple, Int
@@ -66,7 +66,7 @@ class MultiBoxDetectionProperty(KernelProperty, operator="_contrib_MultiBoxDetec
         return [scores, codes, (1, n, 4)], [(batch, n, 6)], []
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        return [Written(("output", in_types[0], in_shapes[0][1]))]
+        return [IndexWrite(("output", in_types[0], in_shapes[0][1]))]
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_floats(self, self.list_arguments(), in_types, ("float32",))

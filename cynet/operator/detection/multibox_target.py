@@ -7,7 +7,7 @@ those that are none, cls_pred (N, classes, A) give loc_target and loc_mask (N, 4
 
 from ...base.errors import ArgumentError, ShapeError, shown
 from ..checks.dtypes import require_floats
-from ..checks.index_dtype import Written
+from ..checks.index_dtype import IndexWrite
 from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float, FloatTuple, Int
@@ -98,7 +98,7 @@ class MultiBoxTargetProperty(KernelProperty, operator="_contrib_MultiBoxTarget")
         return [(1, n, 4), label, scores], outs, []
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        return [Written(("cls_target", in_types[1], in_shapes[2][1]))]
+        return [IndexWrite(("cls_target", in_types[1], in_shapes[2][1]))]
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_floats(self, self.list_arguments(), in_types, ("float32",))
@@ -109,7 +109,7 @@ class MultiBoxTargetProperty(KernelProperty, operator="_contrib_MultiBoxTarget")
             )
         return super().create_operator(ctx, in_shapes, in_types)
 
-    def failure(self, place, values):
+    def kernel_error(self, item, values):
         image, row = map(int, values[:2])
         return ArgumentError(
             f"operator {self.op_name}: row {row} of image {image} in label has the class -1 but is "

@@ -14,7 +14,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, FloatTuple, Int
 from ..precision import WIDEST, Precision
 
-MOST = 4096  # limit of anchors at a position
+MAX_ANCHORS = 4096  # limit of anchors at a position
 
 
 def base_anchors(stride, ratios, scales):
@@ -85,10 +85,10 @@ class ProposalProperty(KernelProperty, operator="_contrib_Proposal"):
                     f"operator {self.op_name}: parameter '{name}' takes numbers "
                     f"above 0, got {values}"
                 )
-        if len(self.scales) * len(self.ratios) > MOST:
+        if len(self.scales) * len(self.ratios) > MAX_ANCHORS:
             raise ArgumentError(
                 f"operator {self.op_name}: {len(self.scales)} scales and "
-                f"{len(self.ratios)} ratios are more than {MOST} anchors"
+                f"{len(self.ratios)} ratios are more than {MAX_ANCHORS} anchors"
             )
 
     def num_visible_outputs(self):
@@ -128,9 +128,9 @@ class ProposalProperty(KernelProperty, operator="_contrib_Proposal"):
         anchors = base_anchors(self.feature_stride, self.ratios, self.scales)
         return {"anchors": [number for anchor in anchors for number in anchor]}
 
-    def failure(self, place, values):
+    def kernel_error(self, item, values):
         return ArgumentError(
-            f"operator {self.op_name}: im_info says that image {place} is {values[0]:g} x "
+            f"operator {self.op_name}: im_info says that image {item} is {values[0]:g} x "
             f"{values[1]:g} pixels; a map of {values[2]:g} x {values[3]:g} places "
             f"{self.feature_stride} pixels apart is smaller"
         )

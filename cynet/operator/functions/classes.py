@@ -17,14 +17,14 @@ from .derivatives import (
     map_derivative,
 )
 from .examples import make_form_example, make_reduction_example, make_unary_example
-from .row import DEFAULT_PRECISION, READS
+from .row import BACKWARD_READS, DEFAULT_PRECISION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
     from ..second_order import Flat, Formula, Linear
-    from ..storage_types import Sparse
+    from ..storage_types import SparseRule
     from .row import Binary, Form, Reduction, Unary
 
 _WIDEST = Precision(WIDEST, WIDEST)
@@ -47,14 +47,14 @@ def register_unary(base: Any) -> None:
             functor=row.functor or row.name,
             gradient=row.gradient,
             reads=row.reads,
-            backward_reads=READS[row.reads],
+            backward_reads=BACKWARD_READS[row.reads],
             differentiable=row.gradient is not None,
             second_order=map_derivative(make_unary_rule, row.derivative),
             sparse=on_values() if row.zero_stays else row.sparse,
             amp=row.amp,
             example=make_unary_example(row),
             methods=(row.name,) if row.method else (),
-            in_sparse=_in_sparse(row, row.zero_stays),
+            in_sparse=_sparse_names(row, row.zero_stays),
             drawn_as=row.drawn_as,
             **base.of_row(row),
         )
@@ -86,12 +86,12 @@ def register_binary(base: Any, kind: str, **attributes: Any) -> None:
             backward_reads=row.gradient.backward_reads,
             differentiable=row.gradient.exists,
             second_order=_second_order(row, kind, form),
-            sparse=form.sparse or _stays_zero(form.at_zero),
+            sparse=form.sparse or _sparse_rule(form.at_zero),
             amp=form.amp
             or row.amp
             or (_WIDEST if kind in ("same", "broadcast") else DEFAULT_PRECISION),
             example=make_form_example(row, kind, form),
-            in_sparse=_in_sparse(form, form.sparse is not None),
+            in_sparse=_sparse_names(form, form.sparse is not None),
             **base.of_row(row, form),
             **attributes,
         )
@@ -108,7 +108,7 @@ def register_reductions(base: Any) -> None:
             reduction=row.reduction,
             gradient=row.gradient,
             reads=row.reads,
-            backward_reads=("out_grad", "in_data", "out_data") if row.reads else READS[""],
+            backward_reads=("out_grad", "in_data", "out_data") if row.reads else BACKWARD_READS[""],
             mean=row.mean,
             second_order=map_derivative(make_reduction_rule, row.derivative),
             sparse=row.sparse,
@@ -132,7 +132,7 @@ def _register(
     register_operator(operator.name, made, aliases=operator.aliases)
 
 
-def _in_sparse(operator: Unary | Form, usual: bool) -> tuple[str, ...]:
+def _sparse_names(operator: Unary | Form, usual: bool) -> tuple[str, ...]:
     if not (usual if operator.in_sparse is None else operator.in_sparse):
         return ()
     return (operator.name, *(each for each in operator.aliases if each[0] != "_"))
@@ -146,7 +146,7 @@ def _second_order(row: Binary, kind: str, form: Form) -> Formula | Linear | Flat
     return (make_binary_rule if kind == "same" else make_broadcast_rule)(*row.derivatives)
 
 
-def _stays_zero(at_zero: Callable[[float], float] | None) -> Sparse | None:
+def _sparse_rule(at_zero: Callable[[float], float] | None) -> SparseRule | None:
     if at_zero is None:
         return None
     return on_values(lambda prop: at_zero(float(prop.scalar)) == 0)

@@ -96,7 +96,7 @@ NUMPY_ONLY_UNARIES = (
 UNARIES |= {name: (f"_npi_{name}", None) for name, _ in NUMPY_ONLY_UNARIES}
 
 # Functions whose number may be on either side without another operator for it.
-_EITHER_SIDE = (
+_COMMUTATIVE = (
     "add",
     "multiply",
     "maximum",
@@ -128,7 +128,7 @@ def operators_of(name: str) -> tuple[str, str, str, str]:
     (('_npi_subtract_scalar', '_npi_rsubtract_scalar'), '_npi_less_scalar')
     """
     array, scalar = f"_npi_{name}", f"_npi_{name}_scalar"
-    if name in _EITHER_SIDE or name in _SWAPPED_COMPARISONS:
+    if name in _COMMUTATIVE or name in _SWAPPED_COMPARISONS:
         return array, array, scalar, f"_npi_{_SWAPPED_COMPARISONS.get(name, name)}_scalar"
     return array, array, scalar, f"_npi_r{name}_scalar"
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..second_order import Flat, Linear
-    from ..storage_types import Sparse
+    from ..storage_types import SparseRule
 
 # Dtypes of results for array classes that promote (NumPy's). `mx.nd` keeps the inputs' dtype.
 SAME, BOOL, FLOAT, WIDE = "same", "bool", "float", "wide"
@@ -37,11 +37,11 @@ class Gradient(NamedTuple):
     @property
     def backward_reads(self) -> tuple[str, ...]:
         """The names of the arrays that backward reads."""
-        return READS["x" if self.reads else ""]
+        return BACKWARD_READS["x" if self.reads else ""]
 
 
 # `reads` of a row -> the arrays that backward of a unary function reads.
-READS = {"": ("out_grad",), "x": ("out_grad", "in_data"), "y": ("out_grad", "out_data")}
+BACKWARD_READS = {"": ("out_grad",), "x": ("out_grad", "in_data"), "y": ("out_grad", "out_data")}
 
 
 class Row:
@@ -91,7 +91,7 @@ class Unary(Row):
     simple_gradient: bool = False
     takes_bool: bool = False
     zero_stays: bool = False
-    sparse: Sparse | None = None
+    sparse: SparseRule | None = None
     amp: Precision = DEFAULT_PRECISION
     onnx: str | Callable[..., Any] | None = None
     method: bool = True
@@ -123,7 +123,7 @@ class Form(Row):
     aliases: tuple[str, ...] = ()
     derivative: Callable[..., Any] | Linear | Flat | None = None
     amp: Precision | None = None
-    sparse: Sparse | None = None
+    sparse: SparseRule | None = None
     at_zero: Callable[[float], float] | None = None
     in_sparse: bool | None = None
     bfloat16: bool = True
@@ -193,6 +193,6 @@ class Reduction(Row):
     derivative: Callable[..., Any] | Linear | None = None
     result: str = SAME
     amp: Precision = DEFAULT_PRECISION
-    sparse: Sparse | None = None
+    sparse: SparseRule | None = None
     onnx: str | None = None
     example: str | tuple[str, str] = ""

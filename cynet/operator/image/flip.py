@@ -2,9 +2,9 @@
 
 from ..kernel_property import Kernel
 from ..property import merge_shapes
-from ..second_order import Linear, Rewritten
+from ..second_order import Linear, Rewrite
 from ..tensor.transpose import ReversedProperty
-from .layout import PixelsProperty, check_image, sizes_of
+from .layout import PixelsProperty, check_image, image_sizes
 
 
 class FlipLeftRightProperty(ReversedProperty, operator="_image_flip_left_right"):
@@ -65,7 +65,7 @@ class RandomFlipLeftRightProperty(PixelsProperty, operator="_image_random_flip_l
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(in_shapes[0], out_shapes[0])
         check_image(self, shape)
-        images = None if shape is None else sizes_of(shape)[:1]
+        images = None if shape is None else image_sizes(shape)[:1]
         return [shape], [shape, images], []
 
     def infer_type(self, in_types, out_types):
@@ -78,7 +78,7 @@ class RandomFlipLeftRightProperty(PixelsProperty, operator="_image_random_flip_l
         chosen = F.broadcast_to(chosen.astype(data.dtype), shape=data.shape)
         return [F.where(chosen, F.reverse(data, axis=data.ndim - 2 - (not self.sideways)), data)]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)
 
 
 class RandomFlipTopBottomProperty(

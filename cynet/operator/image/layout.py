@@ -34,10 +34,10 @@ def check_pixels(prop, ctx, in_types, but=("bool",)):
         )
 
 
-def sizes_of(shape):
+def image_sizes(shape):
     """Return (images, height, width, channels) for the shape of an image or a batch.
 
-    >>> sizes_of((4, 6, 3))
+    >>> image_sizes((4, 6, 3))
     (1, 4, 6, 3)
     """
     return (1, *shape) if len(shape) == 3 else tuple(shape)

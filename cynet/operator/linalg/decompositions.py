@@ -6,7 +6,7 @@ solve: A X = B; svd: A = U diag(L) V; eig: A V = V diag(L).
 from ..property import ShapesFromInput, merge_shapes
 from ..second_order import Formula
 from . import formulas
-from .stack import StackProperty, matrices, refuse_shape, square
+from .stack import StackProperty, refuse_shape, require_matrices, require_square
 
 
 class SolveProperty(StackProperty, operator="_linalg_solve", aliases=("linalg_solve",)):
@@ -36,10 +36,10 @@ class SolveProperty(StackProperty, operator="_linalg_solve", aliases=("linalg_so
         a, b = in_shapes
         b = merge_shapes(b, out_shapes[0])
         if a is not None:
-            a = square(self, "A", a)
+            a = require_square(self, "A", a)
         if b is None:
             return [a, b], [b], []
-        *front, columns = matrices(self, "B", b)
+        *front, columns = require_matrices(self, "B", b)
         if a is not None:
             if any(x and y and x != y for x, y in zip(a, front)) or len(a) != len(b):
                 refuse_shape(self, "B", b, f"{a[:-1]} in front of its last axis, as A has")
@@ -77,7 +77,7 @@ class SvdProperty(ShapesFromInput, StackProperty, operator="_linalg_svd", aliase
     """
 
     def shapes_from(self, shape):
-        *leading, m, n = matrices(self, "A", shape)
+        *leading, m, n = require_matrices(self, "A", shape)
         k = min(m, n)
         return shape, (*leading, m, k), (*leading, k), (*leading, k, n)
 
@@ -107,5 +107,5 @@ class EigProperty(StackProperty, operator="_linalg_eig", aliases=("linalg_eig",)
         shape = merge_shapes(in_shapes[0], out_shapes[1])
         if shape is None:
             return [None], list(out_shapes), []
-        shape = square(self, "A", shape)
+        shape = require_square(self, "A", shape)
         return [shape], [merge_shapes(shape[:-1], out_shapes[0]), shape], []

@@ -8,7 +8,7 @@ from ..parameters import Bool
 from ..property import merge_shapes
 from ..second_order import Formula
 from . import formulas
-from .stack import StackProperty, matrices, refuse_shape, square
+from .stack import StackProperty, refuse_shape, require_matrices, require_square
 
 
 class PotrfProperty(StackProperty, operator="_linalg_potrf", aliases=("linalg_potrf",)):
@@ -98,7 +98,7 @@ class GelqfProperty(StackProperty, operator="_linalg_gelqf", aliases=("linalg_ge
         shape = merge_shapes(in_shapes[0], out_shapes[0])
         if shape is None:
             return [None], list(out_shapes), []
-        *leading, m, n = matrices(self, "A", shape)
+        *leading, m, n = require_matrices(self, "A", shape)
         if m and n and m > n:
             refuse_shape(self, "A", shape, "no more rows than columns in the last two axes")
         return [shape], [shape, merge_shapes((*leading, m, m), out_shapes[1])], []
@@ -132,7 +132,7 @@ class SyevdProperty(StackProperty, operator="_linalg_syevd", aliases=("linalg_sy
         shape = merge_shapes(in_shapes[0], out_shapes[0])
         if shape is None:
             return [None], list(out_shapes), []
-        shape = square(self, "A", shape)
+        shape = require_square(self, "A", shape)
         return [shape], [shape, merge_shapes(shape[:-1], out_shapes[1])], []
 
 
@@ -146,7 +146,7 @@ class _NumberProperty(StackProperty):
         shape = in_shapes[0]
         if shape is None:
             return [None], list(out_shapes), []
-        shape = square(self, "A", shape)
+        shape = require_square(self, "A", shape)
         out = merge_shapes(shape[:-2] or self.no_axes, *out_shapes)
         return [shape], [out] * len(out_shapes), []
 

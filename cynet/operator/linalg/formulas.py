@@ -26,20 +26,20 @@ def trmm(p, F, g, x, y):
     a, b = x
     flags = {"rightside": p.rightside, "lower": p.lower, "alpha": p.alpha}
 
-    def of_a():
+    def grad_a():
         first, second = (b, g[0]) if p.rightside != p.transpose else (g[0], b)
         product = F.linalg_gemm2(
             first, second, transpose_a=p.rightside, transpose_b=not p.rightside, alpha=p.alpha
         )
         return _take_triangle(F, product, p.lower)
 
-    return [of_a, lambda: F.linalg_trmm(a, g[0], transpose=not p.transpose, **flags)]
+    return [grad_a, lambda: F.linalg_trmm(a, g[0], transpose=not p.transpose, **flags)]
 
 
 def trsm(p, F, g, x, y):
     flags = {"transpose": not p.transpose, "rightside": p.rightside, "lower": p.lower}
 
-    def of_a():
+    def grad_a():
         w = F.linalg_trsm(x[0], g[0], **flags)
         first, second = (y[0], w) if p.rightside != p.transpose else (w, y[0])
         product = F.linalg_gemm2(
@@ -47,7 +47,7 @@ def trsm(p, F, g, x, y):
         )
         return _take_triangle(F, product, p.lower)
 
-    return [of_a, lambda: F.linalg_trsm(x[0], g[0], alpha=p.alpha, **flags)]
+    return [grad_a, lambda: F.linalg_trsm(x[0], g[0], alpha=p.alpha, **flags)]
 
 
 def syrk(p, F, g, x, y):
@@ -143,10 +143,10 @@ def syevd(p, F, g, x, y):
 
 
 def solve(p, F, g, x, y):
-    def of_b():
+    def grad_b():
         return F.linalg_solve(_transpose_matrices(F, x[0]), g[0])
 
-    return [lambda: F.linalg_gemm2(of_b(), y[0], transpose_b=True, alpha=-1.0), of_b]
+    return [lambda: F.linalg_gemm2(grad_b(), y[0], transpose_b=True, alpha=-1.0), grad_b]
 
 
 def _row_column_values(F, values):

@@ -48,7 +48,7 @@ class StackProperty(OperatorProperty):
     def infer_shape(self, in_shapes, out_shapes):  # square matrices in and out
         shape = merge_shapes(in_shapes[0], out_shapes[0])
         if shape is not None:
-            shape = square(self, "A", shape)
+            shape = require_square(self, "A", shape)
         return [shape], [shape], []
 
     def sizes(self, in_shapes):
@@ -62,16 +62,16 @@ class StackProperty(OperatorProperty):
         return StackOperator(self, in_types[0], prod(leading), m, n)
 
 
-def matrices(prop, name, shape):
+def require_matrices(prop, name, shape):
     """Return `shape` if it is that of an array of matrices, else raise ShapeError."""
     if len(shape) < 2:
         refuse_shape(prop, name, shape, "at least two axes")
     return shape
 
 
-def square(prop, name, shape):
+def require_square(prop, name, shape):
     """Return `shape` with both lengths of its square matrices, or raise ShapeError."""
-    *leading, m, n = matrices(prop, name, shape)
+    *leading, m, n = require_matrices(prop, name, shape)
     if m and n and m != n:
         refuse_shape(prop, name, shape, "square matrices in the last two axes")
     return (*leading, m or n, n or m)
@@ -82,7 +82,7 @@ def refuse_shape(prop, name, shape, wanted):
         f"operator {prop.op_name}: '{name}' has shape {tuple(shape)}, expected {wanted}")
 
 
-cdef int _failed(StackOperator self, int64_t which, int64_t info) except -1 with gil:
+cdef int _raise_failure(StackOperator self, int64_t which, int64_t info) except -1 with gil:
     reasons = {
         POTRF: "is not positive definite: its leading part of size {} is not",
         POTRI: "is not a Cholesky factor: its diagonal is 0 at row {}",
@@ -176,4 +176,4 @@ cdef int _run(StackOperator self, OpContext* ctx, const TBlob* out_grad, const T
         bad = run_float(&self.stack, &a, out_grad != NULL, self.batch, parts, space, &info)
     else:
         bad = run_double(&self.stack, &a, out_grad != NULL, self.batch, parts, space, &info)
-    return _failed(self, bad, info) if bad >= 0 else 0
+    return _raise_failure(self, bad, info) if bad >= 0 else 0

@@ -14,7 +14,7 @@ from ..property import OperatorProperty, ShapesFromInput, merge_shapes
 from ..second_order import Formula, Linear
 from ..tensor.strided_moves import StridedCopyOperator, StridedPart, View, contiguous
 from . import formulas
-from .stack import StackProperty, matrices, refuse_shape, square
+from .stack import StackProperty, refuse_shape, require_matrices, require_square
 
 
 class _TriangularProperty(StackProperty):
@@ -33,10 +33,10 @@ class _TriangularProperty(StackProperty):
         a, b = in_shapes
         b = merge_shapes(b, out_shapes[0])
         if a is not None:
-            a = square(self, "A", a)
+            a = require_square(self, "A", a)
         if b is None:
             return [a, b], [b], []
-        *leading, m, n = matrices(self, "B", b)
+        *leading, m, n = require_matrices(self, "B", b)
         wanted = n if self.rightside else m
         if a is None:
             return [(*leading, wanted, wanted), b], [b], []
@@ -107,10 +107,10 @@ class SyrkProperty(StackProperty, operator="_linalg_syrk", aliases=("linalg_syrk
     def infer_shape(self, in_shapes, out_shapes):
         shape, out = in_shapes[0], out_shapes[0]
         if out is not None:
-            out = square(self, "output", out)
+            out = require_square(self, "output", out)
         if shape is None:
             return [None], [out], []
-        *leading, m, n = matrices(self, "A", shape)
+        *leading, m, n = require_matrices(self, "A", shape)
         size = n if self.transpose else m
         out = merge_shapes((*leading, size, size), out)
         size = out[-1]
@@ -146,7 +146,7 @@ class ExtractTrianProperty(
     """
 
     def shapes_from(self, shape):
-        shape = square(self, "A", shape)
+        shape = require_square(self, "A", shape)
         length = _diagonal_length(self, shape)
         return shape, (*shape[:-2], length * (length + 1) // 2 if length else 0)
 
@@ -210,7 +210,7 @@ class ExtractDiagProperty(
     """
 
     def shapes_from(self, shape):
-        shape = square(self, "A", shape)
+        shape = require_square(self, "A", shape)
         return shape, (*shape[:-2], _diagonal_length(self, shape))
 
     def create_operator(self, ctx, in_shapes, in_types):

@@ -4,7 +4,7 @@ data (T, N, C), label (N, L), data_lengths (N,), label_lengths (N,).
 """
 
 from ...base.errors import ArgumentError, ShapeError
-from ..checks.index_dtype import Read
+from ..checks.index_dtype import IndexRead
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -107,9 +107,9 @@ class CTCLossProperty(
             "label_lengths": in_shapes[1][1] + 1,
         }
         named = zip(self.list_arguments()[1:], in_types[1:])
-        return [Read((name, kind, maximum[name])) for name, kind in named]
+        return [IndexRead((name, kind, maximum[name])) for name, kind in named]
 
-    def work(self, in_shapes):
+    def cost_elements(self, in_shapes):
         (steps, batch, classes), (_, maximum) = in_shapes[:2]
         return steps * batch * (4 * classes + 32 * maximum)
 
@@ -118,14 +118,14 @@ class CTCLossProperty(
             return {"blank": 0, "padding": 0}
         return {"blank": in_shapes[0][2] - 1, "padding": -1}
 
-    def failure(self, place, values):
+    def kernel_error(self, item, values):
         what, i, value, maximum, classes = map(int, values)
         where = f"operator {self.op_name}:"
         if what < 2:
             name = ("data_lengths", "label_lengths")[what]
-            return ArgumentError(f"{where} {name}[{place}] is {value}, outside of 0 to {maximum}")
+            return ArgumentError(f"{where} {name}[{item}] is {value}, outside of 0 to {maximum}")
         low, blank = (1, 0) if self.blank_label == "first" else (0, classes - 1)
         return ArgumentError(
-            f"{where} label[{place}, {i}] is {value}, expected {low} to {low + classes - 2} (class "
+            f"{where} label[{item}, {i}] is {value}, expected {low} to {low + classes - 2} (class "
             f"{blank} is the blank)"
         )

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..rnn.stepwise import constant, rows_of
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 
 _LOG_ZERO = -1e30  # the logarithm of no probability: finite, so that differences are numbers
 
@@ -73,4 +73,4 @@ def _ctc_loss(p, F, x, aux, training):
     return [F.where(there, loss, F.zeros_like(loss))]
 
 
-STEPWISE = Rewritten(_ctc_loss)
+STEPWISE = Rewrite(_ctc_loss)

@@ -11,7 +11,7 @@ from ...base.errors import ArgumentError
 from ..kernel_property import Kernel, KernelProperty
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 
 
 def _differentiable_form(p, F, x, aux, training):
@@ -76,7 +76,7 @@ class HawkesProperty(KernelProperty, operator="_contrib_hawkesll"):
     )
     zeros = ("d_lags", "d_marks", "d_valid_length", "d_max_time")
     floats = ("lda", "alpha", "beta", "state", "lags", "valid_length", "max_time")
-    second_order = Rewritten(_differentiable_form)
+    second_order = Rewrite(_differentiable_form)
     amp = Precision(FLOAT32)
     output_names = ("output0", "output1")
     example = """
@@ -130,13 +130,13 @@ class HawkesProperty(KernelProperty, operator="_contrib_hawkesll"):
             raise ArgumentError(f"'marks' is {in_types[5]}, expected int32")
         return [*ins[:5], "int32", *ins[5:]], outs, []
 
-    def work(self, in_shapes):
+    def cost_elements(self, in_shapes):
         lda, lags = in_shapes[0], in_shapes[4]
         return lda[0] * (lags[1] + lda[1])
 
-    def failure(self, place, values):
+    def kernel_error(self, item, values):
         steps, marks = map(int, values)
         return ArgumentError(
-            f"operator _contrib_hawkesll: sample {place} has a valid_length beyond 0 to {steps} or "
+            f"operator _contrib_hawkesll: sample {item} has a valid_length beyond 0 to {steps} or "
             f"marks beyond 0 to {marks - 1}"
         )

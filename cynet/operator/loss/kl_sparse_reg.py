@@ -6,7 +6,7 @@ in_grad = out_grad + penalty * ((1 - t) / (1 - r) - t / r).
 """
 
 from ...base.errors import ShapeError
-from ..checks.dtypes import NARROW
+from ..checks.dtypes import NARROW_FLOATS
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float
@@ -58,7 +58,7 @@ class KlSparseRegProperty(KernelProperty, operator="IdentityAttachKLSparseReg"):
 
     def infer_type(self, in_types, out_types):
         in_types, out_types, aux = super().infer_type(in_types, out_types)
-        return in_types, out_types, ["float32" if t in NARROW else t for t in aux]
+        return in_types, out_types, ["float32" if t in NARROW_FLOATS else t for t in aux]
 
     def kernel_params(self, in_shapes):
         return {

@@ -1,13 +1,13 @@
 """softmax_cross_entropy: out (1,) = - sum_n log softmax(data[n])[label[n]], data (N, C)."""
 
 from ...base.errors import ShapeError
-from ..checks.index_dtype import Read, types_beside_labels
+from ..checks.index_dtype import IndexRead, types_beside_labels
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..nn.softmax import softmax_params
 from ..precision import FLOAT32, Precision
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 
 
 class SoftmaxCrossEntropyProperty(KernelProperty, operator="softmax_cross_entropy"):
@@ -44,7 +44,7 @@ class SoftmaxCrossEntropyProperty(KernelProperty, operator="softmax_cross_entrop
         return types_beside_labels(in_types, out_types)
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        return [Read(("label", in_types[1], in_shapes[0][1]))]
+        return [IndexRead(("label", in_types[1], in_shapes[0][1]))]
 
     def kernel_params(self, in_shapes):
         return softmax_params(*in_shapes[0], 1)
@@ -54,4 +54,4 @@ class SoftmaxCrossEntropyProperty(KernelProperty, operator="softmax_cross_entrop
         chosen = F.pick(F.log_softmax(data, axis=-1), label, axis=-1, mode="clip")
         return [-F.sum(chosen).reshape((1,))]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)

@@ -3,7 +3,7 @@
 from math import prod
 
 from ...base.errors import ShapeError
-from ..checks.index_dtype import Read, types_beside_labels
+from ..checks.index_dtype import IndexRead, types_beside_labels
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..nn.softmax import softmax_params, softmax_work
@@ -133,7 +133,7 @@ class SoftmaxOutputProperty(KernelProperty, operator="SoftmaxOutput", aliases=("
     def arrays_read_by_index(self, in_shapes, in_types):
         if in_shapes[0] == in_shapes[1]:
             return ()
-        return [Read(("label", in_types[1], self.kernel_params(in_shapes)["n"]))]
+        return [IndexRead(("label", in_types[1], self.kernel_params(in_shapes)["n"]))]
 
     def kernel_params(self, in_shapes):
         data, label = (tuple(shape) for shape in in_shapes)
@@ -152,5 +152,5 @@ class SoftmaxOutputProperty(KernelProperty, operator="SoftmaxOutput", aliases=("
             "smooth": 0.0 if self.multi_output else self.smooth_alpha,
         }
 
-    def work(self, in_shapes):
+    def cost_elements(self, in_shapes):
         return softmax_work(in_shapes[0], self.kernel_params(in_shapes))

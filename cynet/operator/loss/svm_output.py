@@ -3,7 +3,7 @@
 from math import prod
 
 from ...base.errors import ShapeError
-from ..checks.index_dtype import Read, types_beside_labels
+from ..checks.index_dtype import IndexRead, types_beside_labels
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -64,7 +64,7 @@ class SVMOutputProperty(KernelProperty, operator="SVMOutput"):
         return types_beside_labels(in_types, out_types)
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        return [Read(("label", in_types[1], prod(in_shapes[0][1:])))]
+        return [IndexRead(("label", in_types[1], prod(in_shapes[0][1:])))]
 
     def kernel_params(self, in_shapes):
         return {

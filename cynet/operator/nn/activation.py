@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from .._elementwise import LoopsOperator
 from ..checks.dtypes import FLOATS, require_float_cpu
-from ..functions.row import READS
+from ..functions.row import BACKWARD_READS
 from ..parameters import Enum
 from ..precision import Precision
 from ..second_order import Formula
@@ -73,7 +73,7 @@ class ActivationProperty(UnaryProperty, operator="Activation"):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         self.functor, self.gradient, self.reads, _ = FUNCTIONS[self.act_type]
-        self.backward_reads = READS[self.reads]
+        self.backward_reads = BACKWARD_READS[self.reads]
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types, (*FLOATS, "bfloat16"))

@@ -1,6 +1,6 @@
 """Products of interleaved attention in terms of other operators."""
 
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 
 
 def _head_parts(F, array, heads, parts):
@@ -26,4 +26,4 @@ def _weighted_sums(p, F, x, aux, training):
     return [out.reshape((out.shape[0], x[0].shape[1], -1))]
 
 
-SCORES, WEIGHTED_SUMS = Rewritten(_differentiable_scores), Rewritten(_weighted_sums)
+SCORES, WEIGHTED_SUMS = Rewrite(_differentiable_scores), Rewrite(_weighted_sums)

@@ -5,14 +5,14 @@ statistics (C,).
 """
 
 from ...base.errors import ArgumentError
-from ..checks.dtypes import NARROW
+from ..checks.dtypes import NARROW_FLOATS
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import RESIDUAL, GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float, Int
 from ..precision import EITHER, Precision
 from ..property import merge_shapes
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 from ..tensor.axes import data_axis, split_at
 from .fused_activation import TakesReluHooks
 from .normalization_composed import normalize_axes, reshape_along, scale_shift
@@ -115,7 +115,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
         known = next((t for t in others if t is not None), None)
         if data is None and known not in (None, "float32"):  # narrow data may have float32 ones
             data = known
-        kind = known if data is None else "float32" if data in NARROW else data
+        kind = known if data is None else "float32" if data in NARROW_FLOATS else data
         if out_types[0] not in (None, data) or any(t not in (None, kind) for t in others):
             raise ArgumentError(
                 f"BatchNorm: inputs {in_types} and outputs {out_types} do not fit: of {data} data "
@@ -166,7 +166,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
         out = F.broadcast_mul(F.broadcast_sub(data, mean), F.rsqrt(variance + self.eps))
         return [scale_shift(F, out, gamma, beta, axis)]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)
 
 
 class ChannelsLastBatchNormHooks(TakesReluHooks, BatchNormHooks):

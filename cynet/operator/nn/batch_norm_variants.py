@@ -3,7 +3,7 @@
 from ...base.errors import ArgumentError
 from ..parameters import Bool, Float, Int, Str
 from ..precision import FLOAT32, Precision
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 from .batch_norm import BatchNormHooks, BatchNormProperty
 
 
@@ -49,7 +49,7 @@ class BatchNormWithReLUProperty(BatchNormProperty, operator="_contrib_BatchNormW
     def compose_outputs(self, F, inputs, aux, training):
         return [F.relu(super().compose_outputs(F, inputs, aux, training)[0])]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)
 
 
 class SyncBatchNormProperty(BatchNormProperty, operator="_contrib_SyncBatchNorm"):

@@ -1,6 +1,6 @@
 """Embedding: out[..., :] = weight[data[...]]; weight (input_dim, output_dim)."""
 
-from ..checks.index_dtype import Read
+from ..checks.index_dtype import IndexRead
 from ..checks.outside import report_outside
 from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
@@ -66,11 +66,11 @@ class EmbeddingProperty(KernelProperty, operator="Embedding"):
         weight = in_types[1] or out_types[0] or self.dtype
         return [in_types[0] or weight, weight], [out_types[0] or weight], []
 
-    def warn_of_value(self, place, values):
+    def warn_of_value(self, item, values):
         report_outside(self, "data", *values, refuse=self.sparse_grad)
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        return [Read(("data", in_types[0], self.input_dim))]
+        return [IndexRead(("data", in_types[0], self.input_dim))]
 
     def kernel_dtype(self, in_types):
         return in_types[1]

@@ -10,7 +10,7 @@ from ...kernels.reduce.row_sums cimport add_columns, sum_rows
 from ...kernels.table cimport find_unary, find_unary_grad
 
 from ...base.dtype import dtype_flag
-from ..graph_hooks import ACTIVATION, MASK, MASKED, SUM, GraphHooks, LayerHooks
+from ..graph_hooks import ACTIVATION, GRAD_MASK, GRAD_MASKED, SUM, GraphHooks, LayerHooks
 from .activation import FUNCTIONS
 
 ctypedef void (*BinaryLoop)(const void*, int, const void*, int, void*, int64_t) noexcept nogil
@@ -60,10 +60,10 @@ class FoldsActivationHooks(LayerHooks):
                     act_type is None or self.applies(prop, act_type, in_shapes, in_types)):
                 return None
             return prop.changed(activation=act_type, sums=True)
-        if kind == MASK:
+        if kind == GRAD_MASK:
             masks = self.masks(prop, in_shapes, in_types)
             return prop.changed(gives_masked=True) if masks else None
-        if kind == MASKED:
+        if kind == GRAD_MASKED:
             return prop.changed(gets_masked=True) if prop.activation == "relu" else None
         return None
 

@@ -12,7 +12,7 @@ from ..kernel_property import KernelProperty
 from ..parameters import Bool, Float, Int
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 from .instance_norm import InstanceNormProperty
 from .normalization_composed import normalize_axes, scale_shift
 
@@ -69,4 +69,4 @@ class GroupNormProperty(KernelProperty, operator="GroupNorm"):
         out = scale_shift(F, normalize_axes(F, groups, (2,), self.eps), gamma, beta, 1)
         return [out.reshape(data.shape)]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)

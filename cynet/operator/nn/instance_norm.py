@@ -12,7 +12,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 from .fused_activation import TakesReluHooks
 from .normalization_composed import normalize_axes, scale_shift
 
@@ -73,7 +73,7 @@ class InstanceNormProperty(KernelProperty, operator="InstanceNorm"):
         axes = tuple(range(2, data.ndim))
         return [scale_shift(F, normalize_axes(F, data, axes, self.eps), gamma, beta, 1)]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)
 
 
 class ChannelsLastInstanceNorm(InstanceNormProperty):

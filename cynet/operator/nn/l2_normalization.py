@@ -4,11 +4,11 @@ from math import prod
 
 from ...base.errors import ShapeError
 from ..graph_hooks import GraphHooks
-from ..kernel_property import Kernel, KernelProperty, Lines
+from ..kernel_property import GpuLines, Kernel, KernelProperty
 from ..parameters import Enum, Float
 from ..precision import Precision
 from ..property import merge_shapes
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 
 
 class L2NormalizationProperty(KernelProperty, operator="L2Normalization"):
@@ -28,7 +28,7 @@ class L2NormalizationProperty(KernelProperty, operator="L2Normalization"):
     backward = Kernel(
         "l2_norm_grad", ("d_output", "data"), ("d_data",), in_place=(("d_output", "d_data"),)
     )
-    gpu = Lines("normalization")
+    gpu = GpuLines("normalization")
     graph = GraphHooks(float32_beside_half=())
     amp = Precision("float32")
     drawn_as = "norm"
@@ -68,4 +68,4 @@ class L2NormalizationProperty(KernelProperty, operator="L2Normalization"):
         total = F.sum(F.square(data), axis=axes, keepdims=True)
         return [F.broadcast_mul(data, F.rsqrt(total + self.eps))]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)

@@ -10,7 +10,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 from ..tensor.axes import data_axis, lines_along
 from .normalization_composed import normalize_axes, scale_shift
 
@@ -74,4 +74,4 @@ class LayerNormProperty(KernelProperty, operator="LayerNorm"):
         axis = self.position(data.shape)
         return [scale_shift(F, normalize_axes(F, data, (axis,), self.eps), gamma, beta, axis)]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)

@@ -8,7 +8,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float
 from ..precision import Precision
 from ..property import merge_shapes
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 
 _ELEMENTWISE = GraphHooks(elementwise=True, float32_beside_half=(), draws_in_training_alone=True)
 
@@ -186,4 +186,4 @@ class LeakyReLUProperty(KernelProperty, operator="LeakyReLU"):
             slope = aux[0] if training else (self.lower_bound + self.upper_bound) / 2
         return [F.where(data > 0, data, data * slope)]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)

@@ -8,7 +8,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float, Int
 from ..precision import EITHER, FLOAT32, Precision
 from ..property import merge_shapes
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 
 
 class LRNHooks(GraphHooks):
@@ -70,7 +70,7 @@ class LRNProperty(KernelProperty, operator="LRN"):
             "last": self.last,
         }
 
-    def work(self, in_shapes):
+    def cost_elements(self, in_shapes):
         return prod(in_shapes[0]) * (8 + self.nsize)
 
     def compose_outputs(self, F, inputs, aux, training):
@@ -84,7 +84,7 @@ class LRNProperty(KernelProperty, operator="LRN"):
             total = total + up + down
         return [data * (total * (self.alpha / self.nsize) + self.knorm) ** (-self.beta)]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)
 
 
 class ChannelsLastLRN(LRNProperty):

@@ -13,7 +13,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Int, Shape
 from ..precision import EITHER, Precision
 from ..property import ResourceRequest
-from ..second_order import Linear, Rewritten
+from ..second_order import Linear, Rewrite
 from .layout_adapter import LayoutAdapter, reorder_operator
 from .spatial_window import (
     LAYOUTS,
@@ -176,7 +176,7 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
             "in_size": pad3(data[2:], 1),
         }
 
-    def work(self, in_shapes):
+    def cost_elements(self, in_shapes):
         params = self.kernel_params(in_shapes)
         sizes = params["batch"], params["channels"], *params["out_size"], *params["kernel"]
         return prod(sizes)
@@ -207,7 +207,7 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
             return Linear()
         from .pooling_rewritten import pooling  # imported late: few take gradients of gradients
 
-        return Rewritten(pooling)
+        return Rewrite(pooling)
 
 
 class ChannelsLastPooling(PoolingProperty):

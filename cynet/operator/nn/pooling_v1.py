@@ -11,7 +11,7 @@ from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Shape
-from ..second_order import Linear, Rewritten
+from ..second_order import Linear, Rewrite
 from .spatial_window import check_window, window_span
 
 
@@ -93,7 +93,7 @@ class PoolingV1Property(KernelProperty, operator="Pooling_v1"):
             "divisor": prod(sizes["kernel"]) if self.pool_type == "avg" else 1,
         }
 
-    def work(self, in_shapes):
+    def cost_elements(self, in_shapes):
         params = self.kernel_params(in_shapes)
         return prod((params["planes"], *params["out"], *params["kernel"]))
 
@@ -104,4 +104,4 @@ class PoolingV1Property(KernelProperty, operator="Pooling_v1"):
             return Linear()
         from .pooling_rewritten import pooling_v1  # imported late: few take gradients of gradients
 
-        return Rewritten(pooling_v1)
+        return Rewrite(pooling_v1)

@@ -107,7 +107,7 @@ class SoftmaxProperty(OutDType, KernelProperty, operator="softmax"):
             return []
         return super().backward_inplace_option(out_grad, in_data, out_data, in_grad)
 
-    def create_alike(self, ctx, in_shapes, in_types):
+    def create_same(self, ctx, in_shapes, in_types):
         if self.use_length and in_types[1] not in ("int32", "int64"):
             raise ArgumentTypeError(
                 f"operator {self.op_name}: length is {in_types[1]}, expected int32 or int64"
@@ -118,7 +118,7 @@ class SoftmaxProperty(OutDType, KernelProperty, operator="softmax"):
         sizes = split_at(in_shapes[0], self.position(in_shapes[0]))
         return softmax_params(*sizes, self.sign * (self.temperature or 1.0), self.log_of)
 
-    def work(self, in_shapes):
+    def cost_elements(self, in_shapes):
         return softmax_work(in_shapes[0], self.kernel_params(in_shapes))
 
     def gradients(self, F, g, x, y):
@@ -210,7 +210,7 @@ class SoftmaxActivationProperty(KernelProperty, operator="SoftmaxActivation"):
             return softmax_params(shape[0], shape[1], prod(shape[2:]))
         return softmax_params(prod(shape[:-1]), shape[-1], 1)
 
-    def work(self, in_shapes):
+    def cost_elements(self, in_shapes):
         return softmax_work(in_shapes[0], self.kernel_params(in_shapes))
 
     def gradients(self, F, g, x, y):

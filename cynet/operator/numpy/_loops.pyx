@@ -17,7 +17,7 @@ from .._base cimport Operator, OpContext
 from .._elementwise cimport MIXED, NUMBER_IS_WIDE, ElementwiseOperator, put_number
 
 from ...base.dtype import dtype_flag
-from ..elementwise_loop import holds
+from ..elementwise_loop import can_represent
 
 
 cdef Kernel _mixed_kernel(Kernel found, list reads, int write, bint number=False) except *:
@@ -97,7 +97,7 @@ cdef class BinaryOperator(ElementwiseOperator):
         gradient = prop.gradients
         reads = [out, *types] if gradient.reads else [out, out, out]
         # `out_grad * G(a, b)` in a dtype that holds the output and the operands
-        inner = prop.gradient_in(types, out)
+        inner = prop.gradient_dtype(types, out)
         self.reads = gradient.reads
         for add in range(2):
             self.write[add] = _mixed_kernel(find_binary(prop.functor_for(compute).encode(), flag,
@@ -189,7 +189,7 @@ cdef class ScalarOperator(ElementwiseOperator):
         cdef int flag = dtype_flag(compute), own = dtype_flag(data)
         gradient = prop.gradients
         self.reversed, self.reads = prop.reverse, gradient.reads
-        self.compute, self.inner = compute, prop.gradient_in([data], out)
+        self.compute, self.inner = compute, prop.gradient_dtype([data], out)
         inner = dtype_flag(self.inner)
         name = gradient.rhs if prop.reverse else gradient.lhs
         self.flat = name is None
@@ -216,7 +216,7 @@ cdef class ScalarOperator(ElementwiseOperator):
     def with_scalar(self, double value):
         """Return the operator with another number; None if that number may need other loops."""
         cdef ScalarOperator out
-        if not -2.0 ** 53 < value < 2.0 ** 53 or not holds(self.compute, value):
+        if not -2.0 ** 53 < value < 2.0 ** 53 or not can_represent(self.compute, value):
             return None
         out = ScalarOperator.__new__(ScalarOperator)
         out.reversed, out.reads, out.flat = self.reversed, self.reads, self.flat

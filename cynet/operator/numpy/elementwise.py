@@ -6,7 +6,7 @@ any dtypes that broadcast, and results of the dtypes that `promotion` says.
 
 from ...base.errors import ArgumentError, ArgumentTypeError
 from ..functions.numpy_rows import BITS
-from ..functions.row import BOOL, READS, SAME, Gradient
+from ..functions.row import BACKWARD_READS, BOOL, SAME, Gradient
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Number
 from ..property import OperatorProperty
@@ -14,19 +14,19 @@ from ..tensor.broadcast import BroadcastProperty
 from .promotion import (
     FLOATS,
     INTEGERS,
-    compared_in,
+    check_int_range,
+    comparison_dtype,
     promote_dtypes,
-    refuse_beyond,
     refuse_floats,
-    result_of,
+    result_dtype,
     scalar_dtype,
 )
 
 # Functor of numbers -> functor of bools, if it differs: a sum is "or", as for NumPy.
-_OF_BOOLS = {"plus": "logical_or", "mul": "logical_and", "bitwise_not": "logical_not"}
-_NOT_OF_BOOLS = ("minus", "negative", "gcd", "lcm")
+_BOOL_FUNCTORS = {"plus": "logical_or", "mul": "logical_and", "bitwise_not": "logical_not"}
+_NOT_FOR_BOOLS = ("minus", "negative", "gcd", "lcm")
 # Functions of two bools that use the loops of int8.
-_OF_INT8 = ("remainder", "power", "floor_divide", "fmod", "left_shift", "right_shift")
+_INT8_FUNCTORS = ("remainder", "power", "floor_divide", "fmod", "left_shift", "right_shift")
 
 
 class NumpyHooks(GraphHooks):
@@ -36,7 +36,7 @@ class NumpyHooks(GraphHooks):
         return len({*in_shapes}) == 1  # else a gradient would sum rounded numbers
 
 
-class _Elementwise(OperatorProperty):
+class _ElementwiseProperty(OperatorProperty):
     """Base of mx.np's elementwise operators."""
 
     functor = None
@@ -45,27 +45,27 @@ class _Elementwise(OperatorProperty):
 
     def functor_for(self, compute):
         """Return the operator's functor for loops of a dtype."""
-        return _OF_BOOLS.get(self.functor, self.functor) if compute == "bool" else self.functor
+        return _BOOL_FUNCTORS.get(self.functor, self.functor) if compute == "bool" else self.functor
 
 
-class NumpyUnary(_Elementwise):
+class NumpyUnary(_ElementwiseProperty):
     """Base of unary functions."""
 
     inputs_doc = {"data": "The input, any shape."}
     gradient = None
     reads = ""  # argument of the gradient functor: 'x' data, 'y' output, '' none
-    backward_reads = READS[reads]
+    backward_reads = BACKWARD_READS[reads]
 
     def infer_type(self, in_types, out_types):
         data = in_types[0]
         if data is None:  # infer backwards if possible
             data = out_types[0] if out_types[0] in FLOATS else None
             return [data], [out_types[0]], []
-        if data == "bool" and self.functor in _NOT_OF_BOOLS:
+        if data == "bool" and self.functor in _NOT_FOR_BOOLS:
             raise ArgumentTypeError(f"operator {self.op_name} does not take arrays of bool")
         if self.result == BITS:
             refuse_floats(self.op_name, [data])
-        return [data], [result_of(self.result, data)], []
+        return [data], [result_dtype(self.result, data)], []
 
     def create_operator(self, ctx, in_shapes, in_types):
         from ._loops import UnaryOperator
@@ -75,7 +75,7 @@ class NumpyUnary(_Elementwise):
         return UnaryOperator(self, in_types[0], out, compute)
 
 
-class _Binary(_Elementwise):
+class _BinaryProperty(_ElementwiseProperty):
     """The base of functions of two operands."""
 
     gradients = Gradient("grad_one", "grad_one", False, False)
@@ -84,7 +84,7 @@ class _Binary(_Elementwise):
         """Return (the output's dtype, the loop's dtype)."""
         if self.result == BITS:
             refuse_floats(self.op_name, [common])
-        if common == "bool" and self.functor in _NOT_OF_BOOLS:
+        if common == "bool" and self.functor in _NOT_FOR_BOOLS:
             raise ArgumentTypeError(
                 f"operator {self.op_name} does not take two bools; logical_xor or astype serve"
             )
@@ -93,12 +93,12 @@ class _Binary(_Elementwise):
                 f"operator {self.op_name} does not take {common}: its numbers lie further apart "
                 "than those of float32, which it is computed in"
             )
-        if common == "bool" and self.functor in _OF_INT8:
+        if common == "bool" and self.functor in _INT8_FUNCTORS:
             common = "int8"
-        out = result_of(self.result, common)
+        out = result_dtype(self.result, common)
         return out, compared if self.result == BOOL else out
 
-    def gradient_in(self, types, out):
+    def gradient_dtype(self, types, out):
         """The dtype in which gradients are computed."""
         if out in FLOATS:
             return out
@@ -108,7 +108,7 @@ class _Binary(_Elementwise):
         return "float64" if common in ("int64", "int32") else "float32"
 
 
-class NumpyBinary(_Binary):
+class NumpyBinary(_BinaryProperty):
     """Base of functions of two arrays, which broadcast."""
 
     infer_shape = BroadcastProperty.infer_shape
@@ -130,11 +130,11 @@ class NumpyBinary(_Binary):
         from ._loops import BinaryOperator
 
         lhs, rhs = in_types
-        out, compute = self._loop_dtypes(promote_dtypes(lhs, rhs), compared_in(lhs, rhs))
+        out, compute = self._loop_dtypes(promote_dtypes(lhs, rhs), comparison_dtype(lhs, rhs))
         return BinaryOperator(self, [lhs, rhs], out, compute)
 
 
-class NumpyScalar(_Binary):
+class NumpyScalar(_BinaryProperty):
     """Base of functions of an array and a Python number, which is weak: the array's dtype wins."""
 
     inputs_doc = {"data": "The array operand, any shape."}
@@ -158,7 +158,7 @@ class NumpyScalar(_Binary):
         found = self._loop_dtypes(common, compared)
         if found[0] in INTEGERS and whole:
             number = getattr(self.scalar, "exact", self.scalar)
-            refuse_beyond(int(number), found[0], f"operator {self.op_name}")
+            check_int_range(int(number), found[0], f"operator {self.op_name}")
             if self.functor == "power" and not self.reverse and self.scalar < 0:
                 raise ArgumentError(
                     f"operator {self.op_name}: integers to a negative integer power, "

@@ -6,14 +6,14 @@ from pathlib import Path
 
 
 @cache
-def outputs():
+def read_outputs():
     """Return {operator name: printed output of its example}."""
     text = Path(__file__).with_suffix(".txt").read_text("utf-8")
     parts = re.split(r"^\[(\w+)\]\n", text, flags=re.M)
     return dict(zip(parts[1::2], (each.strip("\n") for each in parts[2::2])))
 
 
-def code_of(name, one=False):
+def example_code(name, one=False):
     """Return the code of an operator's example; `one`: the operator is unary."""
     if name.endswith("_scalar"):
         whole = any(word in name for word in ("bitwise", "gcd", "lcm"))
@@ -36,5 +36,5 @@ def code_of(name, one=False):
 
 def example_of(name, one=False):
     """Return the example of an operator, with its printed result."""
-    lines = "\n".join(f">>> {line}" for line in code_of(name, one))
-    return lines + "\n" + outputs().get(name, "")
+    lines = "\n".join(f">>> {line}" for line in example_code(name, one))
+    return lines + "\n" + read_outputs().get(name, "")

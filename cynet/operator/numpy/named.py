@@ -16,7 +16,7 @@ from .._base import OPERATORS, OpEntry, get_operator
 from ..checks.shapes import known_shape, plain_shape
 from ..functions.numpy_rows import EXTENSIONS, UNARIES
 from ..property import OperatorProperty, is_known
-from .named_rows import DROPPED, ROWS
+from .named_rows import IGNORED, ROWS
 from .promotion import DEFAULT_FLOAT, FLOATS, promote_dtypes
 
 _CONSTANTS = {"nan": float("nan"), "inf": float("inf"), "-inf": -float("inf")}
@@ -37,10 +37,10 @@ def _trial_dtypes(count):
         yield from ([DEFAULT_FLOAT] * (count - 1) + [kind] for kind in kinds[1:])
 
 
-def value_of(text):
+def parse_value(text):
     """Return the value of a parameter that was written as text.
 
-    >>> value_of("(1, None)"), value_of("inf"), value_of("linear")
+    >>> parse_value("(1, None)"), parse_value("inf"), parse_value("linear")
     ((1, None), inf, 'linear')
     """
     if not isinstance(text, str):
@@ -98,7 +98,7 @@ def fit_params(entry, params):
         for key, text in params.items()
         if entry.prop.any_parameters
         or (key in fields and not (text == "None" and key == "step"))
-        or key not in (*DROPPED, "step")
+        or key not in (*IGNORED, "step")
     }
 
 
@@ -131,7 +131,7 @@ class NumpyFunction(OperatorProperty):
 
     def __init__(self, **given):
         super().__init__()
-        self.given = {key: value_of(text) for key, text in given.items()}
+        self.given = {key: parse_value(text) for key, text in given.items()}
         self._met = None  # input shapes of the last inference
         self._found = {}  # shapes and dtypes of inputs -> shapes and dtypes of outputs
 
@@ -166,11 +166,11 @@ class NumpyFunction(OperatorProperty):
             )
         return found
 
-    def made_of(self, shapes, types):
+    def outputs_for(self, shapes, types):
         """Return shapes and dtypes of the outputs for inputs of these shapes and dtypes."""
         key = *shapes, *types
         if key not in self._found:
-            written = writer()(self, shapes, types)
+            written = call_tracer()(self, shapes, types)
             self._found[key] = written.shapes, written.types
         return self._found[key]
 
@@ -180,7 +180,7 @@ class NumpyFunction(OperatorProperty):
         shapes, refused = [plain_shape(shape) for shape in in_shapes], None
         for types in _trial_dtypes(len(shapes)):
             try:
-                found = self.made_of(shapes, types)[0]
+                found = self.outputs_for(shapes, types)[0]
             except ArgumentTypeError as error:
                 refused = refused or error
                 continue
@@ -190,11 +190,11 @@ class NumpyFunction(OperatorProperty):
 
     def infer_type(self, in_types, out_types):
         if self._met and None not in in_types:
-            return in_types, self.made_of(self._met, in_types)[1], []
+            return in_types, self.outputs_for(self._met, in_types)[1], []
         if None not in in_types:
             for shape in _TRIAL_SHAPES:
                 try:
-                    return in_types, self.made_of([shape] * len(in_types), in_types)[1], []
+                    return in_types, self.outputs_for([shape] * len(in_types), in_types)[1], []
                 except Exception:  # the function does not accept this shape
                     continue
         return in_types, self._known_out_types(in_types, out_types), []
@@ -226,7 +226,7 @@ class NumpyFunction(OperatorProperty):
 
 
 @cache
-def writer():
+def call_tracer():
     """Return the function of ``gluon/block`` that traces a call with symbols of known shapes."""
     from ...gluon.block.decomposition import write
 

@@ -81,7 +81,7 @@ def insert_elements(called, x, p):
     return called("np.take")(both, order, axis, mode="clip")
 
 
-def inserted_by_array(called, x, p):
+def insert_by_array(called, x, p):
     """Raise an error: the index to insert at would be an array."""
     raise ArgumentError("_npi_insert_tensor: in a graph places are an int or a slice")
 
@@ -140,7 +140,7 @@ def norm(called, x, p):
     return called("np.linalg.norm")(x[0], ord, p.get("axis"), p.get("keepdims", False))
 
 
-def padded(called, x, p):
+def pad(called, x, p):
     """Compute ``np.pad`` by concatenating the parts of the result."""
     out, mode = x[0], p.get("mode", "constant")
     width = p["pad_width"]

@@ -3,7 +3,7 @@
 from . import named_calls
 
 # Parameters that are ignored.
-DROPPED = ("ctx", "num_args", "optimize", "order", "copy", "is_ascend", "size1", "is_int")
+IGNORED = ("ctx", "num_args", "optimize", "order", "copy", "is_ascend", "size1", "is_int")
 
 # Columns: name, function, arrays, parameters (MXNet's=NumPy's), output dtypes, output count. "*":
 # all inputs as a sequence, "**": one by one; "low?": an array unless a parameter is given.
@@ -130,9 +130,9 @@ _npi_einsum named.einsum **
 _npi_identity named.identity -
 _npi_insert_scalar named.insert_elements arr,values? - first
 _npi_insert_slice named.insert_elements arr,values? - first
-_npi_insert_tensor named.inserted_by_array arr,values?,obj? - first
+_npi_insert_tensor named.insert_by_array arr,values?,obj? - first
 _npi_norm named.norm a - float
-_npi_pad named.padded a
+_npi_pad named.pad a
 _npi_polyval named.polyval p,x
 _npi_tensordot named.tensordot a,b
 _npi_where_lscalar named.where_left condition,y - number
@@ -183,7 +183,7 @@ class Row:
         more = {
             self.words[key]: value
             for key, value in given.items()
-            if key not in DROPPED and not (value is None and f"{key}?" in self.arrays)
+            if key not in IGNORED and not (value is None and f"{key}?" in self.arrays)
         }
         if self.arrays == ["*"]:
             return function(inputs, **more)

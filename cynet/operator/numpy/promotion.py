@@ -51,7 +51,7 @@ def scalar_dtype(dtype, whole):
     return "int64" if dtype == "bool" else dtype
 
 
-def refuse_beyond(number, dtype, who):
+def check_int_range(number, dtype, who):
     """Raise if a Python int is outside of the range of an integer dtype.
 
     Raises
@@ -68,7 +68,7 @@ def refuse_beyond(number, dtype, who):
             )
 
 
-def refuse_wide(host, dtype, who):
+def check_int_ranges(host, dtype, who):
     """Call `check_int_range` for the ints of a list that NumPy has converted to an array."""
     if dtype not in _INTEGER_RANGES or not host.size:
         return
@@ -77,16 +77,16 @@ def refuse_wide(host, dtype, who):
     else:
         ints = [each for each in host.flat if type(each) is int] if host.dtype == object else ()
     for each in ints:
-        refuse_beyond(int(each), dtype, who)
+        check_int_range(int(each), dtype, who)
 
 
 _INTEGER_RANGES = {each: (int(np.iinfo(each).min), int(np.iinfo(each).max)) for each in INTEGERS}
 
 
-def result_of(kind, common):
+def result_dtype(kind, common):
     """Return the output's dtype for a function's `kind` of result and the operands' common dtype.
 
-    >>> result_of("float", "int64"), result_of("same", "int64"), result_of("bool", "float32")
+    >>> result_dtype("float", "int64"), result_dtype("same", "int64"), result_dtype("bool", "int8")
     ('float32', 'int64', 'bool')
     """
     if kind == BOOL:
@@ -96,10 +96,10 @@ def result_of(kind, common):
     return common
 
 
-def compared_in(a: str, b: str) -> str:
+def comparison_dtype(a: str, b: str) -> str:
     """The dtype in which elements of two dtypes are compared: one that represents both.
 
-    >>> compared_in("int64", "float32"), compared_in("uint8", "float32")
+    >>> comparison_dtype("int64", "float32"), comparison_dtype("uint8", "float32")
     ('float64', 'float32')
     """
     common = promote_dtypes(a, b)

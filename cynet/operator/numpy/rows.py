@@ -8,8 +8,8 @@ from ...base.dtype import name_of
 from .._base import register_operator
 from ..functions.derivatives import make_unary_rule, map_derivative
 from ..functions.numpy_rows import BINARIES, EXTENSIONS, NUMPY_ONLY_UNARIES, UNARIES, operators_of
-from ..functions.row import READS
-from ..second_order import Rewritten
+from ..functions.row import BACKWARD_READS
+from ..second_order import Rewrite
 from .elementwise import NumpyBinary, NumpyScalar, NumpyUnary
 from .examples import example_of
 from .promotion import DEFAULT_FLOAT, FLOATS
@@ -29,17 +29,17 @@ def _rewritten_rule(function):
             return None
         return [function(p, F, *[_cast_like(each, kind) for each in x])]
 
-    return Rewritten(outputs)
+    return Rewrite(outputs)
 
 
 def _make_unary_rule(derivative):
     """The rule from ``derivative(F, x, y)``; integers are cast to floats first."""
 
-    def of_floats(F, x, y):
+    def float_rule(F, x, y):
         whole = x is not None and name_of(x.dtype) not in FLOATS
         return derivative(F, x.astype(DEFAULT_FLOAT) if whole else x, y)
 
-    return make_unary_rule(of_floats)
+    return make_unary_rule(float_rule)
 
 
 def _register(name, base, doc, second_order, **attributes):
@@ -93,7 +93,7 @@ for _operator, _row in (*UNARIES.values(), *EXTENSIONS.values()):
             functor=_row.functor or _row.name,
             gradient=_row.gradient,
             reads=_row.reads,
-            backward_reads=READS[_row.reads],
+            backward_reads=BACKWARD_READS[_row.reads],
             differentiable=_row.gradient is not None,
             result=_row.result,
         )

@@ -6,14 +6,14 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, Float, Int
 from ..property import merge_shapes
 from ..tensor.axes import data_axis, split_at
-from .ranges import ONE, Refusing, has_range, one_each, require_bytes
+from .ranges import ONE, NanCheck, has_range, range_shapes, require_bytes
 from .shapes import OUTPUTS
 
 _PER_CHANNEL_INPUTS = ("gamma", "beta", "moving_mean", "moving_var")
 
 
 class QuantizedBatchNormProperty(
-    Refusing, KernelProperty, operator="_contrib_quantized_batch_norm"
+    NanCheck, KernelProperty, operator="_contrib_quantized_batch_norm"
 ):
     """BatchNorm of a quantized array by the moving statistics; int8, within the given range.
 
@@ -79,7 +79,7 @@ class QuantizedBatchNormProperty(
             channels = unify_shapes("gamma", channels, (data[axis],))
             data = (*data[:axis], channels[0], *data[axis + 1 :])
         ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
-        return [data, *[channels] * 4, *one_each(self, in_shapes, 5)], [data, *ends], []
+        return [data, *[channels] * 4, *range_shapes(self, in_shapes, 5)], [data, *ends], []
 
     def infer_type(self, in_types, out_types):
         data = in_types[0] or "int8"

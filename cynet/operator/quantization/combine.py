@@ -5,23 +5,23 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float
 from ..property import merge_shapes
-from .ranges import ONE, Refusing, has_range, one_each, require_bytes
+from .ranges import ONE, NanCheck, has_range, range_shapes, require_bytes
 from .shapes import OUTPUTS
 
-_READS = ("lhs", "rhs", "lhs_min", "lhs_max", "rhs_min", "rhs_max")
+_INPUT_NAMES = ("lhs", "rhs", "lhs_min", "lhs_max", "rhs_min", "rhs_max")
 
 
-class TwoInOneOrder(GraphHooks):
+class TwoInputHooks(GraphHooks):
     """Graph hooks: element i of output 0 depends on elements i of inputs 0 and 1 alone."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
         return prop, [0, 1]
 
 
-class _TwoArrays(Refusing, KernelProperty):
+class _TwoArrayProperty(NanCheck, KernelProperty):
     differentiable = False
     floats = ()
-    graph = TwoInOneOrder()
+    graph = TwoInputHooks()
     inputs_doc = {
         "lhs": "Integers of 8 bits.",
         "rhs": "Integers of 8 bits, of the shape of lhs.",
@@ -42,7 +42,7 @@ class _TwoArrays(Refusing, KernelProperty):
 
     @property
     def forward(self):
-        return Kernel("quantized_combine", _READS, tuple(self.list_outputs()), whole=True)
+        return Kernel("quantized_combine", _INPUT_NAMES, tuple(self.list_outputs()), whole=True)
 
     def list_outputs(self):
         return list(OUTPUTS[:1] if self.enable_float_output else OUTPUTS)
@@ -50,10 +50,10 @@ class _TwoArrays(Refusing, KernelProperty):
     def infer_shape(self, in_shapes, out_shapes):
         shape = merge_shapes(*in_shapes[:2], out_shapes[0])
         ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
-        return [shape, shape, *one_each(self, in_shapes, 2)], [shape, *ends], []
+        return [shape, shape, *range_shapes(self, in_shapes, 2)], [shape, *ends], []
 
     def infer_type(self, in_types, out_types):
-        for name, dtype in zip(_READS, in_types[:2]):
+        for name, dtype in zip(_INPUT_NAMES, in_types[:2]):
             require_bytes(self, dtype, name)
         left, right = in_types[:2]
         if self.enable_float_output:
@@ -75,7 +75,7 @@ class _TwoArrays(Refusing, KernelProperty):
         }
 
 
-class QuantizedElemwiseAddProperty(_TwoArrays, operator="_contrib_quantized_elemwise_add"):
+class QuantizedElemwiseAddProperty(_TwoArrayProperty, operator="_contrib_quantized_elemwise_add"):
     """The sum of two quantized arrays.
 
     With a range for it integers of 8 bits, uint8 where both arrays are; else integers of 32 bits,
@@ -92,7 +92,7 @@ class QuantizedElemwiseAddProperty(_TwoArrays, operator="_contrib_quantized_elem
     """
 
 
-class QuantizedElemwiseMulProperty(_TwoArrays, operator="_contrib_quantized_elemwise_mul"):
+class QuantizedElemwiseMulProperty(_TwoArrayProperty, operator="_contrib_quantized_elemwise_mul"):
     """The product of two quantized arrays.
 
     With a range for it int8; floats, and no range, with `enable_float_output`; else the products

@@ -24,7 +24,7 @@ from ..property import ResourceRequest
 from ..tensor.axes import axis_of
 from ..tensor.concat import ConcatProperty
 from .int8_form import Int8Form
-from .ranges import ONE, not_a_number, one_each, require_bytes
+from .ranges import ONE, nan_error, range_shapes, require_bytes
 from .shapes import OUTPUTS
 
 
@@ -69,7 +69,7 @@ class QuantizedConcatProperty(ConcatProperty, operator="_contrib_quantized_conca
         n = self.num_args
         data, (out,), _ = super().infer_shape(in_shapes[:n], out_shapes[:1])
         ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
-        return [*data, *one_each(self, in_shapes, n)], [out, *ends], []
+        return [*data, *range_shapes(self, in_shapes, n)], [out, *ends], []
 
     def infer_type(self, in_types, out_types):
         n = self.num_args
@@ -120,7 +120,7 @@ cdef class QuantizedConcatOperator(Operator):
         for i in range(self.n, 3 * self.n):
             if isnan((<float*>in_data[i].data)[0]):
                 with gil:
-                    raise not_a_number("operator _contrib_quantized_concat", self.names[i], 0, nan)
+                    raise nan_error("operator _contrib_quantized_concat", self.names[i], 0, nan)
         for i in range(1, self.n):
             low = min(low, (<float*>in_data[self.n + 2 * i].data)[0])
             high = max(high, (<float*>in_data[self.n + 2 * i + 1].data)[0])

@@ -11,25 +11,25 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float
 from ..property import merge_shapes
-from .ranges import BYTES, ONE, Refusing, chosen_type, has_range, one_each, require_bytes
+from .ranges import BYTES, ONE, NanCheck, has_range, quantized_dtype, range_shapes, require_bytes
 
 _RANGE_OF_INPUTS, _GIVEN_RANGE, _RANGE_OF_DATA = range(3)
 _OUTPUT_TRIPLE = ["output0", "output1", "output2"]
 
 
-class AnyOrder(GraphHooks):
+class AnyOrderHooks(GraphHooks):
     """Hooks: element i of output 0 depends on element i of input 0 alone, in any memory order."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
         return prop, [0]
 
 
-class _Conversion(Refusing, KernelProperty):
+class _ConversionProperty(NanCheck, KernelProperty):
     """Base of conversions of an array, with an optional range, to another dtype."""
 
     differentiable = False
     floats = ()
-    graph = AnyOrder()
+    graph = AnyOrderHooks()
     output_names = _OUTPUT_TRIPLE
 
     def infer_shape(self, in_shapes, out_shapes):
@@ -37,7 +37,7 @@ class _Conversion(Refusing, KernelProperty):
         ends = [
             unify_shapes(name, s, ONE) for name, s in zip(self.list_outputs()[1:], out_shapes[1:])
         ]
-        return [shape, *one_each(self, in_shapes, 1)], [shape, *ends], []
+        return [shape, *range_shapes(self, in_shapes, 1)], [shape, *ends], []
 
     def kernel_params(self, in_shapes):
         low, high = getattr(self, "min_calib_range", None), getattr(self, "max_calib_range", None)
@@ -59,7 +59,7 @@ _COPY = Kernel("quantized_copy", ("data",), tuple(_OUTPUT_TRIPLE), whole=True)
 _STEP_LIMITS = {"uint8": (0.0, 255.5), "int8": (-127.5, 127.5)}  # ranges in which a step is 1
 
 
-class QuantizeProperty(_Conversion, operator="_contrib_quantize"):
+class QuantizeProperty(_ConversionProperty, operator="_contrib_quantize"):
     """Floats to integers of 8 bits: ``round(data * 255 / r)``, or 127 for int8, clipped to their
     limits; `r` is the larger of ``|min_range|`` and ``|max_range|``.
 
@@ -87,7 +87,7 @@ class QuantizeProperty(_Conversion, operator="_contrib_quantize"):
         return ["float32"] * 3, [self.out_type, "float32", "float32"], []
 
 
-class QuantizeV2Property(_Conversion, operator="_contrib_quantize_v2"):
+class QuantizeV2Property(_ConversionProperty, operator="_contrib_quantize_v2"):
     """Floats to integers of 8 bits, with a given range or that of `data`.
 
     ``round(data * 127.5 / r)`` for int8 and 255.5 for uint8, limited to what these can hold; `r` is
@@ -125,7 +125,7 @@ class QuantizeV2Property(_Conversion, operator="_contrib_quantize_v2"):
     def infer_type(self, in_types, out_types):
         data = in_types[0] or "float32"
         require_bytes(self, data, allowed=("float32", *BYTES))
-        out = data if data in BYTES else chosen_type(self)
+        out = data if data in BYTES else quantized_dtype(self)
         return [data], [out, "float32", "float32"], []
 
     def create_operator(self, ctx, in_shapes, in_types):
@@ -138,7 +138,7 @@ class QuantizeV2Property(_Conversion, operator="_contrib_quantize_v2"):
         return super(QuantizeV2Property, copied).create_operator(ctx, in_shapes, in_types)
 
 
-class QuantizeAsymProperty(_Conversion, operator="_contrib_quantize_asym"):
+class QuantizeAsymProperty(_ConversionProperty, operator="_contrib_quantize_asym"):
     """Floats as uint8, 0 for the least value of a range and 255 for the largest.
 
     ``floor(data * scale + shift + 0.5)``, limited to 0 and 255, where ``scale = 255 / (high -
@@ -174,7 +174,7 @@ class QuantizeAsymProperty(_Conversion, operator="_contrib_quantize_asym"):
         return ["float32"], ["uint8", "float32", "float32"], []
 
 
-class RequantizeProperty(_Conversion, operator="_contrib_requantize"):
+class RequantizeProperty(_ConversionProperty, operator="_contrib_requantize"):
     """Integers of 32 bits to 8 bits, with a given range or that of `data`.
 
     The limits of int32 stand for the larger of ``|min_range|`` and ``|max_range|``. The output is
@@ -209,11 +209,11 @@ class RequantizeProperty(_Conversion, operator="_contrib_requantize"):
 
     def infer_type(self, in_types, out_types):
         require_bytes(self, in_types[0], allowed=("int32",))
-        types = [chosen_type(self), "float32", "float32"]
+        types = [quantized_dtype(self), "float32", "float32"]
         return ["int32", "float32", "float32"], types, []
 
 
-class DequantizeProperty(_Conversion, operator="_contrib_dequantize"):
+class DequantizeProperty(_ConversionProperty, operator="_contrib_dequantize"):
     """Integers of 8 bits as floats: ``data * r / 127.5``, or 255.5 for uint8, where `r` is the
     larger of ``|min_range|`` and ``|max_range|``."""
 

@@ -3,13 +3,13 @@
 from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Int
-from .ranges import ONE, Refusing, one_each, require_bytes
+from .ranges import ONE, NanCheck, range_shapes, require_bytes
 from .shapes import OUTPUTS
 
-INDICES = ("float32", "float64", "int32", "int64", "uint8", "int8")
+INDEX_DTYPES = ("float32", "float64", "int32", "int64", "uint8", "int8")
 
 
-class QuantizedEmbeddingProperty(Refusing, KernelProperty, operator="_contrib_quantized_embedding"):
+class QuantizedEmbeddingProperty(NanCheck, KernelProperty, operator="_contrib_quantized_embedding"):
     """Rows of a quantized `weight` by index, with its range.
 
     Indices are truncated to integers; one below 0 counts as 0 and one beyond the last as the
@@ -51,10 +51,10 @@ class QuantizedEmbeddingProperty(Refusing, KernelProperty, operator="_contrib_qu
         if out is not None:
             data = out[:-1]
         ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
-        return [data, weight, *one_each(self, in_shapes, 2)], [out, *ends], []
+        return [data, weight, *range_shapes(self, in_shapes, 2)], [out, *ends], []
 
     def infer_type(self, in_types, out_types):
-        require_bytes(self, in_types[0], "data", INDICES)
+        require_bytes(self, in_types[0], "data", INDEX_DTYPES)
         weight = in_types[1] or out_types[0] or "int8"
         require_bytes(self, weight, "weight")
         given = [in_types[0] or "float32", weight, "float32", "float32"]
@@ -66,5 +66,5 @@ class QuantizedEmbeddingProperty(Refusing, KernelProperty, operator="_contrib_qu
     def kernel_params(self, in_shapes):
         return {"rows": self.input_dim, "length": self.output_dim}
 
-    def work(self, in_shapes):
+    def cost_elements(self, in_shapes):
         return in_shapes[1][1] * max(1, len(in_shapes[0]))

@@ -4,12 +4,12 @@ from ...base.errors import ShapeError
 from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Int
-from .ranges import ONE, Refusing
+from .ranges import ONE, NanCheck
 
 _OUTPUTS = ("threshold", "divergence")
 
 
-class CalibrateEntropyProperty(Refusing, KernelProperty, operator="_contrib_calibrate_entropy"):
+class CalibrateEntropyProperty(NanCheck, KernelProperty, operator="_contrib_calibrate_entropy"):
     """The threshold that loses least of a distribution when values beyond it are cut off.
 
     `hist` counts values in bins around 0. For every threshold that leaves at least
@@ -49,5 +49,5 @@ class CalibrateEntropyProperty(Refusing, KernelProperty, operator="_contrib_cali
     def kernel_params(self, in_shapes):
         return {"bins": in_shapes[0][0], "quantized_bins": self.num_quantized_bins}
 
-    def work(self, in_shapes):
+    def cost_elements(self, in_shapes):
         return in_shapes[0][0] ** 2

@@ -27,14 +27,14 @@ class Int8Form(NamedTuple):
         return {name: getattr(node.prop, name) for name in self.params if name in node.params}
 
 
-_found = {}  # class of a float property -> its 8-bit class
+_int8_classes = {}  # class of a float property -> its 8-bit class
 
 
-def int8_of(prop: Any) -> Any:
+def int8_class(prop: Any) -> Any:
     """Return the 8-bit class that replaces a float property's class, or None."""
-    if not _found:
+    if not _int8_classes:
         for _, entry in OPERATORS.items():
             form = entry.prop.int8_form
             if isinstance(form, Int8Form):
-                _found.setdefault(form.of, entry.prop)
-    return _found.get(prop)
+                _int8_classes.setdefault(form.of, entry.prop)
+    return _int8_classes.get(prop)

@@ -25,9 +25,9 @@ from .._base cimport Operator, OpContext
 
 from math import nan, prod
 
-from .ranges import not_a_number
+from .ranges import nan_error
 
-cdef float MOST = 2147483647.0  # maximum of int32
+cdef float MAX_INT32 = 2147483647.0  # maximum of int32
 
 
 cdef Int8Conv _conv_of_geometry(dict geometry) except *:
@@ -163,7 +163,7 @@ cdef class Int8Layer(Operator):
             if place >= 0:
                 with gil:
                     name = next(name for name, at in self.input_index.items() if at == i)
-                    raise not_a_number(self.where, name, place, nan)
+                    raise nan_error(self.where, name, place, nan)
         return 0
 
     cdef int64_t packed_size(self, int level) noexcept nogil:
@@ -198,7 +198,7 @@ cdef class Int8Layer(Operator):
         if not self.whole_layer:
             unit = (_max_abs_range(in_data, self.data_range) / _max_level(in_data[0].dtype)
                     * (_max_abs_range(in_data, self.weight_range) / 127))
-            _put_range(req, out_data, -unit * MOST, unit * MOST)
+            _put_range(req, out_data, -unit * MAX_INT32, unit * MAX_INT32)
             if self.bias >= 0:
                 quantized = <const int8_t*>in_data[self.bias].data
                 out_unit = 0 if unit == 0 else _max_abs_range(in_data, self.bias_range) / 127 / unit

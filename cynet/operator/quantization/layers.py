@@ -21,7 +21,7 @@ from ..precision import Precision
 from ..property import ResourceRequest
 from .int8_form import Int8Form
 from .int8_layer import Int8Layer, Int8Pack, OnednnInt8Layer, packed_bytes
-from .ranges import ONE, chosen_type, has_range, require_bytes
+from .ranges import ONE, has_range, quantized_dtype, require_bytes
 from .shapes import OUTPUTS
 
 
@@ -155,7 +155,7 @@ class _Int8Layer:
         return OnednnInt8Layer(primitives, **settings)
 
 
-class _Raw(_Int8Layer):
+class _RawLayer(_Int8Layer):
     """Sums of 32 bits."""
 
     def __init__(self, **kwargs):
@@ -190,7 +190,7 @@ class _Raw(_Int8Layer):
         return {}
 
 
-class QuantizedConvProperty(_Raw, ConvolutionProperty, operator="_contrib_quantized_conv"):
+class QuantizedConvProperty(_RawLayer, ConvolutionProperty, operator="_contrib_quantized_conv"):
     """Convolution of a quantized array by a quantized weight: sums of 32 bits, exact.
 
     The range of the output is what the limits of int32 stand for. The bias is brought to the steps
@@ -220,7 +220,7 @@ class QuantizedConvProperty(_Raw, ConvolutionProperty, operator="_contrib_quanti
 
 
 class QuantizedFullyConnectedProperty(
-    _Raw, FullyConnectedProperty, operator="_contrib_quantized_fully_connected"
+    _RawLayer, FullyConnectedProperty, operator="_contrib_quantized_fully_connected"
 ):
     """Linear map of a quantized array by a quantized weight: sums of 32 bits, exact.
 
@@ -304,7 +304,7 @@ class _Fused(_Int8Layer):
         if self.with_residual:
             require_bytes(self, in_types[6], "residual", ("float32", "uint8", "int8"))
             ins += [in_types[6], "float32", "float32"]
-        outs = [chosen_type(self), "float32", "float32"][: len(self.list_outputs())]
+        outs = [quantized_dtype(self), "float32", "float32"][: len(self.list_outputs())]
         return ins, outs, []
 
     def primitives(self, geometry, in_types):

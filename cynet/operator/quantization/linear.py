@@ -6,14 +6,14 @@ from ..elementwise_loop import Loop
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum, Float, Int
 from ..property import merge_shapes
-from .conversions import AnyOrder
-from .ranges import LIMITS, Refusing, require_bytes
+from .conversions import AnyOrderHooks
+from .ranges import BYTE_LIMITS, NanCheck, require_bytes
 
 _SCALE_FIELD = Float(doc="What a step counts for.", low=1e-38)
 _ZERO_FIELD = Int(0, doc="The integer that stands for 0.", low=-128, high=255)
 
 
-class LinearHooks(AnyOrder):
+class LinearHooks(AnyOrderHooks):
     """Graph hooks: the operator is one loop between bytes and floats."""
 
     def forward_loops(self, prop, in_data, out_data):
@@ -26,7 +26,7 @@ class LinearHooks(AnyOrder):
         return True
 
 
-class _Linear(Refusing, KernelProperty):
+class _LinearProperty(NanCheck, KernelProperty):
     differentiable = False
     floats = ()
     graph = LinearHooks()
@@ -40,8 +40,8 @@ class _Linear(Refusing, KernelProperty):
 
     def check_zero(self, dtype):
         """Raise ArgumentError unless the zero is an integer of `dtype`."""
-        if dtype in LIMITS:
-            low, high = LIMITS[dtype]
+        if dtype in BYTE_LIMITS:
+            low, high = BYTE_LIMITS[dtype]
             if not low <= self.zero_point <= high:
                 raise ArgumentError(
                     f"{self._operator_label()}: zero_point {self.zero_point} is no {dtype},"
@@ -49,7 +49,7 @@ class _Linear(Refusing, KernelProperty):
                 )
 
 
-class QuantizeLinearProperty(_Linear, operator="_quantize_linear"):
+class QuantizeLinearProperty(_LinearProperty, operator="_quantize_linear"):
     """Floats to integers of 8 bits: ``round(data / scale) + zero_point``, rounded to even, clipped
     to their limits. NaN is refused."""
 
@@ -73,7 +73,7 @@ class QuantizeLinearProperty(_Linear, operator="_quantize_linear"):
         return ["float32"], [self.out_type], []
 
 
-class DequantizeLinearProperty(_Linear, operator="_dequantize_linear"):
+class DequantizeLinearProperty(_LinearProperty, operator="_dequantize_linear"):
     """Integers of 8 bits as floats: ``(data - zero_point) * scale``."""
 
     scale, zero_point = _SCALE_FIELD, _ZERO_FIELD

@@ -4,17 +4,17 @@ from ...base.errors import ArgumentError, ArgumentTypeError
 from ..checks.shapes import unify_shapes
 
 BYTES = ("uint8", "int8")
-LIMITS = {"uint8": (0, 255), "int8": (-128, 127)}
+BYTE_LIMITS = {"uint8": (0, 255), "int8": (-128, 127)}
 FINE_STEPS = {"uint8": 255.5, "int8": 127.5}  # steps for the larger end of a range, in quantize_v2
-ONE = (1,)
+ONE = (1,)  # shape of the arrays with an end of a range
 
 
-def ranges(names):
+def range_names(names):
     """Return the names of the range arrays of `names`: min and max of each."""
     return [f"{end}_{name}" for name in names for end in ("min", "max")]
 
 
-def one_each(prop, in_shapes, first):
+def range_shapes(prop, in_shapes, first):
     """Return the shapes of the inputs from `first` on, which are ranges of one element each."""
     names = prop.list_arguments()[first:]
     return [unify_shapes(name, shape, ONE) for name, shape in zip(names, in_shapes[first:])]
@@ -28,21 +28,21 @@ def require_bytes(prop, dtype, name="data", allowed=BYTES):
         )
 
 
-def not_a_number(where, name, place, value):
+def nan_error(where, name, place, value):
     """Return the exception for a float of the input `name` that is NaN or infinite."""
     return ArgumentError(
         f"{where}: element {place} of '{name}' is {value:g}, of which integers of 8 bits have none"
     )
 
 
-class Refusing:
+class NanCheck:
     """Mixin whose error names a float that cannot be quantized; before a KernelProperty."""
 
     takes_float32 = True  # contrib/amp: float32, but no narrower floats
 
-    def failure(self, place, values):
+    def kernel_error(self, item, values):
         name = self.forward.reads[int(values[0])]
-        return not_a_number(self._operator_label(), name, place, values[1])
+        return nan_error(self._operator_label(), name, item, values[1])
 
 
 def has_range(prop):
@@ -60,7 +60,7 @@ def has_range(prop):
     return low is not None
 
 
-def chosen_type(prop):
+def quantized_dtype(prop):
     """Return the dtype for `out_type`; 'auto' is uint8 if the range is not negative."""
     if prop.out_type != "auto":
         return prop.out_type

@@ -7,9 +7,9 @@ from ..kernel_property import Kernel, KernelProperty
 from ..nn.flatten import FlattenProperty
 from ..parameters import Enum
 from ..property import merge_shapes
-from .conversions import AnyOrder
+from .conversions import AnyOrderHooks
 from .int8_form import Int8Form
-from .ranges import ONE, one_each, require_bytes
+from .ranges import ONE, range_shapes, require_bytes
 
 OUTPUTS = ("output", "min_output", "max_output")
 INPUTS_DOC = {
@@ -35,16 +35,16 @@ class SameRangeProperty(KernelProperty):
     def with_ranges(self, in_shapes, out_shapes, data, out):
         """The result of `infer_shape` for these shapes of data and output 0."""
         ends = [unify_shapes(name, s, ONE) for name, s in zip(OUTPUTS[1:], out_shapes[1:])]
-        return [data, *one_each(self, in_shapes, 1)], [out, *ends], []
+        return [data, *range_shapes(self, in_shapes, 1)], [out, *ends], []
 
 
-_AT_LEAST = Kernel("quantized_at_least", ("data", "min_data", "max_data"), OUTPUTS, whole=True)
+_MAX_KERNEL = Kernel("quantized_at_least", ("data", "min_data", "max_data"), OUTPUTS, whole=True)
 
 
 class QuantizedFlattenProperty(SameRangeProperty, operator="_contrib_quantized_flatten"):
     """Collapse all axes but the first of a quantized array: (N, d1, ...) becomes (N, d1*...)."""
 
-    forward = _AT_LEAST
+    forward = _MAX_KERNEL
     int8_form = Int8Form(FlattenProperty)
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.ones((2, 2, 3)))
@@ -70,8 +70,8 @@ class QuantizedActProperty(SameRangeProperty, operator="_contrib_quantized_act")
         ("relu", "sigmoid", "softrelu", "softsign", "tanh"),
         doc="The activation; 'relu' alone can be computed on quantized arrays.",
     )
-    forward = _AT_LEAST
-    graph = AnyOrder()
+    forward = _MAX_KERNEL
+    graph = AnyOrderHooks()
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.array([-1, 0, 0.5]))
     >>> mx.nd.contrib.quantized_act(q, low, high, act_type="relu")[0]

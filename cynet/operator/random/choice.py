@@ -9,7 +9,7 @@ Shuffle: rows of data (n, ...) in random order.
 """
 
 from ...base.errors import ArgumentError, shown
-from ..checks.index_dtype import Written
+from ..checks.index_dtype import IndexWrite
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Shape
 from ..precision import EITHER, Precision
@@ -75,7 +75,7 @@ class MultinomialProperty(
         return [data], [self.dtype, data] if self.get_prob else [self.dtype], []
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        return [Written(("output", self.dtype, in_shapes[0][-1]))]
+        return [IndexWrite(("output", self.dtype, in_shapes[0][-1]))]
 
     @property
     def forward(self):
@@ -89,9 +89,9 @@ class MultinomialProperty(
         out = self.list_outputs()[0]
         return Kernel("multinomial_grad", ("d_output1?", "data", out), ("d_data",))
 
-    def failure(self, place, values):
+    def kernel_error(self, item, values):
         return ArgumentError(
-            f"operator _sample_multinomial: expected probabilities in row {place} of data: its "
+            f"operator _sample_multinomial: expected probabilities in row {item} of data: its "
             "entries must not be negative, and one must be positive and all finite"
         )
 

@@ -15,7 +15,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool
 from ..precision import WIDEST, Precision
 from ..property import merge_shapes
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 
 
 class DensityProperty(KernelProperty):
@@ -104,7 +104,7 @@ class DirichletDensityProperty(
         out = out.reshape(self.output_shapes([sample.shape, alpha.shape])[0])
         return [out if self.is_log else F.exp(out)]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)
 
 
 # Logarithms of the density at x, in terms of operators; counts x are detached.
@@ -239,7 +239,7 @@ def _density_rule(row):
         value = _where_inside(F, inside, lambda x: row.log(F, x, *wide), sample)
         return [value if p.is_log else F.exp(value)]
 
-    return Rewritten(outputs)
+    return Rewrite(outputs)
 
 
 def _register(row, law):

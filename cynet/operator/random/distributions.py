@@ -19,9 +19,9 @@ from ..parameters import DType, Float, Int, Shape, Str
 from ..property import merge_shapes
 
 _FLOATS = ("bfloat16", "float16", "float32", "float64")
-_SHAPE = "Shape of the output."
-_CTX = "Device of the output, such as 'cpu(0)'; only for imperative calls."
-_DTYPE = "Type of the output; by default that of `out`, else {}."
+_SHAPE_DOC = "Shape of the output."
+_CTX_DOC = "Device of the output, such as 'cpu(0)'; only for imperative calls."
+_DTYPE_DOC = "Type of the output; by default that of `out`, else {}."
 
 
 class DrawType(DType):
@@ -41,7 +41,7 @@ class DrawType(DType):
         return "one of " + ", ".join(map(repr, self.choices))
 
 
-class _Random(KernelProperty):
+class _RandomProperty(KernelProperty):
     """The base of all random operators: no gradient, one random stream a run."""
 
     differentiable = False
@@ -66,7 +66,7 @@ class _Random(KernelProperty):
         return {"distribution": self.row.code, "a": a, "b": b}
 
 
-class _Scalar(_Random):
+class _ScalarProperty(_RandomProperty):
     """Base of random operators whose parameters are numbers; the shape is given or inferred."""
 
     default_type = "float32"
@@ -85,7 +85,7 @@ class _Scalar(_Random):
         return [], [self.dtype or out_types[0] or self.default_type], []
 
 
-class ScalarDistribution(_Scalar):
+class ScalarDistribution(_ScalarProperty):
     def check(self):
         for each in self.row.parameters:
             value = getattr(self, each.name)
@@ -96,7 +96,7 @@ class ScalarDistribution(_Scalar):
                 )
 
 
-class LikeDistribution(_Random):
+class LikeDistribution(_RandomProperty):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         ScalarDistribution.check(self)
@@ -112,7 +112,7 @@ class LikeDistribution(_Random):
         return in_types, out_types, []
 
 
-class SampleDistribution(_Random):
+class SampleDistribution(_RandomProperty):
     per_parameter = True
 
     def list_arguments(self):
@@ -196,8 +196,8 @@ class Distribution(NamedTuple):
 _FINITE = "be finite", lambda value, _: -inf < value < inf
 _POSITIVE = "be positive", lambda value, _: 0 < value < inf
 _NOT_NEGATIVE = "not be negative", lambda value, _: 0 <= value < inf
-_ABOVE = "be finite and not below low", lambda value, prop: prop.low <= value < inf
-_CHANCE = "be in (0, 1]", lambda value, _: 0 < value <= 1
+_NOT_BELOW_LOW = "be finite and not below low", lambda value, prop: prop.low <= value < inf
+_PROBABILITY = "be in (0, 1]", lambda value, _: 0 < value <= 1
 _FAILURES = "Number of failures at which the experiment ends."
 
 DISTRIBUTIONS = (
@@ -206,7 +206,7 @@ DISTRIBUTIONS = (
         Law.Uniform,
         (
             Parameter("low", 0.0, "Lower end, included.", *_FINITE),
-            Parameter("high", 1.0, "Upper end, excluded.", *_ABOVE),
+            Parameter("high", 1.0, "Upper end, excluded.", *_NOT_BELOW_LOW),
         ),
         "uniform numbers from [low, high)",
         ("low=2, high=3", 2.5, "[0, 10] [2, 20]", "[ 1. 15.]"),
@@ -253,7 +253,7 @@ DISTRIBUTIONS = (
         Law.NegativeBinomial,
         (
             Parameter("k", 1, _FAILURES, *_NOT_NEGATIVE, Int),
-            Parameter("p", 1.0, "Probability of a failure.", *_CHANCE),
+            Parameter("p", 1.0, "Probability of a failure.", *_PROBABILITY),
         ),
         "counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p",
         ("k=3, p=0.4", 4.5, "[1, 3] [0.5, 0.5]", "[1. 3.]"),
@@ -297,11 +297,11 @@ def _register(row):
     names = row.sample_names or [each.name for each in row.parameters]
     arrays = f"mx.nd.array({arrays})".replace("] [", "]), mx.nd.array([")
     fields = {each.name: each.field() for each in row.parameters}
-    dtype = DrawType(_FLOATS, None, _DTYPE.format("float32"))
+    dtype = DrawType(_FLOATS, None, _DTYPE_DOC.format("float32"))
     own = {
         **fields,
-        "shape": Shape(None, _SHAPE, low=0),
-        "ctx": Str("", _CTX),
+        "shape": Shape(None, _SHAPE_DOC, low=0),
+        "ctx": Str("", _CTX_DOC),
         "dtype": dtype,
         "example": _DRAWN.format(row.name, numbers, mean),
         "__doc__": f"An array of {row.text}.",
@@ -332,14 +332,14 @@ def _make_property(name, title, base, row, own, aliases=()):
     register_operator(name, prop, (*public, *aliases))
 
 
-class RandintProperty(_Scalar, operator="_random_randint", aliases=("random_randint",)):
+class RandintProperty(_ScalarProperty, operator="_random_randint", aliases=("random_randint",)):
     """An array of random integers, each of [low, high) equally likely."""
 
     low = Int(doc="Lower end, included.", low=-(2**63), high=2**63 - 1)
     high = Int(doc="Upper end, excluded.", low=-(2**63), high=2**63 - 1)
-    shape = Shape(None, _SHAPE, low=0)
-    ctx = Str("", _CTX)
-    dtype = DrawType(("int32", "int64"), None, _DTYPE.format("int32"))
+    shape = Shape(None, _SHAPE_DOC, low=0)
+    ctx = Str("", _CTX_DOC)
+    dtype = DrawType(("int32", "int64"), None, _DTYPE_DOC.format("int32"))
     default_type = "int32"
     example = """
     >>> mx.random.seed(1)

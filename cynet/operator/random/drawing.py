@@ -84,16 +84,16 @@ alpha : float or {array}
 (1, 6, dtype('int32'))""",
     ),
 }
-_SHAPE = """
+_SHAPE_TEXT = """
 shape : int or tuple of int, optional
     Shape of the sample; by default {}.
     Parameters of shape (s) give an output of shape (s, shape)."""
-_TYPE = """
+_TYPE_TEXT = """
 dtype : str or numpy.dtype, optional
     Element type: {}."""
 _FLOAT_DTYPES_TEXT = "``'float32'`` (the default), ``'bfloat16'``, ``'float16'`` or ``'float64'``"
 _INTEGER_DTYPES_TEXT = "``'int32'`` (the default) or ``'int64'``"
-_RAISES = """
+_RAISES_TEXT = """
 
 Raises
 ------
@@ -124,11 +124,11 @@ def with_docstring(array, by_default, options, first=""):
     def put_in(function):
         sentence, parameters, example = _ROWS[function.__name__]
         if not parameters.startswith("*shape"):
-            parameters += _SHAPE.format(by_default)
-        dtype = _TYPE.format(
+            parameters += _SHAPE_TEXT.format(by_default)
+        dtype = _TYPE_TEXT.format(
             _INTEGER_DTYPES_TEXT if function.__name__ == "randint" else _FLOAT_DTYPES_TEXT
         )
-        text = f"{sentence}\n\nParameters\n----------\n{parameters}{dtype}{options}{_RAISES}"
+        text = f"{sentence}\n\nParameters\n----------\n{parameters}{dtype}{options}{_RAISES_TEXT}"
         function.__doc__ = text.format(array=array) + first + _SEED_LINE + example
         return guarded(function)
 

@@ -24,7 +24,7 @@ from ...kernels.table cimport find_binary, find_unary
 from .._base cimport Operator, OpContext
 
 from ...base.errors import ArgumentError
-from ..products import PRODUCTS, ProductDesc, kernel_number
+from ..products import PRODUCTS, ProductDesc, kernel_code
 from .layout import GATES
 from .layout import reserved_layout as lay_out
 
@@ -97,7 +97,7 @@ cdef class LayersOperator(Operator):
         self.state_size = self.shape.batch * self.shape.state
         self.cell_size = self.shape.batch * self.shape.hidden
         self.has_lengths, self.state_outputs = prop.use_sequence_length, prop.state_outputs
-        self.p, self.drops, self.name = prop.p, prop.drops, prop.op_name
+        self.p, self.drops, self.name = prop.p, prop.has_dropout, prop.op_name
         passes, inputs, masks, self.reserve_size = lay_out(prop, data)
         for one in passes:
             at.inputs = one.inputs
@@ -126,7 +126,7 @@ cdef class LayersOperator(Operator):
             ProductDesc(self.shape.state, self.shape.hidden, rows, dtype, a_transposed=True,
                         weight=True),
         ]
-        return [kernel_number(PRODUCTS.choose(product)) for product in products]
+        return [kernel_code(PRODUCTS.choose(product)) for product in products]
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -145,7 +145,7 @@ cdef class LayersOperator(Operator):
             if layer + 1 < self.layers:
                 x = self._layer_input(layer + 1, reserve)
                 if self.drops:
-                    self._drop(ctx, layer + 1, size, reserve)
+                    self._apply_dropout(ctx, layer + 1, size, reserve)
         if req[last] == kAddTo:
             run_unary(&self.add, reserve, out_data[last].data, self.reserve_size)
         return 0
@@ -239,9 +239,9 @@ cdef class LayersOperator(Operator):
         if dy != NULL:
             r.dy, r.y_row = dy + direction * r.state * self.item, self.directions * r.state
         r.wants_dh = req[2] != kNullOp
-        self._last_gradient(1, number, out_grad, space.dh, self.state_size)
+        self._final_gradient(1, number, out_grad, space.dh, self.state_size)
         if r.mode == LSTM:
-            self._last_gradient(2, number, out_grad, space.dc, self.cell_size)
+            self._final_gradient(2, number, out_grad, space.dc, self.cell_size)
         r.weight = parameters + at.h2h_weight
         r.projection = parameters + at.projection if self.projects else NULL
         recurrent_pack(&r, True, space.weight)
@@ -354,8 +354,8 @@ cdef class LayersOperator(Operator):
 
     # ----- small steps
 
-    cdef void _drop(self, OpContext* ctx, int64_t layer, int64_t size,
-                    char* reserve) noexcept nogil:
+    cdef void _apply_dropout(self, OpContext* ctx, int64_t layer, int64_t size,
+                             char* reserve) noexcept nogil:
         """Draw the factors of a layer's input (all 1 in prediction) and multiply by them."""
         cdef char* factor = reserve + self.masks[layer]
         cdef double p = self.p if ctx.is_train else 0
@@ -379,8 +379,8 @@ cdef class LayersOperator(Operator):
     cdef void _assign_values(self, bint add, const void* x, void* y, int64_t n) noexcept nogil:
         run_unary(&self.add if add else &self.write, x, y, n)
 
-    cdef void _last_gradient(self, int output, int64_t number, const TBlob* out_grad, char* to,
-                             int64_t count) noexcept nogil:
+    cdef void _final_gradient(self, int output, int64_t number, const TBlob* out_grad, char* to,
+                              int64_t count) noexcept nogil:
         """Write the gradient of the last state: the output's, or zeros if it is no output."""
         cdef int64_t size = count * self.item
         if self.state_outputs and out_grad[output].data != NULL:

@@ -36,7 +36,7 @@ class Pass(NamedTuple):
     full: int = 0
 
 
-def parameters(prop: Any, input_size: int) -> tuple[list[Any], int]:
+def parameter_layout(prop: Any, input_size: int) -> tuple[list[Any], int]:
     """(passes, size): a `Pass` of each layer and direction, whose parameters lie in MXNet's order,
     and the size of the vector.
 
@@ -45,7 +45,7 @@ def parameters(prop: Any, input_size: int) -> tuple[list[Any], int]:
 
     >>> from cynet.operator import get_operator
     >>> prop = get_operator("RNN").prop(mode="gru", state_size=2, num_layers=1)
-    >>> parameters(prop, 3)
+    >>> parameter_layout(prop, 3)
     ([Pass(inputs=3, i2h_weight=0, h2h_weight=18, i2h_bias=30, h2h_bias=36, projection=30, \
 gates=0, h=0, c=0, n=0, full=0)], 42)
     """
@@ -80,7 +80,7 @@ def reserved_layout(prop, data):
     if prop.projection_size:
         sizes["full"] = steps * cells
     passes, at = [], 0
-    for one in parameters(prop, input_size)[0]:
+    for one in parameter_layout(prop, input_size)[0]:
         offsets = {}
         for name, size in sizes.items():
             offsets[name] = at

@@ -2,14 +2,14 @@
 
 from ...base.errors import ArgumentError, ShapeError
 from ...kernels.gemm.blas import check_sizes
-from ..checks.dtypes import NARROW, require_float_cpu
-from ..checks.index_dtype import Read
+from ..checks.dtypes import NARROW_FLOATS, require_float_cpu
+from ..checks.index_dtype import IndexRead
 from ..graph_hooks import GraphHooks
 from ..parameters import MAX_ARRAYS, Bool, Double, Enum, Float, Int
 from ..precision import LOW, Precision
 from ..property import OperatorProperty, ResourceRequest, is_known, merge_shapes
 from .layers import LayersOperator
-from .layout import GATES, parameters, reserved_layout
+from .layout import GATES, parameter_layout, reserved_layout
 
 
 class RNNProperty(OperatorProperty, operator="RNN"):
@@ -133,7 +133,7 @@ class RNNProperty(OperatorProperty, operator="RNN"):
         return self.projection_size or self.state_size
 
     @property
-    def drops(self):
+    def has_dropout(self):
         """True if there is dropout between layers."""
         return self.p > 0 and self.num_layers > 1
 
@@ -176,7 +176,7 @@ class RNNProperty(OperatorProperty, operator="RNN"):
         data = (out[0], batch, data[2] or self._input_size(in_shapes[1]))
         weights = in_shapes[1]
         if data[2]:
-            weights = merge_shapes((parameters(self, data[2])[1],), weights)
+            weights = merge_shapes((parameter_layout(self, data[2])[1],), weights)
         states = [(rows, batch, shape[2]) for shape in states]
         ins = [data, weights, *states]
         if self.use_sequence_length:
@@ -190,7 +190,7 @@ class RNNProperty(OperatorProperty, operator="RNN"):
         if not is_known(shape):
             return 0
         each = GATES[self.mode] * self.state_size * self.directions
-        size, rest = divmod(shape[0] - parameters(self, 0)[1], each)
+        size, rest = divmod(shape[0] - parameter_layout(self, 0)[1], each)
         if rest or size < 1:
             raise ShapeError(f"parameters of shape {tuple(shape)} fit no input size")
         return size
@@ -199,15 +199,15 @@ class RNNProperty(OperatorProperty, operator="RNN"):
         counted = in_types[-1] if self.use_sequence_length else None
         others = in_types[:-1] if self.use_sequence_length else in_types
         ins, outs, _ = super().infer_type(others, out_types[:-1])
-        memory = "float32" if ins[0] in NARROW else ins[0]
+        memory = "float32" if ins[0] in NARROW_FLOATS else ins[0]
         return [*ins, *[counted or ins[0]] * self.use_sequence_length], [*outs, memory], []
 
     def arrays_read_by_index(self, in_shapes, in_types):
         lengths = in_types[-1:] if self.use_sequence_length else ()
-        return [Read(("sequence_length", kind, in_shapes[0][0] + 1)) for kind in lengths]
+        return [IndexRead(("sequence_length", kind, in_shapes[0][0] + 1)) for kind in lengths]
 
     def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space, *[ResourceRequest.random] * self.drops]
+        return [ResourceRequest.temp_space, *[ResourceRequest.random] * self.has_dropout]
 
     def backward_resource(self, in_shapes):
         return [ResourceRequest.temp_space]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..second_order import Rewritten
-from .layout import GATES, parameters, reserved_layout
+from ..second_order import Rewrite
+from .layout import GATES, parameter_layout, reserved_layout
 
 
 def constant(F, values, like):
@@ -103,10 +103,10 @@ def _rnn_stepwise(p, F, x, aux, training):
     if p.use_sequence_length:
         active = np.arange(data.shape[0])[:, None] < x[-1].asnumpy().astype(np.int64)
     _, _, masks, _ = reserved_layout(p, data.shape)
-    passes, _ = parameters(p, data.shape[2])
+    passes, _ = parameter_layout(p, data.shape[2])
     last, last_cells = [], []
     for layer in range(p.num_layers):
-        if layer and p.drops:  # dropout with the factors that forward used
+        if layer and p.has_dropout:  # dropout with the factors that forward used
             factors = _slice_vector(F, aux[-1], masks[layer], data.shape).astype(data.dtype)
             data = data * factors.detach()
         outs = []
@@ -126,4 +126,4 @@ def _rnn_stepwise(p, F, x, aux, training):
     return made
 
 
-STEPWISE = Rewritten(_rnn_stepwise)
+STEPWISE = Rewrite(_rnn_stepwise)

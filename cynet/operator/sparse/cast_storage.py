@@ -2,8 +2,8 @@
 
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Enum
-from ..second_order import Rewritten
-from ..storage_types import DENSE, Sparse
+from ..second_order import Rewrite
+from ..storage_types import DENSE, SparseRule
 
 
 def _out_stype(prop, stypes):
@@ -30,7 +30,7 @@ class CastStorageProperty(KernelProperty, operator="cast_storage"):
     backward = Kernel("identity", ("d_output",), ("d_data",), (("d_output", "d_data"),))
     floats = ()
     stype = Enum(("default", "row_sparse", "csr"), doc="Storage type of the output.")
-    sparse = Sparse(_out_stype, _cast, _gradient_node, makes=_is_sparse)
+    sparse = SparseRule(_out_stype, _cast, _gradient_node, makes=_is_sparse)
     in_sparse = ("cast_storage",)
     example = """
     >>> mx.nd.cast_storage(mx.nd.array([[0, 1], [0, 0]]), stype="csr").indices.asnumpy()
@@ -40,4 +40,4 @@ class CastStorageProperty(KernelProperty, operator="cast_storage"):
     def compose_outputs(self, F, inputs, aux, training):
         return [F.identity(inputs[0])]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)

@@ -2,7 +2,7 @@
 
 import operator
 
-from ..storage_types import DENSE, Sparse
+from ..storage_types import DENSE, SparseRule
 
 
 def _common_stype(prop, stypes):
@@ -14,7 +14,7 @@ def _product_stype(prop, stypes):
     return sparse.pop() if len(sparse) == 1 else DENSE
 
 
-def _broadcast_product(prop, stypes):
+def _broadcast_product_stype(prop, stypes):
     return DENSE if stypes[0] == DENSE else _product_stype(prop, stypes)
 
 
@@ -26,7 +26,7 @@ def _union_form(function):
     def form(S, entry, prop, inputs, params):
         return S.cells.apply_to_union(function, *inputs) if S.cells.same_layout(*inputs) else None
 
-    return Sparse(_common_stype, form, needs_dense=True)
+    return SparseRule(_common_stype, form, needs_dense=True)
 
 
 def _add_all(S, entry, prop, inputs, params):
@@ -66,8 +66,8 @@ def _divide_form(S, entry, prop, inputs, params):
 
 
 SUM_OF_TWO, DIFFERENCE = _union_form(operator.add), _union_form(operator.sub)
-SUM_OF_ALL = Sparse(_common_stype, _add_all, needs_dense=True)
-PRODUCT = Sparse(_product_stype, _multiply_form)
-BROADCAST_PRODUCT = Sparse(_broadcast_product, _multiply_broadcast)
-BROADCAST_QUOTIENT = Sparse(_quotient_stype, _divide_form)
-NEEDS_DENSE = Sparse(needs_dense=True)
+SUM_OF_ALL = SparseRule(_common_stype, _add_all, needs_dense=True)
+PRODUCT = SparseRule(_product_stype, _multiply_form)
+BROADCAST_PRODUCT = SparseRule(_broadcast_product_stype, _multiply_broadcast)
+BROADCAST_QUOTIENT = SparseRule(_quotient_stype, _divide_form)
+NEEDS_DENSE = SparseRule(needs_dense=True)

@@ -3,7 +3,7 @@
 import operator
 
 from ...base.dtype import name_of
-from ..storage_types import DENSE, Sparse
+from ..storage_types import DENSE, SparseRule
 
 
 def _dot_stype(prop, stypes):
@@ -63,5 +63,5 @@ def _node_of_fully_connected(S, entry, prop, params, inputs):
     return S.gradients.FullyConnectedNode(entry, params, inputs)
 
 
-DOT = Sparse(_dot_stype, _dot_form, _node_of_dot)
-FULLY_CONNECTED = Sparse(form=_fully_connected, node=_node_of_fully_connected)
+DOT = SparseRule(_dot_stype, _dot_form, _node_of_dot)
+FULLY_CONNECTED = SparseRule(form=_fully_connected, node=_node_of_fully_connected)

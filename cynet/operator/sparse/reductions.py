@@ -3,7 +3,7 @@
 import math
 
 from ...base.dtype import name_of
-from ..storage_types import Sparse
+from ..storage_types import SparseRule
 
 
 def _sum_form(S, entry, prop, inputs, params):
@@ -44,4 +44,4 @@ def _norm_form(S, entry, prop, inputs, params):
     return S.convert.invoke(entry, (inputs[0]._values_array,), params)
 
 
-SUM, NORM = Sparse(form=_sum_form), Sparse(form=_norm_form)
+SUM, NORM = SparseRule(form=_sum_form), SparseRule(form=_norm_form)

@@ -3,11 +3,11 @@
 import numpy as np
 
 from ...base.errors import BoundsError, ShapeError
-from ..checks.index_dtype import Read
+from ..checks.index_dtype import IndexRead
 from ..kernel_property import Kernel, KernelProperty
 from ..property import merge_shapes
-from ..second_order import Rewritten
-from ..storage_types import DENSE, Sparse
+from ..second_order import Rewrite
+from ..storage_types import DENSE, SparseRule
 
 
 def _out_stype(prop, stypes):
@@ -44,7 +44,7 @@ class RetainProperty(KernelProperty, operator="_sparse_retain"):
     backward = Kernel("retain_rows", ("d_output", "indices"), ("d_data",), whole=True)
     zeros = ("d_indices",)
     floats = ()
-    sparse = Sparse(_out_stype, _retain_form, _gradient_node)
+    sparse = SparseRule(_out_stype, _retain_form, _gradient_node)
     in_sparse = ("retain",)
     example = """
     >>> data = mx.nd.array([[1, 2], [3, 4], [5, 6]]).tostype("row_sparse")
@@ -66,7 +66,7 @@ class RetainProperty(KernelProperty, operator="_sparse_retain"):
         return [kind, in_types[1] or "int64"], [kind], []
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        return [Read(("indices", in_types[1], in_shapes[0][0]))]
+        return [IndexRead(("indices", in_types[1], in_shapes[0][0]))]
 
     def compose_outputs(self, F, inputs, aux, training):
         data, indices = inputs
@@ -75,9 +75,9 @@ class RetainProperty(KernelProperty, operator="_sparse_retain"):
         retained = F.reshape(retained, shape=(n, *(1 for _ in data.shape[1:])))
         return [F.where(F.broadcast_like(retained, data), data, F.zeros_like(data))]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)
 
-    def failure(self, place, values):
+    def kernel_error(self, item, values):
         index, n = (min(int(value), 2**63 - 1) for value in values)
         return BoundsError(
             f"operator {self.op_name}: expected rows of 'data', which has {n}, in "

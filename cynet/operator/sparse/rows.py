@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..storage_types import DENSE, Sparse
+from ..storage_types import DENSE, SparseRule
 
 
 def _csr_rows(prop, stypes):
@@ -89,8 +89,8 @@ def _embedding_rows(S, prop, inputs, grad, i):
 
 
 SLICE, CONCAT, TAKE = (
-    Sparse(_csr_rows, _slice_form),
-    Sparse(_csr_rows, _concat_form),
-    Sparse(_take_stype, _take_form),
+    SparseRule(_csr_rows, _slice_form),
+    SparseRule(_csr_rows, _concat_form),
+    SparseRule(_take_stype, _take_form),
 )
-EMBEDDING = Sparse(form=_embedding_form, node=_node_of_embedding, gradient_rows=_embedding_rows)
+EMBEDDING = SparseRule(form=_embedding_form, node=_node_of_embedding, gradient_rows=_embedding_rows)

@@ -5,7 +5,7 @@ places; the first of equal elements wins, and NaN is the extreme of any row that
 """
 
 from ...base.errors import ArgumentError
-from ..checks.index_dtype import WIDE, Written
+from ..checks.index_dtype import WIDE, IndexWrite
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int
 from ..property import ShapesFromInput
@@ -24,7 +24,7 @@ class ExtremeProperty(KernelProperty):
 
     def arrays_read_by_index(self, in_shapes, in_types):
         found = WIDE.get(in_types[0], in_types[0])
-        return [Written(("output", found, self.kernel_params(in_shapes)["n"]))]
+        return [IndexWrite(("output", found, self.kernel_params(in_shapes)["n"]))]
 
 
 class ArgProperty(ShapesFromInput, ExtremeProperty):

@@ -4,7 +4,7 @@ from math import prod
 
 from ...base.errors import ShapeError
 from ...kernels.conv import onednn
-from ..checks.dtypes import NARROW
+from ..checks.dtypes import NARROW_FLOATS
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Enum
 from ..precision import WIDEST, Precision
@@ -22,7 +22,7 @@ class ProductHooks(GraphHooks):
         if self.takes_bfloat16(prop, in_shapes, in_types):
             return {}  # no alternatives
         _, *sizes = prop.sizes(*in_shapes)
-        dtype = "float32" if in_types[0] in NARROW else in_types[0]
+        dtype = "float32" if in_types[0] in NARROW_FLOATS else in_types[0]
         return product_choices(prop, dtype, *sizes)
 
     def takes_bfloat16(self, prop, in_shapes, in_types):

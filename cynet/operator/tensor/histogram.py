@@ -95,8 +95,8 @@ class HistogramProperty(KernelProperty, operator="_histogram"):
             low, high = low - 0.5, high + 0.5
         return {"even": self.bin_cnt is not None, "low": low, "high": high}
 
-    def failure(self, place, values):
+    def kernel_error(self, item, values):
         return ArgumentError(
-            f"operator _histogram: 'bins' must not fall; edge {place} is below the one before it, "
+            f"operator _histogram: 'bins' must not fall; edge {item} is below the one before it, "
             "or NaN"
         )

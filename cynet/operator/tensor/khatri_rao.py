@@ -13,7 +13,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Int
 from ..precision import FLOAT32, Precision
 from ..property import is_known, merge_shapes
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 
 MAX_FACTORS = 64  # the limit in kernels/contrib/khatri_rao.cc
 
@@ -79,4 +79,4 @@ class KhatriRaoProperty(KernelProperty, operator="khatri_rao"):
             out = out.reshape((-1, each.shape[1]))
         return [out]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)

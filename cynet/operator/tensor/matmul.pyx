@@ -18,7 +18,7 @@ from .._base cimport Operator, OpContext
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from ...kernels.gemm.blas import check_sizes
-from ..products import PRODUCTS, ProductDesc, kernel_number
+from ..products import PRODUCTS, ProductDesc, kernel_code
 
 
 def product_choices(prop, dtype, m, n, k):
@@ -68,7 +68,7 @@ cdef class ProductOperator(Operator):
         self.dtype = dtype_flag(dtype)
         self.batch, self.m, self.n, self.k = batch, m, n, k
         choices = product_choices(prop, dtype, m, n, k).values()
-        self.algorithms = [kernel_number(choice) for choice in choices]
+        self.algorithms = [kernel_code(choice) for choice in choices]
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:

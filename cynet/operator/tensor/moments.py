@@ -7,7 +7,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Shape
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 from .axes import axes_of
 from .strided_moves import contiguous
 
@@ -75,4 +75,4 @@ class MomentsProperty(KernelProperty, operator="moments"):
         apart = F.square(F.broadcast_sub(data, mean))
         return [F.mean(x, axis=self.axes, keepdims=self.keepdims) for x in (data, apart)]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)

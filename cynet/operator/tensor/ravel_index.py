@@ -3,7 +3,7 @@
 from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
-from ..checks.index_dtype import Read, Written
+from ..checks.index_dtype import IndexRead, IndexWrite
 from ..checks.shapes import check_elements
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Shape
@@ -51,7 +51,7 @@ class RavelProperty(_IndexProperty, operator="_ravel_multi_index", aliases=("rav
     """
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        return [Written(("output", in_types[0], prod(self.shape)))]
+        return [IndexWrite(("output", in_types[0], prod(self.shape)))]
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
@@ -84,7 +84,7 @@ class UnravelProperty(_IndexProperty, operator="_unravel_index", aliases=("unrav
     """
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        return [Read(("data", in_types[0], prod(self.shape)))]
+        return [IndexRead(("data", in_types[0], prod(self.shape)))]
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]

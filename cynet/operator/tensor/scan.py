@@ -44,10 +44,10 @@ class CumSumProperty(OutDType, KernelProperty, operator="_np_cumsum", aliases=("
     floats = ()
     converted = tuple(FLAGS)
 
-    def computed_in(self, data, out):
+    def compute_dtype(self, data, out):
         return out
 
-    def create_alike(self, ctx, in_shapes, in_types):
+    def create_same(self, ctx, in_shapes, in_types):
         if in_types[0] == "bool":
             raise ArgumentError(
                 f"operator {self.op_name}: an array of bool cannot be summed as bool; say in which "

@@ -7,7 +7,7 @@ Data is (time, batch, ...), or (batch, time, ...) with ``axis=1``; `sequence_len
 from math import prod
 
 from ...base.errors import ArgumentError, ShapeError
-from ..checks.index_dtype import Read
+from ..checks.index_dtype import IndexRead
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int
 from ..property import merge_shapes, type_of_first
@@ -55,7 +55,7 @@ class SequenceProperty(KernelProperty):
 
     def arrays_read_by_index(self, in_shapes, in_types):
         maximum = in_shapes[0][self.axis] + 1
-        return [Read(("sequence_length", kind, maximum)) for kind in in_types[1:]]
+        return [IndexRead(("sequence_length", kind, maximum)) for kind in in_types[1:]]
 
     infer_type = type_of_first
 
@@ -64,7 +64,7 @@ class SequenceProperty(KernelProperty):
         found = {"time": shape[self.axis], "batch": shape[1 - self.axis], "inner": prod(shape[2:])}
         return {**found, "batch_first": self.axis == 1}
 
-    def failure(self, place, values):
+    def kernel_error(self, item, values):
         length, least, time = map(int, values)
         return ArgumentError(
             f"{self.op_name}: sequence_length {length} is outside of {least} to {time}"

@@ -8,7 +8,7 @@ brought into bounds by `mode`, or refused.
 from math import prod
 
 from ...base.errors import ArgumentError, BoundsError, ShapeError
-from ..checks.index_dtype import Read
+from ..checks.index_dtype import IndexRead
 from ..checks.outside import report_outside
 from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
@@ -41,7 +41,7 @@ class IndexedProperty(KernelProperty):
         super().__init__(**kwargs)
         self.tells = "mode" not in kwargs
 
-    def warn_of_value(self, place, values):
+    def warn_of_value(self, item, values):
         beside = "mode='clip' clips without a word" if "mode" in self.fields else ""
         report_outside(self, self.list_arguments()[1], *values, beside)
 
@@ -50,9 +50,9 @@ class IndexedProperty(KernelProperty):
     def arrays_read_by_index(self, in_shapes, in_types):
         params, name = self.kernel_params(in_shapes), self.list_arguments()[1]
         maximum = max(params["lengths"]) if "lengths" in params else params["n"]
-        return [Read((name, in_types[1], maximum))]
+        return [IndexRead((name, in_types[1], maximum))]
 
-    def failure(self, place, values):
+    def kernel_error(self, item, values):
         index, n = (min(int(value), 2**63 - 1) for value in values[:2])
         if not -(2**63) < index < 2**63 - 1:  # such a float was cast
             index = "NaN (or one of more than 64 bits)"
@@ -241,7 +241,7 @@ class OneHotProperty(KernelProperty, operator="one_hot"):
         return self.dtype
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        return [Read(("indices", in_types[0], self.depth))]
+        return [IndexRead(("indices", in_types[0], self.depth))]
 
 
 class GatherNDProperty(IndexedProperty, operator="gather_nd"):
@@ -367,7 +367,7 @@ class FillElementProperty(KernelProperty, operator="fill_element_0index"):
         return [lhs, rows, rows], [lhs], []
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        return [Read(("rhs", in_types[2], in_shapes[0][1]))]
+        return [IndexRead(("rhs", in_types[2], in_shapes[0][1]))]
 
     def create_operator(self, ctx, in_shapes, in_types):
         if in_types[0] == "bool":

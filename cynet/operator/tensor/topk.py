@@ -7,12 +7,12 @@ of any size are exact.
 import numpy as np
 
 from ...base.errors import ArgumentError
-from ..checks.index_dtype import Written
+from ..checks.index_dtype import IndexWrite
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Enum, Int, IntOrNone
 from ..precision import FLOAT32, Precision
 from ..property import is_known, merge_shapes
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 from .axes import axis_of, lines_along
 
 
@@ -97,7 +97,7 @@ class OrderProperty(KernelProperty):
         if "indices" not in self.output_kinds():
             return ()
         shape, axis = self.flat(in_shapes[0])
-        return [Written(("indices", self.index_type(), shape[axis]))]
+        return [IndexWrite(("indices", self.index_type(), shape[axis]))]
 
     def ascending(self):
         """Return whether the smallest elements come first."""
@@ -168,7 +168,7 @@ class TopKProperty(OrderProperty, operator="topk"):
         value = _sorted_rows(F, data, axis, order.asnumpy())
         return [value] if self.ret_typ == "value" else [value, None]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)
 
 
 class SortProperty(OrderProperty, operator="sort"):
@@ -196,7 +196,7 @@ class SortProperty(OrderProperty, operator="sort"):
         order = F.argsort(data.detach(), **how).asnumpy()
         return [_sorted_rows(F, data, axis, order)]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)
 
 
 class ArgsortProperty(OrderProperty, operator="argsort"):

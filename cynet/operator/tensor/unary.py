@@ -6,7 +6,7 @@
 from .._elementwise import LoopsOperator
 from ..elementwise_loop import CHEAP_FUNCTORS, Loop
 from ..functions.classes import register_unary
-from ..functions.row import READS
+from ..functions.row import BACKWARD_READS
 from ..graph_hooks import GraphHooks, Traits
 from ..property import OperatorProperty
 
@@ -36,7 +36,7 @@ class UnaryProperty(OperatorProperty):
     functor = None  # names in functors.h
     gradient = None
     reads = ""  # argument of the gradient functor: 'x' data, 'y' output, '' none
-    backward_reads = READS[reads]
+    backward_reads = BACKWARD_READS[reads]
     computes_in_place = True
 
     @staticmethod

@@ -8,7 +8,7 @@ a matrix (all axes but the first are one) the means of rows and of columns alone
 
 from math import prod
 
-from ..checks.dtypes import CPU_FLOATS, NARROW
+from ..checks.dtypes import CPU_FLOATS, NARROW_FLOATS
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Float
@@ -40,7 +40,7 @@ class AdafactorBase(KernelProperty):
 
     def infer_type(self, in_types, out_types):
         ins, outs, aux = super().infer_type(in_types, out_types)
-        return ins, outs, ["float32" if dtype in NARROW else dtype for dtype in aux]
+        return ins, outs, ["float32" if dtype in NARROW_FLOATS else dtype for dtype in aux]
 
 
 class AdafactorProperty(AdafactorBase, operator="_adafactor_update"):

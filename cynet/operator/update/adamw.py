@@ -9,7 +9,7 @@ an array, so that it may come from a computation; where it is 0, infinite or NaN
 from .._base import register_operator
 from ..parameters import MAX_ARRAYS, Float, FloatTuple, Int
 from .multi_update import ManyWeights, with_masters
-from .update import CLIP
+from .update import CLIP_DOC
 
 
 class AdamWBase(ManyWeights):
@@ -19,12 +19,12 @@ class AdamWBase(ManyWeights):
     beta1 = Float(0.9, doc="Decay of the mean.")
     beta2 = Float(0.999, doc="Decay of the variance.")
     epsilon = Float(1e-8, doc="Added to the denominator.")
-    clip_gradient = Float(-1.0, doc=CLIP)
+    clip_gradient = Float(-1.0, doc=CLIP_DOC)
     rule = "adamw"
     states = ("mean", "var")
 
     @property
-    def rescale_at(self):
+    def rescale_index(self):
         """The index of `rescale_grad` among the arguments."""
         return 2 * self.count
 

@@ -24,20 +24,20 @@ from math import inf, prod
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError, ShapeError
 from .._base import register_operator
-from ..checks.dtypes import CPU_FLOATS, NARROW
+from ..checks.dtypes import CPU_FLOATS, NARROW_FLOATS
 from ..graph_hooks import GraphHooks
 from ..parameters import MAX_ARRAYS, Bool, Float, FloatTuple, Int, Shape
 from ..property import OperatorProperty, ResourceRequest, merge_shapes
 from .multi_update import ManyWeights, with_masters
-from .update import CLIP
+from .update import CLIP_DOC
 
 
-cdef double element(const TBlob* x) noexcept nogil:
+cdef double first_element(const TBlob* x) noexcept nogil:
     """Return the first element of a tensor of float32 or float64."""
     return (<const double*>x.data)[0] if x.dtype == kFloat64 else (<const float*>x.data)[0]
 
 
-cdef double trust(double length, double size, double lower, double upper) noexcept nogil:
+cdef double trust_ratio(double length, double size, double lower, double upper) noexcept nogil:
     """Return the ratio of the norms of a weight and its step; a negative bound is ignored."""
     if lower >= 0 and length < lower:
         length = lower
@@ -48,7 +48,7 @@ cdef double trust(double length, double size, double lower, double upper) noexce
 
 def check_weights(prop, dtype):
     """Raise an error for a dtype of weights that has no loop."""
-    wanted = NARROW if prop.master else CPU_FLOATS
+    wanted = NARROW_FLOATS if prop.master else CPU_FLOATS
     if dtype not in wanted:
         raise ArgumentError(
             f"operator {prop.op_name} takes weights of {' or '.join(wanted)}, not {dtype}")
@@ -65,7 +65,7 @@ class Moments(OperatorProperty):
         True, doc="Whether to correct the means of the first steps for their start at 0."
     )
     rescale_grad = Float(1.0, doc="Factor of the gradient.")
-    clip_gradient = Float(-1.0, doc=CLIP)
+    clip_gradient = Float(-1.0, doc=CLIP_DOC)
 
     def step_numbers(self, wd, t):
         """Return the parameters of the rule lamb_step, for the t-th update of a weight."""
@@ -145,7 +145,7 @@ cdef class LambPhase1Operator(Operator):
         self.master = prop.master
         self.write = find_update(b"lamb_step", flag, self.master, False)
         self.add = find_update(b"lamb_step", flag, self.master, True)
-        fill(&self.params, prop.step_numbers(prop.wd, prop.t))
+        fill_params(&self.params, prop.step_numbers(prop.wd, prop.t))
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -161,7 +161,7 @@ cdef class LambPhase1Operator(Operator):
         return 0
 
 
-cdef int fill(UpdateParams* params, tuple numbers) except -1:
+cdef int fill_params(UpdateParams* params, tuple numbers) except -1:
     (params.lr, params.wd, params.rescale, params.clip, params.a, params.b, params.c,
      params.d) = numbers
     return 0
@@ -254,15 +254,16 @@ cdef class LambPhase2Operator(Operator):
                      TBlob* aux_states) except -1 nogil:
         if req[0] == kNullOp:
             return 0
-        move(self.add if req[0] == kAddTo else self.write,
-             self.lr * trust(element(&in_data[2]), element(&in_data[3]), self.lower, self.upper),
-             in_data[0].data, in_data[1].data, out_data[0].data,
-             aux_states[0].data if self.master else NULL, in_data[0].size)
+        cdef double ratio = trust_ratio(first_element(&in_data[2]), first_element(&in_data[3]),
+                                        self.lower, self.upper)
+        move_weights(self.add if req[0] == kAddTo else self.write, self.lr * ratio,
+                     in_data[0].data, in_data[1].data, out_data[0].data,
+                     aux_states[0].data if self.master else NULL, in_data[0].size)
         return 0
 
 
-cdef void move(UpdateLoop loop, double lr, const void* weight, const void* step, void* out,
-               void* master, long long n) noexcept nogil:
+cdef void move_weights(UpdateLoop loop, double lr, const void* weight, const void* step, void* out,
+                       void* master, long long n) noexcept nogil:
     """The weight after a step."""
     cdef UpdateArrays arrays
     cdef UpdateParams params
@@ -326,7 +327,7 @@ cdef class MultiLambOperator(Operator):
         self.nbytes = size * dtype_size(self.of_steps)
         self.lower, self.upper = prop.lower_bound, prop.upper_bound
         for lr, wd, t in zip(prop.learning_rates, prop.wds, prop.step_count):
-            fill(&params, prop.step_numbers(wd, t))
+            fill_params(&params, prop.step_numbers(wd, t))
             self.params.push_back(params)
             self.lrs.push_back(lr)
 
@@ -353,10 +354,10 @@ cdef class MultiLambOperator(Operator):
                 length = sqrt(sum_squares(kFloat32, master, weight.size))
             else:
                 length = sqrt(sum_squares(weight.dtype, weight.data, weight.size))
-            length = trust(length, sqrt(sum_squares(self.of_steps, step, weight.size)), self.lower,
-                           self.upper)
-            move(self.add if req[i] == kAddTo else self.write, self.lrs[i] * length, weight.data,
-                 step, out_data[i].data, master, weight.size)
+            length = trust_ratio(length, sqrt(sum_squares(self.of_steps, step, weight.size)),
+                                 self.lower, self.upper)
+            move_weights(self.add if req[i] == kAddTo else self.write, self.lrs[i] * length,
+                         weight.data, step, out_data[i].data, master, weight.size)
         return 0
 
 

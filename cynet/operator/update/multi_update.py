@@ -13,7 +13,7 @@ from ..parameters import MAX_ARRAYS, Float, FloatTuple, Int
 from ..property import OperatorProperty, merge_shapes
 from .update import UpdateOperator
 
-_CLIP = "Bound to which the rescaled gradients are clipped; negative means none."
+_CLIP_DOC = "Bound to which the rescaled gradients are clipped; negative means none."
 
 
 class ManyWeights(OperatorProperty):
@@ -36,7 +36,7 @@ class ManyWeights(OperatorProperty):
     shared = ()
     per_weight = ()  # parameters with one number for each weight
     counter = "num_weights"
-    rates_at = rescale_at = -1
+    rates_index = rescale_index = -1
     inputs_doc = {"data": "Weight, gradient and states of the first weight, of the second, ..."}
 
     @property
@@ -123,7 +123,7 @@ class MultiSGDProperty(ManyWeights):
     lrs = FloatTuple(doc="Learning rates.")
     wds = FloatTuple(doc="Weight decays.")
     rescale_grad = Float(1.0, doc="Factor of the gradients.")
-    clip_gradient = Float(-1.0, doc=_CLIP)
+    clip_gradient = Float(-1.0, doc=_CLIP_DOC)
     num_weights = Int(1, doc="Number of weights.", low=1, high=MAX_ARRAYS)
     rule = "sgd"
     example = """
@@ -163,7 +163,7 @@ class PreloadedSGDProperty(ManyWeights):
 
     shared = ("lrs", "wds")
     rescale_grad = Float(1.0, doc="Factor of the gradients.")
-    clip_gradient = Float(-1.0, doc=_CLIP)
+    clip_gradient = Float(-1.0, doc=_CLIP_DOC)
     num_weights = Int(1, doc="Number of weights.", low=1, high=MAX_ARRAYS)
     rule = "sgd"
     example = """
@@ -177,7 +177,7 @@ class PreloadedSGDProperty(ManyWeights):
     """
 
     @property
-    def rates_at(self):
+    def rates_index(self):
         """The index of the learning rates among the arguments."""
         return 2 * self.num_weights
 
@@ -216,7 +216,7 @@ def with_masters(prop, name, example):
     return type(name, (prop,), own | {"example": example})
 
 
-_MASTERS = """
+_MASTERS_TEXT = """
     >>> w, v = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
     >>> gw, gv = mx.nd.ones(2, dtype="float16"), mx.nd.ones(1, dtype="float16")
     >>> mw, mv = mx.nd.zeros(2), mx.nd.zeros(1)
@@ -234,7 +234,7 @@ _MOMENTUM = ">>> mw, mv = mx.nd.zeros(2), mx.nd.zeros(1)\n    "
 def _register(prop):
     """Register the operators of a rule, for weights of any dtype and with masters."""
     preloaded, momentum = "lrs" in prop.shared, bool(prop.states)
-    example = _MASTERS if momentum else _MASTERS.replace(_MOMENTUM, "")
+    example = _MASTERS_TEXT if momentum else _MASTERS_TEXT.replace(_MOMENTUM, "")
     arrays = "w, gw, mw, w32, v, gv, mv, v32" if momentum else "w, gw, w32, v, gv, v32"
     if preloaded:
         example = example.replace("(0.1, 0.2), (0, 0)", "mx.nd.array([0.1, 0.2]), mx.nd.zeros(2)")

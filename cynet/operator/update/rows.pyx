@@ -79,7 +79,7 @@ cdef void _free(void* arg) noexcept nogil:
     free(arg)
 
 
-def among_sparse(arrays):
+def any_sparse(arrays):
     """True if one of the arrays is sparse."""
     for each in arrays:
         if isinstance(each, NDArrayBase) and is_sparse(&(<NDArrayBase>each).blob):

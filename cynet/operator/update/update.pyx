@@ -19,14 +19,14 @@ from .._base cimport Operator, OpContext
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from .._base import register_operator
-from ..checks.dtypes import CPU_FLOATS, NARROW
+from ..checks.dtypes import CPU_FLOATS, NARROW_FLOATS
 from ..graph_hooks import GraphHooks, Traits
 from ..parameters import Bool, Double, Float, Int
 from ..property import OperatorProperty, merge_shapes
 
 
-_LAZY = "For sparse gradients: update only the rows that the gradient has."
-CLIP = "Bound to which the rescaled gradient is clipped; negative means none."
+_LAZY_DOC = "For sparse gradients: update only the rows that the gradient has."
+CLIP_DOC = "Bound to which the rescaled gradient is clipped; negative means none."
 
 
 class UpdateHooks(GraphHooks):
@@ -45,14 +45,14 @@ class UpdateProperty(OperatorProperty):
     lr = Float(doc="Learning rate.")
     wd = Float(0.0, doc="Weight decay.")
     rescale_grad = Float(1.0, doc="Factor of the gradient.")
-    clip_gradient = Float(-1.0, doc=CLIP)
+    clip_gradient = Float(-1.0, doc=CLIP_DOC)
     graph = UpdateHooks()
     differentiable = False
     rule = None
     own_numbers = ()  # names of the parameters that are the rule's own
     states = ()
     master = False   # the last state is the weight in float32
-    rates_at = rescale_at = -1
+    rates_index = rescale_index = -1
 
     def list_auxiliary_states(self):
         return list(self.states)
@@ -95,14 +95,14 @@ cdef class UpdateOperator(Operator):
     cdef UpdateLoop write, add, hold, hold_add
     cdef vector[UpdateParams] params  # parameters of each weight's update
     cdef int n_states
-    cdef int rates_at    # index of the input of learning rates, before that of decays; -1: none
-    cdef int rescale_at  # index of the input with the gradients' factor; -1: none
+    cdef int rates_index    # index of the input of learning rates, before that of decays; -1: none
+    cdef int rescale_index  # index of the input with the gradients' factor; -1: none
 
     def __init__(self, prop, dtype):
         cdef int flag = dtype_flag(dtype)
         cdef bytes rule = prop.rule.encode()
         cdef UpdateParams params
-        wanted = NARROW if prop.master else CPU_FLOATS
+        wanted = NARROW_FLOATS if prop.master else CPU_FLOATS
         if dtype not in wanted:
             raise ArgumentError(
                 f"operator {prop.op_name} takes weights of {' or '.join(wanted)}, not {dtype}")
@@ -111,7 +111,7 @@ cdef class UpdateOperator(Operator):
         self.hold = find_update(b"hold", flag, False, False)
         self.hold_add = find_update(b"hold", flag, False, True)
         self.n_states = len(prop.states)
-        self.rates_at, self.rescale_at = prop.rates_at, prop.rescale_at
+        self.rates_index, self.rescale_index = prop.rates_index, prop.rescale_index
         for numbers in prop.all_numbers():
             (params.lr, params.wd, params.rescale, params.clip, params.a, params.b, params.c,
              params.d, params.e) = (*numbers, 0.0, 0.0, 0.0, 0.0, 0.0)[:9]
@@ -129,11 +129,11 @@ cdef class UpdateOperator(Operator):
                 continue
             params = self.params[i]
             loop = self.add if req[i] == kAddTo else self.write
-            if self.rates_at >= 0:
-                params.lr = (<const float*>in_data[self.rates_at].data)[i]
-                params.wd = (<const float*>in_data[self.rates_at + 1].data)[i]
-            if self.rescale_at >= 0:
-                params.rescale = (<const float*>in_data[self.rescale_at].data)[0]
+            if self.rates_index >= 0:
+                params.lr = (<const float*>in_data[self.rates_index].data)[i]
+                params.wd = (<const float*>in_data[self.rates_index + 1].data)[i]
+            if self.rescale_index >= 0:
+                params.rescale = (<const float*>in_data[self.rescale_index].data)[0]
                 if params.rescale == 0 or not isfinite(params.rescale):
                     loop = self.hold_add if req[i] == kAddTo else self.hold
             arrays.weight, arrays.grad = in_data[2 * i].data, in_data[2 * i + 1].data
@@ -151,7 +151,7 @@ cdef class UpdateOperator(Operator):
 class SGDProperty(UpdateProperty):
     """Gradient descent: ``output = weight - lr * (grad + wd * weight)``."""
 
-    lazy_update = Bool(True, doc=_LAZY)
+    lazy_update = Bool(True, doc=_LAZY_DOC)
     rule = "sgd"
     in_sparse = ("sgd_update",)
     example = """
@@ -168,7 +168,7 @@ class SGDMomentumProperty(UpdateProperty):
 
     parameter_order = ("lr", "momentum")
     momentum = Float(0.0, doc="Decay of the momentum.")
-    lazy_update = Bool(True, doc=_LAZY)
+    lazy_update = Bool(True, doc=_LAZY_DOC)
     rule = "sgd_mom"
     own_numbers = ("momentum",)
     states = ("mom",)
@@ -243,7 +243,7 @@ class AdamProperty(UpdateProperty):
     beta1 = Float(0.9, doc="Decay of the mean.")
     beta2 = Float(0.999, doc="Decay of the variance.")
     epsilon = Float(1e-8, doc="Added to the denominator.")
-    lazy_update = Bool(True, doc=_LAZY)
+    lazy_update = Bool(True, doc=_LAZY_DOC)
     rule = "adam"
     own_numbers = ("beta1", "beta2", "epsilon")
     states = ("mean", "var")
@@ -356,7 +356,7 @@ class FTMLProperty(UpdateProperty):
     beta2 = Float(0.999, doc="Decay of the variance.")
     epsilon = Double(1e-8, doc="Added to the denominator.")
     t = Int(doc="Number of this update, from 1.", low=1)
-    clip_grad = Float(-1.0, doc=CLIP)
+    clip_grad = Float(-1.0, doc=CLIP_DOC)
     rule = "ftml"
     states = ("d", "v", "z")
     example = """
@@ -395,7 +395,7 @@ for _name, _prop in ROWS.items():
     register_operator(_name, _prop)
 
 # update rules for narrow weights with a float32 master, which is the last state
-_MASTERS = {
+_MASTER_RULES = {
     "sgd_update": """
     >>> weight = mx.nd.array([1, 2], dtype="float16")
     >>> grad = mx.nd.array([0.5, -0.5], dtype="float16")
@@ -432,7 +432,7 @@ _MASTERS = {
     <NDArray 2 @cpu(0)>
     """,
 }
-for _name, _example in _MASTERS.items():
+for _name, _example in _MASTER_RULES.items():
     _prop = ROWS[_name]
     _text = cleandoc(_prop.__doc__)
     register_operator(f"mp_{_name}", type(f"MP{_prop.__name__}", (_prop,), {

@@ -4,7 +4,7 @@ differentiated."""
 import numpy as np
 
 
-def read_between(F, data, y, x, holds=False):
+def sample_bilinear(F, data, y, x, holds=False):
     """Sample data (N, C, H, W) at the points y, x, both (N, points): returns (N, C, points).
 
     Pixels outside are zeros; `holds`: the last pixel's value goes on to where the next would be,

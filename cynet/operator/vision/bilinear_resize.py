@@ -5,10 +5,10 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Float, Int
 from ..second_order import Linear
-from .planes import MAX_PIXELS, unify_planes, zero_length
+from .planes import MAX_PIXELS, has_zero_length, unify_planes
 
 # mode -> output length for an input length
-_ROUNDED = {
+_LENGTH_BY_MODE = {
     "to_even_down": lambda n: n - n % 2,
     "to_even_up": lambda n: n + n % 2,
     "to_odd_down": lambda n: n - 1 + n % 2,
@@ -93,10 +93,10 @@ class BilinearResize2DProperty(KernelProperty, operator="_contrib_BilinearResize
         )
         if scale is None and self.mode == "size":
             return self.width if axis else self.height
-        if n == 0 or zero_length(n):
+        if n == 0 or has_zero_length(n):
             return n
-        if self.mode in _ROUNDED:
-            size = _ROUNDED[self.mode](n)
+        if self.mode in _LENGTH_BY_MODE:
+            size = _LENGTH_BY_MODE[self.mode](n)
         elif self.mode == "odd_scale" and n % 2:
             size = (n - 1) * scale + 1
         else:

@@ -8,8 +8,8 @@ the bilinear interpolation of the four pixels around it, those outside being zer
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool
-from ..second_order import Rewritten
-from .between_pixels import read_between
+from ..second_order import Rewrite
+from .between_pixels import sample_bilinear
 from .planes import unify_planes
 
 
@@ -49,7 +49,7 @@ class BilinearSamplerProperty(KernelProperty, operator="BilinearSampler"):
             * ((data.shape[3 - i] - 1) / 2)
             for i in (0, 1)
         )
-        out = read_between(F, data, row, column)
+        out = sample_bilinear(F, data, row, column)
         return [out.reshape((*data.shape[:2], *grid.shape[2:]))]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)

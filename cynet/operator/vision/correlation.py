@@ -10,10 +10,10 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int
 from ..precision import WIDEST, Precision
-from ..second_order import Linear, Rewritten
+from ..second_order import Linear, Rewrite
 from .planes import unify_planes
 
-LARGEST = 1 << 30  # maximum of a size, so that offsets fit 64 bits
+MAX_SIZE = 1 << 30  # maximum of a size, so that offsets fit 64 bits
 
 
 class CorrelationProperty(KernelProperty, operator="Correlation"):
@@ -26,11 +26,11 @@ class CorrelationProperty(KernelProperty, operator="Correlation"):
     absolute difference; the x of a shift changes fastest.
     """
 
-    kernel_size = Int(1, doc="Pixels of a patch along each axis, odd.", low=1, high=LARGEST)
-    max_displacement = Int(1, doc="The largest shift.", low=0, high=LARGEST)
-    stride1 = Int(1, doc="Distance of patches.", low=1, high=LARGEST)
-    stride2 = Int(1, doc="Distance of shifts.", low=1, high=LARGEST)
-    pad_size = Int(0, doc="Zeros around both images.", low=0, high=LARGEST)
+    kernel_size = Int(1, doc="Pixels of a patch along each axis, odd.", low=1, high=MAX_SIZE)
+    max_displacement = Int(1, doc="The largest shift.", low=0, high=MAX_SIZE)
+    stride1 = Int(1, doc="Distance of patches.", low=1, high=MAX_SIZE)
+    stride2 = Int(1, doc="Distance of shifts.", low=1, high=MAX_SIZE)
+    pad_size = Int(0, doc="Zeros around both images.", low=0, high=MAX_SIZE)
     is_multiply = Bool(True, doc="Products; else absolute differences.")
 
     graph = GraphHooks(float32_beside_half=())
@@ -106,7 +106,5 @@ class CorrelationProperty(KernelProperty, operator="Correlation"):
     def second_order(self):
         """Return the rule of the second order: products are linear in each of the two inputs."""
         return (
-            Linear({0: (1,), 1: (0,)})
-            if self.is_multiply
-            else Rewritten(type(self).compose_outputs)
+            Linear({0: (1,), 1: (0,)}) if self.is_multiply else Rewrite(type(self).compose_outputs)
         )

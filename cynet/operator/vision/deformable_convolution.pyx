@@ -29,9 +29,9 @@ from ..nn.spatial_window import check_window
 from ..parameters import Bool, Enum, Int, Shape
 from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, ResourceRequest
-from ..second_order import Rewritten
-from .deformable_decomposed import in_operators
-from .planes import unify_planes, zero_length
+from ..second_order import Rewrite
+from .deformable_decomposed import compose_deformable
+from .planes import unify_planes, has_zero_length
 
 _DOCS = {
     "data": "Input (N, C, H, W).",
@@ -82,7 +82,7 @@ class OffsetWindows(OperatorProperty):
         (kh, kw), groups, spread = self.kernel, self.num_group, self.num_deformable_group
         data = unify_planes("data", shapes["data"], (0, 0, 0, 0))
         for name, divisor in (("num_group", groups), ("num_deformable_group", spread)):
-            if not zero_length(data[1]) and data[1] % divisor:
+            if not has_zero_length(data[1]) and data[1] % divisor:
                 raise ShapeError(f"data has {data[1]} channels, not a multiple of {name} {divisor}")
         sizes = [self.output_size(axis, size) for axis, size in enumerate(data[2:])]
         out = unify_planes("output", out_shapes[0], (data[0], self.num_filter, *sizes))
@@ -93,7 +93,7 @@ class OffsetWindows(OperatorProperty):
             out = unify_planes("output", out, (mask[0], 0, *mask[2:]))
             offset = unify_planes("offset", offset, (out[0], 0, *out[2:]))
             shapes["mask"] = mask
-        channels = 0 if zero_length(data[1]) else data[1] // groups
+        channels = 0 if has_zero_length(data[1]) else data[1] // groups
         weight = unify_shapes("weight", shapes["weight"], (self.num_filter, channels, kh, kw))
         shapes["data"] = unify_planes("data", data, (out[0], weight[1] * groups, 0, 0))
         shapes["offset"], shapes["weight"] = offset, weight
@@ -123,9 +123,9 @@ class OffsetWindows(OperatorProperty):
         return [out_grad[0], *in_data[:4 if self.modulated else 3]]
 
     def compose_outputs(self, F, inputs, aux, training):
-        return in_operators(self, F, inputs)
+        return compose_deformable(self, F, inputs)
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from .between_pixels import read_between
+from .between_pixels import sample_bilinear
 
 
-def in_operators(p, F, x):
+def compose_deformable(p, F, x):
     """Compute the outputs of property `p` for inputs `x`, as `OperatorProperty.compose_outputs`."""
     data, offset, *others = x
     mask = others.pop(0) if p.modulated else None
@@ -28,7 +28,7 @@ def in_operators(p, F, x):
             for i in (0, 1)
         ]
         part = F.slice_axis(data, axis=1, begin=each * group, end=each * (group + 1))
-        values = read_between(F, part, *at, holds=p.holds)
+        values = sample_bilinear(F, part, *at, holds=p.holds)
         if mask is not None:
             factors = F.slice_axis(mask, axis=1, begin=taps * group, end=taps * (group + 1))
             values = F.broadcast_mul(values, factors.reshape((n, 1, -1)))

@@ -11,7 +11,7 @@ from ..kernel_property import Kernel
 from ..parameters import Bool, Float, Int
 from ..precision import FLOAT32, Precision
 from ..second_order import Refused
-from .planes import unify_planes, zero_length
+from .planes import has_zero_length, unify_planes
 from .regions import RegionsProperty
 
 
@@ -79,7 +79,7 @@ class DeformablePSROIPoolingProperty(RegionsProperty, operator="_contrib_Deforma
         trans = in_shapes[2]
         if trans is not None:
             trans = unify_planes("trans", trans, (outs[0][0], 0, self.part, self.part))
-            classes = trans[1] // 2 if not zero_length(trans[1]) else 0
+            classes = trans[1] // 2 if not has_zero_length(trans[1]) else 0
             if trans[1] and (trans[1] % 2 or not classes or self.output_dim % classes):
                 raise ShapeError(
                     f"trans has {trans[1]} channels, expected two for each class, "

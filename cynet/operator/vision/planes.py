@@ -6,7 +6,7 @@ from ..checks.shapes import EMPTY, unify_shapes
 MAX_PIXELS = (1 << 31) - 1  # maximum of pixels of a plane, so that offsets in it fit 32 bits
 
 
-def four_axes(name, shape):
+def require_four_axes(name, shape):
     """Return `shape`, or four unknown lengths for None; raise ShapeError unless it has four axes,
     SizeError if a plane has too many pixels."""
     if shape is None:
@@ -20,13 +20,13 @@ def four_axes(name, shape):
     return shape
 
 
-def zero_length(*lengths):
+def has_zero_length(*lengths):
     """Return whether a length is known to be 0."""
     return any(n is EMPTY for n in lengths)
 
 
 def unify_planes(name, given, wanted):
     """The shape that fits both `given`, of four axes or None, and `wanted`."""
-    return four_axes(
-        name, unify_shapes(name, None if given is None else four_axes(name, given), wanted)
+    return require_four_axes(
+        name, unify_shapes(name, None if given is None else require_four_axes(name, given), wanted)
     )

@@ -4,11 +4,11 @@ A region is a row (image, x1, y1, x2, y2) in pixels of the image whose features 
 """
 
 from ...base.errors import ArgumentError, ShapeError
-from ..checks.index_dtype import Read
+from ..checks.index_dtype import IndexRead
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import GraphHooks
 from ..kernel_property import KernelProperty
-from .planes import four_axes
+from .planes import require_four_axes
 
 REGIONS_DOC = {
     "data": "Features (N, C, H, W).",
@@ -41,10 +41,10 @@ class RegionsProperty(KernelProperty):
         return channels
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        return [Read(("rois", in_types[1], in_shapes[0][0]))]
+        return [IndexRead(("rois", in_types[1], in_shapes[0][0]))]
 
     def infer_shape(self, in_shapes, out_shapes):
-        data, rois, out = four_axes("data", in_shapes[0]), in_shapes[1], out_shapes[0]
+        data, rois, out = require_four_axes("data", in_shapes[0]), in_shapes[1], out_shapes[0]
         if rois is not None and len(rois) != 2:
             raise ShapeError(f"rois has shape {tuple(rois)}, expected (R, {self.columns})")
         rois = unify_shapes("rois", rois, (0, self.columns))
@@ -53,8 +53,8 @@ class RegionsProperty(KernelProperty):
         rois = unify_shapes("rois", rois, (out[0], 0))
         return [data if in_shapes[0] is not None else None, rois], [out], []
 
-    def failure(self, place, values):
-        row, fault = divmod(place, 3)  # ROI_FAULTS of kernels/vision/rois.h
+    def kernel_error(self, item, values):
+        row, fault = divmod(item, 3)  # ROI_FAULTS of kernels/vision/rois.h
         image, *corners, batch = values[: self.columns + 1]
         wrong = (
             f"is of image {image:g}, but data has {batch:g}",

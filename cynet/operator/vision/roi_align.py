@@ -9,7 +9,7 @@ from ..kernel_property import Kernel
 from ..parameters import Bool, Float, Int, Shape
 from ..precision import WIDEST, Precision
 from ..second_order import Linear
-from .planes import zero_length
+from .planes import has_zero_length
 from .regions import RegionsProperty
 
 
@@ -50,7 +50,7 @@ class ROIAlignProperty(RegionsProperty, operator="_contrib_ROIAlign"):
 
     def output_channels(self, channels):
         bins = self.pooled_size[0] * self.pooled_size[1]
-        if not self.position_sensitive or zero_length(channels):
+        if not self.position_sensitive or has_zero_length(channels):
             return channels
         if channels % bins:
             raise ShapeError(

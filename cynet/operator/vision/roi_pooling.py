@@ -8,7 +8,7 @@ import numpy as np
 
 from ..kernel_property import Kernel
 from ..parameters import Float, Shape
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 from .regions import RegionsProperty
 
 
@@ -77,4 +77,4 @@ class ROIPoolingProperty(RegionsProperty, operator="ROIPooling"):
         taken = F.take(data.reshape((-1,)), index, axis=0).reshape(out.shape)
         return [taken * F.array(found, ctx=data.ctx, dtype=data.dtype)]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)

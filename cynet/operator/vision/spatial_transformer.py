@@ -7,7 +7,7 @@ networks", 2015). The grid is in temporary memory, and is made again for the gra
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum, Shape
-from ..second_order import Rewritten
+from ..second_order import Rewrite
 from .grid_generator import check_target, infer_theta
 from .planes import unify_planes
 
@@ -57,4 +57,4 @@ class SpatialTransformerProperty(KernelProperty, operator="SpatialTransformer"):
         grid = F.GridGenerator(loc, transform_type="affine", target_shape=self.target_shape)
         return [F.BilinearSampler(data, grid)]
 
-    second_order = Rewritten(compose_outputs)
+    second_order = Rewrite(compose_outputs)

@@ -6,7 +6,7 @@ import pytest
 import cynet as mx
 
 OPS = mx.sym._internal
-LIMITS = {"uint8": (0, 256), "int8": (-128, 128)}
+BYTE_LIMITS = {"uint8": (0, 256), "int8": (-128, 128)}
 
 
 def floats(x, scale=0.03, zero=5):
@@ -26,7 +26,7 @@ def bound(net, monkeypatch, passes, dtypes, shape):
     for name, array in made.arg_dict.items():
         dtype = types[name]
         drawn = rng.uniform(-4, 4, array.shape)
-        array[:] = drawn if dtype == "float32" else rng.integers(*LIMITS[dtype], array.shape)
+        array[:] = drawn if dtype == "float32" else rng.integers(*BYTE_LIMITS[dtype], array.shape)
     return made
 
 
@@ -47,15 +47,15 @@ def same(net, monkeypatch, shape=(3, 7, 301), **dtypes):
 A, B = mx.sym.var("a"), mx.sym.var("b")
 
 
-@pytest.mark.parametrize("a", LIMITS)
-@pytest.mark.parametrize("out", LIMITS)
+@pytest.mark.parametrize("a", BYTE_LIMITS)
+@pytest.mark.parametrize("out", BYTE_LIMITS)
 def test_a_sum_is_one_step_and_right(monkeypatch, a, out):
     net = integers(mx.sym.relu(floats(A) + floats(B, 0.02, -4)), 0.04, 1, out)
     made = same(net, monkeypatch, a=a, b="int8")
     assert steps(made) == ["_chain"]
     x, y = (made.arg_dict[name].asnumpy().astype("float32") for name in "ab")
     total = np.maximum((x - 5) * np.float32(0.03) + (y + 4) * np.float32(0.02), 0)
-    low, high = LIMITS[out]
+    low, high = BYTE_LIMITS[out]
     wanted = np.clip(np.rint(total / np.float32(0.04)) + 1, low, high - 1)
     np.testing.assert_array_equal(made.outputs[0].asnumpy(), wanted)
 

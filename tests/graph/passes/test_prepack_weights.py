@@ -368,7 +368,7 @@ def seen_weight(x):
     return mx.sym.Group([dense(x, weight=w), w])
 
 
-def read_between(x):
+def sample_bilinear(x):
     w = mx.sym.sqrt(array("v", 5, 16) + 2)
     return mx.sym.Group([dense(x, weight=w * 2), mx.sym.sum(w)])
 
@@ -384,7 +384,7 @@ MADE = {  # the network, and how many arrays of weights stay
     "two readers": (two_readers, 1),
     "a view": (lambda x: dense(x, weight=mx.sym.reshape(array("v", 80), (5, 16))), 0),
     "seen": (seen_weight, 0),
-    "read between": (read_between, 0),
+    "read between": (sample_bilinear, 0),
     "random": (lambda x: dense(x, weight=mx.sym.Dropout(array("v", 5, 16), mode="always", p=0)), 0),
     "of data": (lambda x: mx.sym.FullyConnected(x, num_hidden=3, weight=x * 2), 1),
 }

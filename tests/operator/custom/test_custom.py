@@ -9,7 +9,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError
-from cynet.operator.custom.custom import CUSTOM
+from cynet.operator.custom.custom import CUSTOM_OPERATORS
 
 
 class Softmax(mx.operator.CustomOp):
@@ -143,7 +143,7 @@ def _make(name, forward, backward=None):
         (mx.operator.CustomOpProp,),
         {"create_operator": lambda self, ctx, shapes, dtypes: op()},
     )
-    CUSTOM.register(name, prop, override=True)
+    CUSTOM_OPERATORS.register(name, prop, override=True)
     return name
 
 
@@ -262,7 +262,7 @@ def test_a_failure_names_the_operator_and_the_engine_goes_on(callback):
 
 
 def _with(**methods):
-    CUSTOM.register("test_wrong", type("Wrong", (SoftmaxProp,), methods), override=True)
+    CUSTOM_OPERATORS.register("test_wrong", type("Wrong", (SoftmaxProp,), methods), override=True)
     return _net("test_wrong")
 
 

@@ -6,7 +6,7 @@ import pytest
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from cynet.operator import get_operator
-from cynet.operator.quantization.int8_form import int8_of
+from cynet.operator.quantization.int8_form import int8_class
 
 S = mx.sym
 C = S.contrib
@@ -166,7 +166,7 @@ def test_kinds_of_pooling(pool):
 )
 def test_pooling_that_stays_in_8_bits(how, fits):
     prop = get_operator("Pooling").prop
-    assert int8_of(prop).int8_form.fits(prop(kernel=(2, 2), **how)) == fits
+    assert int8_class(prop).int8_form.fits(prop(kernel=(2, 2), **how)) == fits
 
 
 def test_what_int8_operators_take_over():
@@ -192,10 +192,10 @@ def test_what_int8_operators_take_over():
     }
     for name, (kept, left) in wanted.items():
         (node, _), *_ = getattr(S, name)(v(), **kept, **left, name="n").entries
-        form = int8_of(node.op.prop).int8_form
+        form = int8_class(node.op.prop).int8_form
         assert form.copied_params(node) == kept
         assert form.is_layer == (name in ("Convolution", "FullyConnected"))
-    assert int8_of(get_operator("softmax").prop) is None
+    assert int8_class(get_operator("softmax").prop) is None
 
 
 @pytest.mark.parametrize(

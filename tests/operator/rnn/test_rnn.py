@@ -13,7 +13,7 @@ import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from cynet.kernels.isa.dispatch import cpu_capabilities
 from cynet.operator import get_operator
-from cynet.operator.rnn.layout import parameters, reserved_layout
+from cynet.operator.rnn.layout import parameter_layout, reserved_layout
 from tests.operator.direct import Ready
 from tests.operator.rnn import reference
 
@@ -136,7 +136,7 @@ def test_states_of_zeros_times_infinity(mode, dtype):
     ready = made({"mode": mode, "state_size": 3, "num_layers": 1}, dtype=dtype)
     for state in ready.inputs[2:]:
         state[:] = 0
-    at = parameters(ready.prop, 5)[0][0].h2h_weight
+    at = parameter_layout(ready.prop, 5)[0][0].h2h_weight
     out = ready.forward()
     head = np.zeros_like(out[0])
     head[0, 1, 2] = np.inf

@@ -38,7 +38,7 @@ class Costs:
     reading: float  # cycles to read a transformed weight
 
 
-NARROW = Costs(
+NARROW_FLOATS = Costs(
     lanes=8,
     direct=0.75,
     window=0.6,
@@ -54,7 +54,7 @@ NARROW = Costs(
     making=105,
     reading=20,
 )
-NEON = replace(NARROW, lanes=4)  # not measured: no machine was available
+NEON = replace(NARROW_FLOATS, lanes=4)  # not measured: no machine was available
 WIDE = Costs(
     lanes=16,
     direct=0.83,
@@ -78,7 +78,7 @@ BY_ROW = replace(
 
 def costs_at(level):
     """The Costs at a level of vector instructions, except for Winograd's products by rows."""
-    return {"avx512": WIDE, "amx": WIDE, "neon": NEON}.get(level, NARROW)
+    return {"avx512": WIDE, "amx": WIDE, "neon": NEON}.get(level, NARROW_FLOATS)
 
 
 def direct_cycles(desc):

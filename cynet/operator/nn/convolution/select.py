@@ -26,7 +26,7 @@ from .row_major_adapter import reordered
 from .transposed import OnednnDeconvolution, OwnDeconvolution, ScatterPack, packed_floats
 from .winograd import WinogradConvolution, WinogradPack, winograd_packed_size
 
-SETTING = "CYNET_CONV_ALGORITHM"
+ENV_VAR = "CYNET_CONV_ALGORITHM"
 # Outputs of a filter from which reordering a weight, at about 1 ns an element, takes less than a
 # twentieth of the time of its products.
 MANY_PIXELS = 2048
@@ -311,7 +311,7 @@ def _pack_for_scatter(desc, prop, replaces):
 
 # --- the lists ------------------------------------------------------------------------------------
 ALGORITHMS = Algorithms(
-    SETTING,
+    ENV_VAR,
     # windows made from the pixels of data, added where they overlap
     Algorithm(
         "scatter",
@@ -360,13 +360,13 @@ ALGORITHMS = Algorithms(
 )
 # The algorithms of a convolution's gradients with oneDNN.
 GRADIENT_OF_DATA = Algorithms(
-    SETTING,
+    ENV_VAR,
     Algorithm("scatter", _is_scattered, cost.scatter_cycles),
     Algorithm("onednn", _uses_onednn_gradients, cost.direct_cycles),
     names=ALGORITHMS.names,
 )
 GRADIENT_OF_WEIGHT = Algorithms(
-    SETTING,
+    ENV_VAR,
     Algorithm("by_channel", _is_by_channel, cost.direct_cycles),
     Algorithm("onednn", _uses_onednn_gradients, cost.direct_cycles),
     names=ALGORITHMS.names,

@@ -13,13 +13,13 @@ from ....kernels.conv import onednn
 from ....kernels.gemm.blas import check_sizes
 from ...algorithms import Algorithm, Algorithms
 from ...products import (
+    ENV_VAR,
     OWN_ALGORITHMS,
-    SETTING,
     ProductDesc,
     is_own,
-    is_single,
     library_cycles,
     own_choice,
+    supports_own,
 )
 from .blas import BlasFullyConnected
 from .gemm import ProductFullyConnected, layer_products
@@ -69,7 +69,7 @@ def _blas_operator(desc, prop):
 
 
 ALGORITHMS = Algorithms(
-    SETTING,
+    ENV_VAR,
     *map(_own_constructor, OWN_ALGORITHMS),
     Algorithm(
         "blas",
@@ -79,7 +79,7 @@ ALGORITHMS = Algorithms(
     ),
     Algorithm(
         "onednn",
-        lambda desc: desc.library and (is_single(desc.product) or _is_bfloat16(desc)),
+        lambda desc: desc.library and (supports_own(desc.product) or _is_bfloat16(desc)),
         lambda desc: library_cycles(desc.product) + CALL,
         lambda desc, prop: MatmulFullyConnected(prop, *desc.sizes, desc.product.dtype),
     ),
