@@ -8,7 +8,7 @@ from ..base.compat import optional
 from ..base.errors import ArgumentTypeError, shown
 from ..base.guard import guarded
 from .fit import FitCallback, StopTraining
-from .tracking import Figures
+from .tracking import MetricWriter
 
 if TYPE_CHECKING:
     from .fit import FitState
@@ -85,7 +85,7 @@ class Optuna(FitCallback):
 
 
 @guarded
-class Ray(Figures):
+class Ray(MetricWriter):
     """Reports each epoch's metrics to Ray Tune, whose scheduler may end the trial.
 
     Needs the package ray: ``pip install 'cynet-mx[ray]'``. Names are those of the history:

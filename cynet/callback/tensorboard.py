@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..base.compat import optional
 from ..base.files import file_name, naming
 from ..base.guard import guarded
-from .tracking import Figures
+from .tracking import MetricWriter
 
 if TYPE_CHECKING:
     from ..typing import FileName
@@ -24,7 +24,7 @@ def _summary_writer(folder, who):
 
 
 @guarded
-class TensorBoard(Figures):
+class TensorBoard(MetricWriter):
     """Writes each epoch's metrics, seconds and learning rate to a folder for TensorBoard.
 
     Needs the package tensorboardX: ``pip install 'cynet-mx[viz]'``.

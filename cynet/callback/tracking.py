@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["MLflow", "WeightsAndBiases"]
 
 
-class Figures(FitCallback):
+class MetricWriter(FitCallback):
     """Base of callbacks that write metrics of batches and epochs; a subclass defines `_write`."""
 
     def __init__(self, frequent):
@@ -54,7 +54,7 @@ class Figures(FitCallback):
 
 
 @guarded
-class WeightsAndBiases(Figures):
+class WeightsAndBiases(MetricWriter):
     """Logs each epoch's metrics, seconds and learning rate to a run of Weights & Biases.
 
     Needs the package wandb: ``pip install 'cynet-mx[track]'``. Of several ranks the first one
@@ -124,7 +124,7 @@ class WeightsAndBiases(Figures):
 
 
 @guarded
-class MLflow(Figures):
+class MLflow(MetricWriter):
     """Logs each epoch's metrics, seconds and learning rate to a run of MLflow.
 
     Needs the package mlflow, or mlflow-skinny: ``pip install 'cynet-mx[track]'``. Of several ranks

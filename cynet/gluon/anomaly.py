@@ -55,7 +55,7 @@ class detect_anomaly:
         close_scope(self)
 
 
-def _after_node(name, operator, array):
+def _check_node_output(name, operator, array):
     kind = describe_nans(array)
     if kind is not None:
         raise AnomalyError(
@@ -94,4 +94,4 @@ def _path_between(outer, inner):
     return None
 
 
-add_reporter(lambda on: set_watch(_after_node if on else None), _running_path)
+add_reporter(lambda on: set_watch(_check_node_output if on else None), _running_path)

@@ -57,7 +57,7 @@ def autocast(block: Block, dtype: str = "float16") -> Block:
 
 def _cast(block, dtype):
     if isinstance(block, _AUTOCAST_LAYERS):
-        vars(block).update(hybrid_forward=_NarrowForward(block, dtype), _autocast=dtype)
+        vars(block).update(hybrid_forward=_LowPrecisionForward(block, dtype), _autocast=dtype)
 
 
 def _remove_cast(block):
@@ -65,16 +65,16 @@ def _remove_cast(block):
     vars(block).pop("_autocast", None)
 
 
-class _NarrowForward:
+class _LowPrecisionForward:
     """Replaces a layer's `hybrid_forward`."""
 
     def __init__(self, block, dtype):
         self.block, self.dtype = block, dtype
 
     def __call__(self, F, x, **params):
-        def narrow(array):
+        def to_dtype(array):
             return None if array is None else F.cast(array, dtype=self.dtype)
 
-        params = {name: narrow(each) for name, each in params.items()}
-        out = type(self.block).hybrid_forward(self.block, F, narrow(x), **params)
+        params = {name: to_dtype(each) for name, each in params.items()}
+        out = type(self.block).hybrid_forward(self.block, F, to_dtype(x), **params)
         return F.cast(out, dtype="float32")

@@ -48,7 +48,7 @@ class _Averaging:
         StateError
             The means are in the network, see `applied`.
         """
-        self._refuse_applied("update")
+        self._refuse_while_applied("update")
         self._averages.update(self._parameter_arrays())
 
     @contextlib.contextmanager
@@ -66,7 +66,7 @@ class _Averaging:
         StateError
             The means are in the network already.
         """
-        self._refuse_applied("applied")
+        self._refuse_while_applied("applied")
         trained = {name: each.copy() for name, each in self._parameter_arrays().items()}
         self.apply()
         self._is_applied = True
@@ -164,7 +164,7 @@ class _Averaging:
         for name, each in self._averaged_parameters().items():
             each.set_data(values[name])
 
-    def _refuse_applied(self, what):
+    def _refuse_while_applied(self, what):
         if self._is_applied:
             raise StateError(f"{type(self).__name__}.{what}: the means are in the network")
 

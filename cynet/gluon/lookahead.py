@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..typing import NDArray
     from .block import Block
 
-_STEPS = "steps"
+_STEPS_KEY = "steps"
 
 
 @guarded
@@ -84,7 +84,7 @@ class Lookahead(_Averaging):
         StateError
             The slow weights are in the network, see `applied`.
         """
-        self._refuse_applied("update")
+        self._refuse_while_applied("update")
         self._steps += 1
         if self._steps % self._k == 0:
             super().update()
@@ -92,7 +92,7 @@ class Lookahead(_Averaging):
 
     def state_dict(self) -> dict[str, NDArray]:
         """Return slow weights, ``'mean:NAME'``, and counts of updates and steps, as arrays."""
-        return {_STEPS: nd.array([self._steps], dtype="int64"), **super().state_dict()}
+        return {_STEPS_KEY: nd.array([self._steps], dtype="int64"), **super().state_dict()}
 
     def load_state_dict(self, state: dict[str, NDArray], source: Any = "the state") -> None:
         """Restore the state that `state_dict` returned.
@@ -109,10 +109,10 @@ class Lookahead(_Averaging):
         FormatError
             That is no such state, or that of another network.
         """
-        if not isinstance(state, dict) or _STEPS not in state:
+        if not isinstance(state, dict) or _STEPS_KEY not in state:
             raise FormatError(f"{source}: it has no slow weights of Lookahead")
         super().load_state_dict(state, source)
-        self._steps = int(state[_STEPS].asscalar())
+        self._steps = int(state[_STEPS_KEY].asscalar())
 
     def _averaged_parameters(self):
         found = super()._averaged_parameters()

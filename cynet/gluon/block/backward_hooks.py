@@ -34,7 +34,7 @@ class HookedCall:
                 arrays[i] = each
         self.args, _ = regroup(arrays, form)
 
-    def outputs(self, out):
+    def wrap_outputs(self, out):
         """Return the Block's outputs as arrays whose gradients are passed to the hooks."""
         arrays, form = flatten([out])
         chosen = [i for i, each in enumerate(arrays) if wants_gradient([each])]
@@ -47,13 +47,13 @@ class HookedCall:
             arrays[i] = each
         return regroup(arrays, form)[0][0]
 
-    def keep(self, grads):
+    def store_output_grads(self, grads):
         """Store the gradients of the outputs for the hooks."""
         self.grads_of_outputs = grads
         if not self._gradient_positions:  # without gradients of inputs, the hooks run now
-            self.call([])
+            self.call_hooks([])
 
-    def call(self, grads):
+    def call_hooks(self, grads):
         """Call the hooks; return the gradients of the inputs, possibly replaced by a hook."""
         if self.grads_of_outputs is None:  # second-order gradients have no hooks
             return grads
@@ -95,7 +95,7 @@ class _InputNode(StepNode):
         return f"the inputs of {self._call.block.name}, which has backward hooks"
 
     def backward(self, grads, recorded):
-        return self._call.call(grads)
+        return self._call.call_hooks(grads)
 
 
 class _OutputNode(StepNode):
@@ -113,7 +113,7 @@ class _OutputNode(StepNode):
         found = [None] * self._count
         for i, grad in zip(self._gradient_positions, grads):
             found[i] = grad
-        self._call.keep(tuple(found))
+        self._call.store_output_grads(tuple(found))
         return grads
 
 

@@ -17,7 +17,7 @@ from ..tracing import note_change
 from . import files
 from .backward_hooks import hooked_call
 from .children import blocks_within
-from .saving import Files
+from .saving import BlockFiles
 from .scope import BlockScope
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from ...typing import DTypeLike, InitializerLike, NDArray
     from ..parameter.parameter import Contexts
 
-_MADE_BY_INIT = {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_scope"}
-_MADE_BY_INIT |= {"_backward_hooks"}
+_INIT_ATTRIBUTES = {"_children", "_reg_params", "_forward_hooks", "_forward_pre_hooks", "_scope"}
+_INIT_ATTRIBUTES |= {"_backward_hooks"}
 
 
 @guarded(but=("__call__", "forward", "__setattr__", "__delattr__"))
-class Block(Files):
+class Block(BlockFiles):
     """A part of a network: it has parameters, child Blocks, and a method `forward`.
 
     Blocks and Parameters that become attributes are registered, and so are Blocks in lists, tuples
@@ -77,11 +77,11 @@ class Block(Files):
     )
     """
 
-    _computation = None  # method that chooses how a call is computed; None: by `forward`
+    _select_call = None  # method that chooses how a call is computed; None: by `forward`
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         if prefix is not None and not isinstance(prefix, str):
-            raise ArgumentTypeError(_not_a_prefix(type(self).__name__, prefix))
+            raise ArgumentTypeError(_prefix_error_text(type(self).__name__, prefix))
         set_ = super().__setattr__
         set_("_children", {})
         set_("_reg_params", {})
@@ -100,7 +100,7 @@ class Block(Files):
         return type(self).__name__.lower()
 
     def __repr__(self) -> str:
-        rows = [f"  ({name}): {_indented(repr(each))}" for name, each in self._named_children()]
+        rows = [f"  ({name}): {_indent_text(repr(each))}" for name, each in self._named_children()]
         return f"{type(self).__name__}(\n" + "\n".join(rows) + "\n)"
 
     def _repr_html_(self):
@@ -455,7 +455,7 @@ class Block(Files):
     # --- computing --------------------------------------------------------------------------------
     def __call__(self, *args: Any, **kwargs: Any) -> NDArray:
         """Run `forward`, or its graph, and the hooks around it."""
-        run = self.forward if self._computation is None else self._computation(args, kwargs)
+        run = self.forward if self._select_call is None else self._select_call(args, kwargs)
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
@@ -470,10 +470,10 @@ class Block(Files):
         if self._forward_hooks:
             for hook in list(self._forward_hooks.values()):
                 hook(self, args, out)
-        return out if call is None else call.outputs(out)
+        return out if call is None else call.wrap_outputs(out)
 
     def __getattr__(self, name: str) -> Any:
-        if name in _MADE_BY_INIT:
+        if name in _INIT_ATTRIBUTES:
             raise NotFoundError(
                 f"'{type(self).__name__}' object has no attribute '{name}': its __init__ must call"
                 " super().__init__ first"
@@ -542,7 +542,7 @@ class Block(Files):
         print_summary(self, inputs)
 
 
-def _not_a_prefix(kind, given):
+def _prefix_error_text(kind, given):
     """Return the error message for a prefix that is no str; layers are probably meant for `add`."""
     layers = given if isinstance(given, (list, tuple)) else [given]
     if layers and all(isinstance(each, Block) for each in layers):
@@ -553,6 +553,6 @@ def _not_a_prefix(kind, given):
     return f"{kind}: prefix must be a str, got {shown(given)}"
 
 
-def _indented(text):
+def _indent_text(text):
     first, *others = text.split("\n")
     return "\n".join([first, *(f"  {line}" for line in others)])

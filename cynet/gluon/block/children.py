@@ -9,7 +9,7 @@ def blocks_within(owner, kind):
     dicts of `owner` that are not registered as children; `kind` is the class Block."""
     known = None
     for name, value in vars(owner).items():
-        if name in _OWN_ATTRIBUTES or not isinstance(value, (list, tuple, dict)) or not value:
+        if name in _BLOCK_ATTRIBUTES or not isinstance(value, (list, tuple, dict)) or not value:
             continue
         for path, each in _iterate_with_paths(value, name, kind, 0):
             if known is None:
@@ -19,7 +19,7 @@ def blocks_within(owner, kind):
                 yield path, each
 
 
-_OWN_ATTRIBUTES = {
+_BLOCK_ATTRIBUTES = {
     "_children",
     "_reg_params",
     "_forward_hooks",
@@ -27,7 +27,7 @@ _OWN_ATTRIBUTES = {
     "_cached",
     "_flags",
 }
-_OWN_ATTRIBUTES |= {"_formats", "_backward_hooks"}
+_BLOCK_ATTRIBUTES |= {"_formats", "_backward_hooks"}
 _MAX_DEPTH = 8
 
 
@@ -48,17 +48,17 @@ def fingerprint(block):
     own = tuple(
         (name, value)
         for name, value in vars(block).items()
-        if name not in _NOT_SEEN and isinstance(value, _PLAIN_TYPES) and _is_hashable(value)
+        if name not in _IGNORED_ATTRS and isinstance(value, _PLAIN_TYPES) and _is_hashable(value)
     )
     arrays = tuple(
         (name, id(value))
         for name, value in vars(block).items()
-        if isinstance(value, NDArray) and name not in _NOT_SEEN
+        if isinstance(value, NDArray) and name not in _IGNORED_ATTRS
     )
     functions = tuple(
         (name, id(value))
         for name, value in vars(block).items()
-        if callable(value) and name not in _NOT_SEEN and not hasattr(value, "_named_children")
+        if callable(value) and name not in _IGNORED_ATTRS and not hasattr(value, "_named_children")
     )
     params = tuple((name, id(each)) for name, each in block._reg_params.items())
     children = tuple((name, fingerprint(each)) for name, each in block._named_children())
@@ -68,7 +68,7 @@ def fingerprint(block):
 
 
 _PLAIN_TYPES = (bool, int, float, str, tuple, type(None))
-_NOT_SEEN = {
+_IGNORED_ATTRS = {
     "_active",
     "_flags",
     "_cached",
@@ -85,23 +85,23 @@ _NOT_SEEN = {
 }
 
 
-def remember(block):
+def copy_attributes(block):
     """Copy the attributes of a Block and of Blocks inside, and nested lists and dicts; return pairs
     of a container and its copy."""
     found, seen = [], set()
 
-    def add(container, depth):
+    def copy_container(container, depth):
         if id(container) in seen or depth > _MAX_DEPTH:
             return
         seen.add(id(container))
         found.append((container, container.copy()))
         items = container.items() if isinstance(container, dict) else enumerate(container)
         for name, value in items:
-            if isinstance(value, (list, dict)) and not (depth == 0 and name in _OWN_ATTRIBUTES):
-                add(value, depth + 1)
+            if isinstance(value, (list, dict)) and not (depth == 0 and name in _BLOCK_ATTRIBUTES):
+                copy_container(value, depth + 1)
 
     def walk(each):
-        add(vars(each), 0)
+        copy_container(vars(each), 0)
         for _, child in each._named_children():
             walk(child)
 
@@ -109,17 +109,17 @@ def remember(block):
     return found
 
 
-def put_back(remembered, kind):
+def restore_attributes(copies, kind):
     """Restore every attribute that is or contains a `kind`; return whether there was one."""
     there_was = False
-    for container, before in remembered:
+    for container, before in copies:
         of_names = isinstance(container, dict)
         pairs = list(container.items()) if of_names else list(enumerate(container))
         old = before if of_names else dict(enumerate(before))
         left = [
             n
-            for n, value in pairs
-            if n not in _NOT_SEEN and value is not old.get(n) and _contains_kind(value, kind, 0)
+            for n, new in pairs
+            if n not in _IGNORED_ATTRS and new is not old.get(n) and _contains_kind(new, kind, 0)
         ]
         there_was = there_was or bool(left)
         if left and not of_names:

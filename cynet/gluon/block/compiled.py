@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _PLAIN_TYPES = (bool, int, float, str, type(None))
 # longer lists and dicts are compared by identity and length only
-_MAX_COMPARED = 1000
+_MAX_COMPARED_ELEMENTS = 1000
 _PACKAGE = __name__.partition(".")[0]
 
 
@@ -54,39 +54,39 @@ def compile(fn: Callable[..., Any]) -> Callable[..., Any]:
     """
     if not callable(fn):
         raise ArgumentTypeError(f"compile takes a function, got {shown(fn)}")
-    block = _Function(fn)
+    block = _FunctionBlock(fn)
     block.hybridize()
 
     @functools.wraps(fn)
-    def compiled(*args, **kwargs):
+    def call_compiled(*args, **kwargs):
         if has_trace() or is_tracing():
             return fn(*args, **kwargs)
-        block.look()
+        block.check_globals()
         return block(*args, **kwargs)
 
-    return compiled
+    return call_compiled
 
 
-class _Function(HybridBlock):
+class _FunctionBlock(HybridBlock):
     """A Block without parameters of its own that runs a function."""
 
     def __init__(self, fn):
         super().__init__(prefix="")
         vars(self)["_fn"] = fn
-        vars(self)["_held"] = None
+        vars(self)["_last_values"] = None
         self._outside = ()
 
-    def look(self):
+    def check_globals(self):
         """Update the Block if a global that the function reads has changed since the last call."""
-        found = _read(_underlying_function(vars(self)["_fn"]))
-        held = vars(self)["_held"]
+        found = _values_read_by(_underlying_function(vars(self)["_fn"]))
+        held = vars(self)["_last_values"]
         if (
             held is not None
             and len(found) == len(held)
             and all(a is b or _is_same_plain_value(a, b) for a, b in zip(found, held))
         ):
             return
-        vars(self)["_held"] = found
+        vars(self)["_last_values"] = found
         blocks = [each for each in found if isinstance(each, Block)]
         for name in list(self._children):
             del self._children[name]
@@ -114,7 +114,7 @@ def _underlying_function(fn):
     return fn if isinstance(fn, types.FunctionType) else vars(type(fn)).get("__call__")
 
 
-def _read(fn):
+def _values_read_by(fn):
     """Return the global arrays, numbers and Blocks that a function and its callees read."""
     found, seen, stack = [], set(), [fn]
     while stack:
@@ -130,7 +130,7 @@ def _read(fn):
             found.append(value)
         elif isinstance(value, (list, tuple, dict)) and id(value) not in seen:
             seen.add(id(value))
-            if len(value) > _MAX_COMPARED:
+            if len(value) > _MAX_COMPARED_ELEMENTS:
                 found.extend((id(value), len(value)))
             else:
                 stack.extend(value.values() if isinstance(value, dict) else value)

@@ -12,7 +12,7 @@ from .traced import Trace
 from .traced_numpy import TracedNumpy
 
 
-class Written(NamedTuple):
+class DecomposedCall(NamedTuple):
     """The operators of an mx.np call: outputs with shapes and dtypes, input variables,
     constants."""
 
@@ -23,7 +23,7 @@ class Written(NamedTuple):
     constants: dict
 
 
-def write(prop, shapes, types, name="of"):
+def decompose_call(prop, shapes, types, name="of"):
     """Trace a call of the operator `prop` with inputs of these shapes and dtypes."""
     names = [f"{name}_in{i}" for i in range(len(shapes))]
     trace = Trace(dict(zip(names, shapes)), dict(zip(names, types)), (), None, TracedNumpy)
@@ -40,4 +40,4 @@ def write(prop, shapes, types, name="of"):
         found_types = [name_of(trace.dtype(each)) for each in made]
     entries = [each.entries[0] for each in made]
     nodes = [each.entries[0][0] for each in inputs]
-    return Written(entries, found_shapes, found_types, nodes, trace.constants)
+    return DecomposedCall(entries, found_shapes, found_types, nodes, trace.constants)

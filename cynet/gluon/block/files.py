@@ -126,7 +126,7 @@ def check_names(params, arrays, filename, allow_missing, ignore_extra):
     if missing and not allow_missing:
         word = "is" if len(missing) == 1 else "are"
         problems.append(
-            f"{_names_text(missing)} {word} missing in {filename}, which has {brief_list(arrays)};"
+            f"{_quote_names(missing)} {word} missing in {filename}, which has {brief_list(arrays)};"
             " allow_missing=True leaves them"
         )
     extra = [name for name in arrays if name not in params]
@@ -146,7 +146,7 @@ def check_names(params, arrays, filename, allow_missing, ignore_extra):
         raise MismatchError("\n".join(problems))
 
 
-def _names_text(names):
+def _quote_names(names):
     return f"parameter{'s' * (len(names) > 1)} {brief_list(names)}"
 
 
@@ -155,7 +155,7 @@ def save_model(block, prefix):
     ``prefix-model.params``."""
     prefix = file_name(prefix, "Block.save: the beginning of file names")
     numbers = iter(range(1 << 30))
-    text = json.dumps({_block_key(block, numbers): _described(block, numbers)})
+    text = json.dumps({_block_key(block, numbers): _describe_block(block, numbers)})
     write_atomically(f"{prefix}-model.json", text.encode())
     save_parameters(block, f"{prefix}-model.params", False)
 
@@ -164,7 +164,7 @@ def _block_key(block, numbers):
     return f"{type(block).__name__.lower()}{next(numbers)}"
 
 
-def _described(block, numbers):
+def _describe_block(block, numbers):
     children = dict(block._named_children())
     out = {
         "orig_name": block.name,
@@ -172,7 +172,7 @@ def _described(block, numbers):
         "children": {each.name: name for name, each in children.items()},
     }
     for each in children.values():
-        out[_block_key(each, numbers)] = _described(each, numbers)
+        out[_block_key(each, numbers)] = _describe_block(each, numbers)
     return out
 
 
@@ -187,11 +187,11 @@ def load_model(block, prefix):
         raise FormatError(f"{name}: expected JSON: {error}") from None
     if not isinstance(described, dict) or len(described) != 1:
         raise FormatError(f"{name}: one Block is expected, found {shown(described)}")
-    _restore(block, next(iter(described.values())), name)
+    _restore_hybridization(block, next(iter(described.values())), name)
     load_parameters(block, f"{prefix}-model.params", None, False, False, False, "current")
 
 
-def _restore(block, described, name):
+def _restore_hybridization(block, described, name):
     if not isinstance(described, dict) or not isinstance(described.get("children"), dict):
         raise FormatError(f"{name}: {shown(described)} describes no Block")
     children = dict(block._named_children())
@@ -205,4 +205,4 @@ def _restore(block, described, name):
     if hasattr(block, "_active"):
         block._set_active(bool(described.get("hybridized", False)))
     for each, part in zip(children.values(), parts):
-        _restore(each, part, name)
+        _restore_hybridization(each, part, name)

@@ -22,14 +22,14 @@ from ...symbol import Symbol
 from ..errors import StateError
 from ..parameter import Parameter
 from ..tracing import changes, tracing, watch
-from .children import has_own_forward, put_back, remember
+from .children import copy_attributes, has_own_forward, restore_attributes
 from .structure import flatten, regroup
-from .traced import Trace, Traced, UntraceableError, kind_for
+from .traced import Trace, Traced, UntraceableError, symbol_class_for
 
-_PAUSES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.2)  # s before a new trace
+_RETRY_DELAYS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.2)  # s before a new trace
 
 
-_NODE_BYTES = 4096  # approximate bytes of a graph's node
+_BYTES_PER_NODE = 4096  # approximate bytes of a graph's node
 _conversions = []  # functions that change the graphs before they run: contrib/amp
 
 
@@ -86,13 +86,13 @@ def input_names(count, taken):
 
 def trace_block(block, arrays, form):
     """Trace a Block: call it with symbols for the arrays of its arguments of format `form`."""
-    before = remember(block)
+    before = copy_attributes(block)
     try:
         graph = _trace_call(block, arrays, form)
     except Exception:
-        put_back(before, Traced)
+        restore_attributes(before, Traced)
         raise
-    return graph._replace(stored_symbols=put_back(before, Traced))
+    return graph._replace(stored_symbols=restore_attributes(before, Traced))
 
 
 def _trace_call(block, arrays, form):
@@ -103,7 +103,7 @@ def _trace_call(block, arrays, form):
         {name: each.dtype for name, each in zip(names, arrays)},
         params.values(),
         arrays[0].context if arrays else None,
-        kind_for(arrays),
+        symbol_class_for(arrays),
     )
     given, _ = regroup([trace.kind(sym.var(name).entries) for name in names], form)
     with tracing(trace), block.name_scope():
@@ -131,12 +131,12 @@ def trace_without_draws(block, arrays, form):
     or it draws in each trace and nobody does in the pauses between them.
     """
     seen, after, others = [], None, False
-    for pause in (0, *_PAUSES) if threading.active_count() > 1 else (0,):
+    for pause in (0, *_RETRY_DELAYS) if threading.active_count() > 1 else (0,):
         time.sleep(pause)
-        before = _python_draws()
+        before = _python_random_states()
         others = others or (pause > 0 and before != after)
         graph = trace_block(block, arrays, form)
-        after = _python_draws()
+        after = _python_random_states()
         if after == before:
             return graph
         seen.append(_nameless_content(graph))
@@ -145,7 +145,7 @@ def trace_without_draws(block, arrays, form):
     raise UntraceableError("random numbers that Python draws cannot be part of a graph")
 
 
-def _python_draws():
+def _python_random_states():
     """Return the states of Python's and NumPy's global generators, which change at each draw."""
     return hash(random.getstate()), numpy_state_token()
 
@@ -205,17 +205,17 @@ class BoundGraph:
         self._given = sum(type(each) is int for each in self.sources)
         self._seen, self._one = -1, False
         self.single = graph.out_format == 0
-        self._warn_of_unused(graph, [each.name for each in block.collect_params().values()])
+        self._warn_of_unused_inputs(graph, [each.name for each in block.collect_params().values()])
 
     @property
     def nbytes(self):
-        return _NODE_BYTES * self.op.n_nodes + self.op.nbytes
+        return _BYTES_PER_NODE * self.op.n_nodes + self.op.nbytes
 
     @property
     def cached_results(self):
         return self.op.cached_results
 
-    def _warn_of_unused(self, graph, params):
+    def _warn_of_unused_inputs(self, graph, params):
         used = set(self.op.inputs)
         for i, name in enumerate(graph.inputs):
             if name not in used:

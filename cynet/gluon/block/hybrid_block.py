@@ -16,7 +16,7 @@ from .block import Block
 from .deferred import finish_all_deferred, finish_deferred
 from .functions import functions_of
 from .hybridized import Hybridized
-from .structure import format_of_mxnet, refuse_mixture
+from .structure import refuse_mixture, to_mxnet_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -264,9 +264,9 @@ class HybridBlock(Block):
                 return self.forward(*args, **kwargs)
         if self._forward_pre_hooks or self._forward_hooks or self._backward_hooks or ON:
             return super().__call__(*args, **kwargs)
-        return self._computation(args, kwargs)(*args, **kwargs)  # 0.1 us faster than super()
+        return self._select_call(args, kwargs)(*args, **kwargs)  # 0.1 us faster than super()
 
-    def _computation(self, args, kwargs):
+    def _select_call(self, args, kwargs):
         """Return the method that computes a call: `forward`, or the one that runs the graph."""
         if self._active:
             first = args[0] if args else None
@@ -290,13 +290,13 @@ class HybridBlock(Block):
         """The format of the last traced arguments; packages for MXNet read it."""
         if self._formats is None:
             return None
-        args, kwargs = format_of_mxnet(self._formats[0])
+        args, kwargs = to_mxnet_format(self._formats[0])
         return [*args, *kwargs.values()]
 
     @property
     def _out_format(self):
         """The format of the results that were traced last."""
-        return None if self._formats is None else format_of_mxnet(self._formats[1])
+        return None if self._formats is None else to_mxnet_format(self._formats[1])
 
     def _last_graph(self):
         """Return the Graph (graph.py) of the last trace, or None."""
@@ -312,7 +312,7 @@ class HybridBlock(Block):
         run, given = graphs.plan_for(args, kwargs)
         return run(given)
 
-    def _check_unmixed(self, inputs, kind):
+    def _refuse_mixture(self, inputs, kind):
         """Raise an error if both arrays and symbols are among the inputs."""
         if _first_array(inputs, kind) is not None:
             raise ArgumentError(f"{self.name} takes NDArrays or Symbols, and got some of both")
@@ -324,7 +324,7 @@ class HybridBlock(Block):
             return self._run_symbols(first, x, *args, **kwargs)
         cached = self._cached
         if cached is None or not (cached.runs_forward and self._active) or is_tracing():
-            return self._run(first, x, *args, **kwargs)
+            return self._run_arrays(first, x, *args, **kwargs)
         return self._call_cached_op(x, *args, **kwargs)
 
     def _run_symbols(self, first, x, *args, **kwargs):
@@ -338,7 +338,7 @@ class HybridBlock(Block):
         tracing = is_tracing()
         mixed = tracing and _first_array((x, args, kwargs), NDArray) is not None
         if not tracing:
-            self._check_unmixed((x, args, kwargs), NDArray)
+            self._refuse_mixture((x, args, kwargs), NDArray)
         kwargs.update({name: graph.variable(each) for name, each in self._reg_params.items()})
         with self.name_scope():
             functions = self._operator_modules or self._find_operator_modules()
@@ -354,15 +354,15 @@ class HybridBlock(Block):
         """Call HybridBlock's `forward`, even where a user's class overrides it."""
         return HybridBlock.forward(self, *args, **kwargs)
 
-    def _run_own(self, *args, **kwargs):
+    def _run_without_graph(self, *args, **kwargs):
         """Call ``hybrid_forward`` with arrays, without a graph."""
-        return self._run(_first_array((args, kwargs), NDArray), *args, **kwargs)
+        return self._run_arrays(_first_array((args, kwargs), NDArray), *args, **kwargs)
 
-    def _run(self, first, x, *args, **kwargs):
+    def _run_arrays(self, first, x, *args, **kwargs):
         """Call ``hybrid_forward`` with arrays; `first` is the first of them."""
         params = self._reg_params
         if args or kwargs:
-            self._check_unmixed((x, args, kwargs), Symbol)
+            self._refuse_mixture((x, args, kwargs), Symbol)
         if params:
             ctx = first.context
             try:

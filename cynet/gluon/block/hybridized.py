@@ -12,12 +12,12 @@ from ...ndarray._tape import get_state
 from ..tracing import changes, watch
 from .children import fingerprint, has_hooks, has_own_forward
 from .graph import BoundGraph, trace_without_draws
-from .structure import Table, flatten, hashable, refuse_mixture
+from .structure import DictFormat, flatten, hashable_format, refuse_mixture
 
-_BY_ROWS = (
+_SPARSE_GRAD_REASON = (
     "gradients are row_sparse, of which graphs have none; call it once outside of autograd.record()"
 )
-_ARRAYS = {NDArray}  # the types of arguments that need no format
+_ARRAY_TYPES = {NDArray}  # the types of arguments that need no format
 _MAX_SIGNATURES = 10_000  # signatures whose graph is remembered
 _TRAINS_FLAG = 2  # bit of the thread's state: training mode
 _MAX_GRAPHS = 64  # graphs for one format of arguments, each for several shapes
@@ -40,19 +40,19 @@ class Hybridized:
         self._fixed = graph
         self._finish_all_deferred = block._finish_all_deferred
         self._plans = {}  # (format, mode) -> BoundGraphs that accept several shapes
-        self._served = {}  # (format, mode, shapes and dtypes) -> a BoundGraph of `_plans`
-        self._alone = PlanCache()  # key as of `_served` -> BoundGraph for this key alone
+        self._plan_by_signature = {}  # (format, mode, shapes, dtypes) -> one of `_plans`
+        self._exact_plans = PlanCache()  # same key -> BoundGraph for this key alone
         self._arenas = {}  # idle memory arenas of all BoundGraphs
         self._last = None  # the graph that export writes
         self._changes = -1
-        self._finished = -1  # change count at which no parameter was deferred
-        self._print = None
+        self._no_deferred_at = -1  # change count at which no parameter was deferred
+        self._fingerprint = None
         self._watched = None
         # parameters with row_sparse gradients, which graphs cannot compute
-        self._by_rows = ()
-        self._plain_reason = None  # the reason for running operator by operator, or None
-        self._passed_by = None  # the reason why a call was not traced, or None
-        self._changed_itself = 0  # traces in which `forward` changed attributes
+        self._sparse_params = ()
+        self._untraceable_reason = None  # the reason for running operator by operator, or None
+        self._skip_reason = None  # the reason why a call was not traced, or None
+        self._mutating_traces = 0  # traces in which `forward` changed attributes
         self._warned_texts = set()
 
     def last_graph(self):
@@ -61,43 +61,43 @@ class Hybridized:
 
     def why_no_graph(self):
         """Return the reason why calls were not traced."""
-        if self._plain_reason is not None:
-            return f"it cannot be traced: {self._plain_reason}"
-        if self._passed_by is not None:
-            return self._passed_by
+        if self._untraceable_reason is not None:
+            return f"it cannot be traced: {self._untraceable_reason}"
+        if self._skip_reason is not None:
+            return self._skip_reason
         return "hybridize it and call it once"
 
     def plan_for(self, args, kwargs):
         """Return (BoundGraph, arrays) for a call, else (`by_operator`, (args, kwargs))."""
         if self._changes != changes[0]:
-            self._look_at_changes()
-        if self._plain_reason is not None:
+            self._drop_outdated_graphs()
+        if self._untraceable_reason is not None:
             return self.by_operator, (args, kwargs)
-        if self._by_rows and self._wants_sparse_gradient():
-            self._passed_by = _BY_ROWS
+        if self._sparse_params and self._wants_sparse_gradient():
+            self._skip_reason = _SPARSE_GRAD_REASON
             return self.by_operator, (args, kwargs)
-        if not kwargs and {*map(type, args)} == _ARRAYS:
+        if not kwargs and {*map(type, args)} == _ARRAY_TYPES:
             arrays, form, key = args, None, len(args)
         else:
             try:
                 arrays, form = flatten([list(args), kwargs])
             except CynetError as error:
-                self._passed_by = f"it cannot be traced: {error}"
+                self._skip_reason = f"it cannot be traced: {error}"
                 self._warn_once(f"{error}; it runs operator by operator")
                 return self.by_operator, (args, kwargs)
             if not all(isinstance(each, NDArray) for each in arrays):
                 return self.by_operator, (args, kwargs)  # symbols
             if any(each.stype != "default" for each in arrays):
-                self._passed_by = "graphs hold dense arrays, and it was called with sparse ones"
+                self._skip_reason = "graphs hold dense arrays, and it was called with sparse ones"
                 return self.by_operator, (args, kwargs)
             refuse_mixture(arrays, self._block.name)
-            key = (hashable(form), arrays[0]._face)
+            key = (hashable_format(form), arrays[0]._face)
         key = (key, get_state() & _TRAINS_FLAG)
         signature = (key, *[(each.shape, each.dtype_flag) for each in arrays])
-        plan = self._served.get(signature) or self._alone.get(signature)
+        plan = self._plan_by_signature.get(signature) or self._exact_plans.get(signature)
         if plan is None:
             self._finish_deferred(args, kwargs)
-            plan = self._new_plan(key, signature, arrays, form)
+            plan = self._make_plan(key, signature, arrays, form)
             if plan is None:
                 return self.by_operator, (args, kwargs)
         return plan, arrays
@@ -106,54 +106,54 @@ class Hybridized:
         """Run the Block operator by operator; hybridized Blocks inside run as graphs."""
         args, kwargs = call
         if self.runs_forward:
-            return self._block._run_own(*args, **kwargs)
+            return self._block._run_without_graph(*args, **kwargs)
         return self._block.forward(*args, **kwargs)
 
     def _wants_sparse_gradient(self):
         """Return whether autograd records this call and a parameter needs a row_sparse gradient."""
         return autograd.is_recording() and any(
-            grad.stype != "default" for each in self._by_rows for grad in each._grad or ()
+            grad.stype != "default" for each in self._sparse_params for grad in each._grad or ()
         )
 
     def _finish_deferred(self, args, kwargs):
         """Initialize deferred parameters, if anything changed since the last search for them."""
         count = changes[0]
-        if self._finished != count:
+        if self._no_deferred_at != count:
             if any(each._data is None and each._deferred_init for each in self._params()):
                 self._finish_all_deferred(self, args, kwargs)
             else:
-                self._finished = count
+                self._no_deferred_at = count
 
     def _params(self):
         return self._block.collect_params().values()
 
-    def _new_plan(self, key, signature, arrays, form):
+    def _make_plan(self, key, signature, arrays, form):
         """Return a BoundGraph for a new signature; None if the Block cannot be traced and runs
         operator by operator."""
         plans = self._plans.setdefault(key, [])
         plan = next((each for each in plans if each.fits(arrays)), None)
         if plan is None:
             since = time.perf_counter()
-            form = form or [[0] * len(arrays), Table((), ())]
-            graph = self._fixed or self._traced(arrays, form)
+            form = form or [[0] * len(arrays), DictFormat((), ())]
+            graph = self._fixed or self._trace_graph(arrays, form)
             if graph is None:
                 return None
             plan = BoundGraph(self._block, graph, self._arenas, arrays)
             self._last = graph
             vars(self._block)["_formats"] = form, graph.out_format
             if graph.reads_shapes and not plan.lacks_arrays():
-                return self._alone.put(signature, plan, time.perf_counter() - since)
+                return self._exact_plans.put(signature, plan, time.perf_counter() - since)
             if not graph.reads_shapes:
                 plans.append(plan)
                 del plans[:-_MAX_GRAPHS]
         if plan.lacks_arrays():
             return plan
-        if len(self._served) >= _MAX_SIGNATURES:
-            self._served.pop(next(iter(self._served)))
-        self._served[signature] = plan
+        if len(self._plan_by_signature) >= _MAX_SIGNATURES:
+            self._plan_by_signature.pop(next(iter(self._plan_by_signature)))
+        self._plan_by_signature[signature] = plan
         return plan
 
-    def _traced(self, arrays, form):
+    def _trace_graph(self, arrays, form):
         """Trace a call; return None if the Block cannot be traced and runs operator by operator."""
         block = self._block
         before = fingerprint(block)
@@ -161,7 +161,7 @@ class Hybridized:
             graph = trace_without_draws(block, arrays, form)
         except Exception as error:
             if isinstance(error, FunctionOfSymbolError) or self._overrides_forward():
-                self._plain_reason = describe_error(error)
+                self._untraceable_reason = describe_error(error)
                 self._warn_once(
                     f"{block.name} cannot be hybridized and runs operator by operator:"
                     f" {describe_error(error)}"
@@ -170,7 +170,7 @@ class Hybridized:
             raise
         after = fingerprint(block)
         if graph.stored_symbols or after != before:
-            self._print = after
+            self._fingerprint = after
             if self._overrides_forward() and self._note_changed_attributes():
                 return None
             self._warn_once(
@@ -182,19 +182,19 @@ class Hybridized:
 
     def _note_changed_attributes(self):
         """Count that `forward` changed attributes; the second time, give up tracing."""
-        self._changed_itself += 1
-        if self._changed_itself > 1:
-            self._plain_reason = "its forward changes attributes at each call"
+        self._mutating_traces += 1
+        if self._mutating_traces > 1:
+            self._untraceable_reason = "its forward changes attributes at each call"
             self._warn_once(
                 f"{self._block.name} cannot be hybridized and runs operator by operator:"
-                f" {self._plain_reason}"
+                f" {self._untraceable_reason}"
             )
         return True
 
     def _overrides_forward(self):
         """Return whether the Block, or a Block inside, has a `forward` written by the user."""
 
-        def own(block):
+        def has_user_forward(block):
             if not is_ours(vars(block).get("forward", is_ours)):
                 return True
             defined_by = next(kind for kind in type(block).__mro__ if "forward" in vars(kind))
@@ -203,27 +203,27 @@ class Hybridized:
         if self.runs_forward:
             return False  # only hybrid_forward is traced
         found = []
-        self._block.apply(lambda each: found.append(own(each)))
+        self._block.apply(lambda each: found.append(has_user_forward(each)))
         return any(found)
 
-    def _look_at_changes(self):
+    def _drop_outdated_graphs(self):
         """Drop the graphs if the Block was changed since they were traced."""
         self._changes = changes[0]
-        self._by_rows = [each for each in self._params() if each._grad_stype != "default"]
+        self._sparse_params = [each for each in self._params() if each._grad_stype != "default"]
         now = fingerprint(self._block)
-        if now == self._print and self._watched is watch():
+        if now == self._fingerprint and self._watched is watch():
             return
-        self._print, self._watched = now, watch()
+        self._fingerprint, self._watched = now, watch()
         self._plans.clear()
-        self._served.clear()
-        self._alone.clear()
-        if self._changed_itself > 1:
+        self._plan_by_signature.clear()
+        self._exact_plans.clear()
+        if self._mutating_traces > 1:
             return
-        self._plain_reason = None
+        self._untraceable_reason = None
         if has_hooks(self._block):
-            self._plain_reason = "a Block inside has hooks"
+            self._untraceable_reason = "a Block inside has hooks"
         elif self._watched is not None and self._fixed is None:
-            self._plain_reason = "every operator is watched"
+            self._untraceable_reason = "every operator is watched"
 
     def _warn_once(self, text):
         if text not in self._warned_texts:

@@ -6,7 +6,7 @@ from ...symbol.compose import copy_graph
 from ...symbol.node import topological_order, variable_nodes
 
 
-def _read_by_outputs(heads):
+def _variables_of_outputs(heads):
     """Return the names of the variables that outputs depend on, apart from labels of losses."""
     seen, names, stack = set(), set(), [head for head, _ in heads]
     while stack:
@@ -31,17 +31,17 @@ def remove_unlabeled_losses(symbol, given):
     Returns Symbol: `symbol` itself where every label is given.
     """
     heads, _ = copy_graph(symbol.entries)
-    read = _read_by_outputs(heads) | set(given)
+    read = _variables_of_outputs(heads) | set(given)
     outputs = {}  # id of a loss -> the entry that replaces it
 
-    def swapped(entry):
+    def replace_entry(entry):
         return outputs.get(id(entry[0]), entry)
 
     for node in topological_order(heads):
-        node.inputs = [swapped(entry) for entry in node.inputs]
+        node.inputs = [replace_entry(entry) for entry in node.inputs]
         make = None if node.op is None else node.prop.without_label
         if make is not None and any(
             each.name not in read for each in variable_nodes([node.inputs[1]])[2]
         ):
             (outputs[id(node)],) = make(sym, Symbol([node.inputs[0]]), node.name).entries
-    return Symbol([swapped(entry) for entry in heads]) if outputs else symbol
+    return Symbol([replace_entry(entry) for entry in heads]) if outputs else symbol

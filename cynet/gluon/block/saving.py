@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..parameter.parameter import Contexts
 
 
-class Files(Guarded):
+class BlockFiles(Guarded):
     """Base of Block: saves and loads its parameters."""
 
     _unguarded = (*PER_BATCH, "hybrid_forward", "__call__", "step")

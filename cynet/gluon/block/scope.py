@@ -5,7 +5,7 @@ import threading
 from ...name import NameManager, Prefix
 from ..parameter import ParameterDict
 
-_current = threading.local()
+_thread_scope = threading.local()
 
 
 class BlockScope:
@@ -28,7 +28,7 @@ class BlockScope:
         params (ParameterDict or None): Whose parameters the Block shares.
         hint: str
         """
-        scope = getattr(_current, "value", None)
+        scope = getattr(_thread_scope, "value", None)
         outer = "" if scope is None else scope._block.prefix
         if prefix is None:
             if scope is None:
@@ -50,13 +50,13 @@ class BlockScope:
         if not self._block._empty_prefix:
             names = Prefix(self._block.prefix)
             names.__enter__()
-        self._outer.append((getattr(_current, "value", None), names))
+        self._outer.append((getattr(_thread_scope, "value", None), names))
         if names is not None:
-            _current.value = self
+            _thread_scope.value = self
         return self
 
     def __exit__(self, *exc):
         before, names = self._outer.pop()
         if names is not None:
             names.__exit__(*exc)
-            _current.value = before
+            _thread_scope.value = before

@@ -1,7 +1,7 @@
 """Nested arguments of Blocks: flattened to arrays and a format, and rebuilt.
 
 A format is 0 for an array, -1 for None, n for a list of n arrays of a symbol's outputs, a list (or
-tuple) of formats, a ``Table`` of a dict's, or a ``Fixed`` for any other value.
+tuple) of formats, a ``DictFormat`` of a dict's, or a ``NonArrayFormat`` for any other value.
 """
 
 from typing import NamedTuple
@@ -11,13 +11,13 @@ from ...ndarray import NDArray
 from ...symbol import Symbol
 
 
-class Fixed(NamedTuple):
+class NonArrayFormat(NamedTuple):
     """The format of a value that is no array, such as a number or a str: the value itself."""
 
     value: object
 
 
-class Table(NamedTuple):
+class DictFormat(NamedTuple):
     """The format of a dict: its keys and the formats of its values."""
 
     keys: tuple
@@ -33,12 +33,12 @@ def flatten(args, where="input"):
     """
     arrays = []
     try:
-        return arrays, _take_apart(args, arrays, where)
+        return arrays, _flatten(args, arrays, where)
     except RecursionError:
         raise ArgumentError(f"{where}: nested too deep") from None
 
 
-def _take_apart(value, arrays, where):
+def _flatten(value, arrays, where):
     if isinstance(value, NDArray):
         arrays.append(value)
         return 0
@@ -48,12 +48,12 @@ def _take_apart(value, arrays, where):
     if value is None:
         return -1
     if isinstance(value, (list, tuple)):
-        formats = [_take_apart(each, arrays, where) for each in value]
+        formats = [_flatten(each, arrays, where) for each in value]
         return formats if isinstance(value, list) else tuple(formats)
     if isinstance(value, dict):
-        return Table(tuple(value), tuple(_take_apart(v, arrays, where) for v in value.values()))
+        return DictFormat(tuple(value), tuple(_flatten(v, arrays, where) for v in value.values()))
     if isinstance(value, (bool, int, float, str, bytes, type, slice)):
-        return Fixed((type(value), str(value) if isinstance(value, slice) else value))
+        return NonArrayFormat((type(value), str(value) if isinstance(value, slice) else value))
     raise ArgumentError(
         f"{where} of a graph: expected an array, number or str, got {shown(value)} "
         f"({type(value).__name__}),"
@@ -67,7 +67,7 @@ def refuse_mixture(args, name):
     Raises ArgumentTypeError.
     """
     faces = {}
-    _add_faces(args, faces)
+    _collect_array_classes(args, faces)
     if len(faces) > 1:
         raise ArgumentTypeError(
             f"{name}: the arguments are arrays of {' and of '.join(faces)}; as_nd_ndarray() and "
@@ -75,39 +75,39 @@ def refuse_mixture(args, name):
         )
 
 
-def _add_faces(args, faces):
+def _collect_array_classes(args, faces):
     for each in args:
         if isinstance(each, NDArray):
             faces[each._face.name] = True
         elif isinstance(each, (list, tuple)):
-            _add_faces(each, faces)
+            _collect_array_classes(each, faces)
         elif isinstance(each, dict):
-            _add_faces(each.values(), faces)
+            _collect_array_classes(each.values(), faces)
 
 
-def format_of_mxnet(form):
+def to_mxnet_format(form):
     """Convert a format to MXNet's, which has lists only.
 
-    >>> format_of_mxnet([0, (0, -1)])
+    >>> to_mxnet_format([0, (0, -1)])
     [0, [0, -1]]
     """
-    if isinstance(form, Fixed):
+    if isinstance(form, NonArrayFormat):
         return form.value[1]
-    if isinstance(form, Table):
-        return dict(zip(form.keys, map(format_of_mxnet, form.formats)))
-    return list(map(format_of_mxnet, form)) if isinstance(form, (list, tuple)) else form
+    if isinstance(form, DictFormat):
+        return dict(zip(form.keys, map(to_mxnet_format, form.formats)))
+    return list(map(to_mxnet_format, form)) if isinstance(form, (list, tuple)) else form
 
 
-def hashable(form):
+def hashable_format(form):
     """Convert a format to a hashable value, for keys of dicts."""
-    if isinstance(form, Fixed):
+    if isinstance(form, NonArrayFormat):
         return form
-    if isinstance(form, Table):
-        return ("dict", form.keys, tuple(map(hashable, form.formats)))
+    if isinstance(form, DictFormat):
+        return ("dict", form.keys, tuple(map(hashable_format, form.formats)))
     if isinstance(form, list):
-        return ("list", *map(hashable, form))
+        return ("list", *map(hashable_format, form))
     if isinstance(form, tuple):
-        return ("tuple", *map(hashable, form))
+        return ("tuple", *map(hashable_format, form))
     return form
 
 
@@ -118,22 +118,22 @@ def regroup(arrays, form):
     ([1, (2, None)], [3])
     """
     arrays = list(arrays)
-    value, at = _put_together(arrays, form, 0)
+    value, at = _rebuild_value(arrays, form, 0)
     return value, arrays[at:]
 
 
-def _put_together(arrays, form, at):
-    if isinstance(form, Fixed):
+def _rebuild_value(arrays, form, at):
+    if isinstance(form, NonArrayFormat):
         return form.value[1], at
-    if isinstance(form, Table):
+    if isinstance(form, DictFormat):
         table = {}
         for key, each in zip(form.keys, form.formats):
-            table[key], at = _put_together(arrays, each, at)
+            table[key], at = _rebuild_value(arrays, each, at)
         return table, at
     if isinstance(form, (list, tuple)):
         values = []
         for each in form:
-            value, at = _put_together(arrays, each, at)
+            value, at = _rebuild_value(arrays, each, at)
             values.append(value)
         return (values if isinstance(form, list) else tuple(values)), at
     if form == -1:

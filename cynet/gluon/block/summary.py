@@ -19,8 +19,8 @@ def print_summary(block, inputs):
             return "[" + ", ".join(map(shown_shape, value)) + "]"
         return str(value)
 
-    def hook(path):
-        def note(each, _, out):
+    def make_hook(path):
+        def record_row(each, _, out):
             nonlocal shared
             count = 0
             for param in each._reg_params.values():
@@ -31,14 +31,14 @@ def print_summary(block, inputs):
             label = f"{path} ({type(each).__name__})" if path else type(each).__name__
             rows.append((label, shown_shape(out), count))
 
-        return note
+        return record_row
 
     def register(each, path):
         if getattr(each, "_active", False):
             raise MismatchError(f"summary: {each.name} is hybridized; hybridize(False) first")
         children = list(each._named_children())
         if not children or each._reg_params or each is not block:
-            handles.append(each.register_forward_hook(hook(path)))
+            handles.append(each.register_forward_hook(make_hook(path)))
         for name, child in children:
             register(child, f"{path}.{name}" if path else name)
 

@@ -18,7 +18,7 @@ from .graph import Graph, variable
 from .hybrid_block import HybridBlock
 from .hybridized import Hybridized
 from .losses import remove_unlabeled_losses
-from .structure import Table, flatten, regroup
+from .structure import DictFormat, flatten, regroup
 from .traced import Traced
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class SymbolBlock(HybridBlock):
                 each.cast(_dtype_of(kind))
         common = _common_prefix(list(self.params.keys()))
         self._reg_params.update((k.removeprefix(common), each) for k, each in self.params.items())
-        vars(self)["_formats"] = [[0] * len(names), Table((), ())], form
+        vars(self)["_formats"] = [[0] * len(names), DictFormat((), ())], form
         vars(self)["_graph"] = Graph(whole, names, form, {}, False, dict(self.params.items()))
 
     @staticmethod
@@ -195,7 +195,7 @@ class SymbolBlock(HybridBlock):
     def _builtin_forward(self, *args, **kwargs):
         return SymbolBlock.forward(self, *args, **kwargs)
 
-    def _run(self, first, x, *args, **kwargs):
+    def _run_arrays(self, first, x, *args, **kwargs):
         return SymbolBlock.forward(self, x, *args, **kwargs)
 
     def _flatten_inputs(self, args):

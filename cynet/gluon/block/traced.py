@@ -65,7 +65,7 @@ class Trace:
             self.types[param.name] = name_of(param.dtype)
         return self.kind(param.var().entries)
 
-    def data_of(self, param):
+    def parameter_data(self, param):
         """Return the symbol of a parameter's array, for a `forward` that calls ``data()``."""
         if not param._is_plain():  # the user's method might return another array
             raise UntraceableError(f"parameter '{param.name}' has a method `data` of its own")
@@ -77,7 +77,7 @@ class Trace:
         if found is None:
             param = self._params.get(id(array))
             if param is not None:
-                symbol = self.data_of(param)
+                symbol = self.parameter_data(param)
             else:
                 name = f"constant{len(self.constants)}"
                 self.constants[name] = array
@@ -134,7 +134,7 @@ class Trace:
                     known[source] = value
 
 
-def kind_for(arrays):
+def symbol_class_for(arrays):
     """Return the symbol class for arrays: TracedNumpy for arrays of mx.np, else Traced."""
     for each in arrays:
         chosen = getattr(type(each), "stands_for", None)
@@ -393,29 +393,29 @@ def _have_same_shape(lhs, rhs):
         return True
 
 
-def _binary(name, row, turned):
+def _binary_method(name, row, swapped):
     plain = getattr(Symbol, name)
 
     def method(self, other):
         if isinstance(other, (NDArray, Symbol)):
             other = _as_traced(other)
-            left, right = (other, self) if turned else (self, other)
+            left, right = (other, self) if swapped else (self, other)
             one_shape = _have_same_shape(left, right)
-            if one_shape and not turned:
+            if one_shape and not swapped:
                 return plain(self, other)
             return _call_operator(row.same if one_shape else row.broadcast, left, right)
         return plain(self, other)
 
-    scalar = row.reflected if turned else row.scalar
+    scalar = row.reflected if swapped else row.scalar
     method.__name__ = name
     method.__doc__ = f"Operator {row.same} or {row.broadcast}, or {scalar} with a number."
     return method
 
 
 for _row in BINARY.values():
-    for _name, _turned in ((f"__{_row.method}__", False), (f"__r{_row.method}__", True)):
+    for _name, _swapped in ((f"__{_row.method}__", False), (f"__r{_row.method}__", True)):
         if hasattr(Symbol, _name):
-            setattr(Traced, _name, _binary(_name, _row, _turned))
+            setattr(Traced, _name, _binary_method(_name, _row, _swapped))
 Traced.__hash__ = None
 add_symbol_class(Traced)
 
@@ -438,11 +438,11 @@ def control_flow(name, *args):
     """Call ``foreach``, ``while_loop`` or ``cond`` while this thread traces; array arguments become
     constants."""
 
-    def traced(value):
+    def to_traced(value):
         if isinstance(value, (list, tuple)):
-            return type(value)(map(traced, value))
+            return type(value)(map(to_traced, value))
         return _as_traced(value)
 
     if name == "cond" and not isinstance(args[0], Symbol):
         return None  # only the branch that is taken is traced
-    return getattr(sym.contrib, name)(*map(traced, args))
+    return getattr(sym.contrib, name)(*map(to_traced, args))

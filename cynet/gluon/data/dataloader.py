@@ -31,15 +31,15 @@ from ...random import set_shuffle_state, shuffle_state
 from ..errors import MismatchError
 from .batchify import default_batchify_fn, default_mp_batchify_fn
 from .dataset import index_by_position
-from .fetch import draws_nothing, fetch
+from .fetch import fetch_samples, needs_no_seed
 from .pool_iter import _MultiWorkerIter as _MultiWorkerIter
 from .pool_iter import _thread_worker_fn as _thread_worker_fn
 from .pool_iter import _thread_worker_initializer, _worker_initializer
 from .pool_iter import _worker_fn as _worker_fn
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
-from .seeding import batch_seed, epoch_seed, seeded_here
-from .stream import Source, is_stream
-from .workers import Processes, Task, Threads
+from .seeding import batch_seed, epoch_seed, seed_all_streams
+from .stream import StreamSampler, is_stream
+from .workers import BatchTask, WorkerProcesses, WorkerThreads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -138,7 +138,7 @@ class DataLoader(ReprMixin):
         if timeout is not None and not timeout > 0:
             raise MismatchError(f"timeout must be greater than 0, got {shown(timeout)}")
         indexed = hasattr(dataset, "__getitem__") and (sampler or batch_sampler) is not None
-        self._source = Source(dataset) if is_stream(dataset) and not indexed else None
+        self._source = StreamSampler(dataset) if is_stream(dataset) and not indexed else None
         if self._source is not None:
             if shuffle or sampler is not None or batch_sampler is not None:
                 raise ArgumentError(
@@ -149,7 +149,7 @@ class DataLoader(ReprMixin):
                 raise ArgumentError(
                     "DataLoader: last_batch='rollover' keeps indices, which a stream has not"
                 )
-            dataset, sampler = self._source.made, self._source
+            dataset, sampler = self._source.transforms, self._source
         if batch_sampler is None:
             if batch_size is None:
                 raise ArgumentError("DataLoader: give a batch_size, or a batch_sampler")
@@ -175,7 +175,7 @@ class DataLoader(ReprMixin):
         self._thread_pool = thread_pool
         self._timeout = timeout
         self._auto_reload = auto_reload
-        self._pool: Processes | Threads | None = None
+        self._pool: WorkerProcesses | WorkerThreads | None = None
         self._own_pool: Any = None  # see _worker_pool
         self._epoch = 0
         self._waiting: _EpochIterator | None  # the prefetched next epoch
@@ -268,10 +268,10 @@ class DataLoader(ReprMixin):
         self._own_pool = pool
 
     def _workers(self):
-        if self._pool is None or not self._pool.alive():
+        if self._pool is None or not self._pool.is_usable():
             if self._pool is not None:
                 self._pool.close()
-            kind = Threads if self._thread_pool else Processes
+            kind = WorkerThreads if self._thread_pool else WorkerProcesses
             self._pool = kind(self._num_workers, self._dataset, self._batchify_fn)
         return self._pool
 
@@ -372,7 +372,7 @@ class _EpochIterator:
         # position of a seekable stream after the last batch
         self._place = place
         if loader._source is not None:
-            first = 0 if place is None else saved["batch"] * _size_of(loader)
+            first = 0 if place is None else saved["batch"] * _batch_size_of(loader)
             loader._source.begin(number, place, first)
         self._indices = iter(loader._batch_sampler)
         self._given = 0
@@ -380,7 +380,7 @@ class _EpochIterator:
         self._tasks = deque()
         self.over = False
         self._pool = loader._workers() if loader._num_workers else None
-        self._draws = not draws_nothing(loader._dataset, loader._batchify_fn)
+        self._draws = not needs_no_seed(loader._dataset, loader._batchify_fn)
         self._resumed = saved is not None
         if saved is not None:
             given = saved["batch"]
@@ -416,15 +416,15 @@ class _EpochIterator:
 
     def _push_task(self):
         number = next(self._counter)
-        task = Task(number, batch_seed(self._seed, number), ())
+        task = BatchTask(number, batch_seed(self._seed, number), ())
         try:
             task.indices, task.place = self._next_indices()
         except Exception as error:  # raised when its batch is due
-            task.settle(None, error)
+            task.finish(None, error)
         if task.indices is _END_MARK:
             return
         self._tasks.append(task)
-        if not task.settled:
+        if not task.is_done:
             self._pool.push(task)
 
     def _next_indices(self):
@@ -455,8 +455,8 @@ class _EpochIterator:
             if indices is _END_MARK:
                 return self._stop_epoch()
             seed = batch_seed(self._seed, next(self._counter))
-            with seeded_here(seed) if self._draws else nullcontext():
-                batch = fetch(loader._dataset, indices, loader._batchify_fn)
+            with seed_all_streams(seed) if self._draws else nullcontext():
+                batch = fetch_samples(loader._dataset, indices, loader._batchify_fn)
         else:
             if not self._tasks:
                 return self._stop_epoch()
@@ -501,7 +501,7 @@ def _random_state(loader):
 
 def _set_random_state(loader, saved, rollover=True):
     left = saved["rollover"]
-    if not isinstance(left, list) or len(left) >= max(1, _size_of(loader)):
+    if not isinstance(left, list) or len(left) >= max(1, _batch_size_of(loader)):
         raise FormatError(f"rollover is a list of samples that fill no batch, got {shown(left)}")
     set_numpy_state(saved["numpy"])
     set_shuffle_state(saved["shuffles"])
@@ -509,7 +509,7 @@ def _set_random_state(loader, saved, rollover=True):
         loader._batch_sampler._prev = list(left)
 
 
-def _size_of(loader):
+def _batch_size_of(loader):
     """Return the batch size, or infinity if a user's sampler decides it."""
     known = type(loader._batch_sampler) is BatchSampler
     return loader._batch_sampler._batch_size if known else float("inf")

@@ -12,8 +12,8 @@ from ...base.errors import CynetError, describe_error, loop_error
 from .transport import load_pickled
 
 
-def sent_error(error):
-    """Convert an exception of `fetch` to plain values: (pickled, text, text with its traceback)."""
+def encode_error(error):
+    """Convert an exception of `fetch_samples` to plain values: (pickled, text, with traceback)."""
     cause = error.__cause__ if isinstance(error, CynetError) and error.__cause__ else error
     trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
     try:
@@ -23,7 +23,7 @@ def sent_error(error):
     return _pickle_error(cause), text, trace
 
 
-def received_error(sent):
+def decode_error(sent):
     """Return the exception to raise for an error that a worker has sent."""
     pickled, text, trace = sent
     text = f"{text}\nIn a worker process:\n{trace}"

@@ -9,7 +9,7 @@ from .batchify import default_batchify_fn, host_array, numpy_batchify
 from .dataset import ArrayDataset, SimpleDataset
 
 
-def fetch(dataset, indices, batchify):
+def fetch_samples(dataset, indices, batchify):
     """Make the batch of the samples at `indices`."""
     if batchify in (default_batchify_fn, numpy_batchify):
         whole = _fetch_from_arrays(dataset, indices, batchify)
@@ -30,7 +30,7 @@ def fetch(dataset, indices, batchify):
         raise loop_error(error, f"{describe_error(error)} (DataLoader: {where})") from error
 
 
-def draws_nothing(dataset, batchify):
+def needs_no_seed(dataset, batchify):
     """Return whether batches are made without user code, so that no seed is needed."""
     if batchify not in (default_batchify_fn, numpy_batchify):
         return False

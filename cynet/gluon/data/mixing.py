@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @guarded(but=("__call__",))
-class _Mixing:
+class _BatchMixer:
     """Base of MixUp and CutMix: mixes pairs of samples of a batch, and their labels."""
 
     def __init__(
@@ -137,7 +137,7 @@ def _take_rows(data, rows):
     return data[rows]
 
 
-class MixUp(_Mixing):
+class MixUp(_BatchMixer):
     """Each sample is ``share * itself + (1 - share) * another of the batch``, and so is its label.
 
     `share` is drawn anew for each batch, from ``Beta(alpha, alpha)``. Zhang et al.,
@@ -185,7 +185,7 @@ class MixUp(_Mixing):
         return own * data + other * data[others], share
 
 
-class CutMix(_Mixing):
+class CutMix(_BatchMixer):
     """Paste a rectangle of another image of the batch into each image; labels mix in proportion to
     the areas.
 

@@ -25,7 +25,7 @@ class _ThreadState(threading.local):
     generator = None  # the generator, created at its first use
 
 
-_local = _ThreadState()
+_thread_state = _ThreadState()
 
 
 def sample_generator():
@@ -50,17 +50,17 @@ def sample_generator():
     """
     if has_trace():
         raise UntraceableError("random numbers that Python draws cannot be part of a graph")
-    if _local.generator is None and _local.seed is not None:
-        _local.generator = np.random.default_rng(_local.seed)
-    if _local.generator is not None:
-        return _local.generator
+    if _thread_state.generator is None and _thread_state.seed is not None:
+        _thread_state.generator = np.random.default_rng(_thread_state.seed)
+    if _thread_state.generator is not None:
+        return _thread_state.generator
     drawn = mx_random.shuffles_drawn()
     return np.random.default_rng(
         np.random.randint(1 << 31) if drawn is None else _digest_parts(*drawn)
     )
 
 
-def drawing():
+def order_generator():
     """Return the generator of the next order: NumPy's global one, or one made from the seed."""
     drawn = mx_random.shuffles_drawn()
     return np.random if drawn is None else np.random.RandomState(_digest_parts(*drawn))
@@ -68,7 +68,7 @@ def drawing():
 
 def permutation(length):
     """Return the indices 0 to length - 1 in random order."""
-    return drawing().permutation(length)
+    return order_generator().permutation(length)
 
 
 def epoch_seed(number):
@@ -93,30 +93,30 @@ def seed_process(seed):
     np.random.seed(seed)
     random.seed(seed)
     mx_random.seed(seed)
-    _local.seed, _local.generator = seed, None
+    _thread_state.seed, _thread_state.generator = seed, None
 
 
 @contextmanager
-def seeded_thread(seed):
+def seed_thread(seed):
     """Seed this thread's `sample_generator` and operators for a batch, then restore them."""
-    before = _local.seed, _local.generator
-    _local.seed, _local.generator = seed, None
+    before = _thread_state.seed, _thread_state.generator
+    _thread_state.seed, _thread_state.generator = seed, None
     streams = use_own_streams((seed, 0))
     try:
         yield
     finally:
-        _local.seed, _local.generator = before
+        _thread_state.seed, _thread_state.generator = before
         use_own_streams(streams)
 
 
 @contextmanager
-def seeded_here(seed):
+def seed_all_streams(seed):
     """Seed NumPy's, Python's and cynet's generators for a batch, then restore them."""
     python_before, own = random.getstate(), mx_random.get_state()
     random.seed(seed)
     mx_random.seed(seed)
     try:
-        with seeded_numpy(seed), seeded_thread(seed):
+        with seeded_numpy(seed), seed_thread(seed):
             yield
     finally:
         random.setstate(python_before)

@@ -20,7 +20,7 @@ from ...base.guard import Guarded
 from ...base.reprs import LengthRepr
 from ..errors import MismatchError
 from .dataset import _FirstArgumentFunction
-from .seeding import drawing
+from .seeding import order_generator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,7 +95,7 @@ class IterableDataset(Guarded, LengthRepr):
         >>> list(IterableDataset([1, 2, 3]).transform(lambda x: 10 * x))
         [10, 20, 30]
         """
-        return _Transformed(self, fn)
+        return _TransformedStream(self, fn)
 
     def transform_first(self, fn: Callable[..., Any]) -> IterableDataset:
         """Apply a function to the first field of each sample; others stay.
@@ -110,7 +110,7 @@ class IterableDataset(Guarded, LengthRepr):
         >>> list(IterableDataset([(1, 0), (2, 1)]).transform_first(lambda x: 10 * x))
         [(10, 0), (20, 1)]
         """
-        return _Transformed(self, _FirstArgumentFunction(fn))
+        return _TransformedStream(self, _FirstArgumentFunction(fn))
 
     def filter(self, fn: Callable[[Any], bool]) -> IterableDataset:
         """Keep only the samples for which ``fn(sample)`` is true.
@@ -213,7 +213,7 @@ class _MappedIterator(IterableDataset):
         return iter(self._change(iter(self._source), *self._settings))
 
 
-class _Transformed(IterableDataset):
+class _TransformedStream(IterableDataset):
     """Applies a function to each sample of another stream."""
 
     def __init__(self, source, fn):
@@ -239,7 +239,7 @@ def _filter_samples(samples, fn):
 
 
 def _shuffle_samples(samples, size):
-    random = np.random.RandomState(drawing().randint(1 << 31))
+    random = np.random.RandomState(order_generator().randint(1 << 31))
     held = list(itertools.islice(samples, size))
     for sample in samples:
         i = random.randint(size)
@@ -259,7 +259,7 @@ def is_stream(dataset: Any) -> bool:
     return hasattr(dataset, "__iter__") and not has_indices
 
 
-class Sample:
+class StreamSample:
     """A sample of a stream with its number, which errors show in place of an index."""
 
     __slots__ = ("number", "value")
@@ -271,8 +271,8 @@ class Sample:
         return str(self.number)
 
 
-class Made:
-    """Replaces a stream in workers: ``self[sample]`` applies the transforms to a Sample."""
+class SampleTransforms:
+    """Replaces a stream in workers: ``self[sample]`` applies the transforms to a StreamSample."""
 
     def __init__(self, functions):
         self._functions = functions
@@ -284,36 +284,36 @@ class Made:
         return value
 
 
-class Source:
+class StreamSampler:
     """Yields the Samples of a stream, in place of a sampler's indices."""
 
     def __init__(self, stream):
         functions, given = [], stream
         if not isinstance(stream, IterableDataset):
             stream = IterableDataset(stream)
-        while type(stream) is _Transformed:
+        while type(stream) is _TransformedStream:
             functions.append(stream._fn)
             stream = stream._source
-        self.made = Made(functions[::-1])
+        self.transforms = SampleTransforms(functions[::-1])
         self._stream, self.name, self._first = stream, type(given).__name__, 0
-        self._seeks = stream._source if type(stream) is IterableDataset else stream
+        self._origin = stream._source if type(stream) is IterableDataset else stream
         methods = "state_dict", "load_state_dict"
-        self.can_seek = all(hasattr(self._seeks, name) for name in methods)
+        self.can_seek = all(hasattr(self._origin, name) for name in methods)
         self._start, self._moved = self.place(), False
 
     def begin(self, epoch, place, number):
         """Prepare the next iteration: from the position `place`, whose first sample has the index
         `number`, or from the beginning."""
-        if hasattr(self._seeks, "set_epoch"):
-            self._seeks.set_epoch(epoch)
+        if hasattr(self._origin, "set_epoch"):
+            self._origin.set_epoch(epoch)
         if place is not None or self._moved:
-            self._seeks.load_state_dict(copy.deepcopy(self._start if place is None else place))
+            self._origin.load_state_dict(copy.deepcopy(self._start if place is None else place))
             self._moved = True
         self._first = number
 
     def place(self):
         """Return the stream's position, or None if it is not seekable."""
-        return copy.deepcopy(self._seeks.state_dict()) if self.can_seek else None
+        return copy.deepcopy(self._origin.state_dict()) if self.can_seek else None
 
     def __iter__(self):
         number, samples = self._first, None
@@ -326,11 +326,11 @@ class Source:
             except Exception as error:
                 where = f"DataLoader: in the stream, at sample {number}"
                 raise loop_error(error, f"{describe_error(error)} ({where})") from error
-            yield Sample(number, value)
+            yield StreamSample(number, value)
             number += 1
 
     def __len__(self):
         try:
-            return len(self._stream if type(self._stream) is not IterableDataset else self._seeks)
+            return len(self._stream if type(self._stream) is not IterableDataset else self._origin)
         except TypeError:
             raise ArgumentTypeError(f"{self.name} is a stream, whose length is not known") from None

@@ -29,7 +29,7 @@ def load_pickled(content):
     return pickle.loads(content)
 
 
-class _Array:
+class _ArrayPart:
     """Describes an array in a message: offset in the memory block, shape, dtype."""
 
     __slots__ = ("dtype", "is_numpy", "offset", "shape")
@@ -38,7 +38,7 @@ class _Array:
         self.offset, self.shape, self.dtype, self.is_numpy = offset, shape, dtype, is_numpy
 
     def __reduce__(self):
-        return _Array, (self.offset, self.shape, self.dtype, self.is_numpy)
+        return _ArrayPart, (self.offset, self.shape, self.dtype, self.is_numpy)
 
 
 def pack_batch(batch, numpy_stays=True):
@@ -57,7 +57,7 @@ def pack_batch(batch, numpy_stays=True):
         if isinstance(value, BaseSparseNDArray):
             values, structure = value.parts()
             parts = [replace(values), *(replace(each, True) for each in structure)]
-            return _Sparse(value.stype, value.shape, parts)
+            return _SparsePart(value.stype, value.shape, parts)
         if isinstance(value, NDArray):
             value, is_numpy = value.host_copy(), False
         if isinstance(value, np.ndarray) and (
@@ -65,7 +65,7 @@ def pack_batch(batch, numpy_stays=True):
         ):
             value = np.ascontiguousarray(value)
             arrays.append((size, value))
-            out = _Array(size, value.shape, value.dtype, is_numpy)
+            out = _ArrayPart(size, value.shape, value.dtype, is_numpy)
             size += -(-value.nbytes // _ALIGNMENT) * _ALIGNMENT
             return out
         return _map_nested(value, replace)
@@ -88,8 +88,8 @@ def pack_batch(batch, numpy_stays=True):
     return structure, size, number
 
 
-class _Sparse:
-    """Describes a sparse array in a message: values, then indices, as `_Array`s."""
+class _SparsePart:
+    """Describes a sparse array in a message: values, then indices, as `_ArrayPart`s."""
 
     __slots__ = ("parts", "shape", "stype")
 
@@ -97,7 +97,7 @@ class _Sparse:
         self.stype, self.shape, self.parts = stype, shape, parts
 
     def __reduce__(self):
-        return _Sparse, (self.stype, self.shape, self.parts)
+        return _SparsePart, (self.stype, self.shape, self.parts)
 
 
 def send(connection, header, content):
@@ -130,7 +130,7 @@ def unpack_batch(content):
     structure, block = content
 
     def restore(value):
-        if isinstance(value, _Array):
+        if isinstance(value, _ArrayPart):
             count = int(np.prod(value.shape, dtype=np.int64))
             found = np.frombuffer(block, value.dtype, count, value.offset).reshape(value.shape)
             if value.is_numpy:
@@ -140,7 +140,7 @@ def unpack_batch(content):
             if isinstance(block, mmap.mmap) and count:
                 return nd.from_numpy(found)
             return host_array(found)
-        if isinstance(value, _Sparse):
+        if isinstance(value, _SparsePart):
             values, *structure = map(restore, value.parts)
             *indptr, indices = structure
             return make_sparse(value.stype, value.shape, values, indices, *indptr)

@@ -20,13 +20,13 @@ from ...base.errors import CynetError, describe_error, loop_error, shown
 from ...base.interrupts import ThreadPool, interrupts_later
 from ..errors import StateError
 from .batchify import default_batchify_fn, numpy_batchify
-from .failures import received_error, sent_error
-from .fetch import fetch
-from .seeding import seed_process, seeded_thread
+from .failures import decode_error, encode_error
+from .fetch import fetch_samples
+from .seeding import seed_process, seed_thread
 from .transport import load_pickled, pack_batch, receive, send, unpack_batch
 
-_LOOK_FOR_PARENT = 2.0  # interval of a worker's check
-_PATIENCE_SECONDS = 2.0  # before it is terminated
+_PARENT_CHECK_SECONDS = 2.0  # interval of a worker's check
+_STOP_TIMEOUT_SECONDS = 2.0  # before it is terminated
 _WORKER_ENDED_TEXT = (
     "DataLoader: its workers were ended, by close or by an interruption; a new iterator starts new"
     " ones"
@@ -41,19 +41,19 @@ class WorkerDied(StateError):
     """A worker process ended before it returned its batch."""
 
 
-class Task:
+class BatchTask:
     """One batch to be made, and its result."""
 
-    __slots__ = ("begun", "error", "indices", "key", "place", "result", "seed", "settled")
+    __slots__ = ("error", "future", "indices", "is_done", "key", "place", "result", "seed")
 
     def __init__(self, key, seed, indices):
         self.key, self.seed, self.indices = key, seed, indices
         self.place = None  # position in a stream, after its samples
-        self.begun = None  # Future, if a thread makes the batch
-        self.settled, self.result, self.error = False, None, None
+        self.future = None  # Future, if a thread makes the batch
+        self.is_done, self.result, self.error = False, None, None
 
-    def settle(self, result, error=None):
-        self.settled, self.result, self.error = True, result, error
+    def finish(self, result, error=None):
+        self.is_done, self.result, self.error = True, result, error
 
     def value(self):
         if self.error is not None:
@@ -61,7 +61,7 @@ class Task:
         return self.result
 
 
-def _run(pipe, inherited, dataset, batchify, parent):
+def _serve(pipe, inherited, dataset, batchify, parent):
     """Main loop of a worker process: make batches until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for each in inherited:
@@ -70,7 +70,7 @@ def _run(pipe, inherited, dataset, batchify, parent):
         batchify = numpy_batchify
     with contextlib.suppress(EOFError, OSError):  # raised by a closed pipe
         while True:
-            while not pipe.poll(_LOOK_FOR_PARENT):
+            while not pipe.poll(_PARENT_CHECK_SECONDS):
                 if os.getppid() != parent:
                     os._exit(0)
             key, seed, indices = pipe.recv()
@@ -78,14 +78,14 @@ def _run(pipe, inherited, dataset, batchify, parent):
                 seed_process(seed)
                 error, content = None, _fetch_batch(dataset, load_pickled(indices), batchify)
             except BaseException as raised:  # user code may raise SystemExit
-                error, content = sent_error(raised), pack_batch(None)
+                error, content = encode_error(raised), pack_batch(None)
             send(pipe, (key, error), content)
             error = content = None  # frees the batch's memory
     os._exit(0)  # skips the parent's atexit functions
 
 
 def _fetch_batch(dataset, indices, batchify):
-    batch = fetch(dataset, indices, batchify)
+    batch = fetch_samples(dataset, indices, batchify)
     try:
         return pack_batch(batch, numpy_stays=batchify is not numpy_batchify)
     except Exception as error:
@@ -93,7 +93,7 @@ def _fetch_batch(dataset, indices, batchify):
         raise loop_error(error, f"{describe_error(error)} (DataLoader: {where})") from error
 
 
-class Processes:
+class WorkerProcesses:
     """Worker processes that make batches of one dataset."""
 
     def __init__(self, count, dataset, batchify):
@@ -102,7 +102,7 @@ class Processes:
         self._workers, self._pipes = [], []
         self._tasks = []  # tasks of each worker, in order
         self._owner = os.getpid()
-        self._whole = True  # False: KeyboardInterrupt cut a message short
+        self._is_in_sync = True  # False: KeyboardInterrupt cut a message short
         try:
             with warnings.catch_warnings():
                 # native threads do no harm: engine and pools support a fork
@@ -121,7 +121,7 @@ class Processes:
         mine, theirs = context.Pipe()
         inherited = [*self._pipes, mine] if context.get_start_method() == "fork" else []
         worker = context.Process(
-            target=_run, args=(theirs, inherited, dataset, batchify, os.getpid()), daemon=True
+            target=_serve, args=(theirs, inherited, dataset, batchify, os.getpid()), daemon=True
         )
         worker.start()
         theirs.close()
@@ -131,21 +131,21 @@ class Processes:
 
     def push(self, task):
         """Send a task to the worker that has the fewest tasks."""
-        self._check_whole()
+        self._check_in_sync()
         if not self._pipes:
             raise StateError(_WORKER_ENDED_TEXT)
         k = min(range(len(self._tasks)), key=lambda i: len(self._tasks[i]))
         indices = bytes(ForkingPickler.dumps(task.indices))
-        self._whole = False
+        self._is_in_sync = False
         self._tasks[k].append(task)
         try:
             self._pipes[k].send((task.key, task.seed, indices))
         except (BrokenPipeError, ConnectionResetError):
-            self._note_end(k)
-        self._whole = True
+            self._fail_tasks_of(k)
+        self._is_in_sync = True
 
-    def _check_whole(self):
-        if not self._whole:
+    def _check_in_sync(self):
+        if not self._is_in_sync:
             raise StateError(
                 "DataLoader: an interruption has left its workers in the middle of a batch; a new"
                 " iterator starts new ones"
@@ -154,8 +154,8 @@ class Processes:
     def wait(self, task, timeout):
         """Receive results until the result of `task` has come."""
         until = None if timeout is None else time.monotonic() + timeout
-        while not task.settled:
-            self._check_whole()
+        while not task.is_done:
+            self._check_in_sync()
             if not self._pipes:
                 raise StateError(_WORKER_ENDED_TEXT)
             left = None if until is None else max(0.0, until - time.monotonic())
@@ -168,10 +168,10 @@ class Processes:
                     f" timeout={timeout} seconds; it is being made still. Slow samples need a"
                     " larger timeout, or None"
                 )
-            self._whole = False
+            self._is_in_sync = False
             for k in {waiting[each] for each in ready}:
                 self._receive_answer(k)
-            self._whole = True
+            self._is_in_sync = True
 
     def _receive_answer(self, k):
         """Receive the next result of a worker, or detect its death."""
@@ -183,24 +183,24 @@ class Processes:
                 raise EOFError
             (_, error), content = receive(self._pipes[k])
         except (EOFError, OSError):
-            self._note_end(k)
+            self._fail_tasks_of(k)
             return
         task = self._tasks[k].popleft()
         if error is not None:
-            task.settle(None, received_error(error))
+            task.finish(None, decode_error(error))
             return
         try:
             batch = unpack_batch(content)
         except Exception as raised:  # raised while pickling the user's objects
             where = f"in the batch of samples {shown(list(task.indices))}, which a worker has sent"
-            task.settle(None, loop_error(raised, f"{describe_error(raised)} (DataLoader: {where})"))
+            task.finish(None, loop_error(raised, f"{describe_error(raised)} (DataLoader: {where})"))
             return
-        task.settle(batch)
+        task.finish(batch)
 
-    def _note_end(self, k):
+    def _fail_tasks_of(self, k):
         """Fail the tasks of a worker that died, since no other worker has its dataset."""
         worker = self._workers[k]
-        worker.join(_PATIENCE_SECONDS)
+        worker.join(_STOP_TIMEOUT_SECONDS)
         code = worker.exitcode
         how = f"exit code {code}"
         if code is not None and code < 0:
@@ -214,13 +214,13 @@ class Processes:
             f" samples {shown(first)}"
         )
         for task in tasks:
-            task.settle(None, error)
+            task.finish(None, error)
         tasks.clear()
 
-    def alive(self):
+    def is_usable(self):
         """Return whether every worker is alive, belongs to this process and accepts tasks."""
         return (
-            self._whole
+            self._is_in_sync
             and self._owner == os.getpid()
             and all(each.is_alive() for each in self._workers)
         )
@@ -236,7 +236,7 @@ def _stop_workers(workers, pipes, owner):
     for each in pipes:
         with contextlib.suppress(OSError):
             each.close()
-    until = time.monotonic() + _PATIENCE_SECONDS
+    until = time.monotonic() + _STOP_TIMEOUT_SECONDS
     for each in workers:
         each.join(0.05)
     for each in workers:
@@ -252,7 +252,7 @@ def _stop_workers(workers, pipes, owner):
     pipes.clear()
 
 
-class Threads:
+class WorkerThreads:
     """Worker threads that make batches of one dataset."""
 
     def __init__(self, count, dataset, batchify):
@@ -265,19 +265,19 @@ class Threads:
         """Submit a task to the threads."""
         if self._closed or self._pool.interrupted:
             raise StateError(_WORKER_ENDED_TEXT)
-        task.begun = self._pool.submit(_make_batch, task, self._dataset, self._batchify)
+        task.future = self._pool.submit(_make_batch, task, self._dataset, self._batchify)
 
     def wait(self, task, timeout):
         """Wait for the result of `task`."""
-        if task.begun is not None and not wait([task.begun], timeout).done:
+        if task.future is not None and not wait([task.future], timeout).done:
             raise WorkerTimeout(
                 f"DataLoader: the batch of samples {shown(list(task.indices))} took longer than"
                 f" timeout={timeout} seconds"
             )
-        if not task.settled:  # the pool was closed
-            task.settle(None, StateError(_WORKER_ENDED_TEXT))
+        if not task.is_done:  # the pool was closed
+            task.finish(None, StateError(_WORKER_ENDED_TEXT))
 
-    def alive(self):
+    def is_usable(self):
         """Return whether the threads accept tasks."""
         return not (self._closed or self._pool.interrupted)
 
@@ -289,8 +289,8 @@ class Threads:
 
 def _make_batch(task, dataset, batchify):
     try:
-        with seeded_thread(task.seed):
-            found = fetch(dataset, task.indices, batchify), None
+        with seed_thread(task.seed):
+            found = fetch_samples(dataset, task.indices, batchify), None
     except BaseException as error:  # raised where the batch is waited for
         found = None, error
-    task.settle(*found)
+    task.finish(*found)

@@ -174,9 +174,9 @@ class DiceLoss(Loss):
         if not self._from_sigmoid:
             pred = F.sigmoid(pred)
 
-        def each(x):
+        def sum_of_sample(x):
             return F.sum(x, axis=self._batch_axis, exclude=True)
 
-        both = 2 * each(pred * label) + self._smooth
-        loss = 1 - both / (each(pred) + each(label) + self._smooth)
+        both = 2 * sum_of_sample(pred * label) + self._smooth
+        loss = 1 - both / (sum_of_sample(pred) + sum_of_sample(label) + self._smooth)
         return _apply_weighting(F, loss, self._weight, sample_weight)

@@ -142,7 +142,7 @@ class _Conv(HybridBlock):
         return f"{type(self).__name__}({ends[0]} -> {ends[1]}, {text})"
 
 
-_PARAMETERS = """Parameters
+_PARAMETERS_DOC = """Parameters
 ----------
 channels : int
     Number of channels of the output.
@@ -188,7 +188,7 @@ class _DescribedConv(_Conv):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "_axes" in vars(cls):
-            text = _PARAMETERS.format(sizes=cls._sizes, layouts=LAYOUTS[cls._axes])
+            text = _PARAMETERS_DOC.format(sizes=cls._sizes, layouts=LAYOUTS[cls._axes])
             with_paragraphs(parameters=text)(cls)
             cls.__init__ = _set_default_axes(cls.__init__, cls._axes)
 

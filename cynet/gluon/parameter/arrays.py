@@ -49,7 +49,7 @@ class ParameterArrays:
             Initialization waits for the shape.
         """
         if has_trace():
-            return active().data_of(self)
+            return active().parameter_data(self)
         if self._stype != "default":
             self._refuse_rows("data")
         return self._check_and_get(self._data, ctx)
@@ -119,7 +119,7 @@ class ParameterArrays:
         """Return the array of a list that is on `ctx`, or all arrays for the class ``list``."""
         if has_trace() and not self._is_plain():
             # raises: a value computed from the array would become a constant
-            active().data_of(self)
+            active().parameter_data(self)
         if arr_list is None:
             self._refuse_uninitialized()
         if ctx is list:

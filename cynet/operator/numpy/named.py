@@ -228,6 +228,6 @@ class NumpyFunction(OperatorProperty):
 @cache
 def call_tracer():
     """Return the function of ``gluon/block`` that traces a call with symbols of known shapes."""
-    from ...gluon.block.decomposition import write
+    from ...gluon.block.decomposition import decompose_call
 
-    return write
+    return decompose_call

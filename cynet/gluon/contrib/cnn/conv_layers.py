@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ....typing import InitializerLike, ShapeLike
 
 
-_PARAMETERS = """Parameters
+_PARAMETERS_DOC = """Parameters
 ----------
 channels : int
     Number of channels of the output.
@@ -183,7 +183,7 @@ def _with_parameter_docs(cls):
     parameters["op_name"] = parameters["op_name"].replace(default=cls.__name__)
     init.__signature__ = signature.replace(parameters=list(parameters.values()))
     cls.__init__ = init
-    return with_paragraphs(parameters=_PARAMETERS)(cls)
+    return with_paragraphs(parameters=_PARAMETERS_DOC)(cls)
 
 
 @_with_parameter_docs

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["WikiText2", "WikiText103"]
 
 _SEGMENTS = {"train": "train", "validation": "valid", "test": "test"}
-_END = "<eos>"
+_END_OF_LINE = "<eos>"
 _ROOT2, _ROOT103 = (os.path.join("~", ".mxnet", "datasets", f"wikitext-{n}") for n in (2, 103))
 
 
@@ -43,7 +43,7 @@ class _WikiText(SimpleDataset):
         self._counter = collections.Counter(words)
         self._vocab = vocab
         if vocab is None:
-            self._vocab = Vocabulary(self._counter, reserved_tokens=[_END])
+            self._vocab = Vocabulary(self._counter, reserved_tokens=[_END_OF_LINE])
         numbers = np.array(self._vocab.to_indices(words), dtype=np.int32)
         count = (len(numbers) - 1) // length * length
         if count == 0:
@@ -59,7 +59,7 @@ class _WikiText(SimpleDataset):
         )
 
     def _read_words(self, root, part):
-        """Return all words of a file; `_END` follows each line, empty lines are skipped."""
+        """Return all words of a file; `_END_OF_LINE` follows each line, empty lines are skipped."""
         folder = os.path.expanduser(file_name(root, f"{type(self).__name__}: root"))
         path = os.path.join(folder, f"wiki.{part}.tokens")
         if not os.path.exists(path):
@@ -72,7 +72,7 @@ class _WikiText(SimpleDataset):
         except UnicodeDecodeError as error:
             raise FormatError(f"{path}: {error}") from None
         lines = (line.split() for line in text.splitlines())
-        return [word for line in lines if line for word in (*line, _END)]
+        return [word for line in lines if line for word in (*line, _END_OF_LINE)]
 
     @property
     def vocabulary(self) -> Vocabulary:

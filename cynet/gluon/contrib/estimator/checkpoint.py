@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ....typing import EvalMetric, FileName
     from .estimator import Estimator
 
-_FORMAT = "cynet random 1"  # format of the file with random states
+_RANDOM_FORMAT = "cynet random 1"  # format of the file with random states
 
 
 class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
@@ -144,10 +144,10 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             if not ranks.is_first:
                 return
         self._save_symbol(estimator)
-        self._save(estimator, prefix)
+        self._save_files(estimator, prefix)
         random = os.path.join(self.model_dir, f"{prefix}.random")
         arrays = {f"rank:{rank}": bytes_array(part) for rank, part in parts.items() if rank}
-        write_training(random, _FORMAT, {"ranks": ranks.size}, arrays, "CheckpointHandler")
+        write_training(random, _RANDOM_FORMAT, {"ranks": ranks.size}, arrays, "CheckpointHandler")
         self._log_message(
             estimator, f"{batches + before} batches trained, wrote {prefix} in {self.model_dir}"
         )
@@ -172,7 +172,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 f"{name} from {self.best:.5f} to {value:.5f}, wrote {prefix} in {self.model_dir}",
             )
             self.best = value
-            self._save(estimator, prefix)
+            self._save_files(estimator, prefix)
         else:
             self._log_message(estimator, f"{name} is {value:.5f}, no better than {self.best:.5f}")
 
@@ -181,7 +181,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             epoch = self.current_epoch + self.trained_epoch + 1
             estimator.logger.info("[Epoch %d] CheckpointHandler: %s", epoch, text)
 
-    def _save(self, estimator, prefix):
+    def _save_files(self, estimator, prefix):
         path = os.path.join(self.model_dir, prefix)
         estimator.net.save_parameters(f"{path}.params")
         estimator.trainer.save_states(f"{path}.states")
@@ -257,7 +257,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     @staticmethod
     def _restore_random(file, ranks):
         """Restore this rank's random state, or rank 0's if the number of ranks changed."""
-        meta, arrays = read_training(file, _FORMAT)
+        meta, arrays = read_training(file, _RANDOM_FORMAT)
         if not ranks.is_first:
             if meta.get("ranks", 1) != ranks.size:
                 return

@@ -108,8 +108,8 @@ class Estimator:
                 raise ArgumentError(f"Estimator: net must be a Block, got {shown(each)}")
         self.net = net
         self.val_net = net if val_net is None else val_net
-        self.loss = _checked_loss(loss)
-        self.val_loss = self.loss if val_loss is None else _checked_loss(val_loss)
+        self.loss = _check_loss(loss)
+        self.val_loss = self.loss if val_loss is None else _check_loss(val_loss)
         self.max_epoch: int | None = None
         self.max_batch: int | None = None
         self.batch_axis = 0
@@ -119,11 +119,11 @@ class Estimator:
         self.logger = logging.Logger("Estimator", logging.INFO)
         self.logger.addHandler(logging.StreamHandler(sys.stdout))
         self.logger.addFilter(lambda record: record.levelno > logging.INFO or is_first())
-        self.context = _checked_contexts(context)
+        self.context = _check_contexts(context)
         self._initialize(initializer)
-        self.trainer = self._checked_trainer(trainer)
+        self.trainer = self._check_trainer(trainer)
         self._ranks = self._current_ranks()
-        self.batch_processor = _checked_processor(batch_processor)
+        self.batch_processor = _check_processor(batch_processor)
 
     @property
     def train_metrics(self) -> list[EvalMetric]:
@@ -160,7 +160,7 @@ class Estimator:
                 " net.initialize(init, force_reinit=True) would"
             )
 
-    def _checked_trainer(self, trainer):
+    def _check_trainer(self, trainer):
         if trainer is None:
             warn_user("Estimator: no trainer is given, so it is SGD with a learning rate of 0.001")
             return Trainer(self.net.collect_params(), "sgd", {"learning_rate": 0.001})
@@ -211,7 +211,7 @@ class Estimator:
                 raise ArgumentError(f"fit: {name} must be 1 or more, got {number}")
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
         self._ranks = self._current_ranks()
-        tell = _Listeners(self, self._prepare_default_handlers(val_data, event_handlers))
+        tell = _EventHandlers(self, self._prepare_default_handlers(val_data, event_handlers))
         tell("train_begin")
         while True:
             tell("epoch_begin")
@@ -264,7 +264,7 @@ class Estimator:
         """
         _check_loader(val_data)
         self._ranks = self._current_ranks()
-        tell = _Listeners(self, self._prepare_default_validation_handlers(event_handlers))
+        tell = _EventHandlers(self, self._prepare_default_validation_handlers(event_handlers))
         tell("epoch_begin")
         for batch in val_data:
             tell("batch_begin", batch=batch)
@@ -318,7 +318,7 @@ class Estimator:
                     )
 
 
-class _Listeners:
+class _EventHandlers:
     """The handlers of one event; a call calls all, and returns whether one returned True."""
 
     def __init__(self, estimator, handlers):
@@ -356,13 +356,13 @@ def _check_loader(data):
         )
 
 
-def _checked_loss(loss):
+def _check_loss(loss):
     if not isinstance(loss, Loss):
         raise ArgumentError(f"Estimator: loss must be a gluon.loss.Loss, got {shown(loss)}")
     return loss
 
 
-def _checked_contexts(context):
+def _check_contexts(context):
     found = list(context) if isinstance(context, (list, tuple)) else [context or cpu()]
     if not found or not all(isinstance(each, Context) for each in found):
         raise ArgumentError(
@@ -376,7 +376,7 @@ def _checked_contexts(context):
     return found
 
 
-def _checked_processor(processor):
+def _check_processor(processor):
     if processor is None:
         return BatchProcessor()
     if not all(callable(getattr(processor, n, None)) for n in ("fit_batch", "evaluate_batch")):

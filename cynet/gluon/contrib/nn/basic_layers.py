@@ -14,7 +14,7 @@ from ...block import HybridBlock
 from ...nn import BatchNorm, HybridSequential, Sequential
 from ...nn.conv_layers import sizes_of
 from ...rnn.cell import face_of
-from .sync_norm import OPERATOR, layer_key
+from .sync_norm import OPERATOR_NAME, layer_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -185,7 +185,7 @@ class SyncBatchNorm(BatchNorm):
         names = ("eps", "momentum", "fix_gamma")
         return F.Custom(
             *(x, gamma, beta, running_mean, running_var),
-            op_type=OPERATOR,
+            op_type=OPERATOR_NAME,
             key=self._key,
             name="fwd",
             **{name: settings[name] for name in names},

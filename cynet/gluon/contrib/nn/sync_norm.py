@@ -12,15 +12,15 @@ from ....base.dtype import is_narrow
 from ....distributed import is_joined, world
 from ....operator.custom.custom import CustomOp, CustomOpProp, register
 
-OPERATOR = "_sync_batch_norm"
-_layers = Counter()  # count of layers by name
-_calls = {}  # layer -> counter of its forward passes
+OPERATOR_NAME = "_sync_batch_norm"
+_layer_counts = Counter()  # count of layers by name
+_forward_counters = {}  # layer -> counter of its forward passes
 
 
 def layer_key(name):
     """Return a unique name of a layer, equal on all ranks."""
-    _layers[name] += 1
-    return name if _layers[name] == 1 else f"{name} ({_layers[name]})"
+    _layer_counts[name] += 1
+    return name if _layer_counts[name] == 1 else f"{name} ({_layer_counts[name]})"
 
 
 class _SyncBatchNorm(CustomOp):
@@ -47,7 +47,7 @@ class _SyncBatchNorm(CustomOp):
         axes, form = _reduced_axes(x)
         call, total = -1, 0  # a call without training
         if is_train:
-            call = next(_calls.setdefault(self._key, count()))
+            call = next(_forward_counters.setdefault(self._key, count()))
             number = np.array([x.size / x.shape[1]])  # batch sizes of ranks may differ
             mean, (total,) = self._sums_over_ranks("mean", call, x.sum(axis=axes).asnumpy(), number)
             mean = (mean / total).astype(dtype)
@@ -93,7 +93,7 @@ def _reduced_axes(x):
     return tuple(i for i in range(x.ndim) if i != 1), (1, -1, *[1] * (x.ndim - 2))
 
 
-@register(OPERATOR)
+@register(OPERATOR_NAME)
 class _SyncBatchNormProp(CustomOpProp):
     """Declares the operator; its parameters are strings."""
 

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-_DOC = """{about}
+_DOC_TEMPLATE = """{about}
 
 Parameters
 ----------
@@ -63,8 +63,8 @@ Examples
 >>> output.shape, len(states)
 ((1, 4, {spatial}), {states})
 """
-_SIZES = {1: (2, 8), 2: (2, 8, 8), 3: (2, 4, 8, 8)}  # sizes of the docstring's example
-_INPUTS = {1: "(C, W)", 2: "(C, H, W)", 3: "(C, D, H, W)"}
+_EXAMPLE_SIZES = {1: (2, 8), 2: (2, 8, 8), 3: (2, 4, 8, 8)}  # sizes of the docstring's example
+_INPUT_SHAPES = {1: "(C, W)", 2: "(C, H, W)", 3: "(C, D, H, W)"}
 
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
@@ -80,11 +80,11 @@ class _ConvCell(HybridRecurrentCell):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls._axes:
-            sizes = _SIZES[cls._axes]
-            cls.__doc__ = _DOC.format(
+            sizes = _EXAMPLE_SIZES[cls._axes]
+            cls.__doc__ = _DOC_TEMPLATE.format(
                 about=cls.__doc__,
                 name=cls.__name__,
-                inputs=_INPUTS[cls._axes],
+                inputs=_INPUT_SHAPES[cls._axes],
                 layouts=LAYOUTS[cls._axes],
                 activated=cls._activated,
                 sizes=sizes,

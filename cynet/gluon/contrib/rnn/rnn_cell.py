@@ -193,7 +193,7 @@ def _unroll_by_foreach(cell, inputs, begin_state, drop_inputs, drop_outputs, lay
     """Apply a cell to the steps of a Symbol, by the operator foreach."""
     if layout not in ("TNC", "NTC"):
         raise MismatchError(f"dynamic_unroll: layout must be TNC or NTC, got {shown(layout)}")
-    if _keeps_something(cell):
+    if _has_stored_state(cell):
         raise ArgumentError(
             f"dynamic_unroll: {cell.name} keeps something from step to step besides its states, "
             "which a loop over a Symbol cannot; unroll it with a length"
@@ -224,8 +224,8 @@ def _unroll_by_foreach(cell, inputs, begin_state, drop_inputs, drop_outputs, lay
     return outputs, states
 
 
-def _keeps_something(cell):
+def _has_stored_state(cell):
     """Return whether the cell, or a cell inside, stores a mask or the previous step's output."""
     if isinstance(cell, (VariationalDropoutCell, ZoneoutCell)):
         return True
-    return any(map(_keeps_something, cell._children.values()))
+    return any(map(_has_stored_state, cell._children.values()))

@@ -30,25 +30,25 @@ __all__ = [
 _DATASETS_FOLDER = "~/.mxnet/datasets/"
 
 
-class _Images(_DownloadedDataset):
+class _ImageDataset(_DownloadedDataset):
     """Base of data sets of images and labels in memory."""
 
     def _get_data(self):
-        images, labels = self._read()
+        images, labels = self._read_arrays()
         self._data = nd.array(images, dtype="uint8")
         self._label = labels.astype(np.int32)
 
-    def _read(self):
+    def _read_arrays(self):
         """Return NumPy arrays (images (N, H, W, C) of uint8, labels (N,))."""
-        raise UndefinedError(f"{type(self).__name__} defines no _read")
+        raise UndefinedError(f"{type(self).__name__} defines no _read_arrays")
 
     def _fields(self):
         """Return arrays of all samples, one per field; a sample is a tuple."""
-        plain = self._transform is None and type(self).__getitem__ is _Images.__getitem__
+        plain = self._transform is None and type(self).__getitem__ is _ImageDataset.__getitem__
         return ([self._data, self._label], True) if plain else None
 
 
-class MNIST(_Images):
+class MNIST(_ImageDataset):
     """Handwritten digits: images (28, 28, 1) of uint8, labels from 0 to 9.
 
     Parameters
@@ -89,7 +89,7 @@ class MNIST(_Images):
     def _file_paths(self):
         return mnist(self._root)
 
-    def _read(self):
+    def _read_arrays(self):
         part, paths = ("train" if self._train else "t10k"), self._file_paths()
         images = read_idx(paths[f"{part}-images-idx3-ubyte"])
         labels = read_idx(paths[f"{part}-labels-idx1-ubyte"])
@@ -140,7 +140,7 @@ class FashionMNIST(MNIST):
         return fashion_mnist(self._root)
 
 
-class _Cifar(_Images):
+class _Cifar(_ImageDataset):
     """Base of CIFAR10 and CIFAR100: records of labels and 3 x 32 x 32 bytes."""
 
     _labels = 1
@@ -197,7 +197,7 @@ class CIFAR10(_Cifar):
         self._train = train
         super().__init__(root, transform)
 
-    def _read(self):
+    def _read_arrays(self):
         names = [f"data_batch_{i}.bin" for i in range(1, 6)] if self._train else ["test_batch.bin"]
         images, labels = self._read_records(names)
         return images, labels[:, 0]
@@ -242,6 +242,6 @@ class CIFAR100(_Cifar):
         self._fine_label = fine_label
         super().__init__(root, transform)
 
-    def _read(self):
+    def _read_arrays(self):
         images, labels = self._read_records(["train.bin" if self._train else "test.bin"])
         return images, labels[:, int(self._fine_label)]

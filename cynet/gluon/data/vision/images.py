@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _DEFAULT_EXTENSIONS = (".jpg", ".jpeg", ".png")  # file name endings of images, as in MXNet
 
 
-def _is_of_the_system(name):
+def _is_system_file(name):
     """Return whether an operating system created the file, so that it is skipped silently."""
     name = os.path.basename(name).lower()
     return name.startswith(".") or name in ("thumbs.db", "desktop.ini")
@@ -46,7 +46,7 @@ class _SkippingDataset:
     def _load_sample(self, idx):
         raise UndefinedError(f"{type(self).__name__} defines no _load_sample")
 
-    def _read(self, idx):
+    def _read_sample(self, idx):
         """Return (image, label) at an index, or of the next readable image."""
         if not self.skip_damaged:
             return self._load_sample(idx)
@@ -103,7 +103,7 @@ class ImageRecordDataset(_SkippingDataset, RecordFileDataset):
             raise with_message(error, f"record {idx} of {shown(self.filename)}: {error}") from error
 
     def __getitem__(self, idx: int) -> Any:
-        image, label = self._read(idx)
+        image, label = self._read_sample(idx)
         if self._transform is not None:
             return self._transform(image, label)
         return image, label
@@ -164,7 +164,7 @@ class ImageFolderDataset(_SkippingDataset, Dataset):
         self._root = os.path.expanduser(file_name(root, "root: a folder"))
         self._flag = flag
         self._transform = transform
-        self._exts = _extensions(exts)
+        self._exts = _check_extensions(exts)
         self.synsets: list[str] = []
         self.items: list[tuple[str, int]] = []
         left_out: list[str] = []
@@ -174,7 +174,7 @@ class ImageFolderDataset(_SkippingDataset, Dataset):
                 if not os.path.isdir(path):
                     left_out.append(folder)
                     continue
-                self._add(path, folder, left_out)
+                self._add_image(path, folder, left_out)
                 self.synsets.append(folder)
         hidden = [name for name in self.synsets if name.startswith(".")]
         if hidden:
@@ -182,7 +182,7 @@ class ImageFolderDataset(_SkippingDataset, Dataset):
                 f"ImageFolderDataset: in {shown(self._root)} hidden folders are classes, too, with"
                 f" labels of their own: {listed(hidden)}; remove what is none"
             )
-        left_out = [name for name in left_out if not _is_of_the_system(name)]
+        left_out = [name for name in left_out if not _is_system_file(name)]
         if left_out:
             warn_user(
                 f"ImageFolderDataset: of {shown(self._root)} {len(left_out)} files are left out,"
@@ -194,7 +194,7 @@ class ImageFolderDataset(_SkippingDataset, Dataset):
                 f"{shown(self._root)} has no folders with {', '.join(self._exts)} files"
             )
 
-    def _add(self, path, folder, left_out):
+    def _add_image(self, path, folder, left_out):
         for name in sorted(os.listdir(path)):
             if os.path.splitext(name)[1].lower() in self._exts:
                 self.items.append((os.path.join(path, name), len(self.synsets)))
@@ -206,7 +206,7 @@ class ImageFolderDataset(_SkippingDataset, Dataset):
         return imread(path, self._flag), label
 
     def __getitem__(self, idx: int) -> Any:
-        image, label = self._read(idx)
+        image, label = self._read_sample(idx)
         if self._transform is not None:
             return self._transform(image, label)
         return image, label
@@ -215,7 +215,7 @@ class ImageFolderDataset(_SkippingDataset, Dataset):
         return len(self.items)
 
 
-def _extensions(exts):
+def _check_extensions(exts):
     """Return the file name extensions in lower case; an error if there are none."""
     if isinstance(exts, str) or not all(isinstance(e, str) and e[:1] == "." for e in exts):
         raise ArgumentTypeError(

@@ -84,7 +84,7 @@ def _equalize_histogram(image):
 
 
 # name -> (largest strength, whether its sign is random, function of image and strength)
-CHANGES = {
+OPERATIONS = {
     "Identity": (0.0, False, lambda x, s: x),
     "ShearX": (0.3, True, lambda x, s: _map_around_center(x, 1, s, 0, 1)),
     "ShearY": (0.3, True, lambda x, s: _map_around_center(x, 1, 0, s, 1)),
@@ -163,9 +163,9 @@ class RandAugment(_PixelTransform):
             raise ArgumentError(
                 f"RandAugment takes images of 1 or 3 channels, got shape {array.shape}"
             )
-        draws, names = sample_generator(), list(CHANGES)
+        draws, names = sample_generator(), list(OPERATIONS)
         for _ in range(self._num_ops):
-            limit, is_signed, change = CHANGES[names[draws.integers(len(names))]]
+            limit, is_signed, change = OPERATIONS[names[draws.integers(len(names))]]
             strength = limit * self._magnitude / (_STRENGTH_BINS - 1)
             if is_signed and draws.uniform() < 0.5:
                 strength = -strength

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["CenterCrop", "CropResize", "RandomResizedCrop", "RandomRotation", "Resize", "Rotate"]
 
 
-class _RandomOfGenerator:
+class _PythonRandomAdapter:
     """Wraps a NumPy Generator in the methods of Python's random that crops use."""
 
     def __init__(self, generator):
@@ -36,7 +36,7 @@ class _RandomOfGenerator:
         return int(self._integers(low, high + 1))
 
 
-def _width_height(size):
+def _to_width_height(size):
     """Convert an int or a pair to (width, height)."""
     pair = (size, size) if isinstance(size, int) else tuple(size)
     if len(pair) != 2 or min(pair) < 1:
@@ -106,7 +106,7 @@ class Resize(HybridBlock):
 
     def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1) -> None:
         super().__init__()
-        self._size, self._interpolation = _width_height(size), interpolation
+        self._size, self._interpolation = _to_width_height(size), interpolation
         self._keeps = bool(keep_ratio and isinstance(size, int))
 
     def forward(self, x: Any) -> Any:
@@ -139,7 +139,7 @@ class CenterCrop(_PixelTransform):
 
     def __init__(self, size: Any, interpolation: int = 1) -> None:
         super().__init__()
-        self._size, self._interpolation = _width_height(size), interpolation
+        self._size, self._interpolation = _to_width_height(size), interpolation
 
     def _transform_array(self, array):
         return crop(array, *center_box(array, self._size), self._size, self._interpolation)
@@ -174,11 +174,11 @@ class RandomResizedCrop(_PixelTransform):
         interpolation: int = 1,
     ) -> None:
         super().__init__()
-        self._size, self._interpolation = _width_height(size), interpolation
+        self._size, self._interpolation = _to_width_height(size), interpolation
         self._scale, self._ratio = scale, ratio
 
     def _transform_array(self, array):
-        draws = _RandomOfGenerator(sample_generator())
+        draws = _PythonRandomAdapter(sample_generator())
         box = random_sized_box(array, self._size, self._scale, self._ratio, draws)
         return crop(array, *box, self._size, self._interpolation)
 
@@ -215,7 +215,7 @@ class CropResize(HybridBlock):
     ) -> None:
         super().__init__()
         self._box = x, y, width, height
-        self._size = None if size is None else _width_height(size)
+        self._size = None if size is None else _to_width_height(size)
         self._interpolation = 1 if interpolation is None else interpolation
 
     def forward(self, x: Any) -> Any:

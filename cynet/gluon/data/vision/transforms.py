@@ -76,10 +76,10 @@ class Compose(Sequential):
             if isinstance(each, Block):
                 self.add(each)
             elif each is not None:
-                self.add(_Function(each))
+                self.add(_FunctionTransform(each))
 
 
-class _Function(Block):
+class _FunctionTransform(Block):
     """A function as a transform."""
 
     def __init__(self, function):

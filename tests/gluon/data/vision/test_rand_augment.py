@@ -6,7 +6,7 @@ from PIL import Image, ImageEnhance, ImageOps
 
 import cynet as mx
 from cynet.gluon.data.vision import transforms
-from cynet.gluon.data.vision.rand_augment import CHANGES
+from cynet.gluon.data.vision.rand_augment import OPERATIONS
 
 ENHANCED = {
     "Brightness": ImageEnhance.Brightness,
@@ -25,7 +25,7 @@ def image(rng):
 @pytest.mark.parametrize("name", ENHANCED)
 def test_enhancers(name, strength, image):
     wanted = np.asarray(ENHANCED[name](Image.fromarray(image)).enhance(1 + strength))
-    found = CHANGES[name][2](image, strength)
+    found = OPERATIONS[name][2](image, strength)
     assert found.dtype == np.uint8
     assert np.abs(found.astype(int) - wanted).max() <= 1  # Pillow cuts fractions off
 
@@ -36,31 +36,31 @@ def test_enhancers(name, strength, image):
 def test_histograms(name, function, image):
     for pixels in (image, np.zeros_like(image), image // 64 * 64):
         wanted = np.asarray(function(Image.fromarray(pixels)))
-        found = CHANGES[name][2](pixels, 0.0)
+        found = OPERATIONS[name][2](pixels, 0.0)
         assert np.abs(found.astype(int) - wanted).max() <= (name == "AutoContrast")
 
 
 def test_bits(image):
     for gone in (0, 1, 4):
         wanted = ImageOps.posterize(Image.fromarray(image), 8 - gone)
-        np.testing.assert_array_equal(CHANGES["Posterize"][2](image, float(gone)), wanted)
+        np.testing.assert_array_equal(OPERATIONS["Posterize"][2](image, float(gone)), wanted)
     for strength in (0.0, 100.0, 255.0):
         wanted = ImageOps.solarize(Image.fromarray(image), 255 - strength)
-        np.testing.assert_array_equal(CHANGES["Solarize"][2](image, strength), wanted)
+        np.testing.assert_array_equal(OPERATIONS["Solarize"][2](image, strength), wanted)
 
 
 def test_geometry(image):
     square = image[:, :9]
-    turn = CHANGES["Rotate"][2]
+    turn = OPERATIONS["Rotate"][2]
     np.testing.assert_array_equal(turn(square, 90), np.rot90(square))  # counterclockwise
     np.testing.assert_array_equal(turn(square, 180), square[::-1, ::-1])
-    moved = CHANGES["TranslateX"][2](image, 2 / 11 + 1e-9)
+    moved = OPERATIONS["TranslateX"][2](image, 2 / 11 + 1e-9)
     np.testing.assert_array_equal(moved[:, :-2], image[:, 2:])
     assert not moved[:, -2:].any()
-    moved = CHANGES["TranslateY"][2](image, -(3 / 9 + 1e-9))
+    moved = OPERATIONS["TranslateY"][2](image, -(3 / 9 + 1e-9))
     np.testing.assert_array_equal(moved[3:], image[:-3])
     assert not moved[:3].any()
-    sheared = CHANGES["ShearX"][2](image, 1.0)
+    sheared = OPERATIONS["ShearX"][2](image, 1.0)
     for row in range(9):  # by its distance from the middle row
         by = row - 4
         wanted = np.zeros_like(image[row])
@@ -68,7 +68,7 @@ def test_geometry(image):
         inside = (x >= 0) & (x < 11)
         wanted[inside] = image[row, x[inside]]
         np.testing.assert_array_equal(sheared[row], wanted)
-    across = CHANGES["ShearY"][2](image.transpose(1, 0, 2), 1.0)
+    across = OPERATIONS["ShearY"][2](image.transpose(1, 0, 2), 1.0)
     np.testing.assert_array_equal(across.transpose(1, 0, 2), sheared)
 
 
@@ -84,7 +84,7 @@ def test_what_is_drawn(image, seed):
         made.append(np.concatenate([batch.asnumpy() for batch in loader]))
     np.testing.assert_array_equal(*made)
     kinds = {each.tobytes() for each in made[0]}
-    assert 10 < len(kinds) <= 2 * len(CHANGES), "fourteen changes, some with two signs"
+    assert 10 < len(kinds) <= 2 * len(OPERATIONS), "fourteen changes, some with two signs"
     grey = mx.nd.array(image[..., :1], dtype="uint8")
     assert transforms.RandAugment(8)(mx.nd.stack(grey, grey)).shape == (2, 9, 11, 1)
 
