@@ -63,7 +63,7 @@ class _Averaging(FitCallback):
     def _swap_parameters(self, module):
         args, aux = module.get_params()
         values = self._averages.values
-        self._averages.check({**args, **aux})
+        self._averages.check_arrays({**args, **aux})
         module.set_params(*({name: values[name] for name in each} for each in (args, aux)))
 
     def state_dict(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class _Averaging(FitCallback):
         means = {
             k.removeprefix(_MEAN_PREFIX): v for k, v in state.items() if k.startswith(_MEAN_PREFIX)
         }
-        self._averages.take(means, state["count"])
+        self._averages.restore(means, state["count"])
 
 
 @guarded

@@ -149,11 +149,11 @@ def _column_index(name, columns):
     )
 
 
-def columns_of(metrics):
+def history_columns(metrics):
     """Return the columns of a history, for pairs ("Train", metric); None for a user's metric class,
     whose names are unknown before training.
 
-    >>> columns_of([("Train", mx.metric.create(["acc", "ce"]))])
+    >>> history_columns([("Train", mx.metric.create(["acc", "ce"]))])
     ('Train-accuracy', 'Train-cross-entropy')
     """
     found = []
@@ -358,7 +358,7 @@ class StopOnNaN(FitCallback):
         for name, value in figures:
             if is_nan(value):
                 raise StopTraining(f"{name} is nan {when}")
-        name = nan_output(module)
+        name = find_nan_output(module)
         if name is not None:
             raise StopTraining(f"the output {name} is nan {when}")
 
@@ -372,7 +372,7 @@ def is_nan(value):
     return isinstance(value, numbers.Real) and math.isnan(value)
 
 
-def nan_output(module):
+def find_nan_output(module):
     """Return the name of an output of the last batch that contains NaN, or None."""
     try:
         outputs = module.get_outputs()

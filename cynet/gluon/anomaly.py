@@ -14,7 +14,7 @@ from ..monitor.nans import (
     open_scope,
 )
 from .block import Block
-from .tracing import set_watch
+from .tracing import set_operator_hook
 
 
 class detect_anomaly:
@@ -94,4 +94,4 @@ def _path_between(outer, inner):
     return None
 
 
-add_reporter(lambda on: set_watch(_check_node_output if on else None), _running_path)
+add_reporter(lambda on: set_operator_hook(_check_node_output if on else None), _running_path)

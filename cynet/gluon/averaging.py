@@ -84,8 +84,8 @@ class _Averaging:
         ArgumentError
             There is no mean yet.
         """
-        self._averages.need()
-        self._averages.check(self._parameter_arrays())
+        self._averages.require_values()
+        self._averages.check_arrays(self._parameter_arrays())
         self._set_parameter_values(self._averages.values)
 
     def save(self, path: FileName) -> None:
@@ -151,7 +151,7 @@ class _Averaging:
                     f" {param.shape}"
                 )
             placed[name] = mean.as_in_context(param.list_ctx()[0])
-        self._averages.take(placed, int(state[_COUNT_KEY].asscalar()))
+        self._averages.restore(placed, int(state[_COUNT_KEY].asscalar()))
 
     def _averaged_parameters(self):
         """Return the parameters that are averaged, by structural name."""

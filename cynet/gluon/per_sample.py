@@ -82,14 +82,14 @@ def per_sample_gradients(
     try:
         for layer in layers:
             keeper = _CallRecorder(calls, inputs[0].shape[0])
-            handles.append(layer.register_forward_hook(keeper.keep))
+            handles.append(layer.register_forward_hook(keeper.record_call))
             if getattr(layer, "act", None) is not None:
-                handles.append(layer.act.register_forward_pre_hook(keeper.note))
+                handles.append(layer.act.register_forward_pre_hook(keeper.record_activation))
         with autograd.record():
             losses = loss(net(*inputs), *labels)
         _check_losses(losses, inputs[0].shape[0])
         _check_layers(layers, net)  # after forward: shapes are known
-        before = _added_gradients(net)
+        before = _earlier_gradients(net)
         losses.backward()
     finally:
         for handle in handles:
@@ -102,9 +102,9 @@ class _LayerCall:
 
     def __init__(self, layer, data, output):
         self.layer, self.data, self.grad = layer, data.detach(), None
-        output.register_hook(self.take)
+        output.register_hook(self.record_grad)
 
-    def take(self, grad):
+    def record_grad(self, grad):
         self.grad = grad
 
 
@@ -114,11 +114,11 @@ class _CallRecorder:
     def __init__(self, calls, count):
         self._calls, self._count, self._inner = calls, count, None
 
-    def note(self, act, inputs):
+    def record_activation(self, act, inputs):
         """Record the array that the layer's activation is called with."""
         self._inner = inputs[0]
 
-    def keep(self, layer, inputs, output):
+    def record_call(self, layer, inputs, output):
         """Record the input and output of a call of the layer."""
         output = output if self._inner is None else self._inner
         self._inner = None
@@ -130,7 +130,7 @@ class _CallRecorder:
                 f"per_sample_gradients: {layer.name} is called with an array of shape {data.shape},"
                 f" and axis 0 is to be that of the {self._count} samples"
             )
-        if _rule_of(layer) is not None:
+        if _gradient_rule(layer) is not None:
             self._calls.append(_LayerCall(layer, data, output))
 
 
@@ -151,7 +151,7 @@ def _check_layers(layers, net):
         if not trained:
             continue
         what = f"per_sample_gradients: {layer.name} ({type(layer).__name__})"
-        if _rule_of(layer) is None or getattr(layer, "_weight_rule", None) is not None:
+        if _gradient_rule(layer) is None or getattr(layer, "_weight_rule", None) is not None:
             raise ArgumentError(
                 f"{what} is a layer that it does not know, and trains {', '.join(trained)}; freeze"
                 " it, or compute the gradients of one sample at a time"
@@ -179,7 +179,7 @@ def _dense_grad(grad):
     return grad.tostype("default") if grad.stype != "default" else grad.as_nd_ndarray()
 
 
-def _added_gradients(net):
+def _earlier_gradients(net):
     """Return the values of gradients of grad_req 'add' before the call, by parameter id."""
     params = net.collect_params().values()
     return {id(p): _dense_grad(p.grad()).copy() for p in params if p.grad_req == "add" and p._data}
@@ -238,12 +238,12 @@ def _call_gradients(call):
     """Yield pairs (Parameter, gradients of the samples) of one call."""
     with autograd.pause(train_mode=False):
         arrays = call.data.as_nd_ndarray(), call.grad.as_nd_ndarray()
-        found = _rule_of(call.layer)(call.layer, *arrays)
+        found = _gradient_rule(call.layer)(call.layer, *arrays)
     return [(each, found[name]) for name, each in _trainable_parameters(call.layer).items()]
 
 
-def _rule_of(layer):
-    return next((_RULES[kind] for kind in type(layer).__mro__ if kind in _RULES), None)
+def _gradient_rule(layer):
+    return next((_GRAD_RULES[kind] for kind in type(layer).__mro__ if kind in _GRAD_RULES), None)
 
 
 def _dense_gradients(layer, x, grad):
@@ -309,7 +309,7 @@ def _norm_gradients(layer, x, grad):
     return found
 
 
-_RULES = {
+_GRAD_RULES = {
     nn.Dense: _dense_gradients,
     _Conv: _conv_gradients,
     nn.Embedding: _embedding_gradients,

@@ -77,8 +77,8 @@ def find_learning_rate(
         raise CynetError(
             "find_learning_rate: the trainer has an lr_scheduler, which sets the learning rate"
         )
-    trainer._prepare()
-    if trainer._update_on_kvstore and trainer._own_store:
+    trainer._prepare_kvstore()
+    if trainer._update_on_kvstore and trainer._is_user_store:
         raise CynetError("find_learning_rate: the KVStore keeps the optimizer's states itself")
     stream = _cycle_batches(batches)
     first = next(stream)

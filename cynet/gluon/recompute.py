@@ -53,27 +53,27 @@ def checkpoint(block: Block) -> Block:
     """
     if not isinstance(block, Block):
         raise ArgumentTypeError(f"checkpoint takes a Block, got {shown(block)}")
-    if not isinstance(vars(block).get("forward"), _Recomputed):
-        vars(block).update(forward=_Recomputed(block), _recomputes=True)
+    if not isinstance(vars(block).get("forward"), _CheckpointedForward):
+        vars(block).update(forward=_CheckpointedForward(block), _recomputes=True)
         note_change()
     return block
 
 
-class _Recomputed:
+class _CheckpointedForward:
     """Replaces a Block's `forward`."""
 
     def __init__(self, block):
         self.block = block
 
-    def plain(self, *args, **kwargs):
+    def run_forward(self, *args, **kwargs):
         return type(self.block).forward(self.block, *args, **kwargs)
 
     def __call__(self, *args, **kwargs):
         if has_trace():
             with AttrScope(force_mirroring="True"):
-                return self.plain(*args, **kwargs)
+                return self.run_forward(*args, **kwargs)
         if is_tracing() or not autograd.is_recording():
-            return self.plain(*args, **kwargs)
+            return self.run_forward(*args, **kwargs)
         try:
             arrays, form = flatten([list(args), kwargs])
         except ArgumentError as error:
@@ -83,7 +83,7 @@ class _Recomputed:
             ) from error
         before = mx_random.get_state()
         with autograd.pause(train_mode=autograd.is_training()):
-            out = self.plain(*args, **kwargs)
+            out = self.run_forward(*args, **kwargs)
         params = self.block.collect_params().values()
         context = arrays[0].context
         trained = [each for each in params if each.grad_req != "null"]
@@ -183,7 +183,7 @@ class _RecomputingNode(StepNode):
         mx_random.set_state(self.random)
         try:
             with autograd.record(train_mode=self.training):
-                return self.recomputed.plain(*args, **kwargs)
+                return self.recomputed.run_forward(*args, **kwargs)
         finally:
             mx_random.set_state(now)
             with autograd.pause():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .trainer import Trainer
 
 _TRAINER_KEY, _PARAM_PREFIX, _AVERAGE_PREFIX = "trainer", "param:", "average:"
-_FORMAT = "cynet training 1"
+_FILE_FORMAT = "cynet training 1"
 
 
 @guarded
@@ -61,13 +61,13 @@ def save_training(
     meta = {"loader": None if loader is None else loader.state_dict(), "extra": extra}
     arrays = {}
     if trainer is not None:
-        trainer._prepare()
+        trainer._prepare_kvstore()
         arrays[_TRAINER_KEY] = bytes_array(b"".join(trainer._state_chunks()))
     for key, each in net._collect_params_with_prefix().items():
         arrays[_PARAM_PREFIX + key] = each._reduce()
     if average is not None:
         arrays.update({f"{_AVERAGE_PREFIX}{k}": v for k, v in average.state_dict().items()})
-    write_training(path, _FORMAT, meta, arrays, "save_training: extra")
+    write_training(path, _FILE_FORMAT, meta, arrays, "save_training: extra")
 
 
 @guarded
@@ -117,7 +117,7 @@ def load_training(
     [[1. 1.]]
     <NDArray 1x2 @cpu(0)>
     """
-    meta, arrays = read_training(path, _FORMAT)
+    meta, arrays = read_training(path, _FILE_FORMAT)
     params = net._collect_params_with_prefix()
     values = {
         k.removeprefix(_PARAM_PREFIX): v for k, v in arrays.items() if k.startswith(_PARAM_PREFIX)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..typing import NDArray
 
-_TINY = 1e-12  # avoids division by zero
+_MIN_NORM = 1e-12  # avoids division by zero
 
 
 @guarded(but=("step",))
@@ -121,7 +121,7 @@ class SAM:
         try:
             with autograd.pause():
                 for pairs in zip(*(list(zip(*each)) for each in arrays_of)):  # of one device
-                    self._move(pairs)
+                    self._move_weights(pairs)
             closure()
             _refuse_stale(params)
         finally:
@@ -131,11 +131,11 @@ class SAM:
         self.trainer.step(batch_size)
         return loss
 
-    def _move(self, pairs: list[tuple[NDArray, NDArray]]) -> None:
+    def _move_weights(self, pairs: list[tuple[NDArray, NDArray]]) -> None:
         """Move the weights of a device by the distance `rho` along their gradients."""
         steps = [nd.abs(w) * g if self.adaptive else g for w, g in pairs]
         sums = nd.multi_sum_sq(*steps, num_arrays=len(steps))
-        scale = self.rho / (nd.sqrt(sums.sum()) + _TINY)
+        scale = self.rho / (nd.sqrt(sums.sum()) + _MIN_NORM)
         for (weight, _), step in zip(pairs, steps):
             way = nd.abs(weight) * step if self.adaptive else step
             weight[:] = weight + (way.astype("float32") * scale).astype(weight.dtype)

@@ -6,27 +6,27 @@ from contextlib import contextmanager
 
 from ..base.tracing import state as _thread
 
-changes = [0]  # count of changes of any Block or parameter
+change_count = [0]  # count of changes of any Block or parameter
 
 
 def note_change():
     """Count a change of a Block, or of a parameter's arrays."""
-    changes[0] += 1
+    change_count[0] += 1
 
 
-_watch = [None]
+_operator_hook = [None]
 
 
-def set_watch(hook):
+def set_operator_hook(hook):
     """Set a hook ``hook(node_name, operator_name, array)`` for all operators: Blocks run without
     graphs, other graphs call it. None removes the hook."""
-    _watch[0] = hook
+    _operator_hook[0] = hook
     note_change()
 
 
-def watch():
-    """Return the hook that `set_watch` has set, or None."""
-    return _watch[0]
+def operator_hook():
+    """Return the hook that `set_operator_hook` has set, or None."""
+    return _operator_hook[0]
 
 
 def is_tracing():

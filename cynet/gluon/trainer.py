@@ -15,9 +15,9 @@ from ..callback.messages import log_message
 from ..engine.trace import Span
 from .errors import MismatchError
 from .parameter import Parameter, ParameterDict
-from .tracing import changes
+from .tracing import change_count
 from .trainer_gradients import TrainerGradients, stale_error
-from .trainer_groups import TrainerGroups, names_of, split_groups
+from .trainer_groups import TrainerGroups, split_groups, state_names_of
 from .trainer_shards import TrainerShards
 from .trainer_states import TrainerStates, copy_state
 from .utils import clip_global_norm
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..typing import KVStoreLike, Optimizer
 
-_UPDATE = Span("update", "training")
+_UPDATE_SPAN = Span("update", "training")
 
 
 @guarded(but=("step", "update"))
@@ -106,7 +106,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         in_groups = split_groups(params)
         if in_groups is None:
             self._params = _unique_parameters(params)
-            self._names, given = names_of(params, self._params), []
+            self._names, given = state_names_of(params, self._params), []
         else:
             self._params, self._names, given = in_groups
         self._add_groups([*((p, s) for p, s in given if s), *map(_group_selection, groups)])
@@ -156,7 +156,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
     def _reset_kvstore(self):
         """Make the next step decide again whether a KVStore is used."""
         self._kvstore = self._update_on_kvstore = None
-        self._own_store = False  # whether the KVStore is of a user's class
+        self._is_user_store = False  # whether the KVStore is of a user's class
         self._kv_initialized = False
         self._params_to_init = list(self._params)
 
@@ -207,7 +207,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         if isinstance(kvstore, str):
             kvstore = kvs.create(kvstore)
         own = kvstore is not None and not isinstance(kvstore, kvs.KVStore)
-        if kvstore is None or not (several or own or _is_special(kvstore)):
+        if kvstore is None or not (several or own or _is_user_defined(kvstore)):
             if on_kvstore and not several and kvstore is None:
                 raise ArgumentError("Trainer: update_on_kvstore=True needs a kvstore")
             self._kvstore = self._update_on_kvstore = None
@@ -236,7 +236,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                 kvstore._set_updater(self._updaters[0])
             elif isinstance(kvstore, kvs.DistKVStore):
                 kvstore.agree_on(self._optimizer, "Trainer")
-        self._own_store = own
+        self._is_user_store = own
         self._check_shards()
         self._params_to_init = list(self._params)
         self._kv_initialized = True
@@ -294,7 +294,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         if self._kv_initialized and all(each is not param for each in self._params_to_init):
             self._reset_kvstore()
 
-    def _prepare(self):
+    def _prepare_kvstore(self):
         if not self._kv_initialized:
             self._init_kvstore()
         if self._params_to_init:
@@ -371,9 +371,9 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         """
         check_flag("Trainer.step", "ignore_stale_grad", ignore_stale_grad)
         check_flag("Trainer.step", "zero_grad", zero_grad)
-        with _UPDATE:
+        with _UPDATE_SPAN:
             self._check_and_rescale_grad(self._scale_of(batch_size))
-            self._prepare()
+            self._prepare_kvstore()
             if not ignore_stale_grad and (self._kvstore is not None or len(self._contexts) > 1):
                 self._check_fresh()
             self._sum_in_step(all_are_fresh=not ignore_stale_grad)
@@ -409,7 +409,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         [[0.94 0.92]]
         <NDArray 1x2 @cpu(0)>
         """
-        self._prepare()
+        self._prepare_kvstore()
         if self._kvstore is not None and self._update_on_kvstore:
             raise MismatchError(
                 "allreduce_grads: the KVStore updates the weights; make the Trainer with"
@@ -450,7 +450,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         <NDArray 1x2 @cpu(0)>
         """
         check_flag("Trainer.update", "ignore_stale_grad", ignore_stale_grad)
-        self._prepare()
+        self._prepare_kvstore()
         if self._kvstore is not None and self._update_on_kvstore:
             raise MismatchError(
                 "update: the KVStore updates the weights; make the Trainer with"
@@ -492,19 +492,19 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             for i, (name, each) in enumerate(zip(self._names, self._params)):
                 if each._grad_req != "null":
                     arrays = each._all_data()
-                    if not self._own_store:  # a user's store has updated the weights
+                    if not self._is_user_store:  # a user's store has updated the weights
                         self._kvstore.pull(name, arrays, priority=-i)
                     for array in arrays:
                         array._fresh_grad = False
-            self._tell_others()
+            self._notify_other_trainers()
             return
-        several, assign_ranks = len(self._contexts) > 1, self._is_shared_out()
+        several, is_sharded = len(self._contexts) > 1, self._is_sharded()
         for k, updater in enumerate(self._updaters):
             names, params = self._names, self._params
             if any(each._grad_req == "null" for each in params):
                 pairs = [(n, p) for n, p in zip(names, params) if p._grad_req != "null"]
                 names, params = [n for n, _ in pairs], [p for _, p in pairs]
-            plain = self._params_are_plain()
+            plain = self._params_are_builtin()
             try:
                 if plain:
                     weights = [each._data[k] for each in params]
@@ -532,34 +532,34 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             if self._clip is not None and grads:
                 maximum = self._clip / self._optimizer.rescale_grad
                 clip_global_norm(grads, maximum, check_isfinite=False)
-            if assign_ranks:
-                updater(*self._own_part(names, grads, weights))
+            if is_sharded:
+                updater(*self._own_updates(names, grads, weights))
             else:
                 updater(names, grads, weights)
             for weight in weights:
                 weight._fresh_grad = False
-        if assign_ranks:
+        if is_sharded:
             self._broadcast_weights()
         self._joined = frozenset()
         if self._shared:
-            self._tell_others()
+            self._notify_other_trainers()
 
-    def _tell_others(self):
+    def _notify_other_trainers(self):
         """Make other Trainers update their KVStores' copies of shared parameters."""
         for each in self._shared:
             for other in each._owning_trainers():
                 if other is not self and other._update_on_kvstore:
                     other._forget_copies_of(each)
 
-    def _params_are_plain(self):
+    def _params_are_builtin(self):
         """Return whether no Parameter has user-defined access methods such as `data`."""
-        if self._looked_at != changes[0]:
-            self._looked_at = changes[0]
-            self._plain = all(each._is_plain() for each in self._params)
+        if self._looked_at != change_count[0]:
+            self._looked_at = change_count[0]
+            self._plain = all(each._is_builtin() for each in self._params)
         return self._plain
 
 
-def _is_special(kvstore):
+def _is_user_defined(kvstore):
     """Return whether a KVStore is user-defined, so that it is called even with one context."""
     kind = type(kvstore)
     return kind is not kvs.KVStore or any(callable(getattr(kind, n, None)) for n in vars(kvstore))

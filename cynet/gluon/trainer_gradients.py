@@ -54,7 +54,7 @@ class TrainerGradients:
                 for grad in grads:
                     grad[:] = total
                 continue
-            if self._update_on_kvstore and self._own_store:
+            if self._update_on_kvstore and self._is_user_store:
                 self._kvstore.pushpull(name, grads, out=each._all_data(), priority=-i)
             elif isinstance(self._kvstore, kvs.DistKVStore):
                 together[name] = grads

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # settings that replace the optimizer's; the others are attributes of parameters
 _REPLACED_SETTINGS = ("lr", "wd")
-_SETTINGS = (*_REPLACED_SETTINGS, "lr_mult", "wd_mult", "grad_req")
+_GROUP_SETTINGS = (*_REPLACED_SETTINGS, "lr_mult", "wd_mult", "grad_req")
 
 
 class ParamGroup(Mapping):
@@ -75,7 +75,7 @@ class ParamGroup(Mapping):
                 f"of a group of a Trainer 'lr' and 'wd' can be set, not {shown(key)}; other"
                 " settings are the optimizer's, or attributes of its parameters"
             )
-        self._trainer._set_own(self, key, _check_group_setting(key, value))
+        self._trainer._set_group_value(self, key, _check_group_setting(key, value))
 
     def __iter__(self) -> Iterator[str]:
         return iter(
@@ -128,19 +128,19 @@ class TrainerGroups:
         """Create groups from (parameters or a pattern, settings), and set their attributes."""
         self._groups = []
         for i, (select, settings) in enumerate(given):
-            unknown = settings.keys() - {*_SETTINGS}
+            unknown = settings.keys() - {*_GROUP_SETTINGS}
             if unknown or not settings.keys():
                 has = brief_list(sorted(map(str, unknown))) if unknown else "none"
                 raise ArgumentError(
                     "Trainer: a group is a dict with 'params', or 'select' in groups=, and some of"
-                    f" {', '.join(_SETTINGS)}; group {i} has {has}"
+                    f" {', '.join(_GROUP_SETTINGS)}; group {i} has {has}"
                 )
             for key, value in settings.items():
                 if key != "grad_req":
                     _check_group_setting(key, value)
             self._groups.append(ParamGroup(self, self._select_parameters(select), settings))
         for key in _REPLACED_SETTINGS:
-            self._refuse_two(key)
+            self._refuse_duplicates(key)
         for group in self._groups:
             for each in group["params"]:
                 for name, value in group._settings.items():
@@ -166,7 +166,7 @@ class TrainerGroups:
                 )
         return chosen
 
-    def _refuse_two(self, key):
+    def _refuse_duplicates(self, key):
         seen = {}
         for i, group in enumerate(self._groups):
             if key in group._settings:
@@ -182,7 +182,7 @@ class TrainerGroups:
         """Set the optimizer's rates and decays to those that the groups were created with."""
         rates, decays = {}, {}
         for i, group in enumerate(self._groups):
-            settings, indices = group._settings, self._indices_of(group)
+            settings, indices = group._settings, self._optimizer_keys(group)
             if "lr" in settings:
                 ratio = self._rate_ratio(settings["lr"], self._optimizer.lr, f"group {i}")
                 rates.update(dict.fromkeys(indices, ratio))
@@ -190,7 +190,7 @@ class TrainerGroups:
                 decays.update(dict.fromkeys(indices, float(settings["wd"])))
         self._optimizer._group_rates, self._optimizer._group_decays = rates, decays
 
-    def _indices_of(self, group):
+    def _optimizer_keys(self, group):
         """Return the state names and indices of a group's parameters, the optimizer's keys."""
         wanted = {id(each) for each in group["params"]}
         numbers = [i for i, each in enumerate(self._params) if id(each) in wanted]
@@ -206,9 +206,9 @@ class TrainerGroups:
             )
         return float(lr) / base
 
-    def _set_own(self, group, key, value):
+    def _set_group_value(self, group, key, value):
         """Change the learning rate or weight decay of a group."""
-        optimizer, indices = self._optimizer, self._indices_of(group)
+        optimizer, indices = self._optimizer, self._optimizer_keys(group)
         if not self._groups:  # all parameters
             if key == "lr":
                 optimizer.set_learning_rate(value)
@@ -294,12 +294,12 @@ def split_groups(params):
             if any(each is other for other in found):
                 raise ArgumentError(f"Trainer: parameter '{each.name}' is in two groups")
         found += own
-        names += [f"{i}.{name}" for name in names_of(source, own)]
+        names += [f"{i}.{name}" for name in state_names_of(source, own)]
         given.append((own, settings))
     return found, names, given
 
 
-def names_of(params, found):
+def state_names_of(params, found):
     """Return names for states: structural names if `params` is a Block's, else the parameters'."""
     owner = getattr(params, "_owner", None)
     names = {}

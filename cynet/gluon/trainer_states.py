@@ -38,15 +38,15 @@ class TrainerStates:
         >>> trainer.save_states("net.states")
         >>> trainer.load_states("net.states")
         """
-        self._prepare()
-        if self._update_on_kvstore and self._own_store:
+        self._prepare_kvstore()
+        if self._update_on_kvstore and self._is_user_store:
             self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
             return
         write_atomically(fname, self._state_chunks())
 
     def _state_chunks(self):
         """Yield the content of a file of `save_states` in pieces."""
-        if self._update_on_kvstore and self._own_store:
+        if self._update_on_kvstore and self._is_user_store:
             raise MismatchError(
                 f"Trainer: {type(self._kvstore).__name__} keeps the optimizer's states itself;"
                 " save_states and load_states ask it for them"
@@ -79,8 +79,8 @@ class TrainerStates:
         >>> again.learning_rate
         0.02
         """
-        self._prepare()
-        if self._update_on_kvstore and self._own_store:
+        self._prepare_kvstore()
+        if self._update_on_kvstore and self._is_user_store:
             self._kvstore.load_optimizer_states(fname)
             return
         if not all(is_ours(each.set_states) for each in self._updaters):
@@ -95,7 +95,7 @@ class TrainerStates:
 
     def _take_over(self, loaded, fname):
         """Replace optimizer and states by those of a loaded Updater."""
-        self._prepare()
+        self._prepare_kvstore()
         first = self._updaters[0]
         strange = [name for name in loaded.states if name not in self._optimizer.param_dict]
         if strange:

@@ -35,7 +35,7 @@ __all__ = [
     "split_data",
 ]
 
-_REPOSITORY = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
+_REPOSITORY_URL = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
 _CHUNK_BYTES = 1 << 20  # bytes
 
 
@@ -262,7 +262,7 @@ def _matches_sha1(content, sha1_hash):
 
 def _get_repo_url():
     """Return the URL of MXNet's files, ending in a slash."""
-    address = config.get("CYNET_GLUON_REPO") or _REPOSITORY
+    address = config.get("CYNET_GLUON_REPO") or _REPOSITORY_URL
     return address if address.endswith("/") else f"{address}/"
 
 

@@ -217,7 +217,7 @@ class Initializer(Guarded, SettingsRepr):
             ``print_func(array)`` returns what to log of an array; by default ``norm / sqrt(size)``.
         """
         self._verbose = verbose
-        self._print_func = print_func or _size_of_entries
+        self._print_func = print_func or _root_mean_square
         return self
 
     def dumps(self) -> str:
@@ -255,7 +255,7 @@ class Initializer(Guarded, SettingsRepr):
         self._init_by_name(InitDesc(name, global_init=self), arr)
 
     def _init_by_name(self, desc, arr):
-        for suffix, method in _BY_SUFFIX:
+        for suffix, method in _METHOD_BY_SUFFIX:
             if desc.endswith(suffix):
                 getattr(self, method)(desc, arr)
                 self._verbose_print(desc, suffix, arr)
@@ -286,7 +286,7 @@ class Initializer(Guarded, SettingsRepr):
         )
 
 
-_BY_SUFFIX = (
+_METHOD_BY_SUFFIX = (
     ("weight", "_init_weight"),
     ("bias", "_init_bias"),
     ("gamma", "_init_gamma"),
@@ -302,7 +302,7 @@ _BY_SUFFIX = (
 )
 
 
-def _size_of_entries(arr):
+def _root_mean_square(arr):
     values = arr.asnumpy()
     return str(float(np.linalg.norm(values) / math.sqrt(values.size)))
 

@@ -399,7 +399,7 @@ class EvalMetric(Guarded, SettingsRepr):
         """Return the state since ``reset`` for other processes, as values that JSON can hold."""
         return self._global_result(lambda: [float(self.num_inst), float(self.sum_metric)])
 
-    def _take_shared(self, rows):
+    def _merge_states(self, rows):
         """Merge the results of `_shared_state` from all processes into this metric."""
         self.num_inst = self.global_num_inst = sum(row[0] for row in rows)
         self.sum_metric = self.global_sum_metric = sum(row[1] for row in rows)

@@ -28,7 +28,7 @@ def _add_matrices(first, second):
 
 
 @guarded
-class _ConfusionFigure(EvalMetric):
+class _ConfusionMetric(EvalMetric):
     """Base of metrics of the confusion matrix: rows are labels, columns are predictions."""
 
     def reset(self):
@@ -63,9 +63,9 @@ class _ConfusionFigure(EvalMetric):
             counts = np.bincount(n * label + pred, minlength=n * n).reshape(n, n)
             self._local = _add_matrices(self._local, counts)
             self._global = _add_matrices(self._global, counts)
-        self._set()
+        self._update_sums()
 
-    def _set(self):
+    def _update_sums(self):
         """Set the sums that `get` and `get_global` divide."""
         self.num_inst, self.global_num_inst = int(self._local.sum()), int(self._global.sum())
         if self.num_inst:
@@ -76,17 +76,17 @@ class _ConfusionFigure(EvalMetric):
     def _shared_state(self):
         return self._global.tolist()
 
-    def _take_shared(self, rows):
+    def _merge_states(self, rows):
         counts = np.zeros((0, 0), np.int64)
         for row in rows:
             counts = _add_matrices(counts, np.array(row, np.int64).reshape(len(row), len(row)))
         self._local = self._global = counts
-        self._set()
+        self._update_sums()
 
 
 @register
 @alias("confusion_matrix")
-class ConfusionMatrix(_ConfusionFigure):
+class ConfusionMatrix(_ConfusionMetric):
     """Counts predictions per label and predicted class; the value is the share of correct ones.
 
     Examples
@@ -116,7 +116,7 @@ class ConfusionMatrix(_ConfusionFigure):
 
 
 @guarded
-class _ClassAverage(_ConfusionFigure):
+class _ClassAverage(_ConfusionMetric):
     """Base of Precision and Recall: a class's correct predictions over its sum along `axis`."""
 
     axis: int
@@ -221,7 +221,7 @@ class Recall(_ClassAverage):
 
 @register
 @alias("miou")
-class MeanIoU(_ConfusionFigure):
+class MeanIoU(_ConfusionMetric):
     """Mean over classes of the intersection over union of the pixels labelled and the pixels
     predicted as the class.
 
@@ -341,7 +341,7 @@ class AUC(EvalMetric):
     def _shared_state(self):
         return [[positive.tolist(), scores.tolist()] for positive, scores in self._pairs]
 
-    def _take_shared(self, rows):
+    def _merge_states(self, rows):
         self._pairs = [
             (np.array(positive, bool), np.array(scores)) for row in rows for positive, scores in row
         ]

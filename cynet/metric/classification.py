@@ -164,8 +164,8 @@ class TopKAccuracy(EvalMetric):
     def _shared_state(self):
         return [super()._shared_state(), self._hits.tolist(), self._rows.tolist()]
 
-    def _take_shared(self, rows):
-        super()._take_shared([row[0] for row in rows])
+    def _merge_states(self, rows):
+        super()._merge_states([row[0] for row in rows])
         none = np.zeros(0, np.int64)
         self._hits, self._rows = (
             functools.reduce(_padded_sum, [np.array(row[i], np.int64) for row in rows], none)
@@ -182,7 +182,7 @@ def _padded_sum(first, second):
 
 
 @guarded
-class _Binary(EvalMetric):
+class _BinaryScore(EvalMetric):
     """Base of F1 and MCC: a score of two classes' confusion counts [[tn, fp], [fn, tp]].
 
     ``average='macro'`` is the mean of the updates' scores, ``'micro'`` the score of all examples.
@@ -226,8 +226,8 @@ class _Binary(EvalMetric):
     def _shared_state(self):
         return [*super()._shared_state(), self._global.tolist()]
 
-    def _take_shared(self, rows):
-        super()._take_shared(rows)
+    def _merge_states(self, rows):
+        super()._merge_states(rows)
         if self.average == "micro":
             counts = sum(np.array(row[2]) for row in rows)
             self.sum_metric = self.global_sum_metric = self._score(counts) * self.num_inst
@@ -250,7 +250,7 @@ class _Binary(EvalMetric):
 
 
 @register
-class F1(_Binary):
+class F1(_BinaryScore):
     """The harmonic mean of precision and recall of class 1.
 
     Parameters
@@ -281,7 +281,7 @@ class F1(_Binary):
 
 
 @register
-class MCC(_Binary):
+class MCC(_BinaryScore):
     """Matthews correlation of two classes: 1 for perfect, 0 for chance, -1 for always wrong.
 
     Parameters
@@ -366,8 +366,8 @@ class PCC(EvalMetric):
                 raise ArgumentError(f"{self.name}: classes must be 0 or more, and at least one")
             n = 1 + int(max(label.max(), pred.max()))
             counts = np.bincount(n * pred + label, minlength=n * n).reshape(n, n)
-            self._local = _grown_sum(self._local, counts)
-            self._global = _grown_sum(self._global, counts)
+            self._local = _add_padded(self._local, counts)
+            self._global = _add_padded(self._global, counts)
         self.num_inst += 1
         self.global_num_inst += 1
         self.sum_metric = self._score(self._local) * self.num_inst
@@ -376,9 +376,9 @@ class PCC(EvalMetric):
     def _shared_state(self):
         return [*super()._shared_state(), self._global.tolist()]
 
-    def _take_shared(self, rows):
-        super()._take_shared(rows)
-        counts = functools.reduce(_grown_sum, [np.array(row[2]) for row in rows])
+    def _merge_states(self, rows):
+        super()._merge_states(rows)
+        counts = functools.reduce(_add_padded, [np.array(row[2]) for row in rows])
         self.sum_metric = self.global_sum_metric = self._score(counts) * self.num_inst
 
     @staticmethod
@@ -391,7 +391,7 @@ class PCC(EvalMetric):
         return float(np.sum(counts.diagonal() * n - rows * columns) / math.sqrt(spread))
 
 
-def _grown_sum(old, new):
+def _add_padded(old, new):
     n = max(len(old), len(new))
     out = np.zeros((n, n))
     out[: len(old), : len(old)] = old

@@ -26,7 +26,7 @@ class _EvaluationRule(NamedTuple):
 
 
 _COCO_THRESHOLDS = tuple(np.round(np.arange(0.5, 1.0, 0.05), 2).tolist())
-_RULES = {
+_MAP_RULES = {
     "voc": _EvaluationRule((0.5,), None, False, None),
     "voc07": _EvaluationRule((0.5,), 11, False, None),
     "coco": _EvaluationRule(_COCO_THRESHOLDS, 101, True, 100),
@@ -88,9 +88,9 @@ class MeanAveragePrecision(EvalMetric):
         output_names: Names | None = None,
         label_names: Names | None = None,
     ) -> None:
-        if rule not in _RULES:
-            raise ArgumentError(f"{name}: rule must be one of {[*_RULES]}, got {shown(rule)}")
-        self._rule = _RULES[rule]
+        if rule not in _MAP_RULES:
+            raise ArgumentError(f"{name}: rule must be one of {[*_MAP_RULES]}, got {shown(rule)}")
+        self._rule = _MAP_RULES[rule]
         if overlap is not None:
             each = np.atleast_1d(np.asarray(overlap, np.float64))
             if each.ndim > 1 or not each.size or not ((each > 0) & (each <= 1)).all():
@@ -194,7 +194,7 @@ class MeanAveragePrecision(EvalMetric):
     def _shared_state(self):
         return [self.num_inst, [*self._boxes.items()], [*self._found.items()]]
 
-    def _take_shared(self, rows):
+    def _merge_states(self, rows):
         self.reset()
         for images, boxes, found in rows:
             self.num_inst += images

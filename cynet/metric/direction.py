@@ -1,6 +1,6 @@
 """The direction of a metric by its name: whether larger values are better."""
 
-_LARGE_IS_GOOD = (
+_LARGER_IS_BETTER = (
     "acc",
     "f1",
     "mcc",
@@ -11,7 +11,7 @@ _LARGE_IS_GOOD = (
     "auc",
     "confusion_matrix",
 )
-_SMALL_IS_GOOD = ("loss", "mse", "mae", "perplexity", "entropy", "likelihood", "error")
+_SMALLER_IS_BETTER = ("loss", "mse", "mae", "perplexity", "entropy", "likelihood", "error")
 
 
 def larger_is_better(name):
@@ -21,6 +21,6 @@ def larger_is_better(name):
     (True, False, None)
     """
     name = name.lower()
-    if any(each in name for each in _LARGE_IS_GOOD):
+    if any(each in name for each in _LARGER_IS_BETTER):
         return True
-    return False if any(each in name for each in _SMALL_IS_GOOD) else None
+    return False if any(each in name for each in _SMALLER_IS_BETTER) else None

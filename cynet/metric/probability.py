@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ShapeError, shown
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
-from .summed import _Summed
+from .summed import _SumMetric
 
 if TYPE_CHECKING:
     from ..typing import Names
@@ -162,7 +162,7 @@ class Perplexity(EvalMetric):
 
 @register
 @alias("ece")
-class CalibrationError(_Summed):
+class CalibrationError(_SumMetric):
     """Expected calibration error: the mean difference between confidence and accuracy.
 
     The confidence of a prediction is its largest probability. Predictions are sorted into bins of

@@ -10,7 +10,7 @@ import numpy as np
 from ..base.errors import ShapeError, UndefinedError
 from ..base.guard import guarded
 from .base import EvalMetric, alias, check_label_shapes, register, to_numpy
-from .summed import _Summed
+from .summed import _SumMetric
 
 if TYPE_CHECKING:
     from ..typing import Names
@@ -117,7 +117,7 @@ class RMSE(_MeanBatchError):
 
 @register
 @alias("r2_score")
-class R2(_Summed):
+class R2(_SumMetric):
     """The share of the labels' variance that predictions explain: 1 is best; the mean gives 0.
 
     All entries since ``reset`` count alike; of several columns the mean of their shares is taken.
@@ -262,9 +262,9 @@ class PearsonCorrelation(EvalMetric):
             return super()._shared_state()
         return [self.num_inst, self._update_counts, self._mean.tolist(), self._scatter.tolist()]
 
-    def _take_shared(self, rows):
+    def _merge_states(self, rows):
         if self.average == "macro":
-            super()._take_shared(rows)
+            super()._merge_states(rows)
             return
         self.reset()
         for batches, count, mean, scatter in rows:

@@ -11,7 +11,7 @@ from .base import EvalMetric
 
 
 @guarded
-class _Summed(EvalMetric):
+class _SumMetric(EvalMetric):
     """Base of metrics computed from an array of sums, since ``reset`` and ``reset_local``."""
 
     def reset(self):
@@ -50,7 +50,7 @@ class _Summed(EvalMetric):
     def _shared_state(self):
         return self._global.tolist()
 
-    def _take_shared(self, rows):
+    def _merge_states(self, rows):
         self._global = self._initial_sums()
         for row in rows:
             self._global = self._merge_sums(self._global, np.array(row))

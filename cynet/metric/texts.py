@@ -8,7 +8,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from .base import alias, register, to_numpy
-from .summed import _Summed
+from .summed import _SumMetric
 
 if TYPE_CHECKING:
     from ..typing import Names
@@ -43,7 +43,7 @@ def _sentence_pairs(name, labels, preds):
 
 @register
 @alias("wer")
-class WordErrorRate(_Summed):
+class WordErrorRate(_SumMetric):
     """Word error rate: insertions, deletions and replacements, per word of the reference.
 
     Examples
@@ -87,7 +87,7 @@ def _edit_distance(one, other):
 
 
 @register
-class BLEU(_Summed):
+class BLEU(_SumMetric):
     """BLEU score of translations: precision of runs of 1 to 4 words, over all texts.
 
     The geometric mean of the shares, times ``exp(1 - r / c)`` where the texts are shorter (c words)

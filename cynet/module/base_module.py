@@ -22,7 +22,7 @@ from ..base.kinds import check_numbers
 from ..base.legacy import _as_list as _as_list  # scripts import _as_list from here
 from ..base.reprs import ReprMixin
 from ..callback import BatchEndParam, FitState, StopTraining
-from ..callback.fit import columns_of, end_epoch, nan_output
+from ..callback.fit import end_epoch, find_nan_output, history_columns
 from ..engine.trace import Span
 from ..io import DataBatch, NDArrayIter
 from .batch_axes import checked_pad
@@ -634,7 +634,7 @@ class _TrainingRun:
             num_epoch,
             self._metric,
             self._history,
-            columns=columns_of(judged),
+            columns=history_columns(judged),
         )
         for each in self._callbacks:
             each.begin(self._state)
@@ -677,7 +677,7 @@ class _TrainingRun:
         self._history.add(epoch, seconds, figures)
         with _EPOCH_END:
             self._end_of_training(epoch)
-        lost = None if self._warned or not nbatch else nan_output(self._module)
+        lost = None if self._warned or not nbatch else find_nan_output(self._module)
         validation = self._run_validation(epoch)
         if nbatch and not self._warned:
             self._warned = warn_of_nan(self._history, lost)

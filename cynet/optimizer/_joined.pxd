@@ -16,7 +16,7 @@ from ..kernels.update.update cimport UpdateArrays, UpdateLoop, UpdateParams
 cdef extern from "update/norms.h" namespace "cynet" nogil:
     ctypedef double (*NormRate)(const UpdateParams& params, double weight, double other) noexcept
 
-cdef struct Item:
+cdef struct UpdateItem:
     UpdateLoop loop
     UpdateArrays arrays
     int64_t size
@@ -33,7 +33,7 @@ cdef struct Item:
 cdef cppclass FusedUpdate:
     # State that a JoinedUpdate shares with its runs, by reference counts in `recording`. Constant
     # except for the recording, which the weights' variables guard.
-    vector[Item] items
+    vector[UpdateItem] items
     bint apart     # items overlap in memory: run one by one
     NormRate rate  # computes a rate from norms, or NULL
     vector[double] squares  # partial sums (weight, gradient or step) per block
@@ -47,6 +47,6 @@ cdef struct UpdateTask:  # arguments of one run; owns a reference to `joined`
 cdef class JoinedUpdate(UpdateStep):
     cdef FusedUpdate* joined
     cdef readonly tuple weights, grads, states
-    cdef int _flags(self, const UpdateTask* task) noexcept nogil
-    cdef UpdateTask* _task(self, list lrs, list wds, double rescale, double clip,
-                           list numbers) except NULL
+    cdef int _push_flags(self, const UpdateTask* task) noexcept nogil
+    cdef UpdateTask* _make_task(self, list lrs, list wds, double rescale, double clip,
+                                list numbers) except NULL

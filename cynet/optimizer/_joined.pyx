@@ -28,18 +28,18 @@ from ..base.dtype import NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError
 
 # Number of states of each rule: of all rules, and of the rules that also run on GPUs.
-_OF_ALL = {rule: states for rule, (states, _, _) in update_rules().items()}
-_STATES = {rule: states for rule, (states, on_gpus, _) in update_rules().items() if on_gpus}
+_STATE_COUNTS = {rule: n for rule, (n, _, _) in update_rules().items()}
+_GPU_STATE_COUNTS = {rule: n for rule, (n, on_gpus, _) in update_rules().items() if on_gpus}
 
 
 # names of the dtypes in cuda/kernels/update.cu
-cdef dict _TYPES = {kFloat32: "float", kFloat64: "double", kFloat16: "cynet::half",
-                    kBfloat16: "cynet::bfloat16"}
+cdef dict _CUDA_TYPES = {kFloat32: "float", kFloat64: "double", kFloat16: "cynet::half",
+                         kBfloat16: "cynet::bfloat16"}
 
 cdef enum:
-    BLOCK = 256  # threads on a GPU
+    THREADS = 256  # of a GPU's block
     MAX_BLOCKS = 1 << 16
-    NORM_GROUP = 1 << 16  # elements of a group: norms, then update
+    NORM_GROUP_SIZE = 1 << 16  # elements of a group: norms, then update
 
 
 cdef extern from "update/norms.h" namespace "cynet" nogil:
@@ -60,7 +60,7 @@ cdef struct Partition:
     int64_t parts
 
 
-cdef struct Norms:
+cdef struct NormSums:
     UpdateTask* task
     int64_t first  # block
 
@@ -73,22 +73,22 @@ cdef struct KernelArgs:  # arguments of kernels/update.cu
 KERNEL_ARGS_BYTES = sizeof(KernelArgs)
 
 
-cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
+cdef int _run_on_host(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef UpdateTask* task = <UpdateTask*>arg
     cdef FusedUpdate* joined = task.joined
-    cdef Item* item
+    cdef UpdateItem* item
     cdef Partition shares
     cdef size_t i
     if joined.apart:
         for i in range(joined.items.size()):
             item = &joined.items[i]
-            _take_norms(task, i, i + 1)
+            _apply_norm_rates(task, i, i + 1)
             run_update(item.loop, &task.params[i], &item.arrays, item.size)
     else:
         shares.task, shares.last = task, 0
         while shares.last < joined.items.size():
             shares.first, shares.last = shares.last, _end_of_group(joined, shares.last)
-            _take_norms(task, shares.first, shares.last)
+            _apply_norm_rates(task, shares.first, shares.last)
             shares.parts = threads_for(_count_changed(task, shares.first, shares.last))
             parallel_ranges(<int>shares.parts, shares.parts, _update_parts, &shares)
     return 0
@@ -101,17 +101,17 @@ cdef size_t _end_of_group(const FusedUpdate* joined, size_t first) noexcept nogi
     cdef int64_t size = joined.items[first].size
     if joined.rate == NULL:
         return joined.items.size()
-    while last < joined.items.size() and size + joined.items[last].size <= NORM_GROUP:
+    while last < joined.items.size() and size + joined.items[last].size <= NORM_GROUP_SIZE:
         size += joined.items[last].size
         last += 1
     return last
 
 
-cdef void _take_norms(UpdateTask* task, size_t first, size_t last) noexcept nogil:
+cdef void _apply_norm_rates(UpdateTask* task, size_t first, size_t last) noexcept nogil:
     """Set learning rates of items `first` to `last` by their norms, if the rule uses norms. Partial
     sums are those of blocks, whatever the number of threads."""
     cdef FusedUpdate* joined = task.joined
-    cdef Norms norms
+    cdef NormSums norms
     cdef int64_t blocks, block
     cdef double weight, other
     cdef size_t i
@@ -128,17 +128,17 @@ cdef void _take_norms(UpdateTask* task, size_t first, size_t last) noexcept nogi
         task.params[i].lr *= joined.rate(task.params[i], weight, other)
 
 
-cdef inline int64_t _blocks_up_to(const Item* item) noexcept nogil:
+cdef inline int64_t _blocks_up_to(const UpdateItem* item) noexcept nogil:
     return item.blocks_before + (item.size + NORM_BLOCK - 1) // NORM_BLOCK
 
 
 cdef void _sum_blocks(void* arg, int64_t begin, int64_t end) noexcept nogil:
-    cdef UpdateTask* task = (<Norms*>arg).task
-    cdef int64_t before = (<Norms*>arg).first, block, at, n
+    cdef UpdateTask* task = (<NormSums*>arg).task
+    cdef int64_t before = (<NormSums*>arg).first, block, at, n
     cdef double step[NORM_BLOCK]
     cdef double* squares = task.joined.squares.data()
     cdef UpdateArrays part
-    cdef Item* item
+    cdef UpdateItem* item
     cdef size_t i = 0
     for block in range(before + begin, before + end):
         while block >= _blocks_up_to(&task.joined.items[i]):
@@ -146,7 +146,7 @@ cdef void _sum_blocks(void* arg, int64_t begin, int64_t end) noexcept nogil:
         item = &task.joined.items[i]
         at = (block - item.blocks_before) * NORM_BLOCK
         n = min(<int64_t>NORM_BLOCK, item.size - at)
-        part = _part_of(item, at)
+        part = _arrays_from(item, at)
         if item.first == NULL:
             squares[2 * block + 1] = norm_squares(item.dtype, part.grad, n)
         else:
@@ -160,7 +160,7 @@ cdef void _sum_blocks(void* arg, int64_t begin, int64_t end) noexcept nogil:
 
 cdef int64_t _count_changed(const UpdateTask* task, size_t first, size_t last) noexcept nogil:
     """Estimate how many elements the step changes, without rows that have no gradient."""
-    cdef const Item* item
+    cdef const UpdateItem* item
     cdef const RowSet* rows
     cdef int64_t changed = 0
     cdef size_t i
@@ -173,7 +173,7 @@ cdef int64_t _count_changed(const UpdateTask* task, size_t first, size_t last) n
 
 cdef inline const RowSet* _rows_of(const UpdateTask* task, size_t i) noexcept nogil:
     """Return the set of rows of the i-th weight that may change, or NULL for all."""
-    cdef const Item* item = &task.joined.items[i]
+    cdef const UpdateItem* item = &task.joined.items[i]
     cdef const RowSet* rows = item.grad.rows.load()
     if (rows == NULL or not item.skips_zero_gradient or rows.data != item.arrays.grad
             or rows.n * rows.length != item.size * item.width
@@ -182,7 +182,7 @@ cdef inline const RowSet* _rows_of(const UpdateTask* task, size_t i) noexcept no
     return rows
 
 
-cdef inline const RowSet* _rows_that_hold(const UpdateTask* task, size_t i) noexcept nogil:
+cdef inline const RowSet* _known_rows_of(const UpdateTask* task, size_t i) noexcept nogil:
     cdef const RowSet* rows = _rows_of(task, i)
     return rows if rows != NULL and are_rows_known(task.joined.items[i].grad) else NULL
 
@@ -198,15 +198,15 @@ cdef void _update_parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
     cdef int64_t parts = (<Partition*>arg).parts
     cdef int64_t part, before, small = 0
     cdef size_t i, first = (<Partition*>arg).first, last = (<Partition*>arg).last
-    cdef Item* items = task.joined.items.data()
+    cdef UpdateItem* items = task.joined.items.data()
     cdef const RowSet* rows
     for i in range(first, last):
-        if not _is_large(&items[i], parts) and _rows_that_hold(task, i) == NULL:
+        if not _is_large(&items[i], parts) and _known_rows_of(task, i) == NULL:
             small += items[i].size
     for part in range(begin, end):
         before = 0
         for i in range(first, last):
-            rows = _rows_that_hold(task, i)
+            rows = _known_rows_of(task, i)
             if rows != NULL:
                 _update_rows(task, i, rows, part, parts)
             elif _is_large(&items[i], parts):
@@ -218,14 +218,14 @@ cdef void _update_parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
                 before += items[i].size
 
 
-cdef inline bint _is_large(const Item* item, int64_t parts) noexcept nogil:
+cdef inline bint _is_large(const UpdateItem* item, int64_t parts) noexcept nogil:
     return item.size >= 4 * parts * UPDATE_BLOCK
 
 
 cdef void _update_part(UpdateTask* task, size_t i, int64_t begin, int64_t end) noexcept nogil:
     """Update the i-th weight's elements within the range `begin` to `end`."""
-    cdef const Item* item = &task.joined.items[i]
-    cdef int64_t first = _block_edge(begin, item.size), last = _block_edge(end, item.size)
+    cdef const UpdateItem* item = &task.joined.items[i]
+    cdef int64_t first = _floor_to_block(begin, item.size), last = _floor_to_block(end, item.size)
     if first < last:
         _update_span(task, i, first, last)
 
@@ -233,7 +233,7 @@ cdef void _update_part(UpdateTask* task, size_t i, int64_t begin, int64_t end) n
 cdef void _update_rows(UpdateTask* task, size_t i, const RowSet* rows, int64_t part,
                        int64_t parts) noexcept nogil:
     """Update one of `parts` parts of the i-th weight's rows that have gradients."""
-    cdef Item* item = &task.joined.items[i]
+    cdef UpdateItem* item = &task.joined.items[i]
     cdef const uint64_t* bits = rows.bits.data()
     cdef int64_t length = rows.length // item.width
     cdef int64_t first = part * ROWS_TOGETHER, last, row, ahead, n
@@ -256,12 +256,12 @@ cdef void _update_rows(UpdateTask* task, size_t i, const RowSet* rows, int64_t p
 
 
 cdef void _update_span(UpdateTask* task, size_t i, int64_t first, int64_t last) noexcept nogil:
-    cdef Item* item = &task.joined.items[i]
-    cdef UpdateArrays part = _part_of(item, first)
+    cdef UpdateItem* item = &task.joined.items[i]
+    cdef UpdateArrays part = _arrays_from(item, first)
     run_update(item.loop, &task.params[i], &part, last - first)
 
 
-cdef inline UpdateArrays _part_of(const Item* item, int64_t first) noexcept nogil:
+cdef inline UpdateArrays _arrays_from(const UpdateItem* item, int64_t first) noexcept nogil:
     """Return the item's arrays, starting at element `first`."""
     cdef UpdateArrays part
     cdef int k
@@ -275,20 +275,20 @@ cdef inline UpdateArrays _part_of(const Item* item, int64_t first) noexcept nogi
     return part
 
 
-cdef inline int64_t _block_edge(int64_t at, int64_t size) noexcept nogil:
+cdef inline int64_t _floor_to_block(int64_t at, int64_t size) noexcept nogil:
     """Round the end of a range down to whole blocks, so that results are independent of threads."""
     if at <= 0:
         return 0
     return size if at >= size else at - at % UPDATE_BLOCK
 
 
-cdef int _run_device(void* arg, RunContext* run_ctx) except -1 nogil:
+cdef int _run_on_device(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef UpdateTask* task = <UpdateTask*>arg
-    return run_recorded(&task.joined.recording, run_ctx, put_update, arg, task.params,
+    return run_recorded(&task.joined.recording, run_ctx, launch_update, arg, task.params,
                         task.joined.items.size() * sizeof(UpdateParams))
 
 
-cdef int put_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
+cdef int launch_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
     cdef UpdateTask* task = <UpdateTask*>arg
     cdef void* params[10]
     cdef unsigned grid[3]
@@ -296,10 +296,10 @@ cdef int put_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nog
     cdef void* exact
     cdef int add = 0
     cdef size_t i
-    cdef Item* item
+    cdef UpdateItem* item
     cdef KernelArgs given
     grid[1] = grid[2] = block[1] = block[2] = 1
-    block[0] = BLOCK
+    block[0] = THREADS
     for i in range(task.joined.items.size()):
         item = &task.joined.items[i]
         if item.size == 0:
@@ -308,7 +308,7 @@ cdef int put_update(void* arg, RunContext* run_ctx, void* numbers) except -1 nog
         given.now = NULL
         if numbers != NULL:
             given.now = <const UpdateParams*>numbers + i
-        grid[0] = <unsigned>min((item.size + BLOCK - 1) // BLOCK, <int64_t>MAX_BLOCKS)
+        grid[0] = <unsigned>min((item.size + THREADS - 1) // THREADS, <int64_t>MAX_BLOCKS)
         params[0], params[1], params[2] = (
             &item.arrays.weight, &item.arrays.grad, &item.arrays.out)
         params[3], params[4], params[5] = (
@@ -345,7 +345,7 @@ cdef class JoinedUpdate(UpdateStep):
 
     def __cinit__(self):
         self.joined = new FusedUpdate()
-        self.put, self.free_task = put_update, free_task
+        self.put, self.free_task = launch_update, free_task
         prepare(&self.joined.recording, False)
 
     def __dealloc__(self):
@@ -358,30 +358,30 @@ cdef class JoinedUpdate(UpdateStep):
         cdef cpp_set[VarHandle] written
         cdef cpp_set[VarHandle] read
         cdef NDArrayBase weight, grad, array, master
-        cdef Item item
+        cdef UpdateItem item
         cdef size_t arrays_written = 0
         cdef int i
         cdef bytes name = rule.encode(), norm_name = b"" if norm is None else norm.encode()
         cdef const char* first = NULL
         cdef int64_t blocks = 0
-        known = _STATES if norm is None else _OF_ALL
+        known = _GPU_STATE_COUNTS if norm is None else _STATE_COUNTS
         self.weights, self.grads, self.states = tuple(weights), tuple(grads), tuple(states)
         if not len(weights) == len(grads) == len(states):
             raise ArgumentError(f"update: {len(weights)} weights, {len(grads)} gradients,"
                                 f" {len(states)} states")
         if rule not in known:
-            why = "runs on CPUs alone" if rule in _OF_ALL else "does not exist"
+            why = "runs on CPUs alone" if rule in _STATE_COUNTS else "does not exist"
             raise ArgumentError(f"update: rule '{rule}' {why}")
         self.joined.rate = find_norm_rate(norm_name, &first)
         if norm is not None and self.joined.rate == NULL:
             raise ArgumentError(f"update: no rate by norms is named '{norm}'")
         self.joined.items.reserve(len(weights))
         for k in range(len(weights)):
-            weight, grad = _array(weights[k], "weight"), _array(grads[k], "gradient")
+            weight, grad = _as_ndarray(weights[k], "weight"), _as_ndarray(grads[k], "gradient")
             state, master = states[k], None
             if multi_precision and weight.blob.dtype in (kFloat16, kBfloat16):
                 state, master = state if copy_is_last else state[::-1]
-                master = _array(master, "float32 copy")
+                master = _as_ndarray(master, "float32 copy")
             own = _states_of(state)
             if len(own) != known[rule]:
                 raise ArgumentError(f"update rule '{rule}' takes {known[rule]} states for a"
@@ -404,7 +404,7 @@ cdef class JoinedUpdate(UpdateStep):
                 raise ArgumentError(f"update: rates by norms are the CPU's, a weight is on"
                                     f" {weight.context}")
             if weight.blob.dev_type == kGPU:
-                item.kernel = _kernel(weight, rule, master is not None)
+                item.kernel = _find_kernel(weight, rule, master is not None)
             item.arrays.weight = item.arrays.out = weight.blob.data
             item.arrays.grad, item.grad = grad.blob.data, grad.chunk
             item.skips_zero_gradient = master is None and skips_zero_gradients(name)
@@ -415,7 +415,7 @@ cdef class JoinedUpdate(UpdateStep):
             for i in range(4):
                 item.arrays.state[i] = NULL
             for i, each in enumerate(own):
-                array = _array(each, "state")
+                array = _as_ndarray(each, "state")
                 _check_alike(weight, array, "state",
                              weight.blob.dtype if master is None else kFloat32)
                 item.arrays.state[i] = array.blob.data
@@ -448,7 +448,7 @@ cdef class JoinedUpdate(UpdateStep):
             self.dev_type, self.dev_id = weight.blob.dev_type, weight.blob.dev_id
             self.joined.dev_id = self.dev_id
 
-    cdef int _flags(self, const UpdateTask* task) noexcept nogil:
+    cdef int _push_flags(self, const UpdateTask* task) noexcept nogil:
         if self.dev_type == kGPU:
             return kInline  # only launches kernels
         cdef int64_t changed = _count_changed(task, 0, task.joined.items.size())
@@ -476,24 +476,24 @@ cdef class JoinedUpdate(UpdateStep):
         cdef UpdateTask* task
         if self.joined.items.empty():
             return
-        task = self._task(lrs, wds, rescale, clip, numbers)
+        task = self._make_task(lrs, wds, rescale, clip, numbers)
         with nogil:
             # the engine owns the task from here on, even if the push fails
-            _engine.push_sync(_run_device if self.dev_type == kGPU else _run, task, free_task,
-                              self.dev_type, self.dev_id,
+            _engine.push_sync(_run_on_device if self.dev_type == kGPU else _run_on_host, task,
+                              free_task, self.dev_type, self.dev_id,
                               self.reads.data(), <int>self.reads.size(),
                               self.writes.data(), <int>self.writes.size(), 0,
-                              self._flags(task),
+                              self._push_flags(task),
                               b"update")
 
     cdef void* new_task(self, tuple arguments, void** numbers, size_t* nbytes) except NULL:
         lrs, wds, rescale, clip, own = arguments
-        cdef UpdateTask* task = self._task(lrs, wds, rescale, clip, own)
+        cdef UpdateTask* task = self._make_task(lrs, wds, rescale, clip, own)
         numbers[0], nbytes[0] = task.params, task.joined.items.size() * sizeof(UpdateParams)
         return task
 
-    cdef UpdateTask* _task(self, list lrs, list wds, double rescale, double clip,
-                           list numbers) except NULL:
+    cdef UpdateTask* _make_task(self, list lrs, list wds, double rescale, double clip,
+                                list numbers) except NULL:
         cdef size_t i, n = self.joined.items.size()
         cdef UpdateParams* params
         cdef double own[6]
@@ -521,14 +521,14 @@ cdef class JoinedUpdate(UpdateStep):
         return task
 
 
-cdef NDArrayBase _array(object value, str what):
+cdef NDArrayBase _as_ndarray(object value, str what):
     if not isinstance(value, NDArrayBase):
         raise ArgumentTypeError(f"update: a {what} must be an NDArray, got {type(value).__name__}")
     return value
 
 
-cdef void* _kernel(NDArrayBase weight, str rule, bint master) except NULL:
-    kind = _TYPES[weight.blob.dtype]
+cdef void* _find_kernel(NDArrayBase weight, str rule, bint master) except NULL:
+    kind = _CUDA_TYPES[weight.blob.dtype]
     exact = "double" if kind == "double" else "float"
     of_states, word = ("float", "true") if master else (kind, "false")
     found = device(weight.blob.dev_id).kernel(

@@ -142,7 +142,7 @@ class Adafactor(Optimizer):
         rate, decay, share = self._numbers_of(index)
         dtype, shape = _state_dtype(weight.dtype), weight.shape
         grad = dense_of(grad)
-        exact, grad = weight.astype(dtype), self._prepared_gradient(grad.astype(dtype))
+        exact, grad = weight.astype(dtype), self._prepare_gradient(grad.astype(dtype))
         if len(shape) > 1:
             grad = grad.reshape((shape[0], -1))
         squares = nd.square(grad) + self.epsilon

@@ -236,7 +236,7 @@ class Nadam(FusedOptimizer):
         epsilon = self.epsilon * math.sqrt(1 - self.beta2**count)
         return self.beta1, self.beta2, epsilon, gradient_part, mean_part
 
-    def _all_numbers(self, counts):
+    def _rule_params_of(self, counts):
         # as in MXNet, `m_schedule` changes with every weight
         return [self._rule_params(count) for count in counts]
 

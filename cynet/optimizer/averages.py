@@ -31,7 +31,7 @@ class Averages:
             self.values = {name: _average_dtype(each).copy() for name, each in arrays.items()}
             self.count = 1
             return
-        self.check(arrays)
+        self.check_arrays(arrays)
         share = 1 / (self.count + 1) if self.decay is None else 1 - self.decay
         groups = {}
         for name, mean in self.values.items():
@@ -52,7 +52,7 @@ class Averages:
                 )
         self.count += 1
 
-    def check(self, arrays):
+    def check_arrays(self, arrays):
         """Raise an error if names or shapes of arrays differ from those of the means."""
         missing = self.values.keys() ^ arrays.keys()
         if missing:
@@ -67,12 +67,12 @@ class Averages:
                     f" {arrays[name].shape}"
                 )
 
-    def need(self):
+    def require_values(self):
         """Raise an error if there was no update yet."""
         if not self.count:
             raise ArgumentError(f"{self.who}: no weights were averaged yet")
 
-    def take(self, values, count):
+    def restore(self, values, count):
         """Set the means to saved means."""
         self.values, self.count = dict(values), int(count)
 

@@ -19,8 +19,8 @@ from ..base.kinds import FLAG, count, number
 from ..base.overrides import overridden_methods
 from ..registry import Registry
 from .legacy_arrays import as_legacy
-from .settings import check_real, check_settings, factors, groups_by_dtype, warn_of_two_rates
-from .shown import ShownOptimizer
+from .settings import check_factors, check_real, check_settings, groups_by_dtype, warn_of_two_rates
+from .shown import OptimizerRepr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 OPTIMIZERS = Registry("optimizer", ignore_case=True)
 
 # Methods that a joint step of several weights calls only if a user overrides them.
-STEPS = frozenset(
+STEP_METHODS = frozenset(
     (
         "update",
         "update_multi_precision",
@@ -96,7 +96,7 @@ def create(name: str, **kwargs: Any) -> Optimizer:
     return OPTIMIZERS.get(name)(**kwargs)
 
 
-class Optimizer(ShownOptimizer):
+class Optimizer(OptimizerRepr):
     """Base of optimizers.
 
     One thread at a time uses it (docs/guide/threads.md).
@@ -185,13 +185,13 @@ class Optimizer(ShownOptimizer):
     _group_rates: dict[Any, float] = {}  # factors of a Trainer's groups
     _group_decays: dict[Any, float] = {}  # replace `wd`
     _takes_lists = True  # `update` accepts lists of weights
-    # methods of STEPS that a user overrides, for the class and for this object
+    # methods of STEP_METHODS that a user overrides, for the class and for this object
     _of_user: frozenset[str] = frozenset()
     _on_object: frozenset[str] = frozenset()
 
     def __new__(cls, *args, **kwargs):
         given = check_settings(cls, args, kwargs)
-        found = overridden_methods(cls, STEPS)
+        found = overridden_methods(cls, STEP_METHODS)
         if cls._of_user != found:
             cls._of_user = found
         made = super().__new__(cls)
@@ -201,12 +201,12 @@ class Optimizer(ShownOptimizer):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name in STEPS:  # reading __dict__ instead would slow down all attributes
+        if name in STEP_METHODS:  # reading __dict__ instead would slow down all attributes
             super().__setattr__("_on_object", self._on_object | {name})
 
     def __delattr__(self, name: str) -> None:
         super().__delattr__(name)
-        if name in STEPS:
+        if name in STEP_METHODS:
             super().__setattr__("_on_object", self._on_object - {name})
 
     def __init__(
@@ -478,7 +478,7 @@ class Optimizer(ShownOptimizer):
         >>> sgd = mx.optimizer.SGD(param_idx2name={0: "fc_weight"})
         >>> sgd.set_lr_mult({"fc_weight": 0.1})
         """
-        self.lr_mult = {**self._symbol_mult("__lr_mult__"), **factors("lr", args_lr_mult)}
+        self.lr_mult = {**self._symbol_mult("__lr_mult__"), **check_factors("lr", args_lr_mult)}
 
     def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
         """Set factors of the weight decay by name or index; they override the symbol's factors.
@@ -494,7 +494,7 @@ class Optimizer(ShownOptimizer):
         >>> sgd.set_wd_mult({"fc_weight": 0.0})
         """
         spared = {name: 0.0 for name in self.idx2name.values() if not name.endswith(self._decayed)}
-        given = factors("wd", args_wd_mult)
+        given = check_factors("wd", args_wd_mult)
         self.wd_mult = {**spared, **self._symbol_mult("__wd_mult__"), **given}
 
     def _symbol_mult(self, key):
@@ -563,7 +563,7 @@ class Optimizer(ShownOptimizer):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_joined"}
 
-    def _prepared_gradient(self, grad, decay=None):
+    def _prepare_gradient(self, grad, decay=None):
         """Rescale the gradient, add the array `decay` if given, and clip the sum."""
         grad = grad * self.rescale_grad
         if decay is not None:

@@ -53,7 +53,7 @@ class FusedOptimizer(Optimizer):
         """Return the rule's parameters, in the order of kernels/update/update.h."""
         return ()
 
-    def _all_numbers(self, counts):
+    def _rule_params_of(self, counts):
         """Return the rule's parameters for each of several weights."""
         if counts.count(counts[0]) == len(counts):
             return [self._rule_params(counts[0])] * len(counts)
@@ -65,12 +65,12 @@ class FusedOptimizer(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         """Change one weight; push the step and return."""
-        own = self._steps_are_own()
+        own = self._has_user_steps()
         if isinstance(index, (list, tuple)):
             arrays = list(weight), list(grad), list(state)
-            self._update_joined(list(index), *arrays, False, own)
+            self._update_jointly(list(index), *arrays, False, own)
         else:
-            self._update_joined([index], [weight], [grad], [state], False, own)
+            self._update_jointly([index], [weight], [grad], [state], False, own)
 
     def update_multi_precision(
         self, index: Any, weight: NDArray, grad: NDArray, state: State
@@ -81,8 +81,8 @@ class FusedOptimizer(Optimizer):
             and self._can_fuse_updates(weight)
         ):
             arrays = list(weight), list(grad), list(state)
-            own = self._steps_are_own()
-            self._update_joined(list(index), *arrays, self.multi_precision, own)
+            own = self._has_user_steps()
+            self._update_jointly(list(index), *arrays, self.multi_precision, own)
         else:
             super().update_multi_precision(index, weight, grad, state)
 
@@ -94,15 +94,15 @@ class FusedOptimizer(Optimizer):
         states: Sequence[State],
     ) -> None:
         """Change several weights; push one function for all of them and return."""
-        if self._steps_are_own() or not self._can_fuse_updates(weights):
+        if self._has_user_steps() or not self._can_fuse_updates(weights):
             super().update_all(indices, weights, grads, states)
         else:
             arrays = list(weights), list(grads), list(states)
-            self._update_joined(list(indices), *arrays, self.multi_precision)
+            self._update_jointly(list(indices), *arrays, self.multi_precision)
 
     def joined_update(self, indices, weights, grads, states):
         """Return the function that `update_all` would push, and its arguments."""
-        plain = type(self).update_all is FusedOptimizer.update_all and not self._steps_are_own()
+        plain = type(self).update_all is FusedOptimizer.update_all and not self._has_user_steps()
         if any_sparse(grads) or any_sparse(weights):
             return None
         if not (plain and indices and self._can_fuse_updates(weights)):
@@ -110,7 +110,7 @@ class FusedOptimizer(Optimizer):
         arrays = list(weights), list(grads), list(states)
         return self._prepare_step(list(indices), *arrays, self.multi_precision)
 
-    def _steps_are_own(self):
+    def _has_user_steps(self):
         """Return whether a user has overridden a method that a joint step does not call."""
         return bool(self._of_user or self._on_object)
 
@@ -122,7 +122,7 @@ class FusedOptimizer(Optimizer):
             self.multi_precision and any(is_narrow(weight.dtype) for weight in weights)
         )
 
-    def _update_joined(self, indices, weights, grads, states, multi_precision, own=False):
+    def _update_jointly(self, indices, weights, grads, states, multi_precision, own=False):
         if any_sparse(grads) or any_sparse(weights):
             for each in zip(indices, weights, grads, states):
                 self._update_one_sparse(*each, multi_precision, own)
@@ -138,7 +138,7 @@ class FusedOptimizer(Optimizer):
             copies = []  # dense copies of sparse arrays, written back below
             arrays = [dense_for_update(weight, copies)], [dense_of(grad)]
             states = [dense_for_update(state, copies)]
-            self._update_joined([index], *arrays, states, multi_precision, own)
+            self._update_jointly([index], *arrays, states, multi_precision, own)
             for array, copy in copies:
                 array[:] = copy
             return
@@ -181,15 +181,15 @@ class FusedOptimizer(Optimizer):
             self._update_count(indices)
         counts = [self._index_update_count[index] for index in indices]
         if own:
-            rates, decays = self._rates_of(indices)
+            rates, decays = self._user_rates(indices)
         else:
             rates, decays = self._get_lrs(indices), self._get_wds(indices)
         if type(self)._rule_rate is not FusedOptimizer._rule_rate:
             rates = [self._rule_rate(lr, count) for lr, count in zip(rates, counts)]
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
-        return rates, decays, self.rescale_grad, clip, self._all_numbers(counts)
+        return rates, decays, self.rescale_grad, clip, self._rule_params_of(counts)
 
-    def _rates_of(self, indices):
+    def _user_rates(self, indices):
         """Return learning rates and weight decays by the methods that a user overrides."""
         found = []
         for one, several in (("_get_lr", "_get_lrs"), ("_get_wd", "_get_wds")):

@@ -113,7 +113,7 @@ class LAMB(FusedOptimizer):
             return
         lr, wd, step = self._step(index)
         mean, square = state
-        grad = self._prepared_gradient(grad)
+        grad = self._prepare_gradient(grad)
         mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
         square[:] = self.beta2 * square + (1 - self.beta2) * nd.square(grad)
         first, second = mean, square
@@ -213,14 +213,14 @@ class LARS(FusedOptimizer):
     def _update_rule(self, state):
         return "sgd" if state is None else "sgd_mom"
 
-    def _has_trust(self, index):
+    def _has_trust_ratio(self, index):
         """Return whether the weight has its own factor of the learning rate."""
         return not str(self.idx2name.get(index, index)).endswith(("gamma", "beta", "bias"))
 
     def _count_step(self, indices, own):
         *step, _ = super()._count_step(indices, own)
         shared = self._step_momentum(), self.eta, self.eps
-        return *step, [(*shared, self._has_trust(index)) for index in indices]
+        return *step, [(*shared, self._has_trust_ratio(index)) for index in indices]
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         if self._can_fuse_updates([weight]):
@@ -228,8 +228,8 @@ class LARS(FusedOptimizer):
             return
         lr, wd, _ = self._step(index)
         momentum = self._step_momentum()
-        move = lr * (self._prepared_gradient(grad) + wd * weight)
-        if self._has_trust(index):
+        move = lr * (self._prepare_gradient(grad) + wd * weight)
+        if self._has_trust_ratio(index):
             move = _scale_array(move, self._trust_ratio(weight, grad, wd))
         if state is not None:
             state[:] = momentum * state - move
@@ -365,7 +365,7 @@ class LBSGD(FusedOptimizer):
                 return
             grad = total / self.batch_scale
             total[:] = 0
-        move = lr * (self._prepared_gradient(grad) + wd * weight)
+        move = lr * (self._prepare_gradient(grad) + wd * weight)
         if self.warmup_strategy == "lars":
             move = _scale_array(move, self._lars_factor(weight, grad, wd))
         else:

@@ -113,7 +113,7 @@ class Muon(Optimizer):
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         lr, wd, step = self._step(index)
         dtype = _state_dtype(weight.dtype)
-        exact, grad = weight.astype(dtype), self._prepared_gradient(dense_of(grad).astype(dtype))
+        exact, grad = weight.astype(dtype), self._prepare_gradient(dense_of(grad).astype(dtype))
         if len(weight.shape) > 1:
             move = self._matrix_update(grad, state)
         else:

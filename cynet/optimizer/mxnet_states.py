@@ -23,24 +23,24 @@ from .state_file import pack, restore_optimizer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ARRAYS = ("NDArray", "ndarray", "RowSparseNDArray", "CSRNDArray")
+_ARRAY_CLASS_NAMES = ("NDArray", "ndarray", "RowSparseNDArray", "CSRNDArray")
 _PARAMS_HEADER = struct.pack("<QQQ", 0x112, 0, 1)  # header of a .params file with one array
 _MAX_DEPTH = 8
 _EXTRA_STATES = {"LBSGD": "lbmult", "DCASGD": "weight_previous"}  # attributes with values
 
 
-class _Record:
+class _PickledObject:
     """An object of a pickle, recorded but not constructed."""
 
     def __init__(self, *args):
         self.args = args
 
 
-class _Array(_Record):
+class _PickledArray(_PickledObject):
     """A pickled array; its ``handle`` has the array in .params format."""
 
 
-class _Reader(pickle._Unpickler):
+class _RestrictedUnpickler(pickle._Unpickler):
     """A restricted unpickler, by Python's implementation: the C one allocates any size that a file
     claims."""
 
@@ -50,12 +50,12 @@ class _Reader(pickle._Unpickler):
     def find_class(self, module, name):
         if (module, name) in (("builtins", "bytearray"), ("__builtin__", "bytearray")):
             return _bytearray_content
-        if module.startswith("mxnet.") and name in _ARRAYS:
-            return type(name, (_Array,), {})
+        if module.startswith("mxnet.") and name in _ARRAY_CLASS_NAMES:
+            return type(name, (_PickledArray,), {})
         if module.startswith("mxnet.optimizer") and name in OPTIMIZERS:
-            return type(name, (_Record,), {"kind": "optimizer"})
+            return type(name, (_PickledObject,), {"kind": "optimizer"})
         if module == "mxnet.lr_scheduler" and hasattr(lr_scheduler, name):
-            return type(name, (_Record,), {"kind": "schedule"})
+            return type(name, (_PickledObject,), {"kind": "schedule"})
         raise FormatError(f"the pickle asks for {shown(f'{module}.{name}')}, which no state needs")
 
 
@@ -91,7 +91,7 @@ def read_states(content: bytes, names: Sequence[str] | None = None) -> tuple[dic
         There are not as many names as states.
     """
     try:
-        found = _Reader(io.BytesIO(content)).load()
+        found = _RestrictedUnpickler(io.BytesIO(content)).load()
         states, optimizer = found if isinstance(found, tuple) and len(found) == 2 else (found, None)
         left = [len(content)]
         states = {
@@ -141,7 +141,7 @@ def _check_state(state, depth, left):
         return None
     if isinstance(state, (tuple, list)):
         return tuple(_check_state(each, depth - 1, left) for each in state)
-    if not isinstance(state, _Array):
+    if not isinstance(state, _PickledArray):
         raise FormatError(f"a state has arrays, tuples and None, got {shown(state)}")
     handle = vars(state).get("handle")
     if not isinstance(handle, bytes):

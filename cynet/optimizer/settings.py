@@ -6,8 +6,8 @@ import inspect
 from ..base.errors import ArgumentTypeError, shown, warn_user
 from ..base.other_names import keyword_hint
 
-_BASE_RATE = 0.01  # default base_lr of a schedule
-_NUMBER_OR_NONE = ("learning_rate", "clip_gradient", "clip_weights")
+_DEFAULT_BASE_LR = 0.01  # default base_lr of a schedule
+_OPTIONAL_NUMBERS = ("learning_rate", "clip_gradient", "clip_weights")
 
 
 def check_real(what, value):
@@ -35,7 +35,7 @@ def check_settings(klass, args, kwargs):
                 f"optimizer {klass.__name__} has no parameter {shown(name)}; it has"
                 f" {', '.join(known)}{keyword_hint(name, known)}"
             )
-        if name not in numbers or (value is None and name in _NUMBER_OR_NONE):
+        if name not in numbers or (value is None and name in _OPTIONAL_NUMBERS):
             continue
         check_real(f"optimizer {klass.__name__}: {name}", value)
     if given.get("lr_scheduler") is not None and not callable(given["lr_scheduler"]):
@@ -66,7 +66,7 @@ def warn_of_two_rates(name, rate, scheduler, given=True, schedule_counts=False):
             )
         return
     warms = getattr(scheduler, "warmup_steps", 0) and own != rate
-    if warms or own not in (None, rate, _BASE_RATE):
+    if warms or own not in (None, rate, _DEFAULT_BASE_LR):
         rise = (
             f", up to which its warm-up of {scheduler.warmup_steps} updates goes" if warms else ""
         )
@@ -99,7 +99,7 @@ def _accepted_settings(klass):
                 each.default, bool
             )
             own = owner.__module__.startswith(__package__)
-            if own and (is_number or each.name in _NUMBER_OR_NONE):
+            if own and (is_number or each.name in _OPTIONAL_NUMBERS):
                 numbers.add(each.name)
         if order is None:
             kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -119,7 +119,7 @@ def groups_by_dtype(weights, maximum):
             yield positions[start : start + maximum]
 
 
-def factors(kind, given):
+def check_factors(kind, given):
     """Check that `given` is a dict of factors by name or index, and return it."""
     if not isinstance(given, dict):
         raise ArgumentTypeError(

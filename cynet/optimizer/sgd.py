@@ -213,7 +213,7 @@ class SGLD(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         lr, wd, _ = self._step(index)
-        grad = self._prepared_gradient(grad) + wd * weight
+        grad = self._prepare_gradient(grad) + wd * weight
         noise = nd.random.normal(
             0, math.sqrt(lr), shape=weight.shape, dtype=weight.dtype, ctx=weight.context
         )
@@ -253,7 +253,7 @@ class DCASGD(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
         lr, wd, _ = self._step(index)
-        grad = self._prepared_gradient(grad)
+        grad = self._prepare_gradient(grad)
         momentum, previous = state
         change = -lr * (grad + wd * weight + self.lamda * grad * grad * (weight - previous))
         if momentum is not None:

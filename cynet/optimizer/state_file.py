@@ -28,12 +28,12 @@ from .base import OPTIMIZERS
 _MAGIC_NUMBER, _MAGIC_COPY_FIRST, _MAGIC_UNSEALED = b"CYNSTAT3", b"CYNSTAT2", b"CYNSTAT1"
 _MAX_DEPTH = 8
 _COUNT_KIND, _NUMBER_KIND = count(), number()
-_TABLES = {
+_TABLE_CHECKS = {
     "idx2name": lambda value: isinstance(value, str),
     "lr_mult": _NUMBER_KIND.fits,
     "wd_mult": _NUMBER_KIND.fits,
 }
-_GROUPS = ("_group_rates", "_group_decays")  # settings of Trainers with groups
+_GROUP_TABLES = ("_group_rates", "_group_decays")  # settings of Trainers with groups
 
 
 def pack(states, optimizer=None, pair=None):
@@ -45,11 +45,11 @@ def pack(states, optimizer=None, pair=None):
     """
     arrays = []
 
-    def tree(state):
+    def describe_state(state):
         if state is None:
             return None
         if isinstance(state, (tuple, list)):
-            return [tree(each) for each in state]
+            return [describe_state(each) for each in state]
         if not isinstance(state, nd.NDArray):
             raise ArgumentTypeError(
                 "an optimizer state consists of NDArrays, tuples and None,"
@@ -59,7 +59,7 @@ def pack(states, optimizer=None, pair=None):
         return len(arrays) - 1
 
     header = {
-        "states": [[key, tree(state)] for key, state in states.items()],
+        "states": [[key, describe_state(state)] for key, state in states.items()],
         "optimizer": None if optimizer is None else _describe_optimizer(optimizer),
     }
     if pair is not None:
@@ -85,17 +85,17 @@ def unpack(content, user=None):
     source = source.cast("B")
     size = content_size(io.BytesIO(source), source.nbytes, "optimizer states")
     header, end = _read_header(BytesFile(source), size, "optimizer states", size < source.nbytes)
-    return _build(header, nd.load_frombuffer(source[end:size]), "optimizer states", user)
+    return _build_states(header, nd.load_frombuffer(source[end:size]), "optimizer states", user)
 
 
 def read_state_file(path, user=None):
     """Return (states, optimizer or None) from a file, without a copy of its bytes."""
     with opened_sealed(path) as (file, size, whole):
         header, end = _read_header(file, size, path, whole)
-        return _build(header, load_from(file, f"{path}", end, size), path, user)
+        return _build_states(header, load_from(file, f"{path}", end, size), path, user)
 
 
-def check(path):
+def check_file(path):
     """Raise an error if a file is damaged."""
     with opened_sealed(path) as (file, size, whole):
         _read_header(file, size, path, whole)
@@ -146,7 +146,7 @@ def _read_header(file, size, name, whole):
     return header, 16 + length
 
 
-def _build(header, arrays, name, user):
+def _build_states(header, arrays, name, user):
     if isinstance(arrays, dict):
         raise FormatError(f"{name}: arrays must have no names")
     try:
@@ -196,7 +196,7 @@ def _describe_optimizer(optimizer):
             [device, list(counts.items())]
             for device, counts in optimizer._all_index_update_counts.items()
         ],
-        **{name: list(getattr(optimizer, name).items()) for name in _TABLES},
+        **{name: list(getattr(optimizer, name).items()) for name in _TABLE_CHECKS},
         **_groups_of(optimizer),
         "lr_scheduler": None
         if scheduler is None
@@ -206,7 +206,7 @@ def _describe_optimizer(optimizer):
 
 def _groups_of(optimizer):
     found = {}
-    for table in _GROUPS:
+    for table in _GROUP_TABLES:
         pairs = [[k, v] for k, v in getattr(optimizer, table).items() if isinstance(k, str)]
         if pairs:
             found[table.lstrip("_")] = pairs
@@ -253,9 +253,9 @@ def restore_optimizer(described):
         ).items()
     }
     optimizer._set_current_context(0)
-    for table, fits in _TABLES.items():
+    for table, fits in _TABLE_CHECKS.items():
         setattr(optimizer, table, _read_table(table, _required_entry(described, table), fits))
-    for table in _GROUPS:
+    for table in _GROUP_TABLES:
         pairs = described.get(table.lstrip("_"))
         if pairs is not None:
             setattr(optimizer, table, _read_table(table.lstrip("_"), pairs, _NUMBER_KIND.fits))

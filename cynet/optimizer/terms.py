@@ -20,7 +20,7 @@ _EXCLUDED_ATTRIBUTES = {
 }
 
 
-def terms_of(optimizer):
+def update_settings(optimizer):
     """Return all settings of an optimizer that its steps depend on, as text by name.
 
     Attributes whose names begin with an underscore are nobody's business.
@@ -59,18 +59,18 @@ def _group_settings(optimizer):
         yield word, {key: each for key, each in found.items() if isinstance(key, str)}
 
 
-def terms_of_states(updater):
-    """Return the digest of an Updater's states, such as momenta, as a dict like `terms_of`."""
+def state_digest(updater):
+    """Return the digest of an Updater's states, such as momenta, by name."""
     digest = hashlib.blake2b(digest_size=8)
     for each in updater.chunks():
         digest.update(each)
     return {"the digest of the states": digest.hexdigest()}
 
 
-def terms_of_step(optimizer):
+def step_settings(optimizer):
     """Return the settings that may change between steps, as a short text.
 
-    >>> terms_of_step(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9)).split("; ")[:4]
+    >>> step_settings(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9)).split("; ")[:4]
     ['optimizer=SGD', 'rescale_grad=1.0', 'learning_rate=0.5', 'wd=0.0']
     """
     values = vars(optimizer)

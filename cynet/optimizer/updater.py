@@ -116,15 +116,15 @@ class Updater:
         """Raise an error if a state from a file does not fit the optimizer and the weight."""
         made = self.optimizer.create_state_multi_precision(index, weight)
         # the optimizer may need no state (momentum 0)
-        if _state_form(state) == _state_form(made):
+        if _state_layout(state) == _state_layout(made):
             return
         whole = (weight.shape, weight.dtype)
-        if (state is None or made is None) and whole in (_state_form(state), _state_form(made)):
+        if (state is None or made is None) and whole in (_state_layout(state), _state_layout(made)):
             return
         name = self.optimizer.idx2name.get(index, index)
         raise ArgumentError(
             f"optimizer {type(self.optimizer).__name__}: the loaded state of weight {shown(name)}"
-            f" is {_state_words(state)}, expected {_state_words(made)}: is it of another"
+            f" is {_layout_text(state)}, expected {_layout_text(made)}: is it of another"
             " optimizer or network?"
         )
 
@@ -278,16 +278,16 @@ class Updater:
             self.optimizer = optimizer
 
 
-def _state_form(state):
+def _state_layout(state):
     """Return the shapes and dtypes in a state, as nested tuples."""
     if isinstance(state, (tuple, list)):
-        return [_state_form(each) for each in state]
+        return [_state_layout(each) for each in state]
     return None if state is None else (state.shape, state.dtype)
 
 
-def _state_words(state):
+def _layout_text(state):
     if isinstance(state, (tuple, list)):
-        return f"({', '.join(map(_state_words, state))})"
+        return f"({', '.join(map(_layout_text, state))})"
     return "None" if state is None else f"{name_of(state.dtype)} {state.shape}"
 
 

@@ -11,7 +11,7 @@ import pytest
 import tqdm
 
 import cynet as mx
-from cynet.callback.fit import nan_output
+from cynet.callback.fit import find_nan_output
 from cynet.module.progress import in_notebook
 
 
@@ -148,7 +148,7 @@ def test_nan_of_a_module_without_outputs_is_not_looked_for():
         def get_outputs(self, merge_multi_context=True):
             return mx.mod.BaseModule.get_outputs(self)
 
-    assert nan_output(Silent(mx.sym.Variable("data"), label_names=None)) is None
+    assert find_nan_output(Silent(mx.sym.Variable("data"), label_names=None)) is None
 
 
 def test_stop_on_nan():

@@ -254,7 +254,7 @@ def test_the_limit_holds(monkeypatch, rng):
     net.hybridize()
     for i in range(30):
         net(image(4 + i, rng))
-    (served,) = {id(plan): plan for plan in net._cached._served.values()}.values()
+    (served,) = {id(plan): plan for plan in net._cached._plan_by_signature.values()}.values()
     assert 1 <= served.op.n_programs < 10
     assert served.op.nbytes <= MIB
 
@@ -330,7 +330,7 @@ def test_graphs_that_looked_at_shapes_are_kept(made, rng, monkeypatch):
     monkeypatch.setenv("CYNET_PLAN_CACHE_MB", "1")
     for n in range(27, 300):
         net(nd.ones((2, n)))
-    assert net._cached._alone.nbytes <= MIB
+    assert net._cached._exact_plans.nbytes <= MIB
 
 
 RANDOM_SHAPES = """

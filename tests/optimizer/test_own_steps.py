@@ -109,9 +109,9 @@ def test_a_gradient_that_an_override_changes_is_changed_once():
         def update_multi_precision(self, index, weight, grad, state):
             super().update_multi_precision(index, weight, [each * 2 for each in grad], state)
 
-        def _prepared_gradient(self, grad, decay=None):
+        def _prepare_gradient(self, grad, decay=None):
             Doubles.seen.append(grad.asnumpy().tolist())
-            return super()._prepared_gradient(grad, decay)
+            return super()._prepare_gradient(grad, decay)
 
     Doubles.seen, Doubles.aggregate_num = [], 4
     step(Doubles(), 2)

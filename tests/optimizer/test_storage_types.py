@@ -202,7 +202,7 @@ class RowByRow(mx.optimizer.Optimizer):
             own = grad[row].astype("float32")
             if self.lazy and mx.test_utils.almost_equal(own.asnumpy(), np.zeros(own.shape)):
                 continue
-            own = self._prepared_gradient(own) + wd * whole[row]
+            own = self._prepare_gradient(own) + wd * whole[row]
             if state is None:
                 whole[row] = whole[row] - lr * own
             else:

@@ -12,7 +12,7 @@ from ...engine.trace import ON, Span
 from ...libinfo import name_hint
 from ..errors import MismatchError
 from ..parameter import Parameter, ParameterDict
-from ..parameter.parameter import UNIFORM
+from ..parameter.parameter import DEFAULT_INITIALIZER
 from ..tracing import note_change
 from . import files
 from .backward_hooks import hooked_call
@@ -226,7 +226,7 @@ class Block(BlockFiles):
 
     def initialize(
         self,
-        init: InitializerLike = UNIFORM,
+        init: InitializerLike = DEFAULT_INITIALIZER,
         ctx: Contexts | None = None,
         verbose: bool = False,
         force_reinit: bool = False,

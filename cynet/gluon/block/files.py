@@ -10,7 +10,7 @@ from ...base.kinds import check_flag, read_json
 from ..errors import MismatchError
 from ..parameter import ParameterDict
 from ..parameter.parameter_dict import brief_list, named_arrays
-from ..parameter.shapes import merged_shape
+from ..parameter.shapes import merge_shapes
 
 
 def collected(block, select):
@@ -137,7 +137,7 @@ def check_names(params, arrays, filename, allow_missing, ignore_extra):
         )
     for name, array in arrays.items():
         each = params.get(name)
-        if each is not None and merged_shape(each.shape, array.shape) is None:
+        if each is not None and merge_shapes(each.shape, array.shape) is None:
             problems.append(
                 f"parameter '{name}' ('{each.name}') has shape {each.shape}, the saved one"
                 f" {array.shape}"

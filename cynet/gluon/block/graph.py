@@ -21,7 +21,7 @@ from ...operator.checks.shapes import declared_shape, known_shape
 from ...symbol import Symbol
 from ..errors import StateError
 from ..parameter import Parameter
-from ..tracing import changes, tracing, watch
+from ..tracing import change_count, operator_hook, tracing
 from .children import copy_attributes, has_own_forward, restore_attributes
 from .structure import flatten, regroup
 from .traced import Trace, Traced, UntraceableError, symbol_class_for
@@ -184,7 +184,7 @@ class BoundGraph:
     def __init__(self, block, graph, arenas, arrays):
         self.graph = graph
         self.face = arrays[0]._face if arrays else NDArray._face  # array class: mx.nd's or mx.np's
-        hook = block._op_hook or (watch() and (watch(), False))
+        hook = block._op_hook or (operator_hook() and (operator_hook(), False))
         self.watch = None if hook is None else HookedGraph(graph.symbol, *hook)
         symbol = graph.symbol if self.watch is None else self.watch.symbol
         for convert in _conversions:
@@ -228,10 +228,10 @@ class BoundGraph:
             )
 
     def __call__(self, arrays):
-        if self._seen != changes[0]:
-            self._seen = changes[0]
+        if self._seen != change_count[0]:
+            self._seen = change_count[0]
             self._one = len(self.params) + self._given == len(self.sources) and all(
-                each._data and len(each._data) == 1 and each._is_plain() for each in self.params
+                each._data and len(each._data) == 1 and each._is_builtin() for each in self.params
             )
         if self._one:
             inputs = [arrays[s] if type(s) is int else s._data[0] for s in self.sources]

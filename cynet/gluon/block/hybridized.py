@@ -9,7 +9,7 @@ from ...base.overrides import is_ours
 from ...executor.plan_cache import PlanCache
 from ...ndarray import NDArray
 from ...ndarray._tape import get_state
-from ..tracing import changes, watch
+from ..tracing import change_count, operator_hook
 from .children import fingerprint, has_hooks, has_own_forward
 from .graph import BoundGraph, trace_without_draws
 from .structure import DictFormat, flatten, hashable_format, refuse_mixture
@@ -69,7 +69,7 @@ class Hybridized:
 
     def plan_for(self, args, kwargs):
         """Return (BoundGraph, arrays) for a call, else (`by_operator`, (args, kwargs))."""
-        if self._changes != changes[0]:
+        if self._changes != change_count[0]:
             self._drop_outdated_graphs()
         if self._untraceable_reason is not None:
             return self.by_operator, (args, kwargs)
@@ -117,7 +117,7 @@ class Hybridized:
 
     def _finish_deferred(self, args, kwargs):
         """Initialize deferred parameters, if anything changed since the last search for them."""
-        count = changes[0]
+        count = change_count[0]
         if self._no_deferred_at != count:
             if any(each._data is None and each._deferred_init for each in self._params()):
                 self._finish_all_deferred(self, args, kwargs)
@@ -177,7 +177,7 @@ class Hybridized:
                 f"{block.name} changed attributes while it was traced; hybridized calls do not run"
                 " that code again"
             )
-        self._changes = changes[0]
+        self._changes = change_count[0]
         return graph
 
     def _note_changed_attributes(self):
@@ -208,12 +208,12 @@ class Hybridized:
 
     def _drop_outdated_graphs(self):
         """Drop the graphs if the Block was changed since they were traced."""
-        self._changes = changes[0]
+        self._changes = change_count[0]
         self._sparse_params = [each for each in self._params() if each._grad_stype != "default"]
         now = fingerprint(self._block)
-        if now == self._fingerprint and self._watched is watch():
+        if now == self._fingerprint and self._watched is operator_hook():
             return
-        self._fingerprint, self._watched = now, watch()
+        self._fingerprint, self._watched = now, operator_hook()
         self._plans.clear()
         self._plan_by_signature.clear()
         self._exact_plans.clear()

@@ -67,7 +67,7 @@ class Trace:
 
     def parameter_data(self, param):
         """Return the symbol of a parameter's array, for a `forward` that calls ``data()``."""
-        if not param._is_plain():  # the user's method might return another array
+        if not param._is_builtin():  # the user's method might return another array
             raise UntraceableError(f"parameter '{param.name}' has a method `data` of its own")
         return self.parameter(param)
 

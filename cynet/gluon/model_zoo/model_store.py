@@ -115,7 +115,7 @@ def get_model_file(name: str, root: FileName = ROOT) -> str:
         A ValueError: what was downloaded has another checksum.
     """
     if name in _CONVERTED_NETWORKS:
-        return _converted_file(name, root)
+        return _find_converted_file(name, root)
     stem = f"{name}-{short_hash(name)}"
     sha1 = _model_sha1[name]
     folder = os.path.expanduser(file_name(root, "root: a folder"))
@@ -135,14 +135,14 @@ def get_model_file(name: str, root: FileName = ROOT) -> str:
                 f" unpacked, as {stem}.params, or give any file of weights, torchvision's among"
                 " them, by pretrained='FILE'"
             ) from None
-        write_atomically(path, _archive_member(archive, f"{stem}.params", url))
+        write_atomically(path, _read_archive_member(archive, f"{stem}.params", url))
     if not utils.check_sha1(path, sha1):
         os.remove(path)
         raise FormatError(f"{url}: the weights have another checksum than {sha1}")
     return path
 
 
-def _converted_file(name, root):
+def _find_converted_file(name, root):
     path = os.path.join(os.path.expanduser(file_name(root, "root: a folder")), f"{name}.params")
     if not os.path.exists(path):
         raise MissingFileError(
@@ -154,7 +154,7 @@ def _converted_file(name, root):
     return path
 
 
-def _archive_member(archive, name, url):
+def _read_archive_member(archive, name, url):
     """Read a file of a zip archive."""
     try:
         with zipfile.ZipFile(archive) as file:
@@ -182,10 +182,10 @@ def load_pretrained(
     if not isinstance(pretrained, (str, os.PathLike)):
         net.load_parameters(get_model_file(name, root=root), ctx=ctx)
         return
-    from .torch_state import converted  # imported late: it imports the networks
+    from .torch_state import convert_arrays  # imported late: it imports the networks
 
     path = os.path.expanduser(file_name(pretrained, f"{name}: pretrained"))
-    arrays = converted(name, net, saved_arrays(path), path)
+    arrays = convert_arrays(name, net, saved_arrays(path), path)
     try:
         load_arrays(net, arrays, path, ctx)
     except MismatchError as error:

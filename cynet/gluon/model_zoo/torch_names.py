@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from .vision.network import Network
 
 _VGG = {"11": (1, 1, 2, 2, 2), "13": (2, 2, 2, 2, 2), "16": (2, 2, 3, 3, 3), "19": (2, 2, 4, 4, 4)}
-_DENSE = {"121": (6, 12, 24, 16), "161": (6, 12, 36, 24), "169": (6, 12, 32, 32)}
-_DENSE["201"] = (6, 12, 48, 32)
-_RESNET = {  # blocks of each stage, convolutions of each block
+_DENSENET_BLOCKS = {"121": (6, 12, 24, 16), "161": (6, 12, 36, 24), "169": (6, 12, 32, 32)}
+_DENSENET_BLOCKS["201"] = (6, 12, 48, 32)
+_RESNET_STAGES = {  # blocks of each stage, convolutions of each block
     "18_v1": ((2, 2, 2, 2), 2),
     "34_v1": ((3, 4, 6, 3), 2),
     "50_v1b": ((3, 4, 6, 3), 3),
     "101_v1b": ((3, 4, 23, 3), 3),
     "152_v1b": ((3, 8, 36, 3), 3),
 }
-_WORDS = {"gamma": "weight", "beta": "bias"}
-_STEM = "1a_3x3 2a_3x3 2b_3x3 3b_1x1 4a_3x3"
-_MIXED = {  # branches of torchvision's Inception v3
+_TORCH_WORD = {"gamma": "weight", "beta": "bias"}
+_INCEPTION_STEM = "1a_3x3 2a_3x3 2b_3x3 3b_1x1 4a_3x3"
+_INCEPTION_BRANCHES = {  # branches of torchvision's Inception v3
     "5b 5c 5d": "1x1 5x5_1 5x5_2 3x3dbl_1 3x3dbl_2 3x3dbl_3 _pool",
     "6a": "3x3 3x3dbl_1 3x3dbl_2 3x3dbl_3",
     "6b 6c 6d 6e": "1x1 7x7_1 7x7_2 7x7_3 7x7dbl_1 7x7dbl_2 7x7dbl_3 7x7dbl_4 7x7dbl_5 _pool",
@@ -53,7 +53,7 @@ def _vgg_names(kind: str, _: Network) -> Iterator[str]:
 
 def _resnet_names(kind: str, _: Network) -> Iterator[str]:
     yield from ("conv1", "bn1")
-    stages, convolutions = _RESNET[kind]
+    stages, convolutions = _RESNET_STAGES[kind]
     for stage, count in enumerate(stages, 1):
         for block in range(count):
             where = f"layer{stage}.{block}"
@@ -74,19 +74,19 @@ def _squeezenet_names(kind: str, _: Network) -> Iterator[str]:
 
 def _densenet_names(kind: str, _: Network) -> Iterator[str]:
     yield from ("features.conv0", "features.norm0")
-    for block, count in enumerate(_DENSE[kind], 1):
+    for block, count in enumerate(_DENSENET_BLOCKS[kind], 1):
         for layer, each in itertools.product(
             range(1, count + 1), ("norm1", "conv1", "norm2", "conv2")
         ):
             yield f"features.denseblock{block}.denselayer{layer}.{each}"
-        if block < len(_DENSE[kind]):
+        if block < len(_DENSENET_BLOCKS[kind]):
             yield from (f"features.transition{block}.{each}" for each in ("norm", "conv"))
     yield from ("features.norm5", "classifier")
 
 
 def _inception_names(*_: Any) -> Iterator[str]:
-    layers = [f"Conv2d_{each}" for each in _STEM.split()]
-    for blocks, branches in _MIXED.items():
+    layers = [f"Conv2d_{each}" for each in _INCEPTION_STEM.split()]
+    for blocks, branches in _INCEPTION_BRANCHES.items():
         pairs = itertools.product(blocks.split(), branches.split())
         layers += [f"Mixed_{block}.branch{branch}" for block, branch in pairs]
     yield from (f"{layer}.{each}" for layer in layers for each in ("conv", "bn"))
@@ -131,7 +131,7 @@ def _convnext_names(_: str, net: Network) -> Iterator[str | dict[str, str]]:
     yield from ("classifier.0", "classifier.2")
 
 
-_FAMILIES = {
+_NAMES_BY_FAMILY = {
     "alexnet": _alexnet_names,
     "vgg": _vgg_names,
     "resnet": _resnet_names,
@@ -172,14 +172,14 @@ def torch_names(network: str) -> dict[str, str]:
     >>> torch_names("vit_b_16")["features.1.norm.gamma"]
     'encoder.ln.weight'
     """
-    family = next((f for f in _FAMILIES if str(network).startswith(f)), None)
+    family = next((f for f in _NAMES_BY_FAMILY if str(network).startswith(f)), None)
     if not isinstance(network, str):
         raise ArgumentError(f"network is a name of the model zoo, got {shown(network)}")
     net = get_model(network)
     kind = network.lower().removeprefix(family or "")
-    if family is None or (family == "resnet" and kind not in _RESNET):
+    if family is None or (family == "resnet" and kind not in _RESNET_STAGES):
         raise UndefinedError(f"torchvision has no network that computes what {network} does")
-    found, layers = {}, iter(_FAMILIES[family](kind, net))
+    found, layers = {}, iter(_NAMES_BY_FAMILY[family](kind, net))
     for _, names in itertools.groupby(
         net._collect_params_with_prefix(), lambda name: name.rpartition(".")[0]
     ):
@@ -187,7 +187,7 @@ def torch_names(network: str) -> dict[str, str]:
         for name in names:
             word = name.rpartition(".")[2]
             found[name] = (
-                layer[word] if isinstance(layer, dict) else f"{layer}.{_WORDS.get(word, word)}"
+                layer[word] if isinstance(layer, dict) else f"{layer}.{_TORCH_WORD.get(word, word)}"
             )
     if left := list(layers):
         raise AssertionError(f"{network}: {left[0]} has no layer")

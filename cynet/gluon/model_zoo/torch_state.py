@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ...ndarray import NDArray
     from ..block import HybridBlock
 
-_IGNORED = (".num_batches_tracked",)
-_OLDER = (  # (name in older torchvision files, present name)
+_IGNORED_SUFFIXES = (".num_batches_tracked",)
+_RENAMED_KEYS = (  # (name in older torchvision files, present name)
     (re.compile(r"(denselayer\d+\.(?:norm|conv))\.([12])\."), r"\1\2."),
     (re.compile(r"\.mlp\.linear_1\."), ".mlp.0."),
     (re.compile(r"\.mlp\.linear_2\."), ".mlp.3."),
@@ -53,7 +53,7 @@ def from_torch(network: str, state: Mapping[str, NDArray]) -> dict[str, NDArray]
     extra = sorted(
         k
         for k in state.keys() - wanted
-        if not k.endswith(_IGNORED) and not k.startswith("AuxLogits.")
+        if not k.endswith(_IGNORED_SUFFIXES) and not k.startswith("AuxLogits.")
     )
     if extra:
         raise FormatError(f"{network}: no layer takes {shown(extra[0])} ({len(extra)} in all)")
@@ -64,7 +64,7 @@ def from_torch(network: str, state: Mapping[str, NDArray]) -> dict[str, NDArray]
 
 
 def _modern_name(name):
-    for pattern, since in _OLDER:
+    for pattern, since in _RENAMED_KEYS:
         name = pattern.sub(since, name)
     return name
 
@@ -89,7 +89,7 @@ def _split_equally(network, name, value, count):
     return [value[i * size : (i + 1) * size] for i in range(count)]
 
 
-def converted(
+def convert_arrays(
     network: str, net: HybridBlock, arrays: dict[str, NDArray], path: str
 ) -> dict[str, NDArray]:
     """Return a file's arrays by the zoo's names; convert them if the file has torchvision's."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
 
-_QUARTER = initializer.Constant(0.25)
+_PRELU_ALPHA = initializer.Constant(0.25)
 
 
 class Activation(HybridBlock):
@@ -102,7 +102,7 @@ class PReLU(HybridBlock):
     """
 
     def __init__(
-        self, alpha_initializer: InitializerLike = _QUARTER, in_channels: int = 1, **kwargs: Any
+        self, alpha_initializer: InitializerLike = _PRELU_ALPHA, in_channels: int = 1, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         with self.name_scope():

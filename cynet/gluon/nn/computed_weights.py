@@ -19,7 +19,7 @@ from ..rnn import RecurrentCell
 __all__ = ["WeightDrop", "WeightNorm"]
 
 
-class Beside(Parameter):
+class CompanionParameter(Parameter):
     """A second parameter of a weight, with initial values computed from the weight.
 
     Parameters
@@ -40,7 +40,7 @@ class Beside(Parameter):
         if has_sizes(weight.shape):
             self.shape = sized(weight.shape)
 
-    def _finish(self, init, contexts, default_init, values):
+    def _create_arrays(self, init, contexts, default_init, values):
         if values is None and self._weight._data is None:
             return  # the weight is not initialized yet
         if has_sizes(self._weight.shape):
@@ -49,10 +49,10 @@ class Beside(Parameter):
         if values is None:
             with autograd.pause():
                 values = self._first(self._weight._reduce()).astype(self.dtype, copy=False)
-        super()._finish(init, contexts, default_init, values)
+        super()._create_arrays(init, contexts, default_init, values)
 
 
-class Rule:
+class WeightRule:
     """Base of rules that compute weights from some of a layer's parameters.
 
     Parameters
@@ -73,7 +73,7 @@ class Rule:
         for name, param in self.params.items():
             more = [values.pop(f"{name}_{extra}") for extra in self.extras]
             if has_sizes(param.shape):  # else the layer's operator infers it
-                values[name] = self.computed(F, values[name], *more)
+                values[name] = self.compute(F, values[name], *more)
         return values
 
 
@@ -112,7 +112,7 @@ class ComputedWeights(HybridBlock):
             for name, param in rule.params.items():
                 beside = [layer._reg_params[f"{name}_{extra}"] for extra in rule.extras]
                 arrays = [each.list_data() for each in (param, *beside)]
-                param.set_data(rule.computed(nd, *(each[0] for each in arrays)))
+                param.set_data(rule.compute(nd, *(each[0] for each in arrays)))
         for name in rule.params:
             for extra in rule.extras:
                 beside = layer._reg_params.pop(f"{name}_{extra}")
@@ -149,10 +149,10 @@ def matching_parameters(wrapper, layer, pattern):
     return names
 
 
-def add_beside(layer, name, extra, sized, first, **kwargs):
+def add_companion(layer, name, extra, sized, first, **kwargs):
     """Add a second parameter ``name_extra`` for a layer's parameter `name`."""
     weight = layer._reg_params[name]
-    made = Beside(f"{weight.name}_{extra}", weight, sized, first, **kwargs)
+    made = CompanionParameter(f"{weight.name}_{extra}", weight, sized, first, **kwargs)
     layer._params._params[made.name] = made
     made._is_listed = True
     setattr(layer, f"{name}_{extra}", made)
@@ -169,14 +169,14 @@ def axis_of(wrapper, weight, dim):
     return dim % ndim
 
 
-class _NormRule(Rule):
+class _NormRule(WeightRule):
     extras = ("g",)
 
     def __init__(self, layer, names, dim):
         super().__init__(layer, names)
         self.dim = dim
 
-    def computed(self, F, weight, norms):
+    def compute(self, F, weight, norms):
         return F.broadcast_mul(weight, F.broadcast_div(norms, self.norms(F, weight)))
 
     def norms(self, F, weight):
@@ -184,11 +184,11 @@ class _NormRule(Rule):
         axes = {} if self.dim is None else {"axis": self.dim, "exclude": True}
         return F.sqrt(F.sum(F.square(weight), keepdims=True, **axes))
 
-    def first(self, weight):
+    def initial_lengths(self, weight):
         """Return the initial values of `g`, the norms of the weight's slices."""
         return self.norms(nd, weight)
 
-    def sized(self, shape):
+    def lengths_shape(self, shape):
         """Return the shape of `g` for a weight's shape."""
         return tuple(n if i == self.dim else 1 for i, n in enumerate(shape))
 
@@ -235,16 +235,16 @@ class WeightNorm(ComputedWeights):
         super().__init__(layer, names)
         rule = _NormRule(layer, names, dim)
         for each in names:
-            add_beside(layer, each, "g", rule.sized, rule.first)
+            add_companion(layer, each, "g", rule.lengths_shape, rule.initial_lengths)
         self._set_rule(rule)
 
 
-class _DropRule(Rule):
+class _DropRule(WeightRule):
     def __init__(self, layer, names, rate, axes):
         super().__init__(layer, names)
         self.rate, self.axes = rate, axes
 
-    def computed(self, F, weight):
+    def compute(self, F, weight):
         return F.Dropout(weight, p=self.rate, axes=self.axes) if self.rate else weight
 
 

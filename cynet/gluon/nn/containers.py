@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HybridSequential", "Sequential"]
 
-_Chain = TypeVar("_Chain", bound="_Container")
+_ContainerType = TypeVar("_ContainerType", bound="_Container")
 
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
@@ -38,9 +38,9 @@ class _Container(Block):
         return iter(list(self._children.values()))
 
     @overload
-    def __getitem__(self: _Chain, key: int) -> Block: ...
+    def __getitem__(self: _ContainerType, key: int) -> Block: ...
     @overload
-    def __getitem__(self: _Chain, key: slice) -> _Chain: ...
+    def __getitem__(self: _ContainerType, key: slice) -> _ContainerType: ...
     def __getitem__(self, key):
         """Return a Block, or for a slice a container of several Blocks."""
         members = list(self._children.values())

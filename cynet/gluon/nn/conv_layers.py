@@ -163,24 +163,24 @@ in_channels : int
     Number of channels of the input; 0 leaves it to the first forward pass.
 **kwargs
     Arguments of :class:`Block`: ``prefix`` and ``params``."""
-_SIZES = """strides, padding, dilation : int or tuple of int
+_SIZES_DOC = """strides, padding, dilation : int or tuple of int
     Step of the kernel; zeros added on both sides of each axis; distance between neighbors in
     the kernel."""
-_TRANSPOSED_SIZES = """strides, padding : int or tuple of int
+_TRANSPOSED_SIZES_DOC = """strides, padding : int or tuple of int
     Spacing of input elements in the output; elements removed on both sides of each axis of the
     output.
 output_padding, dilation : int or tuple of int
     Elements added at the end of each axis of the output; distance between neighbors in the
     kernel."""
 _SPATIAL_ARGUMENTS = "strides", "padding", "output_padding", "dilation"
-LAYOUTS = {  # texts about the layouts for docstrings
+LAYOUT_DOCS = {  # texts about the layouts for docstrings
     1: "``'NCW'``, the default, or ``'NWC'``: batch, channels, width",
     2: "``'NCHW'``, the default, or ``'NHWC'``: batch, channels, height, width",
     3: "``'NCDHW'``, the default, or ``'NDHWC'``: batch, channels, depth,\n    height, width",
 }
 
 
-class _DescribedConv(_Conv):
+class _DocumentedConv(_Conv):
     """Base of convolutions whose docstring and signature are filled in for their number of axes."""
 
     _sizes = ""  # text about sizes for the docstring
@@ -188,7 +188,7 @@ class _DescribedConv(_Conv):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "_axes" in vars(cls):
-            text = _PARAMETERS_DOC.format(sizes=cls._sizes, layouts=LAYOUTS[cls._axes])
+            text = _PARAMETERS_DOC.format(sizes=cls._sizes, layouts=LAYOUT_DOCS[cls._axes])
             with_paragraphs(parameters=text)(cls)
             cls.__init__ = _set_default_axes(cls.__init__, cls._axes)
 
@@ -197,7 +197,7 @@ def _set_default_axes(init, axes):
     """Return `init` with defaults for this number of spatial axes in its signature."""
 
     @functools.wraps(init)
-    def made(self, *args, **kwargs):
+    def init_with_defaults(self, *args, **kwargs):
         init(self, *args, **kwargs)
 
     def default(parameter):
@@ -208,13 +208,13 @@ def _set_default_axes(init, axes):
 
     signature = inspect.signature(init)
     parameters = [p.replace(default=default(p)) for p in signature.parameters.values()]
-    made.__signature__ = signature.replace(parameters=parameters)
-    return made
+    init_with_defaults.__signature__ = signature.replace(parameters=parameters)
+    return init_with_defaults
 
 
 @guarded
-class _ForwardConv(_DescribedConv):
-    _sizes = _SIZES
+class _ForwardConv(_DocumentedConv):
+    _sizes = _SIZES_DOC
 
     def __init__(
         self,
@@ -250,9 +250,9 @@ class _ForwardConv(_DescribedConv):
 
 
 @guarded
-class _TransposedConv(_DescribedConv):
+class _TransposedConv(_DocumentedConv):
     _is_transposed = True
-    _sizes = _TRANSPOSED_SIZES
+    _sizes = _TRANSPOSED_SIZES_DOC
 
     def __init__(
         self,

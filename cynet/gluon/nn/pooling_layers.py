@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.errors import ArgumentTypeError, shown
 from ...operator.paragraphs import with_paragraphs
 from ..block import HybridBlock
-from .conv_layers import LAYOUTS, check_layout, sizes_of
+from .conv_layers import LAYOUT_DOCS, check_layout, sizes_of
 
 if TYPE_CHECKING:
     from ...typing import ShapeLike
@@ -24,7 +24,7 @@ class _Pooling(HybridBlock):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        layout = f"layout : str\n    Order of the axes, {LAYOUTS[cls._axes]}."
+        layout = f"layout : str\n    Order of the axes, {LAYOUT_DOCS[cls._axes]}."
         with_paragraphs(layout=layout)(cls)
 
     def __init__(

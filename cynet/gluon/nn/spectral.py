@@ -10,8 +10,8 @@ from ...operator.custom.custom import CustomOp, CustomOpProp, register
 from ..block import HybridBlock
 from .computed_weights import (
     ComputedWeights,
-    Rule,
-    add_beside,
+    WeightRule,
+    add_companion,
     axis_of,
     matching_parameters,
     matrix_sizes,
@@ -20,9 +20,9 @@ from .conv_layers import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
 
 __all__ = ["SpectralNorm"]
 
-_OPERATOR = "_spectral_norm"
+_OPERATOR_NAME = "_spectral_norm"
 _INITIAL_ITERATIONS = 15  # iterations from random vectors, as in PyTorch
-_TRANSPOSED = (Conv1DTranspose, Conv2DTranspose, Conv3DTranspose)  # axis 1 of the weight: outputs
+_TRANSPOSED_LAYERS = (Conv1DTranspose, Conv2DTranspose, Conv3DTranspose)  # outputs are axis 1
 
 
 def _weight_matrix(weight, dim):
@@ -77,7 +77,7 @@ class _SpectralNorm(CustomOp):
         self.assign(in_grad[0], req[0], found.astype(in_data[0].dtype, copy=False))
 
 
-@register(_OPERATOR)
+@register(_OPERATOR_NAME)
 class _SpectralNormProp(CustomOpProp):
     """Declares the operator; its parameters are strings."""
 
@@ -109,16 +109,16 @@ class _SpectralNormProp(CustomOpProp):
         return _SpectralNorm(*self._settings)
 
 
-class _SpectralRule(Rule):
+class _SpectralRule(WeightRule):
     extras = ("u", "v")
 
     def __init__(self, layer, names, dim, times, eps):
         super().__init__(layer, names)
         self.dim, self.times, self.eps = dim, times, eps
 
-    def computed(self, F, weight, u, v):
+    def compute(self, F, weight, u, v):
         settings = {"dim": self.dim, "times": self.times, "eps": self.eps}
-        return F.Custom(weight, u, v, op_type=_OPERATOR, **settings)[0]
+        return F.Custom(weight, u, v, op_type=_OPERATOR_NAME, **settings)[0]
 
     def initial_u(self, weight):
         """Return the initial left singular vector."""
@@ -191,7 +191,7 @@ class SpectralNorm(ComputedWeights):
                 f"SpectralNorm: n_power_iterations must be an int from 1 on, got {shown(times)}"
             )
         if dim is None:
-            dim = 1 if isinstance(layer, _TRANSPOSED) else 0
+            dim = 1 if isinstance(layer, _TRANSPOSED_LAYERS) else 0
         for each in names:
             weight = layer._reg_params[each]
             dim = axis_of("SpectralNorm", weight, dim)
@@ -205,11 +205,11 @@ class SpectralNorm(ComputedWeights):
         fixed = {"grad_req": "null", "differentiable": False}
         for each in names:
             for extra, place, first in (("u", 0, rule.initial_u), ("v", 1, rule.initial_v)):
-                add_beside(layer, each, extra, _SizeOfVector(dim, place), first, **fixed)
+                add_companion(layer, each, extra, _VectorShape(dim, place), first, **fixed)
         self._set_rule(rule)
 
 
-class _SizeOfVector:
+class _VectorShape:
     """A function that returns a singular vector's shape for a weight's shape; can be pickled."""
 
     def __init__(self, dim, place):

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder"]
 __all__ += ["TransformerEncoderLayer"]
 
-_PREFIX = """prefix : str, optional
+_PREFIX_DOC = """prefix : str, optional
     Prefix of the parameters' names; by default made from the class's name and a number.
 params : ParameterDict, optional
     Dictionary whose parameters are shared, by name.
 
 """
-_shared = with_paragraphs(
+_share_paragraphs = with_paragraphs(
     network="""hidden_size : int
     Width between the two Dense layers of the feed-forward network.
 dropout : float
@@ -38,7 +38,7 @@ pre_norm : bool
     Normalize before each part; False normalizes after each residual sum.
 causal : bool
     Whether a position ignores later ones.""",
-    of_a_layer=_PREFIX
+    of_a_layer=_PREFIX_DOC
     + """Raises
 ------
 ArgumentError
@@ -52,7 +52,7 @@ num_heads : int
     Number of heads of each attention.
 hidden_size : int
     Width between the two Dense layers of each feed-forward network.""",
-    of_a_stack=_PREFIX
+    of_a_stack=_PREFIX_DOC
     + """Raises
 ------
 ArgumentError
@@ -62,7 +62,7 @@ ArgumentError
 
 
 @guarded(but=("hybrid_forward",))
-class _Layer(HybridBlock):
+class _TransformerLayer(HybridBlock):
     """Base of transformer layers: attentions and a feed-forward network, with residual sums."""
 
     _attentions = ("self_attn",)
@@ -116,8 +116,8 @@ class _Layer(HybridBlock):
         return self.linear2(self._apply_dropout(self.activation(self.linear1(x))))
 
 
-@_shared
-class TransformerEncoderLayer(_Layer):
+@_share_paragraphs
+class TransformerEncoderLayer(_TransformerLayer):
     """Self-attention and a feed-forward network, each with a residual sum and a LayerNorm.
 
     Inputs and outputs are of shape (batch, length, units). `mask`, of shape (batch, length,
@@ -151,8 +151,8 @@ class TransformerEncoderLayer(_Layer):
         return self._residual_sublayer(x, self.norm2, self._feed_forward)
 
 
-@_shared
-class TransformerDecoderLayer(_Layer):
+@_share_paragraphs
+class TransformerDecoderLayer(_TransformerLayer):
     """Self-attention, attention to an encoder's output, and a feed-forward network, each with a
     residual sum and a LayerNorm.
 
@@ -227,7 +227,7 @@ class TransformerDecoderLayer(_Layer):
 class _TransformerStack(HybridBlock):
     """A stack of layers; a LayerNorm follows the last if layers normalize their input first."""
 
-    _layer: type[_Layer] = TransformerEncoderLayer
+    _layer: type[_TransformerLayer] = TransformerEncoderLayer
 
     def __init__(
         self,
@@ -254,7 +254,7 @@ class _TransformerStack(HybridBlock):
             self.norm = LayerNorm(epsilon=epsilon, prefix="norm_") if pre_norm else None
 
 
-@_shared
+@_share_paragraphs
 class TransformerEncoder(_TransformerStack):
     """`num_layers` of `TransformerEncoderLayer`, and a LayerNorm after them with `pre_norm`.
 
@@ -284,7 +284,7 @@ class TransformerEncoder(_TransformerStack):
         return x if self.norm is None else self.norm(x)
 
 
-@_shared
+@_share_paragraphs
 class TransformerDecoder(_TransformerStack):
     """`num_layers` of `TransformerDecoderLayer`, and a LayerNorm after them with `pre_norm`.
 

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from ...ndarray.ndarray import _Gradient
     from ...typing import ContextLike
 
-_UNINITIALIZED = (
+_UNINITIALIZED_TEXT = (
     "is not initialized; call initialize of the whole network: collect_params() has the parameters"
     " of all Blocks inside, params those of one Block alone"
 )
-_DEFERRED = (
+_DEFERRED_TEXT = (
     "has no value yet: a dimension of its shape is unknown until the first forward pass. Pass a"
     " batch through the network, or say in_units, in_channels or the like"
 )
@@ -51,7 +51,7 @@ class ParameterArrays:
         if has_trace():
             return active().parameter_data(self)
         if self._stype != "default":
-            self._refuse_rows("data")
+            self._refuse_row_sparse("data")
         return self._check_and_get(self._data, ctx)
 
     def grad(self, ctx: ContextLike | None = None) -> _Gradient:
@@ -79,7 +79,7 @@ class ParameterArrays:
 
     def list_data(self) -> list[nd.NDArray]:
         """Return the arrays on all contexts."""
-        self._refuse_rows("list_data")
+        self._refuse_row_sparse("list_data")
         return list(self._check_and_get(self._data, list))
 
     def list_grad(self) -> list[nd.NDArray]:
@@ -96,7 +96,7 @@ class ParameterArrays:
             raise StateError(f"parameter '{self.name}' has no gradient: its grad_req is 'null'")
         return list(self._check_and_get(self._grad, list))
 
-    def _is_plain(self) -> bool:
+    def _is_builtin(self) -> bool:
         """Return whether no user overrides `data` or a similar method, so that `_data` may be
         read."""
         return not self._of_user and not self._is_patched
@@ -117,7 +117,7 @@ class ParameterArrays:
 
     def _check_and_get(self, arr_list, ctx):
         """Return the array of a list that is on `ctx`, or all arrays for the class ``list``."""
-        if has_trace() and not self._is_plain():
+        if has_trace() and not self._is_builtin():
             # raises: a value computed from the array would become a constant
             active().parameter_data(self)
         if arr_list is None:
@@ -143,5 +143,5 @@ class ParameterArrays:
     def _refuse_uninitialized(self):
         # another thread may have initialized it in the meantime
         if self._deferred_init or self._data is not None:
-            raise DeferredInitializationError(f"parameter '{self.name}' {_DEFERRED}")
-        raise StateError(f"parameter '{self.name}' {_UNINITIALIZED}")
+            raise DeferredInitializationError(f"parameter '{self.name}' {_DEFERRED_TEXT}")
+        raise StateError(f"parameter '{self.name}' {_UNINITIALIZED_TEXT}")

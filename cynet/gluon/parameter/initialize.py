@@ -5,7 +5,7 @@ from ...base.errors import ArgumentTypeError, shown
 from ...initializer import InitDesc
 
 
-def fill(init, default_init, name, values):
+def fill_array(init, default_init, name, values):
     """Fill an array by `init` as a weight, whatever its name; only Mixed and Load use the name.
 
     As in MXNet it is the initializer of the whole network that is called, and `init` goes to it as

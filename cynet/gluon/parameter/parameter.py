@@ -24,9 +24,9 @@ from ..errors import MismatchError
 from ..tracing import note_change
 from .arrays import ParameterArrays
 from .contexts import context_list, device_positions
-from .initialize import fill
+from .initialize import fill_array
 from .rows import RowSparseData
-from .shapes import checked_shape, has_sizes, merged_shape
+from .shapes import check_shape, has_sizes, merge_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     Contexts = ContextLike | Sequence[ContextLike]
 
 tensor_types = (nd.NDArray, sym.Symbol)
-_finishing = threading.RLock()  # held while a deferred initialization is completed
-UNIFORM = initializer.Uniform()  # the default initializer of weights, of scale 0.07
+_finish_lock = threading.RLock()  # held while a deferred initialization is completed
+DEFAULT_INITIALIZER = initializer.Uniform()  # the default initializer of weights, of scale 0.07
 _GRAD_REQS = ("write", "add", "null")
-_GIVE_ARRAYS = ("data", "list_data", "grad", "list_grad", "_check_and_get")  # see _is_plain
+_ARRAY_METHODS = ("data", "list_data", "grad", "list_grad", "_check_and_get")  # see _is_builtin
 
 
 @guarded(but=("data", "grad", "var"))
@@ -102,27 +102,27 @@ class Parameter(ParameterArrays, RowSparseData):
     [0.0, 0.0]
     """
 
-    _is_patched = False  # whether one of _GIVE_ARRAYS was set on this object
+    _is_patched = False  # whether one of _ARRAY_METHODS was set on this object
     _is_listed = False  # whether a ParameterDict has the parameter
     _unshared = None  # new values, used as an array without a copy
-    _of_user: frozenset[str] = frozenset()  # methods of _GIVE_ARRAYS that a user's class overrides
+    _of_user: frozenset[str] = frozenset()  # _ARRAY_METHODS that the user's class overrides
 
     def __new__(cls, *args, **kwargs):
-        found = overridden_methods(cls, _GIVE_ARRAYS)
+        found = overridden_methods(cls, _ARRAY_METHODS)
         if cls._of_user != found:
             cls._of_user = found
         return super().__new__(cls)
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name in _GIVE_ARRAYS:
+        if name in _ARRAY_METHODS:
             super().__setattr__("_is_patched", True)
             note_change()
 
     def __delattr__(self, name: str) -> None:
         super().__delattr__(name)
-        if name in _GIVE_ARRAYS:
-            super().__setattr__("_is_patched", not vars(self).keys().isdisjoint(_GIVE_ARRAYS))
+        if name in _ARRAY_METHODS:
+            super().__setattr__("_is_patched", not vars(self).keys().isdisjoint(_ARRAY_METHODS))
             note_change()
 
     def __init__(
@@ -161,7 +161,7 @@ class Parameter(ParameterArrays, RowSparseData):
         self._allow_deferred_init = allow_deferred_init
         self._grad_req = None
         self._thawed = None  # grad_req before `freeze`
-        self._shape = checked_shape(name, shape)
+        self._shape = check_shape(name, shape)
         dtype_flag(dtype)
         self._dtype = dtype
         self._stype, self._grad_stype = stype, grad_stype
@@ -208,11 +208,11 @@ class Parameter(ParameterArrays, RowSparseData):
 
     @shape.setter
     def shape(self, shape: Shape) -> None:
-        new = checked_shape(self.name, shape)
+        new = check_shape(self.name, shape)
         if self._shape is None or new is None:
             self._shape = new if self._shape is None else self._shape
             return
-        merged = merged_shape(self._shape, new)
+        merged = merge_shapes(self._shape, new)
         if merged is None:
             raise MismatchError(
                 f"parameter '{self.name}' has shape {self._shape}, which {new} does not fit"
@@ -234,7 +234,7 @@ class Parameter(ParameterArrays, RowSparseData):
         self,
         init: InitializerLike | None = None,
         ctx: Contexts | None = None,
-        default_init: InitializerLike = UNIFORM,
+        default_init: InitializerLike = DEFAULT_INITIALIZER,
         force_reinit: bool = False,
     ) -> None:
         """Create the arrays and fill them with the same values on all contexts.
@@ -282,11 +282,11 @@ class Parameter(ParameterArrays, RowSparseData):
     def _finish_deferred_init(self):
         """Create and fill the arrays if initialization was deferred and the shape is known."""
         # another thread that shares the network may initialize it at the same time
-        with _finishing:
+        with _finish_lock:
             if self._deferred_init:
-                self._finish(*self._deferred_init)
+                self._create_arrays(*self._deferred_init)
 
-    def _finish(self, init, contexts, default_init, values):
+    def _create_arrays(self, init, contexts, default_init, values):
         if not has_sizes(self._shape):
             raise MismatchError(
                 f"parameter '{self.name}' cannot be made: its shape {self._shape} is unknown"
@@ -296,7 +296,7 @@ class Parameter(ParameterArrays, RowSparseData):
             if values is None:
                 values = self._unshared = nd.zeros(self._shape, dtype=self._dtype, ctx=cpu())
                 given = values.as_np_ndarray() if np_arrays() else values
-                fill(init, default_init, self.name, given)
+                fill_array(init, default_init, self.name, given)
             self._init_impl(values, contexts)
             self._unshared = None
             # cleared last: other threads read it to decide whether to wait for the arrays
@@ -343,7 +343,7 @@ class Parameter(ParameterArrays, RowSparseData):
             raise ArgumentError(
                 f"dtype_source must be 'current' or 'saved', got {shown(dtype_source)}"
             )
-        if merged_shape(self._shape, values.shape) is None:
+        if merge_shapes(self._shape, values.shape) is None:
             raise MismatchError(
                 f"parameter '{self.name}' has shape {self._shape}, the saved one {values.shape}"
             )

@@ -15,8 +15,8 @@ from ...base.guard import guarded
 from ...base.kinds import is_one
 from ..errors import MismatchError
 from .constant import Constant
-from .parameter import UNIFORM, Parameter
-from .shapes import merged_shape
+from .parameter import DEFAULT_INITIALIZER, Parameter
+from .shapes import merge_shapes
 
 if TYPE_CHECKING:
     from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
@@ -146,7 +146,7 @@ class ParameterDict:
                 continue
             if key == "shape" and wanted is not None:
                 wanted = (wanted,) if is_one(wanted) else tuple(wanted)
-                if merged_shape(stored, wanted) is not None:
+                if merge_shapes(stored, wanted) is not None:
                     found.shape = wanted
                     continue
             elif key == "dtype" and name_of(stored) == name_of(wanted):
@@ -253,7 +253,7 @@ class ParameterDict:
     # --- all at once ------------------------------------------------------------------------------
     def initialize(
         self,
-        init: InitializerLike = UNIFORM,
+        init: InitializerLike = DEFAULT_INITIALIZER,
         ctx: Contexts | None = None,
         verbose: bool = False,
         force_reinit: bool = False,

@@ -48,7 +48,7 @@ class RowSparseData:
             raise ArgumentTypeError(
                 f"parameter '{self.name}': row_id must be an NDArray, got {shown(row_id)}"
             )
-        self._ask_rows("row_sparse_data", "data")
+        self._require_row_sparse("row_sparse_data", "data")
         return self._take_rows(self._check_and_get(self._data, row_id.context), row_id)
 
     def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
@@ -67,17 +67,17 @@ class RowSparseData:
         >>> [rows.indices.asnumpy().tolist() for rows in arrays]
         [[0, 2], [0, 2]]
         """
-        self._ask_rows("list_row_sparse_data", "list_data")
+        self._require_row_sparse("list_row_sparse_data", "list_data")
         return [self._take_rows(each, row_id) for each in self._check_and_get(self._data, list)]
 
-    def _ask_rows(self, what, other):
+    def _require_row_sparse(self, what, other):
         if self._stype != "row_sparse":
             raise StateError(
                 f"parameter '{self.name}' has storage type '{self._stype}': take {other}() instead "
                 f"of {what}()"
             )
 
-    def _refuse_rows(self, what):
+    def _refuse_row_sparse(self, what):
         if self._stype == "row_sparse":
             raise StateError(
                 f"parameter '{self.name}' has storage type 'row_sparse': take row_sparse_data() "

@@ -38,10 +38,10 @@ def has_sizes(shape):
     return shape_is_known(shape) and 0 not in shape
 
 
-def merged_shape(known, given):
+def merge_shapes(known, given):
     """Return the shape that fits both, or None if they differ; 0 is an unknown dimension.
 
-    >>> merged_shape((2, 0), (0, 3)), merged_shape((2, 3), (2, 4))
+    >>> merge_shapes((2, 0), (0, 3)), merge_shapes((2, 3), (2, 4))
     ((2, 3), None)
     """
     if known is None or given is None:
@@ -56,7 +56,7 @@ def merged_shape(known, given):
     return tuple(out)
 
 
-def checked_shape(name, shape):
+def check_shape(name, shape):
     if shape is None:
         return None
     if is_one(shape):

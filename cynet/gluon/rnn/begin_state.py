@@ -7,10 +7,10 @@ from ...ndarray import NDArray
 
 def makes_arrays(func):
     """Return whether `func`, which makes initial states, returns arrays and not symbols."""
-    return getattr(func, "__module__", "").startswith((ndarray.__name__, _NUMPY))
+    return getattr(func, "__module__", "").startswith((ndarray.__name__, _NUMPY_MODULE))
 
 
-_NUMPY = f"{ndarray.__name__.partition('.')[0]}.numpy"
+_NUMPY_MODULE = f"{ndarray.__name__.partition('.')[0]}.numpy"
 
 
 def to_thread_array_class(state):

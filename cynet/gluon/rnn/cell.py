@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 _LAYOUTS = ("TNC", "NTC")
 
 
-def face_of(value):
+def ops_of(value):
     """Return ``mx.sym`` for a symbol or a list of symbols, else ``mx.nd``."""
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
     return symbol if isinstance(value, Symbol) else ndarray
 
 
-def steps_of(length, inputs, layout):
+def split_steps(length, inputs, layout):
     """Split an array or list into steps; return (F, list of inputs of each step, batch size)."""
     if layout not in _LAYOUTS:
         raise MismatchError(f"layout must be one of {', '.join(_LAYOUTS)}, got {shown(layout)}")
-    F, axis = face_of(inputs), layout.find("T")
+    F, axis = ops_of(inputs), layout.find("T")
     if isinstance(inputs, (list, tuple)):
         if length is not None and len(inputs) != length:
             raise MismatchError(f"unroll: {len(inputs)} inputs for length {length}")
@@ -203,7 +203,7 @@ class RecurrentCell(Block):
         (outputs, states)
         """
         self.reset()
-        F, steps, batch_size = steps_of(length, inputs, layout)
+        F, steps, batch_size = split_steps(length, inputs, layout)
         states = self._initial_states(F, begin_state, steps, batch_size)
         outputs, all_states = [], []
         for step in steps:
@@ -215,7 +215,7 @@ class RecurrentCell(Block):
             states = last_states(F, all_states, valid_length)
             whole = mask_outputs(F, outputs, layout, valid_length)
             if merge_outputs is False:
-                whole = steps_of(len(outputs), whole, layout)[1]
+                whole = split_steps(len(outputs), whole, layout)[1]
             return whole, states
         return (merge_steps(F, outputs, layout) if merge_outputs else outputs), states
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MismatchError
-from .cell import HybridRecurrentCell, RecurrentCell, face_of, mask_outputs, merge_steps, steps_of
+from .cell import HybridRecurrentCell, RecurrentCell, mask_outputs, merge_steps, ops_of, split_steps
 from .stacks import BidirectionalCell
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class DropoutCell(HybridRecurrentCell):
         """Apply dropout to all steps at once if they are one array."""
         self.reset()
         if not isinstance(inputs, (list, tuple)) and merge_outputs is not False:
-            return self.hybrid_forward(face_of(inputs), inputs, begin_state or [])
+            return self.hybrid_forward(ops_of(inputs), inputs, begin_state or [])
         return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
 
     def __repr__(self) -> str:
@@ -179,15 +179,15 @@ class ZoneoutCell(ModifierCell):
         """Compute (output, states) of one step."""
         output, new = self.base_cell(inputs, states)
 
-        def mixed(rate, fresh, before):
+        def mix_states(rate, fresh, before):
             mask = F.Dropout(F.ones_like(fresh), p=rate)
             return F.where(mask, fresh, before)
 
         before = F.zeros_like(output) if self._previous is None else self._previous
         if self._zoneout_outputs > 0:
-            output = mixed(self._zoneout_outputs, output, before)
+            output = mix_states(self._zoneout_outputs, output, before)
         if self._zoneout_states > 0:
-            new = [mixed(self._zoneout_states, a, b) for a, b in zip(new, states)]
+            new = [mix_states(self._zoneout_states, a, b) for a, b in zip(new, states)]
         vars(self)["_previous"] = output
         return output, new
 
@@ -241,11 +241,11 @@ class ResidualCell(ModifierCell):
             )
         finally:
             self.base_cell._modified = True
-        F, steps, _ = steps_of(length, inputs, layout)
+        F, steps, _ = split_steps(length, inputs, layout)
         outputs = [F.elemwise_add(a, b) for a, b in zip(outputs, steps)]
         if valid_length is not None:
             whole = mask_outputs(F, outputs, layout, valid_length)
             if merge_outputs is False:
-                whole = steps_of(len(outputs), whole, layout)[1]
+                whole = split_steps(len(outputs), whole, layout)[1]
             return whole, states
         return (merge_steps(F, outputs, layout) if merge_outputs else outputs), states

@@ -3,7 +3,7 @@
 Also the helpers that cells of users' own import from there.
 """
 
-from .cell import HybridRecurrentCell, RecurrentCell, merge_steps, steps_of
+from .cell import HybridRecurrentCell, RecurrentCell, merge_steps, split_steps
 from .cells import GRUCell, LSTMCell, RNNCell
 from .modifiers import DropoutCell, ModifierCell, ResidualCell, ZoneoutCell
 from .stacks import BidirectionalCell, HybridSequentialRNNCell, SequentialRNNCell
@@ -36,7 +36,7 @@ def _format_sequence(length, inputs, layout, merge, in_layout=None):
     Returns (inputs, axis of time, mx.nd or mx.sym, batch size): the batch size of symbols is 0.
     """
     given = in_layout or layout
-    F, steps, batch_size = steps_of(length, inputs, given)
+    F, steps, batch_size = split_steps(length, inputs, given)
     axis = layout.find("T")
     if isinstance(inputs, (list, tuple)):
         return (merge_steps(F, steps, layout) if merge else inputs), axis, F, batch_size

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.errors import UndefinedError
 from ...base.guard import PER_BATCH, guarded
 from ..errors import MismatchError
-from .cell import HybridRecurrentCell, RecurrentCell, mask_outputs, merge_steps, steps_of
+from .cell import HybridRecurrentCell, RecurrentCell, mask_outputs, merge_steps, split_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,7 @@ class _Stack(RecurrentCell):
     ) -> tuple[Any, list[Any]]:
         """Unroll each cell over the outputs of the previous one; see `RecurrentCell.unroll`."""
         self.reset()
-        F, steps, batch_size = steps_of(length, inputs, layout)
+        F, steps, batch_size = split_steps(length, inputs, layout)
         states = self._initial_states(F, begin_state, steps, batch_size)
         cells = list(self._children.values())
         new, at, outputs = [], 0, steps
@@ -188,7 +188,7 @@ class BidirectionalCell(HybridRecurrentCell):
     ) -> tuple[Any, list[Any]]:
         """Unroll both cells, and concatenate their outputs; see `RecurrentCell.unroll`."""
         self.reset()
-        F, steps, batch_size = steps_of(length, inputs, layout)
+        F, steps, batch_size = split_steps(length, inputs, layout)
         states = self._initial_states(F, begin_state, steps, batch_size)
         count, length = len(self.l_cell.state_info()), len(steps)
         forth, l_states = self.l_cell.unroll(
@@ -210,7 +210,7 @@ class BidirectionalCell(HybridRecurrentCell):
         new = l_states + r_states
         if valid_length is not None:
             whole = mask_outputs(F, outputs, layout, valid_length)
-            return (steps_of(length, whole, layout)[1] if merge_outputs is False else whole), new
+            return (split_steps(length, whole, layout)[1] if merge_outputs is False else whole), new
         return (merge_steps(F, outputs, layout) if merge_outputs else outputs), new
 
     def __repr__(self) -> str:
@@ -222,4 +222,4 @@ def _reverse_sequence(F, steps, layout, valid_length):
     if valid_length is None:
         return list(reversed(steps))
     whole = F.SequenceReverse(F.stack(*steps, axis=0), valid_length, use_sequence_length=True)
-    return steps_of(len(steps), whole, "TNC")[1]
+    return split_steps(len(steps), whole, "TNC")[1]

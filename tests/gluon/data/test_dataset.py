@@ -180,7 +180,7 @@ def test_mnist_from_a_folder(tmp_path, rng, kind):
 
 def test_cifar_from_a_folder(tmp_path, rng, monkeypatch):
     nowhere = (tmp_path / "nowhere").as_uri() + "/"
-    monkeypatch.setattr(mx.gluon.utils, "_REPOSITORY", nowhere)
+    monkeypatch.setattr(mx.gluon.utils, "_REPOSITORY_URL", nowhere)
     monkeypatch.setattr(data.vision.downloads, "_CIFAR_URL", nowhere)
     records = rng.integers(0, 255, (2, 3073), "uint8")
     (tmp_path / "test_batch.bin").write_bytes(records.tobytes())

@@ -51,7 +51,7 @@ def repository(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     with zipfile.ZipFile(folder / f"{NAME}-{sha1[:8]}.zip", "w") as archive:
         archive.write(file, f"{NAME}-{sha1[:8]}.params")
-    monkeypatch.setattr(utils, "_REPOSITORY", (tmp_path / "remote").as_uri() + "/")
+    monkeypatch.setattr(utils, "_REPOSITORY_URL", (tmp_path / "remote").as_uri() + "/")
     return net, folder
 
 
@@ -109,7 +109,7 @@ def test_a_repository_with_another_file(repository, tmp_path):
 
 
 def test_no_repository(tmp_path, monkeypatch):
-    monkeypatch.setattr(utils, "_REPOSITORY", (tmp_path / "nowhere").as_uri() + "/")
+    monkeypatch.setattr(utils, "_REPOSITORY_URL", (tmp_path / "nowhere").as_uri() + "/")
     where = f"put the file .* into {tmp_path}.*, unpacked, as alexnet-44335d1f.params"
     with pytest.raises(OSError, match=f"download of .*alexnet-44335d1f.zip.*{where}"):
         vision.alexnet(pretrained=True, root=str(tmp_path / "models"))
@@ -194,7 +194,7 @@ def test_whose_names_a_file_has(network):
 
 
 def test_another_address(repository, tmp_path, monkeypatch):
-    monkeypatch.setattr(utils, "_REPOSITORY", (tmp_path / "nowhere").as_uri() + "/")
+    monkeypatch.setattr(utils, "_REPOSITORY_URL", (tmp_path / "nowhere").as_uri() + "/")
     with pytest.raises(OSError, match="download of .*pretrained='FILE'"):
         model_store.get_model_file(NAME, root=str(tmp_path / "models"))
     for name in ("CYNET_GLUON_REPO", "MXNET_GLUON_REPO"):

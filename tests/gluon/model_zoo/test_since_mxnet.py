@@ -118,9 +118,9 @@ def test_blocks_are_left_out_for_whole_samples(name, seed):
     module = {"ConvNeXt": vision.convnext, "EfficientNet": vision.efficientnet}[name]
     rate = 0.3
     if name == "ConvNeXt":
-        block = module._Block(6, rate)
+        block = module._ConvNeXtBlock(6, rate)
     else:
-        block = module._Block(6, 6, 2, 3, 1, rate, {"momentum": 1.0})
+        block = module._MobileBlock(6, 6, 2, 3, 1, rate, {"momentum": 1.0})
     block.initialize(mx.init.Xavier())
     for param in block.collect_params(".*scale").values():
         param.set_data(mx.nd.ones(param.shape))

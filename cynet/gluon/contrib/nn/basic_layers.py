@@ -13,7 +13,7 @@ from ....distributed.launched import is_launched
 from ...block import HybridBlock
 from ...nn import BatchNorm, HybridSequential, Sequential
 from ...nn.conv_layers import sizes_of
-from ...rnn.cell import face_of
+from ...rnn.cell import ops_of
 from .sync_norm import OPERATOR_NAME, layer_key
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Concurrent(Sequential):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """The concatenated outputs."""
-        return _concat_outputs(face_of(x), self, x)
+        return _concat_outputs(ops_of(x), self, x)
 
 
 class HybridConcurrent(HybridSequential):

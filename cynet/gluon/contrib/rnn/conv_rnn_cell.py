@@ -8,7 +8,7 @@ from ....base.errors import ArgumentError, shown
 from ....base.guard import PER_BATCH, guarded
 from ....operator.nn.spatial_window import CHANNELS_FIRST
 from ...errors import MismatchError
-from ...nn.conv_layers import LAYOUTS, check_layout, sizes_of
+from ...nn.conv_layers import LAYOUT_DOCS, check_layout, sizes_of
 from ...rnn import HybridRecurrentCell
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class _ConvCell(HybridRecurrentCell):
                 about=cls.__doc__,
                 name=cls.__name__,
                 inputs=_INPUT_SHAPES[cls._axes],
-                layouts=LAYOUTS[cls._axes],
+                layouts=LAYOUT_DOCS[cls._axes],
                 activated=cls._activated,
                 sizes=sizes,
                 axes=", ".join(map(str, sizes)),

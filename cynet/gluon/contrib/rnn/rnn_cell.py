@@ -10,7 +10,7 @@ from ....base.guard import guarded
 from ....symbol import Symbol
 from ...errors import MismatchError
 from ...rnn import BidirectionalCell, ModifierCell, RecurrentCell, ZoneoutCell
-from ...rnn.cell import last_states, mask_outputs, merge_steps, steps_of
+from ...rnn.cell import last_states, mask_outputs, merge_steps, split_steps
 from ...rnn.cells import LSTMPCell
 
 __all__ = ["LSTMPCell", "VariationalDropoutCell"]
@@ -102,7 +102,7 @@ class VariationalDropoutCell(ModifierCell):
         if self._rates["states"]:
             return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
         self.reset()
-        F, steps, batch_size = steps_of(length, inputs, layout)
+        F, steps, batch_size = split_steps(length, inputs, layout)
         states = self._initial_states(F, begin_state, steps, batch_size)
         steps = [self._apply_dropout_mask(F, "inputs", each) for each in steps]
         self.base_cell._modified = False
@@ -172,7 +172,7 @@ def dynamic_unroll(
         return _unroll_by_foreach(
             cell, inputs, begin_state, drop_inputs, drop_outputs, layout, valid_length
         )
-    F, steps, _ = steps_of(shape[layout.find("T")], inputs, layout)
+    F, steps, _ = split_steps(shape[layout.find("T")], inputs, layout)
     if drop_inputs:
         mask = F.Dropout(F.ones_like(steps[0]), p=drop_inputs)
         steps = [each * mask for each in steps]

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from ...block import HybridBlock
     from ...parameter.parameter import Contexts
 
-_NORM = {"gamma": "weight", "beta": "bias"}
-_DENSE = {"weight": "weight", "bias": "bias"}
+_NORM_MAP = {"gamma": "weight", "beta": "bias"}
+_DENSE_MAP = {"weight": "weight", "bias": "bias"}
 # Arrays in files that are no weights of the network: masks, tied copies, pretraining heads.
 _IGNORED_KEYS = re.compile(
     r"(.*\.)?(attn\.bias|attn\.masked_bias|position_ids)|lm_head\.weight|cls\..*|classifier\..*"
@@ -46,22 +46,22 @@ def _gpt_names(net: GPT2) -> dict[str, str]:
     names = {
         "weight": "wte.weight",
         "place.weight": "wpe.weight",
-        **_name_pairs("norm", "ln_f", _NORM),
+        **_name_pairs("norm", "ln_f", _NORM_MAP),
     }
     for i in range(len(net.layers)):
         ours, theirs = f"layers.{i}", f"h.{i}"
         for own, name in (("norm1", "ln_1"), ("norm2", "ln_2")):
-            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _NORM)
+            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _NORM_MAP)
         parts = {"attention.qkv": "attn.c_attn", "attention.proj": "attn.c_proj"}
         parts |= {"wide": "mlp.c_fc", "narrow": "mlp.c_proj"}
         for own, name in parts.items():
-            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _DENSE)
+            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _DENSE_MAP)
     return names
 
 
 def _bert_names(net: BERT) -> dict[str, str]:
-    names = _name_pairs("norm", "embeddings.LayerNorm", _NORM) | _name_pairs(
-        "pooler", "pooler.dense", _DENSE
+    names = _name_pairs("norm", "embeddings.LayerNorm", _NORM_MAP) | _name_pairs(
+        "pooler", "pooler.dense", _DENSE_MAP
     )
     for own, name in (("word", "word"), ("place", "position"), ("type", "token_type")):
         names[f"{own}.weight"] = f"embeddings.{name}_embeddings.weight"
@@ -73,11 +73,11 @@ def _bert_names(net: BERT) -> dict[str, str]:
         parts |= {"self_attn.out_proj": "attention.output.dense"}
         parts |= {"linear1": "intermediate.dense", "linear2": "output.dense"}
         for own, name in parts.items():
-            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _DENSE)
+            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _DENSE_MAP)
         norms = {"norm1": "attention.output.LayerNorm", "norm2": "output.LayerNorm"}
         for own, name in norms.items():
-            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _NORM)
-    return names if net.output is None else names | _name_pairs("output", "classifier", _DENSE)
+            names |= _name_pairs(f"{ours}.{own}", f"{theirs}.{name}", _NORM_MAP)
+    return names if net.output is None else names | _name_pairs("output", "classifier", _DENSE_MAP)
 
 
 def _gpt_network(config: _Config, _: int | None) -> GPT2:
@@ -118,7 +118,7 @@ def _bert_network(config: _Config, classes: int | None) -> BERT:
     )
 
 
-_KINDS: dict[str, tuple[Callable, Callable, str]] = {
+_NETWORK_TYPES: dict[str, tuple[Callable, Callable, str]] = {
     "gpt2": (_gpt_network, _gpt_names, "transformer."),
     "bert": (_bert_network, _bert_names, "bert."),
 }
@@ -212,13 +212,13 @@ def from_hugging_face(
     folder = Path(folder)
     config = _Config(folder / "config.json")
     kind = config["model_type"]
-    if kind not in _KINDS:
+    if kind not in _NETWORK_TYPES:
         raise UndefinedError(
-            f"{config.path}: the network {shown(kind)} is not there, only {listed(_KINDS)}"
+            f"{config.path}: the network {shown(kind)} is not there, only {listed(_NETWORK_TYPES)}"
         )
     if classes is not None and kind != "bert":
         raise ArgumentError(f"from_hugging_face: {kind} has no classes")
-    make, names_of, prefix = _KINDS[kind]
+    make, names_of, prefix = _NETWORK_TYPES[kind]
     net = make(config, classes)
     net.initialize(ctx=ctx)
     given = {name.removeprefix(prefix): value for name, value in _load_arrays(folder).items()}
@@ -226,17 +226,17 @@ def from_hugging_face(
     names = names_of(net)
     if classes is not None:
         names = {ours: name for ours, name in names.items() if not ours.startswith("output.")}
-    _fill(net, names, given, folder)
+    _set_parameters(net, names, given, folder)
     return net
 
 
 def _modern_name(name: str) -> str:
     """Rename the gamma and beta of older files to weight and bias."""
     where, _, word = name.rpartition(".")
-    return f"{where}.{_NORM[word]}" if word in _NORM else name
+    return f"{where}.{_NORM_MAP[word]}" if word in _NORM_MAP else name
 
 
-def _fill(net, names, given, folder):
+def _set_parameters(net, names, given, folder):
     missing = sorted(set(names.values()) - set(given))
     left = sorted(
         name for name in set(given) - set(names.values()) if not _IGNORED_KEYS.fullmatch(name)

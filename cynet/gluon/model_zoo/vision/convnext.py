@@ -12,8 +12,8 @@ from ..model_store import ROOT
 from .network import (
     Network,
     choose_option,
-    join_and,
     network_function,
+    number_list,
     stages_example,
     with_pretrained_weights,
 )
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 __all__ = ["ConvNeXt", "convnext_base", "convnext_small", "convnext_tiny", "get_convnext"]
 
 # name -> (blocks per stage, channels per stage, stochastic depth rate), Liu et al. 2022
-_SIZES = {
+_SETTINGS_BY_SIZE = {
     "tiny": ((3, 3, 9, 3), (96, 192, 384, 768), 0.1),
     "small": ((3, 3, 27, 3), (96, 192, 384, 768), 0.4),
     "base": ((3, 3, 27, 3), (128, 256, 512, 1024), 0.5),
 }
-_EPSILON = 1e-6
+_NORM_EPSILON = 1e-6
 
 
-class _Block(HybridBlock):
+class _ConvNeXtBlock(HybridBlock):
     """A residual block: depthwise convolution, then dense layers over each pixel's channels."""
 
     def __init__(self, channels, drop_path, **kwargs):
@@ -45,7 +45,7 @@ class _Block(HybridBlock):
             self.conv = nn.Conv2D(
                 channels, 7, padding=3, groups=channels, in_channels=channels, prefix="conv_"
             )
-            self.norm = nn.LayerNorm(epsilon=_EPSILON, in_channels=channels, prefix="norm_")
+            self.norm = nn.LayerNorm(epsilon=_NORM_EPSILON, in_channels=channels, prefix="norm_")
             self.linear1 = nn.Dense(
                 4 * channels, flatten=False, in_units=channels, prefix="linear1_"
             )
@@ -117,7 +117,7 @@ class ConvNeXt(Network):
                 stage = nn.HybridSequential(prefix=f"stage{i + 1}_")
                 with stage.name_scope():
                     for j in range(count):
-                        stage.add(_Block(size, next(rates), prefix=f"block{j}_"))
+                        stage.add(_ConvNeXtBlock(size, next(rates), prefix=f"block{j}_"))
                 self.features.add(stage)
             self.features.add(
                 nn.GlobalAvgPool2D(), nn.Flatten(), self._layer_norm(channels[-1], axis=1)
@@ -126,7 +126,7 @@ class ConvNeXt(Network):
 
     @staticmethod
     def _layer_norm(channels, axis):
-        return nn.LayerNorm(axis=axis, epsilon=_EPSILON, in_channels=channels)
+        return nn.LayerNorm(axis=axis, epsilon=_NORM_EPSILON, in_channels=channels)
 
 
 def get_convnext(
@@ -162,24 +162,24 @@ def get_convnext(
     >>> net.output
     Dense(768 -> 10, linear)
     """
-    layers, channels, drop_path = choose_option(_SIZES, size, "size")
+    layers, channels, drop_path = choose_option(_SETTINGS_BY_SIZE, size, "size")
     net = ConvNeXt(layers, channels, **{"drop_path": drop_path, **kwargs})
     return with_pretrained_weights(net, f"convnext_{size}", pretrained, ctx, root)
 
 
-def _make_entry(size: str, millions: str) -> Callable[..., ConvNeXt]:
-    lengths, channels, _ = _SIZES[size]
+def _builder_of(size: str, millions: str) -> Callable[..., ConvNeXt]:
+    lengths, channels, _ = _SETTINGS_BY_SIZE[size]
     return network_function(
         f"convnext_{size}",
         get_convnext,
         {"size": size},
         f"The {size} ConvNeXt: {millions} million weights with 1000 classes.",
         stages_example(lengths, f"Dense({channels[-1]} -> 10, linear)"),
-        more=f"Four stages of {join_and(lengths)} blocks with {join_and(channels)} channels.",
+        more=f"Four stages of {number_list(lengths)} blocks with {number_list(channels)} channels.",
         keywords="``drop_path``, ``classes``",
     )
 
 
-convnext_tiny = _make_entry("tiny", "28.6")
-convnext_small = _make_entry("small", "50.2")
-convnext_base = _make_entry("base", "88.6")
+convnext_tiny = _builder_of("tiny", "28.6")
+convnext_small = _builder_of("small", "50.2")
+convnext_base = _builder_of("base", "88.6")

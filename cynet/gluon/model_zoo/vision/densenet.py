@@ -8,7 +8,7 @@ from ....base.guard import guarded
 from ... import nn
 from ...contrib.nn import HybridConcurrent, Identity
 from ..model_store import ROOT
-from .network import Network, choose_option, join_and, network_function, with_pretrained_weights
+from .network import Network, choose_option, network_function, number_list, with_pretrained_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -148,7 +148,7 @@ def get_densenet(
     )
 
 
-def _make_entry(layers: int, millions: str) -> Callable[..., DenseNet]:
+def _builder_of(layers: int, millions: str) -> Callable[..., DenseNet]:
     _, growth, lengths = densenet_spec[layers]
     return network_function(
         f"densenet{layers}",
@@ -158,12 +158,12 @@ def _make_entry(layers: int, millions: str) -> Callable[..., DenseNet]:
         """\
 >>> type(net).__name__, net.output
 ('DenseNet', Dense(None -> 10, linear))""",
-        more=f"Four stages of {join_and(lengths)} layers; each layer adds {growth} channels.",
+        more=f"Four stages of {number_list(lengths)} layers; each layer adds {growth} channels.",
         keywords="``classes``, ``dropout``",
     )
 
 
-densenet121 = _make_entry(121, "7.98")
-densenet161 = _make_entry(161, "28.7")
-densenet169 = _make_entry(169, "14.1")
-densenet201 = _make_entry(201, "20.0")
+densenet121 = _builder_of(121, "7.98")
+densenet161 = _builder_of(161, "28.7")
+densenet169 = _builder_of(169, "14.1")
+densenet201 = _builder_of(201, "20.0")

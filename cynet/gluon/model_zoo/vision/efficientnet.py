@@ -37,7 +37,7 @@ _STAGES = (
     (6, 3, 1, 320, 1),
 )
 # number of the variant -> (width factor, depth factor, dropout before the output)
-_SCALES = {
+_SCALES_BY_NUMBER = {
     0: (1.0, 1.0, 0.2),
     1: (1.0, 1.1, 0.2),
     2: (1.1, 1.2, 0.3),
@@ -47,7 +47,7 @@ _SCALES = {
     6: (1.8, 2.6, 0.5),
     7: (2.0, 3.1, 0.5),
 }
-_WIDE_NORM = {"epsilon": 1e-3, "momentum": 0.99}  # BatchNorm of B5 to B7
+_LARGE_NORM = {"epsilon": 1e-3, "momentum": 0.99}  # BatchNorm of B5 to B7
 
 
 def _round_channels(channels):
@@ -78,7 +78,7 @@ class _SqueezeExcitation(HybridBlock):
         return F.broadcast_mul(x, F.sigmoid(weights))
 
 
-class _Block(HybridBlock):
+class _MobileBlock(HybridBlock):
     """Inverted residual block: 1x1 expansion, depthwise, squeeze-excitation, 1x1 projection."""
 
     def __init__(self, in_channels, channels, widening, kernel, stride, drop_path, norm, **kwargs):
@@ -170,7 +170,7 @@ class EfficientNet(Network):
                 with stage.name_scope():
                     for j in range(counts[i]):
                         stage.add(
-                            _Block(
+                            _MobileBlock(
                                 before,
                                 size,
                                 widening,
@@ -227,14 +227,14 @@ def get_efficientnet(
     >>> net.output
     Dense(1280 -> 10, linear)
     """
-    width, depth, dropout = choose_option(_SCALES, number, "number")
-    settings = {"dropout": dropout, **(_WIDE_NORM if number >= 5 else {}), **kwargs}
+    width, depth, dropout = choose_option(_SCALES_BY_NUMBER, number, "number")
+    settings = {"dropout": dropout, **(_LARGE_NORM if number >= 5 else {}), **kwargs}
     net = EfficientNet(width, depth, **settings)
     return with_pretrained_weights(net, f"efficientnet_b{number}", pretrained, ctx, root)
 
 
-def _make_entry(number: int, millions: str, size: int) -> Callable[..., EfficientNet]:
-    width, depth, _ = _SCALES[number]
+def _builder_of(number: int, millions: str, size: int) -> Callable[..., EfficientNet]:
+    width, depth, _ = _SCALES_BY_NUMBER[number]
     scaled = f"{width} times as wide and {depth} times as deep as B0" if number else "the smallest"
     return network_function(
         f"efficientnet_b{number}",
@@ -251,11 +251,11 @@ def _make_entry(number: int, millions: str, size: int) -> Callable[..., Efficien
     )
 
 
-efficientnet_b0 = _make_entry(0, "5.3", 224)
-efficientnet_b1 = _make_entry(1, "7.8", 240)
-efficientnet_b2 = _make_entry(2, "9.1", 260)
-efficientnet_b3 = _make_entry(3, "12.2", 300)
-efficientnet_b4 = _make_entry(4, "19.3", 380)
-efficientnet_b5 = _make_entry(5, "30.4", 456)
-efficientnet_b6 = _make_entry(6, "43.0", 528)
-efficientnet_b7 = _make_entry(7, "66.3", 600)
+efficientnet_b0 = _builder_of(0, "5.3", 224)
+efficientnet_b1 = _builder_of(1, "7.8", 240)
+efficientnet_b2 = _builder_of(2, "9.1", 260)
+efficientnet_b3 = _builder_of(3, "12.2", 300)
+efficientnet_b4 = _builder_of(4, "19.3", 380)
+efficientnet_b5 = _builder_of(5, "30.4", 456)
+efficientnet_b6 = _builder_of(6, "43.0", 528)
+efficientnet_b7 = _builder_of(7, "66.3", 600)

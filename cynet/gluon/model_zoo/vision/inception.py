@@ -102,7 +102,7 @@ def _block_d(prefix):
 def _forked_convolutions(*convolutions):
     """Return convolutions followed by a 1x3 and a 3x1 convolution in parallel."""
 
-    def make():
+    def make_branches():
         out = nn.HybridSequential(prefix="")
         out.add(_branch(*convolutions))
         out.add(
@@ -112,7 +112,7 @@ def _forked_convolutions(*convolutions):
         )
         return out
 
-    return make
+    return make_branches
 
 
 def _block_e(prefix):

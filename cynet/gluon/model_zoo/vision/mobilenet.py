@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import ROOT
-from .network import Network, network_function, shortened, with_pretrained_weights
+from .network import Network, multiplier_text, network_function, with_pretrained_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,7 +160,7 @@ def get_mobilenet(
     >>> net.features[0].weight.shape[0]  # 32 channels, times 0.5
     16
     """
-    name = f"mobilenet{shortened(multiplier)}"
+    name = f"mobilenet{multiplier_text(multiplier)}"
     return with_pretrained_weights(MobileNet(multiplier, **kwargs), name, pretrained, ctx, root)
 
 
@@ -191,12 +191,12 @@ def get_mobilenet_v2(
     >>> net.features[0].weight.shape[0]  # 32 channels, times 0.5
     16
     """
-    name = f"mobilenetv2_{shortened(multiplier)}"
+    name = f"mobilenetv2_{multiplier_text(multiplier)}"
     return with_pretrained_weights(MobileNetV2(multiplier, **kwargs), name, pretrained, ctx, root)
 
 
-def _mobilenet_v1_entry(multiplier: float, millions: str) -> Callable[..., MobileNet]:
-    name = shortened(multiplier)
+def _mobilenet_v1_builder(multiplier: float, millions: str) -> Callable[..., MobileNet]:
+    name = multiplier_text(multiplier)
     return network_function(
         f"mobilenet{name.replace('.', '_')}",
         get_mobilenet,
@@ -209,8 +209,8 @@ def _mobilenet_v1_entry(multiplier: float, millions: str) -> Callable[..., Mobil
     )
 
 
-def _mobilenet_v2_entry(multiplier: float, millions: str) -> Callable[..., MobileNetV2]:
-    name = shortened(multiplier)
+def _mobilenet_v2_builder(multiplier: float, millions: str) -> Callable[..., MobileNetV2]:
+    name = multiplier_text(multiplier)
     return network_function(
         f"mobilenet_v2_{name.replace('.', '_')}",
         get_mobilenet_v2,
@@ -223,11 +223,11 @@ def _mobilenet_v2_entry(multiplier: float, millions: str) -> Callable[..., Mobil
     )
 
 
-mobilenet1_0 = _mobilenet_v1_entry(1.0, "4.23")
-mobilenet0_75 = _mobilenet_v1_entry(0.75, "2.59")
-mobilenet0_5 = _mobilenet_v1_entry(0.5, "1.33")
-mobilenet0_25 = _mobilenet_v1_entry(0.25, "0.47")
-mobilenet_v2_1_0 = _mobilenet_v2_entry(1.0, "3.50")
-mobilenet_v2_0_75 = _mobilenet_v2_entry(0.75, "2.63")
-mobilenet_v2_0_5 = _mobilenet_v2_entry(0.5, "1.96")
-mobilenet_v2_0_25 = _mobilenet_v2_entry(0.25, "1.52")
+mobilenet1_0 = _mobilenet_v1_builder(1.0, "4.23")
+mobilenet0_75 = _mobilenet_v1_builder(0.75, "2.59")
+mobilenet0_5 = _mobilenet_v1_builder(0.5, "1.33")
+mobilenet0_25 = _mobilenet_v1_builder(0.25, "0.47")
+mobilenet_v2_1_0 = _mobilenet_v2_builder(1.0, "3.50")
+mobilenet_v2_0_75 = _mobilenet_v2_builder(0.75, "2.63")
+mobilenet_v2_0_5 = _mobilenet_v2_builder(0.5, "1.96")
+mobilenet_v2_0_25 = _mobilenet_v2_builder(0.25, "1.52")

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
-    Made = TypeVar("Made", bound="Network")
+    NetworkType = TypeVar("NetworkType", bound="Network")
 
 NETWORKS: dict[str, Callable[..., HybridBlock]] = {}  # get_model's names
-_DOC = """{about}
+_DOC_TEMPLATE = """{about}
 
 {more}Parameters
 ----------
@@ -35,7 +35,7 @@ Examples
 >>> net = mx.gluon.model_zoo.vision.{name}(classes=10)
 {example}
 """
-_STAGES = """\
+_STAGES_EXAMPLE = """\
 >>> [len(stage) for stage in net.features if isinstance(stage, mx.gluon.nn.HybridSequential)]
 {}
 >>> net.output
@@ -64,7 +64,7 @@ def choose_option(options, key, what):
     return options[key]
 
 
-def shortened(multiplier):
+def multiplier_text(multiplier):
     """Return a multiplier as it stands in the name of a network: 1.0, 0.75, 0.5, 0.25."""
     text = f"{multiplier:.2f}"
     return text[:-1] if text in ("1.00", "0.50") else text
@@ -72,7 +72,7 @@ def shortened(multiplier):
 
 def network_function(
     name: str,
-    builder: Callable[..., Made],
+    builder: Callable[..., NetworkType],
     settings: dict[str, Any],
     about: str,
     example: str,
@@ -82,7 +82,7 @@ def network_function(
     known_as: str = "",
     keywords: str = "``classes``",
     size: int = 224,
-) -> Callable[..., Made]:
+) -> Callable[..., NetworkType]:
     """Create the public function that builds one network.
 
     name: Name of the function.
@@ -96,14 +96,14 @@ def network_function(
     size: Sides of the images.
     """
 
-    def build(**kwargs: Any) -> Made:
+    def build(**kwargs: Any) -> NetworkType:
         return builder(**settings, **kwargs)
 
     kind = kind or builder.__annotations__["return"]
     build.__name__ = build.__qualname__ = name
     build.__module__ = builder.__module__
     build.__annotations__ = {"kwargs": "Any", "return": builder.__annotations__["return"]}
-    build.__doc__ = _DOC.format(
+    build.__doc__ = _DOC_TEMPLATE.format(
         about=about,
         more=more + "\n\n" if more else "",
         builder=builder.__name__,
@@ -119,13 +119,13 @@ def network_function(
 
 def stages_example(lengths, output):
     """Return a docstring example: the number of blocks of each stage, and the last layer."""
-    return _STAGES.format(list(lengths), output)
+    return _STAGES_EXAMPLE.format(list(lengths), output)
 
 
-def join_and(lengths):
+def number_list(lengths):
     """Format several numbers as part of a sentence.
 
-    >>> join_and([3, 4, 6, 3])
+    >>> number_list([3, 4, 6, 3])
     '3, 4, 6 and 3'
     """
     return f"{', '.join(map(str, lengths[:-1]))} and {lengths[-1]}"

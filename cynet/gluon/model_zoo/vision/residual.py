@@ -50,9 +50,9 @@ Examples
 
 
 @guarded(but=("hybrid_forward",))
-class _Block(HybridBlock):
+class _ResidualBlock(HybridBlock):
     """Base of residual blocks of both versions. A subclass has the first line of its docstring, and
-    `_fill`."""
+    `_add_layers`."""
 
     _strided = ""  # docstring: which convolution has the stride
 
@@ -70,18 +70,18 @@ class _Block(HybridBlock):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._fill(channels, stride, in_channels)
+        self._add_layers(channels, stride, in_channels)
         self.downsample = self._shortcut(channels, stride, in_channels) if downsample else None
 
 
-class _BlockV1(_Block):
+class _BlockV1(_ResidualBlock):
     """Adds the body's output to the input, which is projected if sizes change."""
 
     _body_first = False  # the order of operators in the graph, that of MXNet's files
 
-    def _fill(self, channels, stride, in_channels):
+    def _add_layers(self, channels, stride, in_channels):
         self.body = nn.HybridSequential(prefix="")
-        self.body.add(*self._layers(channels, stride, in_channels), nn.BatchNorm())
+        self.body.add(*self._body_layers(channels, stride, in_channels), nn.BatchNorm())
 
     def _shortcut(self, channels, stride, in_channels):
         shortcut = nn.HybridSequential(prefix="")
@@ -101,7 +101,7 @@ class BasicBlockV1(_BlockV1):
 
     _strided = "first"
 
-    def _layers(self, channels, stride, in_channels):
+    def _body_layers(self, channels, stride, in_channels):
         return (
             _conv3x3(channels, stride, in_channels),
             nn.BatchNorm(),
@@ -116,7 +116,7 @@ class BottleneckV1(_BlockV1):
     _strided = "first 1x1"
     _body_first = True
 
-    def _layers(self, channels, stride, in_channels):
+    def _body_layers(self, channels, stride, in_channels):
         inner = channels // 4
         return (
             nn.Conv2D(inner, 1, strides=stride),
@@ -135,7 +135,7 @@ class BottleneckV1b(_BlockV1):
     _strided = "3x3"
     _body_first = True
 
-    def _layers(self, channels, stride, in_channels):
+    def _body_layers(self, channels, stride, in_channels):
         inner = channels // 4
         return (
             _projection(inner, 1, in_channels),
@@ -148,7 +148,7 @@ class BottleneckV1b(_BlockV1):
         )
 
 
-class _BlockV2(_Block):
+class _BlockV2(_ResidualBlock):
     """Adds convolutions after BatchNorm to the input, which is projected if sizes change."""
 
     _shortcut = staticmethod(_projection)
@@ -172,7 +172,7 @@ class BasicBlockV2(_BlockV2):
     _strided = "first"
     conv3 = None
 
-    def _fill(self, channels, stride, in_channels):
+    def _add_layers(self, channels, stride, in_channels):
         self.bn1 = nn.BatchNorm()
         self.conv1 = _conv3x3(channels, stride, in_channels)
         self.bn2 = nn.BatchNorm()
@@ -184,7 +184,7 @@ class BottleneckV2(_BlockV2):
 
     _strided = "3x3"
 
-    def _fill(self, channels, stride, in_channels):
+    def _add_layers(self, channels, stride, in_channels):
         inner = channels // 4
         self.bn1 = nn.BatchNorm()
         self.conv1 = nn.Conv2D(inner, 1, use_bias=False)
@@ -197,7 +197,7 @@ class BottleneckV2(_BlockV2):
 class _ResNet(Network):
     """Base of ResNetV1 and ResNetV2: the stem and the stages."""
 
-    def _check(self, layers, channels):
+    def _check_settings(self, layers, channels):
         if len(layers) != len(channels) - 1:
             raise MismatchError(
                 f"{type(self).__name__}: {len(layers)} numbers of layers need {len(layers) + 1} of"
@@ -259,7 +259,7 @@ class ResNetV1(_ResNet):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._check(layers, channels)
+        self._check_settings(layers, channels)
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
             self._add_stem(channels[0], thumbnail)
@@ -296,7 +296,7 @@ class ResNetV2(_ResNet):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._check(layers, channels)
+        self._check_settings(layers, channels)
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
             self.features.add(nn.BatchNorm(scale=False, center=False))

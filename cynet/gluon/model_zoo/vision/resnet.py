@@ -8,8 +8,8 @@ from ..model_store import ROOT
 from .network import (
     Network,
     choose_option,
-    join_and,
     network_function,
+    number_list,
     stages_example,
     with_pretrained_weights,
 )
@@ -49,7 +49,7 @@ resnet_block_versions = [
     {"basic_block": BasicBlockV1, "bottle_neck": BottleneckV1},
     {"basic_block": BasicBlockV2, "bottle_neck": BottleneckV2},
 ]
-_VERSIONS = {1: 0, 2: 1}  # index in the two lists
+_INDEX_BY_VERSION = {1: 0, 2: 1}  # index in the two lists
 
 
 def get_resnet(
@@ -86,7 +86,7 @@ def get_resnet(
     (1, 10)
     """
     kind, layers, channels = choose_option(resnet_spec, num_layers, "num_layers")
-    place = choose_option(_VERSIONS, version, "version")
+    place = choose_option(_INDEX_BY_VERSION, version, "version")
     network, block = resnet_net_versions[place], resnet_block_versions[place][kind]
     name = f"resnet{num_layers}_v{version}"
     return with_pretrained_weights(
@@ -94,7 +94,7 @@ def get_resnet(
     )
 
 
-def _make_entry(builder, layers, suffix, settings, about, kind):
+def _builder_of(builder, layers, suffix, settings, about, kind):
     shape, lengths, channels = resnet_spec[layers]
     block = {"basic_block": "two 3x3 convolutions", "bottle_neck": "1x1, 3x3 and 1x1 convolutions"}
     return network_function(
@@ -104,27 +104,27 @@ def _make_entry(builder, layers, suffix, settings, about, kind):
         f"ResNet of {layers} layers{about} weights with 1000 classes.",
         stages_example(lengths, f"Dense({channels[-1]} -> 10, linear)"),
         kind=kind,
-        more=f"Four stages of {join_and(lengths)} blocks; each block has {block[shape]}.",
+        more=f"Four stages of {number_list(lengths)} blocks; each block has {block[shape]}.",
         keywords="``classes``, ``thumbnail``",
     )
 
 
-def _version_entries(version: int, layers: int, millions: str) -> Callable[..., Network]:
+def _version_builder(version: int, layers: int, millions: str) -> Callable[..., Network]:
     about = f", version {version}: {millions} million"
     kind = f"ResNetV{version}"
-    return _make_entry(get_resnet, layers, f"v{version}", {"version": version}, about, kind)
+    return _builder_of(get_resnet, layers, f"v{version}", {"version": version}, about, kind)
 
 
-resnet18_v1 = _version_entries(1, 18, "11.7")
-resnet34_v1 = _version_entries(1, 34, "21.8")
-resnet50_v1 = _version_entries(1, 50, "25.6")
-resnet101_v1 = _version_entries(1, 101, "44.6")
-resnet152_v1 = _version_entries(1, 152, "60.3")
-resnet18_v2 = _version_entries(2, 18, "11.7")
-resnet34_v2 = _version_entries(2, 34, "21.8")
-resnet50_v2 = _version_entries(2, 50, "25.5")
-resnet101_v2 = _version_entries(2, 101, "44.5")
-resnet152_v2 = _version_entries(2, 152, "60.2")
+resnet18_v1 = _version_builder(1, 18, "11.7")
+resnet34_v1 = _version_builder(1, 34, "21.8")
+resnet50_v1 = _version_builder(1, 50, "25.6")
+resnet101_v1 = _version_builder(1, 101, "44.6")
+resnet152_v1 = _version_builder(1, 152, "60.3")
+resnet18_v2 = _version_builder(2, 18, "11.7")
+resnet34_v2 = _version_builder(2, 34, "21.8")
+resnet50_v2 = _version_builder(2, 50, "25.5")
+resnet101_v2 = _version_builder(2, 101, "44.5")
+resnet152_v2 = _version_builder(2, 152, "60.2")
 
 
 def get_resnet_v1b(
@@ -169,11 +169,11 @@ def get_resnet_v1b(
     return with_pretrained_weights(net, f"resnet{num_layers}_v1b", pretrained, ctx, root)
 
 
-def _make_torchvision_entry(layers: int, millions: str) -> Callable[..., ResNetV1]:
+def _torchvision_builder(layers: int, millions: str) -> Callable[..., ResNetV1]:
     about = f" as torchvision has it: {millions} million"
-    return _make_entry(get_resnet_v1b, layers, "v1b", {}, about, "ResNetV1")
+    return _builder_of(get_resnet_v1b, layers, "v1b", {}, about, "ResNetV1")
 
 
-resnet50_v1b = _make_torchvision_entry(50, "25.6")
-resnet101_v1b = _make_torchvision_entry(101, "44.5")
-resnet152_v1b = _make_torchvision_entry(152, "60.2")
+resnet50_v1b = _torchvision_builder(50, "25.6")
+resnet101_v1b = _torchvision_builder(101, "44.5")
+resnet152_v1b = _torchvision_builder(152, "60.2")

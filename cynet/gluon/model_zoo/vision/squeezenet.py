@@ -38,7 +38,7 @@ def _fire_module(squeezed, channels):
 
 
 # version -> the first convolution, and the fire modules between poolings
-_VERSIONS = {
+_FIRES_BY_VERSION = {
     "1.0": ((96, 7), ((16, 16, 32), (32, 48, 48, 64), (64,))),
     "1.1": ((64, 3), ((16, 16), (32, 32), (48, 48, 64, 64))),
 }
@@ -66,9 +66,9 @@ class SqueezeNet(Network):
 
     def __init__(self, version: str, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        if version not in _VERSIONS:
+        if version not in _FIRES_BY_VERSION:
             raise MismatchError(f"SqueezeNet: version must be '1.0' or '1.1', got {shown(version)}")
-        (channels, kernel), groups = _VERSIONS[version]
+        (channels, kernel), groups = _FIRES_BY_VERSION[version]
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
             self.features.add(nn.Conv2D(channels, kernel, strides=2), nn.Activation("relu"))
@@ -118,8 +118,8 @@ def get_squeezenet(
     )
 
 
-def _make_entry(version: str, about: str) -> Callable[..., SqueezeNet]:
-    (channels, kernel), _ = _VERSIONS[version]
+def _builder_of(version: str, about: str) -> Callable[..., SqueezeNet]:
+    (channels, kernel), _ = _FIRES_BY_VERSION[version]
     return network_function(
         f"squeezenet{version.replace('.', '_')}",
         get_squeezenet,
@@ -132,8 +132,8 @@ def _make_entry(version: str, about: str) -> Callable[..., SqueezeNet]:
     )
 
 
-squeezenet1_0 = _make_entry("1.0", "SqueezeNet 1.0: 1.25 million weights with 1000 classes.")
-squeezenet1_1 = _make_entry(
+squeezenet1_0 = _builder_of("1.0", "SqueezeNet 1.0: 1.25 million weights with 1000 classes.")
+squeezenet1_1 = _builder_of(
     "1.1",
     "SqueezeNet 1.1, a third of the work of 1.0 at the same accuracy: 1.24 million weights with\n"
     "1000 classes.",

@@ -118,7 +118,7 @@ def get_vgg(
     return with_pretrained_weights(VGG(layers, filters, **kwargs), name, pretrained, ctx, root)
 
 
-def _make_entry(layers: int, millions: str, batch_norm: bool = False) -> Callable[..., VGG]:
+def _builder_of(layers: int, millions: str, batch_norm: bool = False) -> Callable[..., VGG]:
     count = sum(vgg_spec[layers][0])
     normalized = ", each normalized" if batch_norm else ""
     return network_function(
@@ -136,11 +136,11 @@ Dense(None -> 10, linear)""",
     )
 
 
-vgg11 = _make_entry(11, "132.9")
-vgg11_bn = _make_entry(11, "132.9", batch_norm=True)
-vgg13 = _make_entry(13, "133.0")
-vgg13_bn = _make_entry(13, "133.1", batch_norm=True)
-vgg16 = _make_entry(16, "138.4")
-vgg16_bn = _make_entry(16, "138.4", batch_norm=True)
-vgg19 = _make_entry(19, "143.7")
-vgg19_bn = _make_entry(19, "143.7", batch_norm=True)
+vgg11 = _builder_of(11, "132.9")
+vgg11_bn = _builder_of(11, "132.9", batch_norm=True)
+vgg13 = _builder_of(13, "133.0")
+vgg13_bn = _builder_of(13, "133.1", batch_norm=True)
+vgg16 = _builder_of(16, "138.4")
+vgg16_bn = _builder_of(16, "138.4", batch_norm=True)
+vgg19 = _builder_of(19, "143.7")
+vgg19_bn = _builder_of(19, "143.7", batch_norm=True)

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["VisionTransformer", "get_vit", "vit_b_16", "vit_b_32", "vit_l_16", "vit_s_16"]
 
 # name -> (layers, units, heads, hidden units), Dosovitskiy et al. 2021; S: Touvron et al. 2021
-_SIZES = {"s": (12, 384, 6, 1536), "b": (12, 768, 12, 3072), "l": (24, 1024, 16, 4096)}
+_SETTINGS_BY_SIZE = {"s": (12, 384, 6, 1536), "b": (12, 768, 12, 3072), "l": (24, 1024, 16, 4096)}
 
 
-class _Patches(HybridBlock):
+class _PatchEmbedding(HybridBlock):
     """Converts images (N, C, H, W) to (N, 1 + patches, units): a class token, then a projection of
     each patch, plus learned position embeddings."""
 
@@ -102,7 +102,7 @@ class VisionTransformer(Network):
         length = 1 + (image_size // patch_size) ** 2
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
-            self.features.add(_Patches(patch_size, length, units, prefix="patches_"))
+            self.features.add(_PatchEmbedding(patch_size, length, units, prefix="patches_"))
             if dropout:
                 self.features.add(nn.Dropout(dropout))
             self.features.add(
@@ -156,15 +156,15 @@ def get_vit(
     >>> net.output
     Dense(384 -> 10, linear)
     """
-    layers, units, heads, hidden = choose_option(_SIZES, size, "size")
+    layers, units, heads, hidden = choose_option(_SETTINGS_BY_SIZE, size, "size")
     net = VisionTransformer(patch_size, layers, units, heads, hidden, **kwargs)
     return with_pretrained_weights(net, f"vit_{size}_{patch_size}", pretrained, ctx, root)
 
 
-def _make_entry(
+def _builder_of(
     size: str, patch: int, word: str, millions: str
 ) -> Callable[..., VisionTransformer]:
-    layers, units, heads, _ = _SIZES[size]
+    layers, units, heads, _ = _SETTINGS_BY_SIZE[size]
     return network_function(
         f"vit_{size}_{patch}",
         get_vit,
@@ -178,7 +178,7 @@ def _make_entry(
     )
 
 
-vit_s_16 = _make_entry("s", 16, "small", "22.1")
-vit_b_16 = _make_entry("b", 16, "base", "86.6")
-vit_b_32 = _make_entry("b", 32, "base", "88.2")
-vit_l_16 = _make_entry("l", 16, "large", "304.3")
+vit_s_16 = _builder_of("s", 16, "small", "22.1")
+vit_b_16 = _builder_of("b", 16, "base", "86.6")
+vit_b_32 = _builder_of("b", 32, "base", "88.2")
+vit_l_16 = _builder_of("l", 16, "large", "304.3")

@@ -33,7 +33,7 @@ def server(monkeypatch):
     """Has MXNet's repository below /mxnet/ and the other one below /other/."""
     answers = {}
     with serving(answers) as (url, asked):
-        monkeypatch.setattr(utils, "_REPOSITORY", f"{url}/mxnet/")
+        monkeypatch.setattr(utils, "_REPOSITORY_URL", f"{url}/mxnet/")
         monkeypatch.setattr(downloads, "_CIFAR_URL", f"{url}/other/")
         monkeypatch.setattr(downloads, "_FASHION_URL", f"{url}/other/")
         yield answers, asked
