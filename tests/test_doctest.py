@@ -24,7 +24,7 @@ MODULES.remove("cynet.cuda.backend")  # its import needs a GPU (tests/gpu)
 @pytest.fixture
 def full_precision(monkeypatch):
     """Examples of amp turn it on for the process: it is off again behind them."""
-    monkeypatch.setattr(graph, "_conversions", [])
+    monkeypatch.setattr(graph, "_graph_converters", [])
     monkeypatch.setattr(amp, "_amp_initialized", False)
 
 

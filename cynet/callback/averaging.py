@@ -20,7 +20,7 @@ __all__ = ["EMA", "SWA"]
 _MEAN_PREFIX = "mean:"
 
 
-class _Averaging(FitCallback):
+class _AveragingCallback(FitCallback):
     """Base of callbacks that validate, and end training, with averaged weights."""
 
     def __init__(self, decay):
@@ -79,7 +79,7 @@ class _Averaging(FitCallback):
 
 
 @guarded
-class EMA(_Averaging):
+class EMA(_AveragingCallback):
     """Keeps an exponential moving average: ``mean += (1 - decay) * (weight - mean)``.
 
     Validation, and callbacks after it, such as `BestCheckpoint`, see the module with the means in
@@ -124,7 +124,7 @@ class EMA(_Averaging):
 
 
 @guarded
-class SWA(_Averaging):
+class SWA(_AveragingCallback):
     """Keeps the mean of the weights after each epoch from `start` on (stochastic weight averaging).
 
     Izmailov et al., https://arxiv.org/abs/1803.05407; a learning rate that stays large or goes up

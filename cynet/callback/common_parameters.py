@@ -1,4 +1,4 @@
-"""Parameters that several docstrings of mx.callback show.
+"""Descriptions of parameters that several docstrings of mx.callback share.
 
 Parameters
 ----------

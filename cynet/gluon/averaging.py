@@ -21,7 +21,7 @@ _COUNT_KEY, _MEAN_PREFIX = "count", "mean:"
 
 
 @guarded
-class _Averaging:
+class _ParameterAverage:
     """Base of EMA and SWA: means of a Block's parameters and running statistics."""
 
     def __init__(self, net: Block, decay: float | None) -> None:
@@ -170,7 +170,7 @@ class _Averaging:
 
 
 @guarded
-class EMA(_Averaging):
+class EMA(_ParameterAverage):
     """Exponential moving average of a network's parameters:
     ``mean += (1 - decay) * (parameter - mean)``.
 
@@ -220,7 +220,7 @@ class EMA(_Averaging):
 
 
 @guarded
-class SWA(_Averaging):
+class SWA(_ParameterAverage):
     """The mean of a network's parameters over all `update` calls, equally weighted (stochastic
     weight averaging).
 

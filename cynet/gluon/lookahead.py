@@ -9,7 +9,7 @@ from ..base.errors import ArgumentError, FormatError, shown
 from ..base.guard import guarded
 from ..base.kinds import to_count
 from ..optimizer.settings import check_real
-from .averaging import _Averaging
+from .averaging import _ParameterAverage
 
 if TYPE_CHECKING:
     from ..typing import NDArray
@@ -19,7 +19,7 @@ _STEPS_KEY = "steps"
 
 
 @guarded
-class Lookahead(_Averaging):
+class Lookahead(_ParameterAverage):
     """Lookahead optimization: every `k` steps, slow weights move towards the optimizer's weights.
 
     After each `k` steps: ``slow += alpha * (weight - slow)``, then ``weight = slow``. Zhang, Lucas,

@@ -141,7 +141,7 @@ def load_training(
     if trainer is not None:
         loaded = opt.get_updater(trainer.optimizer)
         loaded.set_states(arrays[_TRAINER_KEY].asnumpy().tobytes())
-        trainer._take_over(loaded, path)
+        trainer._adopt_updater(loaded, path)
     if loader is not None and meta["loader"] is not None:
         loader.load_state_dict(meta["loader"])
     restore_random_states(meta)

@@ -51,7 +51,7 @@ class TrainerStates:
                 f"Trainer: {type(self._kvstore).__name__} keeps the optimizer's states itself;"
                 " save_states and load_states ask it for them"
             )
-        return self._full_updater().chunks(dump_optimizer=True)
+        return self._full_updater().state_chunks(dump_optimizer=True)
 
     def load_states(self, fname: FileName) -> None:
         """Load a file of `save_states`.
@@ -91,9 +91,9 @@ class TrainerStates:
             return
         loaded = opt.get_updater(self._optimizer)
         loaded.load(fname)
-        self._take_over(loaded, fname)
+        self._adopt_updater(loaded, fname)
 
-    def _take_over(self, loaded, fname):
+    def _adopt_updater(self, loaded, fname):
         """Replace optimizer and states by those of a loaded Updater."""
         self._prepare_kvstore()
         first = self._updaters[0]

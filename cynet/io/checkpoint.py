@@ -158,7 +158,7 @@ def _save_params_and_states(params, states, arg_params, aux_params, updater):
             file.write(chunk)
         old = _keep_old_states(params, states)
         pair = {"params": digest.hexdigest(), "saved": time.time_ns()}
-        write_atomically(states, updater.chunks(pair=pair))
+        write_atomically(states, updater.state_chunks(pair=pair))
     if old:
         with suppress(OSError):
             os.unlink(old)

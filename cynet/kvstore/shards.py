@@ -175,7 +175,7 @@ class Shards:
         """Set `gathered` to an Updater with the states of all ranks, in the order of `keys`; all
         ranks call this method."""
         found = get_updater(updater.optimizer)
-        content = b"".join(updater.chunks())
+        content = b"".join(updater.state_chunks())
         parts = self._store._world.gather(content, "states of the optimizer")
         ranks = [unpack(part)[0] for part in parts]
         for key in keys:

@@ -1,4 +1,4 @@
-"""Parameters that several docstrings of mx.metric show.
+"""Descriptions of parameters that several docstrings of mx.metric share.
 
 Parameters
 ----------

@@ -250,7 +250,7 @@ class Optimization:
         >>> os.path.exists("net-0001.states")
         True
         """
-        write_atomically(fname, self._full_updater("save_optimizer_states").chunks())
+        write_atomically(fname, self._full_updater("save_optimizer_states").state_chunks())
 
     def load_optimizer_states(self, fname: FileName) -> None:
         """Load a file of ``save_optimizer_states``; the module needs an optimizer of the same
@@ -399,7 +399,7 @@ class Optimization:
     def _keep_own_states(self):
         """Reduce loaded states of all ranks to the part of this rank."""
         if self._shards is not None:
-            self._updater.take_over(self._shards.own_states(self._updater.states), None)
+            self._updater.replace_states(self._shards.own_states(self._updater.states), None)
 
     def gather_states(self) -> None:
         """Have this rank's files know the optimizer's states of all ranks, until the next step.

@@ -75,7 +75,7 @@ class Resume:
             "asked": self._settings,
             "ranks": self._ranks.size,
         }
-        arrays = {_OPTIMIZER_KEY: bytes_array(b"".join(updater.chunks(dump_optimizer=True)))}
+        arrays = {_OPTIMIZER_KEY: bytes_array(b"".join(updater.state_chunks(dump_optimizer=True)))}
         for prefix, given in ((_ARG_PREFIX, arg_params), (_AUX_PREFIX, aux_params)):
             arrays.update({f"{prefix}{name}": array for name, array in given.items()})
         arrays.update(own)
@@ -133,7 +133,7 @@ class Resume:
         changed = apply_settings(self.path, old, optimizer, self._settings, wanted)
         if old is not None and not changed:
             self._settings = old
-        updater.take_over(states, optimizer)
+        updater.replace_states(states, optimizer)
         module._take_optimizer(optimizer)
         known = [each for each in callbacks if hasattr(each, "state_dict")]
         names = [type(each).__name__ for each in known]

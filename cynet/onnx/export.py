@@ -13,7 +13,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, Undefine
 from ..base.files import write_atomically
 from ..base.guard import guarded
 from ..gluon import Block, HybridBlock
-from ..gluon.block.graph import exported
+from ..gluon.block.graph import exported_graph
 from ..graph.decompose import decompose_graph
 from ..graph.infer import infer_shapes, infer_types
 from ..ndarray import NDArray
@@ -58,7 +58,7 @@ def _symbol_and_arrays(network: Any, params: Any) -> tuple[Symbol, dict[str, np.
                 f"export_model: {network.name} is a plain Block, without a graph; HybridBlocks have"
                 " one, once they are hybridized and called"
             )
-        network, params = exported(network)
+        network, params = exported_graph(network)
     elif params is None:
         raise ArgumentTypeError("export_model: a Symbol or a file needs params, its parameters")
     if not isinstance(network, symbol.Symbol):

@@ -19,7 +19,7 @@ from ..base.kinds import FLAG, count, number
 from ..base.overrides import overridden_methods
 from ..registry import Registry
 from .legacy_arrays import as_legacy
-from .settings import check_factors, check_real, check_settings, groups_by_dtype, warn_of_two_rates
+from .settings import check_factors, check_real, check_settings, indices_by_dtype, warn_of_two_rates
 from .shown import OptimizerRepr
 
 if TYPE_CHECKING:
@@ -377,7 +377,7 @@ class Optimizer(OptimizerRepr):
             for index, weight, grad, state in zip(indices, weights, grads, states):
                 update(index, weight, grad, state)
             return
-        for positions in groups_by_dtype(weights, maximum):
+        for positions in indices_by_dtype(weights, maximum):
             update(
                 *(tuple([each[i] for i in positions]) for each in (indices, weights, grads)),
                 [states[i] for i in positions],
@@ -478,7 +478,7 @@ class Optimizer(OptimizerRepr):
         >>> sgd = mx.optimizer.SGD(param_idx2name={0: "fc_weight"})
         >>> sgd.set_lr_mult({"fc_weight": 0.1})
         """
-        self.lr_mult = {**self._symbol_mult("__lr_mult__"), **check_factors("lr", args_lr_mult)}
+        self.lr_mult = {**self._symbol_factors("__lr_mult__"), **check_factors("lr", args_lr_mult)}
 
     def set_wd_mult(self, args_wd_mult: dict[Any, float]) -> None:
         """Set factors of the weight decay by name or index; they override the symbol's factors.
@@ -495,9 +495,9 @@ class Optimizer(OptimizerRepr):
         """
         spared = {name: 0.0 for name in self.idx2name.values() if not name.endswith(self._decayed)}
         given = check_factors("wd", args_wd_mult)
-        self.wd_mult = {**spared, **self._symbol_mult("__wd_mult__"), **given}
+        self.wd_mult = {**spared, **self._symbol_factors("__wd_mult__"), **given}
 
-    def _symbol_mult(self, key):
+    def _symbol_factors(self, key):
         if not self.sym_info:
             return {}
         attributes, arguments = self.sym_info
@@ -555,7 +555,7 @@ class Optimizer(OptimizerRepr):
             return [0.0] * len(indices)
         return [own.get(i, wd) * self._multiplier(i, self.wd_mult, "wd_mult") for i in indices]
 
-    def _step(self, index):
+    def _begin_step(self, index):
         """Count an update of `index`; return (learning rate, weight decay, update count)."""
         self._update_count(index)
         return self._get_lr(index), self._get_wd(index), self._index_update_count[index]

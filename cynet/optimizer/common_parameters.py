@@ -1,4 +1,4 @@
-"""Parameters that several docstrings of mx.optimizer show.
+"""Descriptions of parameters that several docstrings of mx.optimizer share.
 
 Parameters
 ----------

@@ -111,7 +111,7 @@ class LAMB(FusedOptimizer):
         if self._can_fuse_updates([weight]):
             super().update(index, weight, grad, state)
             return
-        lr, wd, step = self._step(index)
+        lr, wd, step = self._begin_step(index)
         mean, square = state
         grad = self._prepare_gradient(grad)
         mean[:] = self.beta1 * mean + (1 - self.beta1) * grad
@@ -226,7 +226,7 @@ class LARS(FusedOptimizer):
         if self._can_fuse_updates([weight]):
             super().update(index, weight, grad, state)
             return
-        lr, wd, _ = self._step(index)
+        lr, wd, _ = self._begin_step(index)
         momentum = self._step_momentum()
         move = lr * (self._prepare_gradient(grad) + wd * weight)
         if self._has_trust_ratio(index):

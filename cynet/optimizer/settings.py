@@ -109,7 +109,7 @@ def _accepted_settings(klass):
     return list(known), numbers, order or []
 
 
-def groups_by_dtype(weights, maximum):
+def indices_by_dtype(weights, maximum):
     """Yield lists of at most `maximum` indices of weights of one dtype."""
     of_dtype = {}
     for i, weight in enumerate(weights):

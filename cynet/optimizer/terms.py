@@ -62,7 +62,7 @@ def _group_settings(optimizer):
 def state_digest(updater):
     """Return the digest of an Updater's states, such as momenta, by name."""
     digest = hashlib.blake2b(digest_size=8)
-    for each in updater.chunks():
+    for each in updater.state_chunks():
         digest.update(each)
     return {"the digest of the states": digest.hexdigest()}
 

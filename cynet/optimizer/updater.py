@@ -168,7 +168,7 @@ class Updater:
         """
         return b"".join(self._file_chunks(dump_optimizer))
 
-    def chunks(self, dump_optimizer=False, pair=None):
+    def state_chunks(self, dump_optimizer=False, pair=None):
         """Yield the bytes of ``get_states`` in pieces, without a copy of the arrays.
 
         Where a user has defined ``get_states``, what that gives.
@@ -187,7 +187,7 @@ class Updater:
         >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
         >>> update(0, mx.nd.ones(2), mx.nd.ones(2))
         >>> other = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
-        >>> b"".join(update.chunks()) == update.get_states()
+        >>> b"".join(update.state_chunks()) == update.get_states()
         True
         """
         if not is_ours(self.get_states):
@@ -219,7 +219,7 @@ class Updater:
         >>> other.optimizer.num_update
         1
         """
-        self.take_over(*unpack(states, self.optimizer))
+        self.replace_states(*unpack(states, self.optimizer))
 
     def load(self, fname):
         """Load a file with the result of ``get_states``.
@@ -248,11 +248,11 @@ class Updater:
         array([-0.01, -0.01], dtype=float32)
         """
         if is_ours(self.set_states):
-            self.take_over(*read_state_file(fname, self.optimizer))
+            self.replace_states(*read_state_file(fname, self.optimizer))
         else:
             self.set_states(read_file(fname))
 
-    def take_over(self, states, optimizer):
+    def replace_states(self, states, optimizer):
         """Replace the states, and the optimizer if given.
 
         Parameters
@@ -268,7 +268,7 @@ class Updater:
         >>> update = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
         >>> update(0, mx.nd.ones(2), mx.nd.ones(2))
         >>> other = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
-        >>> other.take_over(update.states, None)
+        >>> other.replace_states(update.states, None)
         >>> other.states[0].asnumpy()
         array([-0.01, -0.01], dtype=float32)
         """

@@ -31,7 +31,7 @@ def test_lists_under_mxnets_names():
 @pytest.fixture
 def on(monkeypatch):
     """amp.init, taken back afterwards."""
-    monkeypatch.setattr(graph, "_conversions", [])
+    monkeypatch.setattr(graph, "_graph_converters", [])
     monkeypatch.setattr(amp.amp, "_amp_initialized", False)
     amp.init()
 
@@ -103,7 +103,7 @@ def test_bfloat16_training():
 
     plain = losses("float32")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(graph, "_conversions", [])
+        patch.setattr(graph, "_graph_converters", [])
         patch.setattr(amp.amp, "_amp_initialized", False)
         amp.init("bfloat16")
         narrow = losses("bfloat16")

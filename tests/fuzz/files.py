@@ -235,7 +235,7 @@ def states_files():
         updater = mx.optimizer.get_updater(optimizer)
         for index in (0, 1):
             updater(index, mx.nd.ones(2), mx.nd.ones(2))
-        yield b"".join(updater.chunks(True, {"params": "ab" * 20, "saved": 7}))
+        yield b"".join(updater.state_chunks(True, {"params": "ab" * 20, "saved": 7}))
         yield updater.get_states()
 
 

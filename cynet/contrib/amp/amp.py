@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ... import symbol as sym
-from ...gluon.block.graph import convert_graphs
+from ...gluon.block.graph import set_graph_converter
 from .convert import convert_bucketing_module as convert_bucketing_module  # as in MXNet
 from .convert import convert_graph
 
@@ -65,5 +65,5 @@ def init(
         )
 
     convert(sym.identity(sym.var("checked")), ())  # invalid options raise an error now
-    convert_graphs(convert)
+    set_graph_converter(convert)
     _amp_initialized = True

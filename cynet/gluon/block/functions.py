@@ -9,18 +9,18 @@ from ...base.mxnet_globals import Face, as_face
 _PACKAGE = __name__.partition(".")[0]
 
 
-def functions_of(kind):
+def operator_modules_of(kind):
     """(``mx.nd``, ``mx.sym``) in the form that the module with `kind`'s ``hybrid_forward`` imports,
     so that ``F is mx.nd`` holds there: from the package mxnet if it imports nothing of cynet."""
     namespace = getattr(kind.hybrid_forward, "__globals__", None)
     if namespace is None:
         namespace = vars(sys.modules.get(kind.__module__, sys))
     if not isinstance(sys.modules.get("mxnet"), Face) or any(
-        _is_ours(each) for each in list(namespace.values())
+        _is_cynet_module(each) for each in list(namespace.values())
     ):
         return ndarray, symbol
     return as_face(ndarray), as_face(symbol)
 
 
-def _is_ours(value):
+def _is_cynet_module(value):
     return isinstance(value, ModuleType) and value.__name__.partition(".")[0] == _PACKAGE

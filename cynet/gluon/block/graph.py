@@ -27,15 +27,13 @@ from .structure import flatten, regroup
 from .traced import Trace, Traced, UntraceableError, symbol_class_for
 
 _RETRY_DELAYS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.2)  # s before a new trace
-
-
 _BYTES_PER_NODE = 4096  # approximate bytes of a graph's node
-_conversions = []  # functions that change the graphs before they run: contrib/amp
+_graph_converters = []  # functions that change the graphs before they run: contrib/amp
 
 
-def convert_graphs(function):
+def set_graph_converter(function):
     """Register ``function(symbol, input_names)``, which converts all graphs bound from now on."""
-    _conversions[:] = [function]
+    _graph_converters[:] = [function]
 
 
 class Graph(NamedTuple):
@@ -66,7 +64,7 @@ class Graph(NamedTuple):
     stored_symbols: bool = False
 
 
-def variable(param):
+def parameter_symbol(param):
     """Return the Symbol of a parameter in the present trace."""
     trace = active()
     return param.var() if trace is None else trace.parameter(param)
@@ -187,7 +185,7 @@ class BoundGraph:
         hook = block._op_hook or (operator_hook() and (operator_hook(), False))
         self.watch = None if hook is None else HookedGraph(graph.symbol, *hook)
         symbol = graph.symbol if self.watch is None else self.watch.symbol
-        for convert in _conversions:
+        for convert in _graph_converters:
             symbol = convert(symbol, graph.inputs)
         # a graph for one signature alone does not share its execution plans
         self.op = executor.CachedOp(symbol, not graph.reads_shapes, arenas)
@@ -338,7 +336,7 @@ def infer_types(block, args):
             params[name].cast(kind)
 
 
-def exported(block: Any) -> tuple[Any, dict[str, Any]]:
+def exported_graph(block: Any) -> tuple[Any, dict[str, Any]]:
     """Return the Symbol that was traced last, and its parameters by names like ``arg:weight``."""
     graph, cached = block._last_graph(), block._cached
     if graph is None:
@@ -358,7 +356,7 @@ def exported(block: Any) -> tuple[Any, dict[str, Any]]:
 
 def export(block, path, epoch):
     """Write the graph that was traced last, and its parameters."""
-    symbol, arrays = exported(block)
+    symbol, arrays = exported_graph(block)
     path = file_name(path, "export: the beginning of file names")
     epoch = to_index("export: epoch", epoch)
     symbol.save(f"{path}-symbol.json")

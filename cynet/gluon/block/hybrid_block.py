@@ -14,7 +14,7 @@ from ..tracing import is_tracing, note_change
 from . import graph
 from .block import Block
 from .deferred import finish_all_deferred, finish_deferred
-from .functions import functions_of
+from .functions import operator_modules_of
 from .hybridized import Hybridized
 from .structure import refuse_mixture, to_mxnet_format
 
@@ -339,7 +339,8 @@ class HybridBlock(Block):
         mixed = tracing and _first_array((x, args, kwargs), NDArray) is not None
         if not tracing:
             self._refuse_mixture((x, args, kwargs), NDArray)
-        kwargs.update({name: graph.variable(each) for name, each in self._reg_params.items()})
+        params = self._reg_params.items()
+        kwargs.update({name: graph.parameter_symbol(each) for name, each in params})
         with self.name_scope():
             functions = self._operator_modules or self._find_operator_modules()
             if self._weight_rule is not None:
@@ -347,7 +348,7 @@ class HybridBlock(Block):
             return self.hybrid_forward(functions[not mixed], x, *args, **kwargs)
 
     def _find_operator_modules(self):
-        found = type(self)._operator_modules = functions_of(type(self))
+        found = type(self)._operator_modules = operator_modules_of(type(self))
         return found
 
     def _builtin_forward(self, *args, **kwargs):

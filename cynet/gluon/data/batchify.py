@@ -82,7 +82,7 @@ def _batchify_field(data, field, nd_of):
     first = data[0]
     if isinstance(first, NDArray):
         _check_shapes(data, field)
-        return _rows_of_csr(data, field) if first.stype == "csr" else nd.stack(*data)
+        return _stack_csr_rows(data, field) if first.stype == "csr" else nd.stack(*data)
     if isinstance(first, dict):
         for i, each in enumerate(data):
             if not isinstance(each, dict) or each.keys() != first.keys():
@@ -144,7 +144,7 @@ def _field_suffix(field):
     return f", field {field}," if field else ""
 
 
-def _rows_of_csr(data, field):
+def _stack_csr_rows(data, field):
     """Stack csr matrices of one row each to one csr matrix."""
     for i, each in enumerate(data):
         if each.stype != "csr":

@@ -1,4 +1,4 @@
-"""Parameters that several docstrings of mx.gluon.loss show.
+"""Descriptions of parameters that several docstrings of mx.gluon.loss share.
 
 Parameters
 ----------

@@ -1,4 +1,4 @@
-"""Parameters that several docstrings of mx.gluon.model_zoo show.
+"""Descriptions of parameters that several docstrings of mx.gluon.model_zoo share.
 
 Parameters
 ----------

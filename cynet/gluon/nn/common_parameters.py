@@ -1,4 +1,4 @@
-"""Parameters that several docstrings of mx.gluon.nn show.
+"""Descriptions of parameters that several docstrings of mx.gluon.nn share.
 
 Parameters
 ----------

@@ -169,7 +169,7 @@ def axis_of(wrapper, weight, dim):
     return dim % ndim
 
 
-class _NormRule(WeightRule):
+class _WeightNormRule(WeightRule):
     extras = ("g",)
 
     def __init__(self, layer, names, dim):
@@ -233,13 +233,13 @@ class WeightNorm(ComputedWeights):
             if dim is not None:
                 dim = axis_of("WeightNorm", layer._reg_params[each], dim)
         super().__init__(layer, names)
-        rule = _NormRule(layer, names, dim)
+        rule = _WeightNormRule(layer, names, dim)
         for each in names:
             add_companion(layer, each, "g", rule.lengths_shape, rule.initial_lengths)
         self._set_rule(rule)
 
 
-class _DropRule(WeightRule):
+class _WeightDropRule(WeightRule):
     def __init__(self, layer, names, rate, axes):
         super().__init__(layer, names)
         self.rate, self.axes = rate, axes
@@ -307,7 +307,7 @@ class WeightDrop(ComputedWeights):
             for axis in axes:
                 axis_of("WeightDrop", layer._reg_params[each], axis)
         super().__init__(layer, names)
-        self._set_rule(_DropRule(layer, names, rate, tuple(axes)))
+        self._set_rule(_WeightDropRule(layer, names, rate, tuple(axes)))
 
 
 def matrix_sizes(shape: tuple[int, ...], dim: int) -> tuple[int, int]:

@@ -42,7 +42,7 @@ class Constant(Parameter):
             grad_req="null",
             shape=value.shape,
             dtype=value.dtype,
-            init=_FillWithValues(value),
+            init=_ValuesInitializer(value),
             differentiable=False,
         )
 
@@ -63,7 +63,7 @@ class Constant(Parameter):
             )
 
 
-class _FillWithValues(initializer.Initializer):
+class _ValuesInitializer(initializer.Initializer):
     """Fills an array with given values."""
 
     def __init__(self, value):

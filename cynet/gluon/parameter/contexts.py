@@ -12,7 +12,7 @@ def context_list(ctx):
         ctx = [ctx]
     try:
         return [
-            Context(each) if isinstance(each, Context) else _context_of_text(each) for each in ctx
+            Context(each) if isinstance(each, Context) else _parse_context(each) for each in ctx
         ]
     except TypeError:
         raise ArgumentTypeError(
@@ -20,13 +20,13 @@ def context_list(ctx):
         ) from None
 
 
-def _context_of_text(text):
+def _parse_context(text):
     if text is None:
         raise ArgumentTypeError("ctx must be a Context or a list of them, got a None among them")
     return read_context(text)
 
 
-def device_positions(contexts):
+def device_indices(contexts):
     """Return two dicts of device id to index in the list: for GPUs, and for the host, where
     ordinary, pinned and shared memory are one device."""
     found = {}, {}

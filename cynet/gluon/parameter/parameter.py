@@ -23,7 +23,7 @@ from ...ndarray._fill import untouched_zeros
 from ..errors import MismatchError
 from ..tracing import note_change
 from .arrays import ParameterArrays
-from .contexts import context_list, device_positions
+from .contexts import context_list, device_indices
 from .initialize import fill_array
 from .rows import RowSparseData
 from .shapes import check_shape, has_sizes, merge_shapes
@@ -155,7 +155,7 @@ class Parameter(ParameterArrays, RowSparseData):
         self._data = None
         self._grad = None
         self._ctx_list = None
-        self._ctx_map = None  # index of each context, see device_positions
+        self._ctx_map = None  # index of each context, see device_indices
         self._deferred_init = ()
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
@@ -307,7 +307,7 @@ class Parameter(ParameterArrays, RowSparseData):
     def _init_impl(self, data, ctx_list):
         """Create the array of each context with these values, and its gradient."""
         self._ctx_list = list(ctx_list)
-        self._ctx_map = device_positions(self._ctx_list)
+        self._ctx_map = device_indices(self._ctx_list)
         mine, data = data is self._unshared, dense_of(data)
         self._data = [
             data if mine and ctx == data.context else data.copyto(ctx) for ctx in self._ctx_list

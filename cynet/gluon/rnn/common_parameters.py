@@ -1,4 +1,4 @@
-"""Parameters that several docstrings of mx.gluon.rnn show.
+"""Descriptions of parameters that several docstrings of mx.gluon.rnn share.
 
 Parameters
 ----------

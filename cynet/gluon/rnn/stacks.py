@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @guarded(but=(*PER_BATCH, "hybrid_forward"))
-class _Stack(RecurrentCell):
+class _CellStack(RecurrentCell):
     """Base of SequentialRNNCell and HybridSequentialRNNCell."""
 
     def add(self, cell: RecurrentCell) -> None:
@@ -94,7 +94,7 @@ class _Stack(RecurrentCell):
         return list(self._children.values())[i]
 
 
-class SequentialRNNCell(_Stack):
+class SequentialRNNCell(_CellStack):
     """Stacks cells: each takes the output of the previous cell.
 
     Examples
@@ -107,7 +107,7 @@ class SequentialRNNCell(_Stack):
     """
 
 
-class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
+class HybridSequentialRNNCell(_CellStack, HybridRecurrentCell):
     """Stacks hybrid cells; see :class:`SequentialRNNCell`.
 
     Examples
@@ -123,7 +123,7 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
     _takes_symbols = True
 
     def forward(self, inputs: Any, states: Any) -> Any:
-        return _Stack.forward(self, inputs, states)
+        return _CellStack.forward(self, inputs, states)
 
 
 class BidirectionalCell(HybridRecurrentCell):

@@ -20,7 +20,7 @@ from ....io.training_file import (
 from ...block import HybridBlock
 from ...errors import MismatchError
 from .events import BatchEnd, EpochEnd, TrainBegin
-from .monitor import check_monitor, comparison, worst_value
+from .monitor import check_monitor, comparison_function, worst_value
 
 if TYPE_CHECKING:
     from ....typing import EvalMetric, FileName
@@ -106,7 +106,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         self.trained_epoch = self.trained_batch = -1
         if save_best:
             check_monitor("CheckpointHandler with save_best", monitor)
-            self.monitor_op = comparison("CheckpointHandler", monitor, mode)
+            self.monitor_op = comparison_function("CheckpointHandler", monitor, mode)
             self.best = worst_value(self.monitor_op)
 
     def train_begin(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:

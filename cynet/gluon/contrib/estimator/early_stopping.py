@@ -9,7 +9,7 @@ import numpy as np
 
 from ....base.errors import warn_user
 from .events import EpochEnd, TrainBegin, TrainEnd
-from .monitor import check_monitor, comparison, worst_value
+from .monitor import check_monitor, comparison_function, worst_value
 
 if TYPE_CHECKING:
     from ....typing import EvalMetric
@@ -66,7 +66,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         check_monitor("EarlyStoppingHandler", monitor)
         self.monitor = monitor
         self.baseline, self.patience = baseline, patience
-        self.monitor_op = comparison("EarlyStoppingHandler", monitor, mode)
+        self.monitor_op = comparison_function("EarlyStoppingHandler", monitor, mode)
         self.min_delta = -min_delta if self.monitor_op is np.less else min_delta
         self.wait = self.stopped_epoch = self.current_epoch = 0
         self.stop_training = False

@@ -20,7 +20,7 @@ def check_monitor(who, monitor):
         )
 
 
-def comparison(who, monitor, mode):
+def comparison_function(who, monitor, mode):
     """Return ``numpy.less`` or ``numpy.greater``: whether a new value is better than an old one."""
     if mode not in _MODES:
         warn_user(
