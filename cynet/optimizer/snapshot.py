@@ -25,7 +25,7 @@ class Snapshot:
             counts.clear()
             counts.update(self._counts.get(device, {}))
         for updater, states in zip(self._updaters, self._states):
-            updater.take_over(states, None)
+            updater.replace_states(states, None)
 
 
 def copy_state(state):

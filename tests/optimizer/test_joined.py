@@ -12,7 +12,7 @@ from cynet.optimizer._joined import KERNEL_ARGS_BYTES, JoinedUpdate
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from cynet.kernels.parallel import set_num_threads
-from cynet.operator.cuda.update import Numbers
+from cynet.operator.cuda.update import KernelArgs
 
 
 def test_one_call_is_many(rng):
@@ -285,8 +285,8 @@ def test_threads_share_all_weights(rule, states, threads, rng):
 
 
 def test_gpus_are_given_what_their_kernel_takes():
-    """`Numbers` is what the tests of update.cu hand to it."""
-    assert ctypes.sizeof(Numbers) == KERNEL_ARGS_BYTES
+    """`KernelArgs` is what the tests of update.cu hand to it."""
+    assert ctypes.sizeof(KernelArgs) == KERNEL_ARGS_BYTES
 
 
 @pytest.mark.parametrize("threads", [1, 2])

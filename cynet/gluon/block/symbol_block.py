@@ -14,7 +14,7 @@ from ...symbol import Group, Symbol
 from ..parameter import ParameterDict
 from ..tracing import not_tracing
 from .deferred import finish_deferred
-from .graph import Graph, variable
+from .graph import Graph, parameter_symbol
 from .hybrid_block import HybridBlock
 from .hybridized import Hybridized
 from .losses import remove_unlabeled_losses
@@ -218,7 +218,7 @@ class SymbolBlock(HybridBlock):
             return self._call_cached_op(x, *args)
         elif any(isinstance(each, NDArray) for each in given):
             raise ArgumentError("SymbolBlock: inputs must be all NDArrays or all Symbols")
-        weights = {name: variable(each) for name, each in self.params.items()}
+        weights = {name: parameter_symbol(each) for name, each in self.params.items()}
         whole = self._graph.symbol._compose_by_name(
             {**dict(zip(self._graph.inputs, given)), **weights}
         )
