@@ -225,7 +225,7 @@ def num_gpus() -> int:
     except CynetError:
         return 0
     if _backend is not None:
-        return _backend.count()
+        return _backend.count_gpus()
     count = 0  # a backend that another package registered
     while True:
         try:

@@ -171,7 +171,7 @@ cdef class GpuStep:
         """Push forward in training mode, backward, and the update with these arguments of its
         call; return at once."""
         cdef RandomStreams streams
-        cdef size_t i, origin = self.plan.origin()
+        cdef size_t i, origin = self.plan.number_of_user_line()
         cdef Part* part
         cdef PartRun* each
         cdef bint backward
