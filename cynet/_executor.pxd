@@ -54,6 +54,6 @@ cdef PlanRun* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t 
                       uint64_t stream,
                       size_t origin) except NULL nogil
 cdef void end_run(void* arg) noexcept nogil
-# Put a PlanRun's steps on the stream of a GPU (Put of cuda/graphs.pxd); `numbers` are the seed and
+# Put a PlanRun's steps on a GPU's stream (QueueFn of cuda/graphs.pxd); `numbers` are the seed and
 # the first stream of its random numbers, which a graph's kernels count from.
 cdef int put_segment(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil

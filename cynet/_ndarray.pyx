@@ -17,7 +17,7 @@ from .engine cimport deferred
 from .engine.live_objects cimport count_live, live_counter
 from ._typedefs cimport (
     MAX_NDIM, TBlob, dtype_size, kBfloat16, kCPU, kCPUPinned, kCPUShared, kGPU, kUint8)
-from .cuda.transfer cimport download, move
+from .cuda.transfer cimport download, copy_on_gpu
 from .kernels.movement.strided_copy cimport StridedCopy, copy_strided
 
 import numpy as np
@@ -364,7 +364,7 @@ def own_memory(NDArrayBase array):
 cdef int _move_bytes(NDArrayBase array, void* to, const void* source, size_t nbytes) except -1:
     """On the array's device."""
     if array.blob.dev_type == kGPU:
-        move(array.blob.dev_id, to, source, nbytes)
+        copy_on_gpu(array.blob.dev_id, to, source, nbytes)
     else:
         memcpy(to, source, nbytes)
     return 0

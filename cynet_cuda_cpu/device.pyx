@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 from cynet._resource cimport Resource, get_space, kTempSpace
 from cynet.kernels.parallel cimport threads_for
 from cynet.cuda._device cimport LaunchFn, ReadFn, SizesFn, SpaceFn
-from cynet.cuda._launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, Request
+from cynet.cuda._launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, LaunchRequest
 
 from cynet.base import config
 from cynet.storage.block import Memory
@@ -39,7 +39,7 @@ cdef int _launch(void* kernel, const unsigned* grid, const unsigned* block, unsi
                  void* stream, void** params) noexcept nogil:
     cdef Loaded* loaded = <Loaded*>kernel
     cdef char failure[FAILURE_BYTES]
-    cdef Request request
+    cdef LaunchRequest request
     cdef int64_t work = THREAD_WORK
     cdef int i, code
     for i in range(3):

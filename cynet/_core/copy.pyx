@@ -16,8 +16,8 @@ from .sparse_kind cimport refuse_sparse
 from .._typedefs cimport RunContext, dtype_size, kBfloat16, kCPU, kCPUPinned, kGPU
 from ..cuda.driver cimport check, launch
 from ..cuda.transfer cimport (
-    Strides, call_later, copy_between_devices, download_later, download_pinned, fill, move, upload,
-    upload_pinned
+    Strides, call_later, copy_between_devices, copy_on_gpu, download_later, download_pinned, fill,
+    upload, upload_pinned
 )
 from ..kernels.movement.strided_copy cimport StridedCopy, copy_gather, copy_scatter, copy_strided
 
@@ -256,7 +256,7 @@ cdef int _run_fill_kernel(void* arg, RunContext* run_ctx) except -1 nogil:
 
 cdef int _run_move(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef CopyTask* task = <CopyTask*>arg
-    move(run_ctx.dev_id, task.what.dst, task.what.src, task.nbytes)
+    copy_on_gpu(run_ctx.dev_id, task.what.dst, task.what.src, task.nbytes)
     task.target.written = True
     return 0
 

@@ -6,7 +6,7 @@ cdef enum:
     FAILURE_BYTES = 512  # at least the size of the emulator's Failure
     THREAD_WORK = 64     # a kernel thread costs as much as this many loop elements
 
-cdef struct Request:  # the emulator's Launch
+cdef struct LaunchRequest:  # the emulator's Launch
     void** values
     const int64_t* bytes
     uint32_t grid[3]
@@ -15,4 +15,4 @@ cdef struct Request:  # the emulator's Launch
     int32_t threads
     void* failure
 
-ctypedef int (*EntryFn)(int index, const Request* request) noexcept nogil
+ctypedef int (*EntryFn)(int index, const LaunchRequest* request) noexcept nogil

@@ -14,7 +14,7 @@ from ..storage import Backend, register_backend
 from . import compiler, device, driver, families
 from .libraries.symbols import strip_spaces
 from .limits import Limits, check_limits
-from .transfer import copy_in
+from .transfer import copy_to_gpu
 
 _PINNED_EVERYWHERE = 1  # CU_MEMHOSTALLOC_PORTABLE: pinned for all contexts
 _MAX_THREADS, _STATIC_SHARED, _MAX_DYNAMIC_SHARED = 0, 1, 8  # CUfunction_attribute
@@ -43,7 +43,7 @@ def _driver_module():
 
 
 cuda = _driver_module()
-driver.load(ctypes.CDLL("nvcuda.dll" if hasattr(ctypes, "WinDLL") else "libcuda.so.1"))
+driver.load_functions(ctypes.CDLL("nvcuda.dll" if hasattr(ctypes, "WinDLL") else "libcuda.so.1"))
 
 
 def count_gpus():
@@ -62,30 +62,30 @@ class _OpenDevice:
             self.streams = [cuda.Stream(1) for _ in range(4)]  # 1: CU_STREAM_NON_BLOCKING
         finally:
             self.context.pop()
-        driver.add(device_id, self.context.handle, *(s.handle for s in self.streams))
+        driver.add_gpu(device_id, self.context.handle, *(s.handle for s in self.streams))
 
 
-_opened = {}
+_open_devices = {}
 
 
 def open_device(device_id):
     """Return GPU `device_id`, opened at the first call; CynetError if there is none."""
-    found = _opened.get(device_id)
+    found = _open_devices.get(device_id)
     if found is not None:
         return found
     with _lock:
-        if device_id not in _opened:
+        if device_id not in _open_devices:
             if not 0 <= device_id < count_gpus():
                 raise CynetError(gpu_missing(device_id, count_gpus()))
             try:
-                _opened[device_id] = _OpenDevice(device_id)
+                _open_devices[device_id] = _OpenDevice(device_id)
             except cuda.Error as error:
                 raise CynetError(f"gpu({device_id}) cannot be opened: {error}") from None
-        return _opened[device_id]
+        return _open_devices[device_id]
 
 
-class _current:
-    """Context manager: within ``with _current(i):`` this thread's pycuda calls go to GPU i."""
+class _current_context:
+    """Context manager: pycuda's calls in this thread go to GPU `device_id`."""
 
     def __init__(self, device_id):
         self.context = open_device(device_id).context
@@ -104,7 +104,7 @@ class DeviceMemory(Backend):
         self.blocks = {}  # (device, address) -> DeviceAllocation
 
     def raw_alloc(self, nbytes, dev_id):
-        with _current(dev_id):
+        with _current_context(dev_id):
             try:
                 block = cuda.mem_alloc(nbytes)
             except cuda.MemoryError:
@@ -114,11 +114,11 @@ class DeviceMemory(Backend):
 
     def raw_free(self, address, nbytes, dev_id):
         driver.synchronize(dev_id)
-        with _current(dev_id):
+        with _current_context(dev_id):
             self.blocks.pop((dev_id, address)).free()
 
     def memory_info(self, dev_id):
-        with _current(dev_id):
+        with _current_context(dev_id):
             return cuda.mem_get_info()
 
     def synchronize(self, dev_id):
@@ -132,7 +132,7 @@ class PinnedMemory(Backend):
         self.blocks = {}  # address -> the NumPy array that pycuda made
 
     def raw_alloc(self, nbytes, dev_id):
-        with _current(0):
+        with _current_context(0):
             try:
                 block = cuda.pagelocked_empty(nbytes, "uint8", mem_flags=_PINNED_EVERYWHERE)
             except cuda.MemoryError:
@@ -141,7 +141,7 @@ class PinnedMemory(Backend):
         return block.ctypes.data
 
     def raw_free(self, address, nbytes, dev_id):
-        with _current(0):
+        with _current_context(0):
             del self.blocks[address]
 
     def memory_info(self, dev_id):
@@ -211,7 +211,7 @@ class UploadedMemory:
 
         self.memory = Memory(max(len(data), 1), gpu(device_id))
         self.address, self.nbytes = self.memory.data_ptr, len(data)
-        copy_in(device_id, self.address, data)
+        copy_to_gpu(device_id, self.address, data)
 
 
 class GPU(device.Device):
@@ -245,7 +245,7 @@ class GPU(device.Device):
         return self._kernels[key]
 
     def module(self, text, title, options, exports, quoted=None):
-        """Compile and load a source; return (Compiled, Image), which are cached."""
+        """Compile and load a source; return (CompiledObject, Image), which are cached."""
         key = text, title, options, exports
         with _lock:
             if key not in self._images:

@@ -16,7 +16,7 @@ from .sources import CUDA_SOURCES, KERNELS, explain
 
 # nvcc's options for every source. Floating point is nvcc's default: a * b + c may be fused.
 # Non-constant functions of the CPU must not be called, which would fail at run time.
-_FLAGS = (
+_NVCC_FLAGS = (
     "-std=c++17",
     "--expt-relaxed-constexpr",
     "--Werror=cross-execution-space-call",
@@ -84,7 +84,7 @@ def add_instances(text, exports):
     return f"{text}\nvoid* cynet_instances[] = {{\n{rows}}};\n"
 
 
-class Compiled:
+class CompiledObject:
     """An object that nvcc compiled: ``image`` (bytes) and ``symbols``, kernel name to symbol."""
 
     def __init__(self, image):
@@ -104,11 +104,11 @@ def compile_object(text, user_text, title, options, exports, architecture):
     exports (tuple of str): Instances of templates that are launched by name.
     architecture (str): ``'sm_90'`` or the like.
 
-    Returns Compiled. Raises KernelError when there is no nvcc or the source does not compile; the
-    message quotes the line.
+    Returns CompiledObject. Raises KernelError when there is no nvcc, or when the source does not
+    compile; the message quotes the line.
     """
     compiler = optional("pycuda.compiler", "mx.gpu()")
-    flags = [*_FLAGS, *options]
+    flags = [*_NVCC_FLAGS, *options]
     whole = f'#line 1 "{title}"\n{add_instances(text, exports)}'
     parts = [whole, _compiler_identity(), architecture, *flags]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
@@ -118,7 +118,7 @@ def compile_object(text, user_text, title, options, exports, architecture):
         raise _cache_error(config.cache_folder() / "kernels", error) from None
     image = cache.read_cached(target)
     if image is not None:
-        return Compiled(image)
+        return CompiledObject(image)
     if title.removesuffix(".cu") in families.sources():  # some take a minute
         print(
             f"cynet: nvcc compiles {title} for {architecture}, once for this machine ...",
@@ -137,7 +137,7 @@ def compile_object(text, user_text, title, options, exports, architecture):
         )
     except optional("pycuda.driver", "mx.gpu()").CompileError as error:
         raise KernelError(explain(str(error.stderr or error), user_text, title)) from None
-    compiled = Compiled(image)
+    compiled = CompiledObject(image)
     try:
         cache.write_cached(target, image)
     except OSError as error:

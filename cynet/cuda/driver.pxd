@@ -8,9 +8,9 @@ from libc.stdint cimport int64_t
 from libcpp.atomic cimport atomic
 
 cdef enum:
-    DEVICES = 64  # maximum number of devices, as in storage/pools.pxd
+    MAX_DEVICES = 64  # maximum number of devices, as in storage/pools.pxd
 
-# The driver's functions: a member for each name of driver.pyx's _NAMES, in that order.
+# The driver's functions: a member for each name of driver.pyx's _FUNCTION_NAMES, in that order.
 cdef struct Driver:
     int (*set_current)(void* context) noexcept nogil
     int (*error_name)(int code, const char** text) noexcept nogil
@@ -42,7 +42,7 @@ cdef struct Driver:
     int (*graph_destroy)(void* graph) noexcept nogil
     int (*executable_destroy)(void* executable) noexcept nogil
 
-cdef struct Machine:
+cdef struct OpenGpu:
     void* context
     void* stream       # computes
     void* in_stream    # copies from the host
@@ -50,12 +50,12 @@ cdef struct Machine:
     void* side_stream  # records graphs
 
 cdef Driver driver
-cdef Machine machines[64]
-cdef atomic[bint] opened[64]  # set once the Machine is complete
+cdef OpenGpu gpus[64]
+cdef atomic[bint] opened[64]  # set once the OpenGpu is complete
 
 # Make the GPU's context current in this thread; store its stream in `stream`, unless that is NULL.
 # The first call opens the GPU.
-cdef int enter(int dev_id, void** stream) except -1 nogil
+cdef int enter_gpu(int dev_id, void** stream) except -1 nogil
 # Launch a kernel on a stream (LaunchFn of _device.pxd).
 cdef int launch(void* kernel, const unsigned* grid, const unsigned* block, unsigned shared,
                 void* stream, void** params) noexcept nogil

@@ -23,7 +23,7 @@ cdef extern from *:
     int forked "cynet_child_of_cuda"
     void watch_forks "cynet_watch_forks" ()
 
-_NAMES = (
+_FUNCTION_NAMES = (
     "cuCtxSetCurrent", "cuGetErrorName", "cuGetErrorString", "cuModuleLoadData",
     "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute", "cuLaunchKernel",
     "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemcpyPeerAsync",
@@ -43,14 +43,14 @@ cdef ParameterInfo _parameter_info = NULL
 cdef object _opener = None
 
 
-def load(library):
+def load_functions(library):
     """Look up the driver's functions in `library`, a ctypes.CDLL.
 
     Raises CynetError when it lacks one.
     """
     global _parameter_info
     cdef void** slots = <void**>&driver
-    for i, name in enumerate(_NAMES):
+    for i, name in enumerate(_FUNCTION_NAMES):
         try:
             function = getattr(library, name)
         except AttributeError:
@@ -75,20 +75,20 @@ def parameter_sizes(size_t function):
 
 
 def set_opener(opener):
-    """Register ``opener(device_id)``, called at the first use of each GPU; it calls `add`."""
+    """Register ``opener(device_id)``, called at the first use of each GPU; it calls `add_gpu`."""
     global _opener
     _opener = opener
     watch_forks()
-    set_enter_device(<EnterDevice>enter)
+    set_enter_device(<EnterDevice>enter_gpu)
 
 
-def add(int dev_id, size_t context, size_t stream, size_t in_stream, size_t out_stream,
-        size_t side_stream):
+def add_gpu(int dev_id, size_t context, size_t stream, size_t in_stream, size_t out_stream,
+            size_t side_stream):
     """Register a GPU by the handles of its context and streams."""
-    cdef Machine* machine = &machines[dev_id]
-    machine.context, machine.stream = <void*>context, <void*>stream
-    machine.in_stream, machine.out_stream = <void*>in_stream, <void*>out_stream
-    machine.side_stream = <void*>side_stream
+    cdef OpenGpu* gpu = &gpus[dev_id]
+    gpu.context, gpu.stream = <void*>context, <void*>stream
+    gpu.in_stream, gpu.out_stream = <void*>in_stream, <void*>out_stream
+    gpu.side_stream = <void*>side_stream
     opened[dev_id].store(True)
 
 
@@ -105,14 +105,14 @@ cdef int _refuse_child(int dev_id) except -1 with gil:
         "multiprocessing's method 'spawn'")
 
 
-cdef int enter(int dev_id, void** stream) except -1 nogil:
+cdef int enter_gpu(int dev_id, void** stream) except -1 nogil:
     if forked:
         _refuse_child(dev_id)
-    if dev_id < 0 or dev_id >= DEVICES or not opened[dev_id].load():
+    if dev_id < 0 or dev_id >= MAX_DEVICES or not opened[dev_id].load():
         _open_device(dev_id)
-    check(driver.set_current(machines[dev_id].context), dev_id, b"entering its context")
+    check(driver.set_current(gpus[dev_id].context), dev_id, b"entering its context")
     if stream != NULL:
-        stream[0] = machines[dev_id].stream
+        stream[0] = gpus[dev_id].stream
     return 0
 
 
@@ -155,17 +155,17 @@ cdef void* new_event(int dev_id) except NULL nogil:
 
 def synchronize(int dev_id):
     """Wait until a GPU has finished all work on its streams; raise its error if one failed."""
-    cdef Machine* machine = &machines[dev_id]
+    cdef OpenGpu* gpu = &gpus[dev_id]
     with nogil:
-        enter(dev_id, NULL)
-        check(driver.stream_synchronize(machine.in_stream), dev_id, b"work on it")
-        check(driver.stream_synchronize(machine.stream), dev_id, b"work on it")
-        check(driver.stream_synchronize(machine.out_stream), dev_id, b"work on it")
+        enter_gpu(dev_id, NULL)
+        check(driver.stream_synchronize(gpu.in_stream), dev_id, b"work on it")
+        check(driver.stream_synchronize(gpu.stream), dev_id, b"work on it")
+        check(driver.stream_synchronize(gpu.out_stream), dev_id, b"work on it")
 
 
 def opened_devices():
     """Indices of the GPUs in use."""
-    return [i for i in range(DEVICES) if opened[i].load()]
+    return [i for i in range(MAX_DEVICES) if opened[i].load()]
 
 
 class KernelMissing(CynetError):
@@ -181,14 +181,14 @@ cdef class Image:
     def __init__(self, int dev_id, bytes image):
         cdef const char* data = image
         self.dev_id = dev_id
-        enter(dev_id, NULL)
+        enter_gpu(dev_id, NULL)
         check(driver.module_load(&self.module, data), dev_id, b"loading a compiled kernel")
 
     def function(self, str symbol):
         """The handle of the kernel `symbol`, an int."""
         cdef void* function = NULL
         cdef bytes name = symbol.encode()
-        enter(self.dev_id, NULL)
+        enter_gpu(self.dev_id, NULL)
         if driver.module_function(&function, self.module, name) != 0:
             raise KernelMissing(f"a compiled object has no kernel named {symbol}")
         return <size_t>function

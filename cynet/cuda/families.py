@@ -9,14 +9,14 @@ from pathlib import Path
 from ..base.errors import ArgumentError
 from ..kernels.table import functors, reducers, update_rules
 
-KERNELS = Path(__file__).parent / "kernels"
-TABLES = Path(__file__).parent.parent / "kernels"
-NARROW = ("cynet::half", "cynet::bfloat16")  # computed in float
-REAL = ("float", "double", *NARROW)
-WHOLE = ("unsigned char", "signed char", "int", "long long")
-ALL = REAL + WHOLE
-ANY = (*ALL, "bool")
-NARROW_TYPES = (*NARROW, "unsigned char", "signed char")
+KERNEL_FOLDER = Path(__file__).parent / "kernels"
+TABLE_FOLDER = Path(__file__).parent.parent / "kernels"
+NARROW_FLOATS = ("cynet::half", "cynet::bfloat16")  # computed in float
+FLOATS = ("float", "double", *NARROW_FLOATS)
+INTEGERS = ("unsigned char", "signed char", "int", "long long")
+NUMBERS = FLOATS + INTEGERS
+ANY_TYPE = (*NUMBERS, "bool")
+NARROW_TYPES = (*NARROW_FLOATS, "unsigned char", "signed char")
 
 
 # source -> (templates, the types each of them has instances for)
@@ -25,44 +25,44 @@ TEMPLATES = {
         ("inverse_deviation move_statistics", ("float", "double")),
         (
             "channel_sums channel_scale",
-            ("float, float", "double, double", *(f"{kind}, float" for kind in NARROW)),
+            ("float, float", "double, double", *(f"{kind}, float" for kind in NARROW_FLOATS)),
         ),
     ],
-    "fill": [("progression eye", ANY)],
+    "fill": [("progression eye", ANY_TYPE)],
     "index": [
-        ("copy take_grad gather retain_rows scatter_add scatter pick pick_grad one_hot", ALL),
-        ("pad pad_grad sequence_mask", ALL),
+        ("copy take_grad gather retain_rows scatter_add scatter pick pick_grad one_hot", NUMBERS),
+        ("pad pad_grad sequence_mask", NUMBERS),
     ],
     "normalization": [
-        ("moments normalize normalize_grad scale_grad scale_grad_parts", REAL),
-        ("l2_norm l2_norm_grad", REAL),
-        ("local_response local_response_parts local_response_grad prelu prelu_slopes_grad", REAL),
+        ("moments normalize normalize_grad scale_grad scale_grad_parts", FLOATS),
+        ("l2_norm l2_norm_grad", FLOATS),
+        ("local_response local_response_parts local_response_grad prelu prelu_slopes_grad", FLOATS),
     ],
     "loss": [
-        ("difference_grad count_above count_not_finite divided_gradient hinge_grad", REAL),
-        ("cross_entropy cross_entropy_grad", REAL),
+        ("difference_grad count_above count_not_finite divided_gradient hinge_grad", FLOATS),
+        ("cross_entropy cross_entropy_grad", FLOATS),
     ],
     "sort": [
-        ("sort_chunks sort_pass gather_ordered scatter_ordered running_sum", ALL),
+        ("sort_chunks sort_pass gather_ordered scatter_ordered running_sum", NUMBERS),
         (
             "find_extreme",  # positions are stored as float if T is narrow
-            tuple(f"{kind}, {'float' if kind in NARROW_TYPES else kind}" for kind in ALL),
+            tuple(f"{kind}, {'float' if kind in NARROW_TYPES else kind}" for kind in NUMBERS),
         ),
     ],
-    "pooling": [("pool pool_argmax pool_grad", REAL)],
-    "pooling_v1": [("pool_v1 pool_v1_grad", REAL)],
+    "pooling": [("pool pool_argmax pool_grad", FLOATS)],
+    "pooling_v1": [("pool_v1 pool_v1_grad", FLOATS)],
     "random": [
-        ("draw apply_mask dropout_factors weight_sums log_probability log_probability_grad", REAL),
+        ("draw mask dropout_factors weight_sums log_probability log_probability_grad", FLOATS),
         ("draw_integers", ("int", "long long")),
     ],
-    "where_clip": [("where clip clip_grad hard_sigmoid hard_sigmoid_grad", ALL)],
-    "softmax": [("softmax softmax_grad softmax_output_grad count_labels", REAL)],
+    "where_clip": [("where clip clip_grad hard_sigmoid hard_sigmoid_grad", NUMBERS)],
+    "softmax": [("softmax softmax_grad softmax_output_grad count_labels", FLOATS)],
 }
 
 
 def _functor_kernels(template, table):
     for name, whole in functors(table).items():
-        for kind in REAL + (WHOLE if whole else ()):
+        for kind in FLOATS + (INTEGERS if whole else ()):
             yield f"{template}<cynet::functor::{name}, {kind}>"
 
 
@@ -72,7 +72,7 @@ def _update_kernels():
             continue
         yield f"update<cynet::{rule}, float, float, float, false>"
         yield f"update<cynet::{rule}, double, double, double, false>"
-        for kind in NARROW:
+        for kind in NARROW_FLOATS:
             yield f"update<cynet::{rule}, {kind}, {kind}, float, false>"
             if on_masters:
                 yield f"update<cynet::{rule}, {kind}, float, float, true>"
@@ -101,13 +101,13 @@ def kernel_instances(source):
         ]
     elif source == "reduce":
         names = "reduce", "reduce_columns", "merge_parts"
-        found = [f"{n}<cynet::{r}, {t}>" for n in names for r in reducers() for t in ALL]
+        found = [f"{n}<cynet::{r}, {t}>" for n in names for r in reducers() for t in NUMBERS]
     elif source == "cast":
-        found = [f"cast<{a}, {b}>" for a in ALL for b in ANY]
+        found = [f"cast<{a}, {b}>" for a in NUMBERS for b in ANY_TYPE]
     elif source == "update":
         found = [*_update_kernels()]
     elif source == "strided":
-        found = [f"assign<{d}, {s}>" for d in ANY for s in ANY]
+        found = [f"assign<{d}, {s}>" for d in ANY_TYPE for s in ANY_TYPE]
         found += [f"fill<{w}>" for w in ("unsigned char", "unsigned short", "int", "long long")]
     else:
         raise ArgumentError(f"no source {source!r} among {', '.join(sources())}")
@@ -132,9 +132,9 @@ def nvcc_options(source):
 
 def sources():
     """Names of the sources in cuda/kernels/, sorted."""
-    return sorted(path.stem for path in KERNELS.glob("*.cu"))
+    return sorted(path.stem for path in KERNEL_FOLDER.glob("*.cu"))
 
 
 def source_text(source):
     """The text of a source."""
-    return (KERNELS / f"{source}.cu").read_text()
+    return (KERNEL_FOLDER / f"{source}.cu").read_text()

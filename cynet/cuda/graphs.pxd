@@ -29,7 +29,7 @@ cdef cppclass Recording:
     RetainedSpace own      # memory of this graph only
     RetainedSpace* spaces  # buffers that operators requested: `own`, or shared ones
 
-cdef cppclass Addressed:
+cdef cppclass AddressedRecording:
     # The recording of a function whose arrays are at these addresses.
     vector[void*] at
     Recording recording
@@ -38,19 +38,19 @@ cdef cppclass Addressed:
 cdef cppclass Recordings:
     # Recordings of one function, at most MAX_ADDRESSES (graphs.pyx), with one owner. All
     # recordings of a GPU share their temporary memory, since they run one after the other.
-    vector[Addressed*] known
+    vector[AddressedRecording*] known
     long runs
 
 # Queues the work of `arg` on run_ctx.stream. If `numbers` is NULL, the numbers are passed as
 # arguments. Else a graph is being recorded, and its launches must read them from `numbers`.
-ctypedef int (*Put)(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil
+ctypedef int (*QueueFn)(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil
 
 # Initialise a new recording, with a reference count of 1.
 cdef void prepare(Recording* recording, bint never) noexcept nogil
 # Queue the function's work on the GPU's stream: by calling `put`, or by replaying its graph with
 # `numbers`, nbytes on the host, which may be overwritten when this returns. Runs of one Recording
 # must not overlap; the caller ensures that.
-cdef int run(Recording* recording, RunContext* run_ctx, Put put, void* arg, const void* numbers,
+cdef int run(Recording* recording, RunContext* run_ctx, QueueFn put, void* arg, const void* numbers,
              size_t nbytes) except -1 nogil
 # The recording for arrays at these addresses; NULL while all slots are in use.
 cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,

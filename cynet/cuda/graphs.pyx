@@ -9,7 +9,7 @@ from libcpp.vector cimport vector
 from .._resource cimport RetainedSpace, retain_device_workspace
 from .._storage cimport Handle, alloc, free
 from .._typedefs cimport RunContext, kGPU
-from .driver cimport Machine, check, driver, machines
+from .driver cimport OpenGpu, check, driver, gpus
 from .transfer cimport upload
 
 import atexit
@@ -25,7 +25,7 @@ cdef extern from *:
     """
     void* _random_base "cynet_random_base"
 
-cdef enum How:
+cdef enum Action:
     kPlain = 0     # run the function on the computing stream
     kWarm = 1      # run the function on the side stream
     kRecord = 2    # record the function on the side stream; the GPU runs nothing yet
@@ -34,22 +34,22 @@ cdef enum How:
 cdef enum:
     PLAIN_RUNS = 1
     MAX_ADDRESSES = 64  # most recordings of one function
-    STAYS = 256          # runs for which an unused recording is not evicted
-    RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: memory may be allocated meanwhile
+    MAX_UNUSED_RUNS = 256          # runs for which an unused recording is not evicted
+    CAPTURE_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED: memory may be allocated meanwhile
 
 ctypedef int (*QuietPut)(void* arg, RunContext* run_ctx, void* numbers) noexcept nogil
-ctypedef int (*QuietRecord)(Recording* recording, RunContext* run_ctx, Put put, void* arg,
+ctypedef int (*QuietRecord)(Recording* recording, RunContext* run_ctx, QueueFn put, void* arg,
                             size_t nbytes) noexcept nogil
 
-cdef atomic[bint] _exits  # the process is exiting: pycuda destroys streams, the driver the rest
+cdef atomic[bint] _is_exiting  # pycuda destroys the streams at exit, the driver the rest
 cdef atomic[int] _side_stream_taken[64]  # 1: the side stream of the GPU is in use
 # buffers shared by all Recordings of each GPU; only a recording thread adds to it
 cdef RetainedSpace _shared[64]
 cdef long _users[64]          # count of nonempty Recordings of each GPU
 cdef mutex _users_lock
-cdef bint _switched_on = config.get("CYNET_CUDA_GRAPHS")
-cdef long long _recorded = 0
-cdef long long _replayed = 0
+cdef bint _is_enabled = config.get("CYNET_CUDA_GRAPHS")
+cdef long long _recorded_graphs = 0
+cdef long long _replay_count = 0
 
 
 cdef void prepare(Recording* recording, bint never) noexcept nogil:
@@ -63,7 +63,7 @@ cdef void prepare(Recording* recording, bint never) noexcept nogil:
 cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
                              int dev_id) noexcept nogil:
     """May evict the least recently used recording."""
-    cdef Addressed* each
+    cdef AddressedRecording* each
     cdef size_t i, oldest = 0
     if recordings.known.empty():
         recordings.runs = 0
@@ -78,10 +78,10 @@ cdef Recording* recording_at(Recordings* recordings, vector[void*]* at,
             oldest = i
     if recordings.known.size() < MAX_ADDRESSES:
         oldest = recordings.known.size()
-        recordings.known.push_back(new Addressed())
+        recordings.known.push_back(new AddressedRecording())
     else:
         each = recordings.known[oldest]
-        if each.used + STAYS > recordings.runs:  # else long cycles never hit
+        if each.used + MAX_UNUSED_RUNS > recordings.runs:  # else long cycles never hit
             return NULL
         release(&each.recording, dev_id)
     each = recordings.known[oldest]
@@ -111,17 +111,17 @@ cdef void _count_user(int dev_id, int change) noexcept nogil:
     _users_lock.unlock()
 
 
-cdef int run(Recording* recording, RunContext* run_ctx, Put put, void* arg, const void* numbers,
+cdef int run(Recording* recording, RunContext* run_ctx, QueueFn put, void* arg, const void* numbers,
              size_t nbytes) except -1 nogil:
     cdef int dev_id = run_ctx.dev_id
-    cdef int how = _choose_action(recording, dev_id, &run_ctx.stream)
+    cdef int action = _choose_action(recording, dev_id, &run_ctx.stream)
     cdef bint failed
-    if how == kPlain:
+    if action == kPlain:
         return put(arg, run_ctx, NULL)
-    if how == kReplay:
+    if action == kReplay:
         return _replay_graph(recording, dev_id, numbers, nbytes)
     # the casts keep a pending exception pending
-    if how == kWarm:
+    if action == kWarm:
         failed = (<QuietPut>put)(arg, run_ctx, NULL) == -1
         _finish_warm(recording, dev_id, failed)
         return -1 if failed else 0
@@ -132,38 +132,38 @@ cdef int run(Recording* recording, RunContext* run_ctx, Put put, void* arg, cons
             PyErr_Clear()
     if _finish_recording(recording, dev_id, failed):
         return _replay_graph(recording, dev_id, numbers, nbytes)
-    run_ctx.stream = machines[dev_id].stream
+    run_ctx.stream = gpus[dev_id].stream
     return put(arg, run_ctx, NULL)
 
 
 cdef int _choose_action(Recording* recording, int dev_id, void** stream) noexcept nogil:
     """Return the Action for this run of the function, and store its stream in `stream`. kWarm and
     kRecord hold the GPU's side stream until they are finished."""
-    cdef Machine* machine = &machines[dev_id]
-    cdef int how
-    stream[0] = machine.stream
+    cdef OpenGpu* gpu = &gpus[dev_id]
+    cdef int action
+    stream[0] = gpu.stream
     if recording.executable != NULL:
         return kReplay
-    if recording.never or not _switched_on:
+    if recording.never or not _is_enabled:
         return kPlain
     if recording.runs < PLAIN_RUNS:
         recording.runs += 1
         return kPlain
     if _side_stream_taken[dev_id].exchange(1):
         return kPlain  # another function is being recorded: try next time
-    how = kWarm if recording.runs == PLAIN_RUNS else kRecord
-    if how == kRecord:
-        if driver.begin_capture(machine.side_stream, RELAXED) != 0:
+    action = kWarm if recording.runs == PLAIN_RUNS else kRecord
+    if action == kRecord:
+        if driver.begin_capture(gpu.side_stream, CAPTURE_RELAXED) != 0:
             recording.never = True
             _side_stream_taken[dev_id].store(0)
             return kPlain
         retain_device_workspace(recording.spaces)
-    elif not _follow_stream(dev_id, machine.stream, machine.side_stream):
+    elif not _follow_stream(dev_id, gpu.stream, gpu.side_stream):
         recording.never = True
         _side_stream_taken[dev_id].store(0)
         return kPlain
-    stream[0] = machine.side_stream
-    return how
+    stream[0] = gpu.side_stream
+    return action
 
 
 cdef bint _follow_stream(int dev_id, void* first, void* second) noexcept nogil:
@@ -178,16 +178,16 @@ cdef bint _follow_stream(int dev_id, void* first, void* second) noexcept nogil:
 
 
 cdef void _finish_warm(Recording* recording, int dev_id, bint failed) noexcept nogil:
-    cdef Machine* machine = &machines[dev_id]
+    cdef OpenGpu* gpu = &gpus[dev_id]
     recording.runs += 1
-    if not _follow_stream(dev_id, machine.side_stream, machine.stream):
-        driver.stream_synchronize(machine.side_stream)
+    if not _follow_stream(dev_id, gpu.side_stream, gpu.stream):
+        driver.stream_synchronize(gpu.side_stream)
     if failed:
         recording.never = True
     _side_stream_taken[dev_id].store(0)
 
 
-cdef int _record_graph(Recording* recording, RunContext* run_ctx, Put put, void* arg,
+cdef int _record_graph(Recording* recording, RunContext* run_ctx, QueueFn put, void* arg,
                        size_t nbytes) except -1 nogil:
     cdef Handle handle
     if nbytes:
@@ -200,12 +200,12 @@ cdef int _record_graph(Recording* recording, RunContext* run_ctx, Put put, void*
 
 cdef bint _finish_recording(Recording* recording, int dev_id, bint failed) noexcept nogil:
     """End a recording; False if the function cannot become a graph."""
-    global _recorded
-    cdef Machine* machine = &machines[dev_id]
+    global _recorded_graphs
+    cdef OpenGpu* gpu = &gpus[dev_id]
     cdef void* graph = NULL
     cdef int code
     retain_device_workspace(NULL)
-    code = driver.end_capture(machine.side_stream, &graph)
+    code = driver.end_capture(gpu.side_stream, &graph)
     if code == 0 and graph != NULL and not failed:
         code = driver.instantiate(&recording.executable, graph, 0)
         if code != 0:
@@ -218,22 +218,22 @@ cdef bint _finish_recording(Recording* recording, int dev_id, bint failed) noexc
         _free_spaces(&recording.own)
         recording.numbers = NULL
         return False
-    _recorded += 1
+    _recorded_graphs += 1
     return True
 
 
 cdef int _replay_graph(Recording* recording, int dev_id, const void* numbers,
                        size_t nbytes) except -1 nogil:
     """Queue a replay behind a copy of `numbers`, which earlier replays thus do not read."""
-    global _replayed
+    global _replay_count
     cdef const char* given = <const char*>numbers
     if nbytes and (recording.sent.size() != nbytes
                    or memcmp(recording.sent.data(), given, nbytes) != 0):
         recording.sent.clear()
         upload(dev_id, recording.numbers, given, nbytes)
         recording.sent.assign(given, given + nbytes)
-    _replayed += 1
-    return check(driver.graph_launch(recording.executable, machines[dev_id].stream), dev_id,
+    _replay_count += 1
+    return check(driver.graph_launch(recording.executable, gpus[dev_id].stream), dev_id,
                  b"replaying a graph")
 
 
@@ -252,9 +252,9 @@ cdef void hold(Recording* recording) noexcept nogil:
 cdef bint release(Recording* recording, int dev_id) noexcept nogil:
     if recording.holders.fetch_sub(1) != 1:
         return False
-    if recording.executable != NULL and not _exits.load():
-        driver.set_current(machines[dev_id].context)
-        driver.stream_synchronize(machines[dev_id].stream)
+    if recording.executable != NULL and not _is_exiting.load():
+        driver.set_current(gpus[dev_id].context)
+        driver.stream_synchronize(gpus[dev_id].stream)
         driver.executable_destroy(recording.executable)
     recording.executable = NULL
     _free_spaces(&recording.own)
@@ -271,22 +271,22 @@ cdef void set_random_base(void* base) noexcept nogil:
     _random_base = base
 
 
-def _note_exit():
-    _exits.store(True)
+def _set_exiting():
+    _is_exiting.store(True)
 
 
-def counts():
+def graph_counts():
     """Return the counts of graphs recorded and of replays, for tests."""
-    return _recorded, _replayed
+    return _recorded_graphs, _replay_count
 
 
 def switch(bint on):
     """Turn recording of graphs on or off; returns the old value."""
-    global _switched_on
-    before = _switched_on
-    _switched_on = on
+    global _is_enabled
+    before = _is_enabled
+    _is_enabled = on
     return before
 
 
-_exits.store(False)
-atexit.register(_note_exit)
+_is_exiting.store(False)
+atexit.register(_set_exiting)

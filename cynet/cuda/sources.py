@@ -5,7 +5,7 @@ from pathlib import Path
 
 KERNELS = Path(__file__).parent.parent / "kernels"  # headers that CPU and GPU share
 CUDA_SOURCES = Path(__file__).parent / "kernels"
-_BLANK = re.compile(
+_COMMENT_OR_STRING = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(?P<mark>[^()\\ ]{0,16})\(.*?\)(?P=mark)"'
     r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'",
     re.DOTALL,
@@ -14,7 +14,7 @@ _BLANK = re.compile(
 
 def blank_comments(text):
     """Return C++ source with spaces in place of its comments and strings."""
-    return _BLANK.sub(blank_match, text)
+    return _COMMENT_OR_STRING.sub(blank_match, text)
 
 
 def blank_match(match):

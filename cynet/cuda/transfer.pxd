@@ -28,7 +28,7 @@ cdef void* upload_pinned(int dev_id, void* to, const void* source,
 # Copy nbytes from the GPU to the host, after all work queued on its stream; waits for the copy.
 cdef int download(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
 # Copy bytes within one GPU's memory.
-cdef int move(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
+cdef int copy_on_gpu(int dev_id, void* to, const void* source, size_t nbytes) except -1 nogil
 # Copy bytes from one GPU to another, in the order of both streams; the host does not wait.
 cdef int copy_between_devices(int to_id, void* to, int from_id, const void* source,
                               size_t nbytes) except -1 nogil

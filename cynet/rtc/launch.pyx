@@ -15,7 +15,7 @@ from ..engine.inline cimport INLINE_SEGMENT_US
 from ..ndarray._tape cimport flagged, refuse_write
 from .._ndarray cimport Chunk, NDArrayBase
 from .._typedefs cimport RunContext, dtype_size, kCPU, kGPU
-from ..cuda._launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, Request
+from ..cuda._launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, LaunchRequest
 from ..cuda.driver cimport launch
 from ..kernels.parallel cimport threads_for
 
@@ -46,7 +46,7 @@ cdef struct LaunchTask:
     char file[FILE_BYTES]
     int64_t work
     double* pace  # nanoseconds for a unit of work in the last launch; 0: not launched yet
-    Request request
+    LaunchRequest request
     char failure[FAILURE_BYTES]
     Argument* arguments
     void** values

@@ -178,8 +178,8 @@ def main():
 
     functions = declared((SOURCES / "cublas.pyx").read_text(), cublas.FUNCTIONS)
     functions |= declared((SOURCES / "cudnn.pxd").read_text(), cudnn.FUNCTIONS)
-    cublas.open_door()  # a function that is missing is an error
-    cudnn.open_door()
+    cublas.open_cublas()  # a function that is missing is an error
+    cudnn.open_cudnn()
     print(f"{len(functions)} functions are in the libraries")
     wrong = check_headers(functions)
     if wrong is not None:

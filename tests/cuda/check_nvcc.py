@@ -47,8 +47,8 @@ def command(nvcc, architecture, options=()):
         "--expt-relaxed-constexpr",
         "--Werror",
         "cross-execution-space-call",
-        f"-I{families.TABLES}",
-        f"-I{families.KERNELS}",
+        f"-I{families.TABLE_FOLDER}",
+        f"-I{families.KERNEL_FOLDER}",
         f"-arch={architecture}",
         *options,
     ]

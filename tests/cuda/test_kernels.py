@@ -14,7 +14,7 @@ import cynet as mx
 from cynet.base import config
 from cynet.cuda import families
 from cynet.kernels.table import update_rules
-from cynet.operator.cuda.kernel_args import axes, layout, space_of
+from cynet.operator.cuda.kernel_args import axes_of, layout, space_of
 from cynet.operator.cuda.update import KernelArgs
 from cynet.operator.elementwise_loop import Loop
 from cynet_cuda_cpu import EmulatedModule
@@ -250,7 +250,7 @@ def test_in_the_checking_mode(source, names):
     elif source == "reduce":
         total, parts = np.zeros(12, "f"), np.zeros(12, "d")
         module.get(names[0]).launch(
-            [x, total, parts, axes((12, 5), (1,)), DOUBLE(1), INT(0)], 5, 64
+            [x, total, parts, axes_of((12, 5), (1,)), DOUBLE(1), INT(0)], 5, 64
         )
         close(parts, x.reshape(12, 5).sum(1).astype("d"), "float32")
     else:

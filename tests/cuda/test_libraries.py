@@ -55,7 +55,7 @@ def test_function_that_a_library_lacks(tmp_path):
     source.write_text("int cublasCreate_v2(void** handle) { return 0; }")
     library = tmp_path / "libcublas.so.13"
     subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
-    code = "from cynet.cuda.libraries import cublas; cublas.open_door()"
+    code = "from cynet.cuda.libraries import cublas; cublas.open_cublas()"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | {"CYNET_CUDA_LIBRARIES": str(tmp_path)},

@@ -36,7 +36,7 @@ def test_many_steps(gpu, seed, recorded, grad_req):
     before = graphs.switch(recorded)
     try:
         here, there = (bound(network(), c, seed, grad_req, data=(16, 8)) for c in (mx.cpu(), gpu))
-        was = graphs.counts()
+        was = graphs.graph_counts()
         rng = np.random.default_rng(seed + 1)
         for _ in range(6):
             x = rng.standard_normal((16, 8)).astype("f")
@@ -47,7 +47,7 @@ def test_many_steps(gpu, seed, recorded, grad_req):
             close(there.outputs[0], here.outputs[0])
             for name, grad in here.grad_dict.items():
                 close(there.grad_dict[name], grad)
-        now = graphs.counts()
+        now = graphs.graph_counts()
         assert now[0] - was[0] == (2 if recorded else 0)  # forward and backward
         assert now[1] - was[1] == (8 if recorded else 0)  # but for the first two steps
     finally:

@@ -12,12 +12,14 @@ class Counted:
 
     def __enter__(self):
         mx.nd.waitall()
-        self.before = graphs.counts()
+        self.before = graphs.graph_counts()
         return self
 
     def __exit__(self, *exc):
         mx.nd.waitall()
-        self.recorded, self.replayed = (now - was for now, was in zip(graphs.counts(), self.before))
+        self.recorded, self.replayed = (
+            now - was for now, was in zip(graphs.graph_counts(), self.before)
+        )
 
 
 def outputs_of(symbol, ctx, steps, is_train=True, **arrays):

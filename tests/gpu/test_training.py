@@ -58,10 +58,10 @@ def test_lenet(gpu, images):
 
 
 def test_lenet_learns_and_replays_its_steps(gpu, images, tmp_path):
-    before = graphs.counts()[1]
+    before = graphs.graph_counts()[1]
     module, accuracy = fit(gpu, images, epochs=6)
     assert accuracy > 0.95
-    assert graphs.counts()[1] - before >= 10 * 6 - 2  # one a step, but for the first two
+    assert graphs.graph_counts()[1] - before >= 10 * 6 - 2  # one a step, but for the first two
     module.save_checkpoint(str(tmp_path / "lenet"), 6)
     again = mx.mod.Module.load(str(tmp_path / "lenet"), 6, context=mx.cpu())
     batches = mx.io.NDArrayIter(*images, batch_size=32, label_name="softmax_label")

@@ -130,8 +130,8 @@ struct RepeatedMask {
 
 // y (+)= x * scale where keep, else 0
 template <typename T>
-__global__ void apply_mask(const T* x, const bool* keep, T* y, const RepeatedMask s, double scale,
-                           int add) {
+__global__ void mask(const T* x, const bool* keep, T* y, const RepeatedMask s, double scale,
+                     int add) {
   typedef opmath_t<T> C;
   CYNET_FOR(i, s.n) {
     Index rest = i, at = 0;

@@ -6,14 +6,14 @@ Numbers of enumerations are those of cuBLAS's documentation (data types: cudaDat
 
 from ..._storage cimport Handle, alloc
 from ..._typedefs cimport kBfloat16, kFloat32, kFloat64, kGPU
-from .library cimport Handles, keep, load
+from .library cimport Handles, load_functions, store_handle
 
 from ...base import config
 from ...base.errors import CynetError
 from .library import open_library
 
-NAMES = ("libcublas.so.13", "libcublas.so.12")
-PACKAGES = ("nvidia-cublas", "nvidia-cublas-cu12")
+LIBRARY_FILES = ("libcublas.so.13", "libcublas.so.12")
+PIP_PACKAGES = ("nvidia-cublas", "nvidia-cublas-cu12")
 
 cdef enum:
     DEFAULT_ALGORITHM = -1
@@ -21,9 +21,9 @@ cdef enum:
     CUDA_R_16BF = 14
     COMPUTE_64F = 70
     COMPUTE_32F_FAST_TF32 = 77
-    WORKSPACE = 32 << 20  # bytes for each handle, cuBLAS's own default on its largest GPUs
+    WORKSPACE_BYTES = 32 << 20  # bytes for each handle, cuBLAS's own default on its largest GPUs
 
-cdef dict _STATUS = {
+cdef dict _STATUS_NAMES = {
     1: "NOT_INITIALIZED", 3: "ALLOC_FAILED", 7: "INVALID_VALUE", 8: "ARCH_MISMATCH",
     11: "MAPPING_ERROR", 13: "EXECUTION_FAILED", 14: "INTERNAL_ERROR", 15: "NOT_SUPPORTED",
     16: "LICENSE_ERROR"}
@@ -49,8 +49,8 @@ cdef struct Library:
     gemm_strided_t gemm_strided
 
 # names of functions in the order of Library
-FUNCTIONS = ("cublasCreate_v2", "cublasSetStream_v2", "cublasSetWorkspace_v2",
-             "cublasGemmEx_64", "cublasGemmStridedBatchedEx_64")
+FUNCTION_NAMES = ("cublasCreate_v2", "cublasSetStream_v2", "cublasSetWorkspace_v2",
+                  "cublasGemmEx_64", "cublasGemmStridedBatchedEx_64")
 
 cdef Library _blas
 cdef Handles _handles
@@ -59,23 +59,23 @@ cdef float _float_scale[2]
 cdef double _double_scale[2]
 _float_scale[0], _float_scale[1] = 0, 1
 _double_scale[0], _double_scale[1] = 0, 1
-_opened = None  # the ctypes library, or None before it is opened
+_loaded_library = None  # the ctypes library, or None before it is opened
 
 
-def open_door():
+def open_cublas():
     """Open the library unless it is open; CynetError if it is missing."""
-    global _opened, _float_compute
-    if _opened is None:
-        library = open_library("cuBLAS", NAMES, PACKAGES)
-        load(<void**>&_blas, library, FUNCTIONS, "cuBLAS")
+    global _loaded_library, _float_compute
+    if _loaded_library is None:
+        library = open_library("cuBLAS", LIBRARY_FILES, PIP_PACKAGES)
+        load_functions(<void**>&_blas, library, FUNCTION_NAMES, "cuBLAS")
         if config.get("CYNET_CUDA_TF32") == "all":
             _float_compute = COMPUTE_32F_FAST_TF32
-        _opened = library
+        _loaded_library = library
 
 
 cdef int _check_status(int status, str call) except -1:
     if status != 0:
-        name = _STATUS.get(status)
+        name = _STATUS_NAMES.get(status)
         name = f"CUBLAS_STATUS_{name}" if name else "unknown status"
         raise CynetError(f"{call}: {name} ({status})")
     return 0
@@ -84,14 +84,14 @@ cdef int _check_status(int status, str call) except -1:
 cdef void* _make_handle(const RunContext* run) except NULL with gil:
     cdef void* handle = NULL
     cdef Handle space  # the handle's workspace, never freed
-    open_door()
+    open_cublas()
     _check_status(_blas.create(&handle), f"cublasCreate_v2 on gpu({run.dev_id})")
     _check_status(_blas.set_stream(handle, run.stream), f"cublasSetStream_v2 on gpu({run.dev_id})")
     if run.stream != NULL:  # a graph can capture a handle that has its own workspace
-        alloc(WORKSPACE, kGPU, run.dev_id, &space)
-        _check_status(_blas.set_workspace(handle, space.ptr, WORKSPACE),
+        alloc(WORKSPACE_BYTES, kGPU, run.dev_id, &space)
+        _check_status(_blas.set_workspace(handle, space.ptr, WORKSPACE_BYTES),
                       f"cublasSetWorkspace_v2 on gpu({run.dev_id})")
-    keep(&_handles, run, handle, "cuBLAS")
+    store_handle(&_handles, run, handle, "cuBLAS")
     return handle
 
 

@@ -131,7 +131,7 @@ cdef struct Library:
     rnn_to_data_t rnn_to_data
     rnn_to_weight_t rnn_to_weight
 
-# The table of cuDNN's functions, which open_door() fills.
+# The table of cuDNN's functions, which open_cudnn() fills.
 cdef Library* library() noexcept nogil
 # The handle of run's device and stream, created at its first use.
 cdef void* handle_of(const RunContext* run) except NULL nogil

@@ -5,7 +5,7 @@ Numbers of enumerations are those of cuDNN 9's documentation; a DType is its cud
 """
 
 from ..._typedefs cimport kFloat64
-from .library cimport Handles, keep, load
+from .library cimport Handles, load_functions, store_handle
 
 from math import prod
 
@@ -13,11 +13,11 @@ from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError, CynetError
 from .library import open_library
 
-NAMES = ("libcudnn.so.9",)
-PACKAGES = ("nvidia-cudnn-cu13", "nvidia-cudnn-cu12")
+LIBRARY_FILES = ("libcudnn.so.9",)
+PIP_PACKAGES = ("nvidia-cudnn-cu13", "nvidia-cudnn-cu12")
 
 # names of functions in the order of Library
-FUNCTIONS = tuple("cudnn" + name for name in (
+FUNCTION_NAMES = tuple("cudnn" + name for name in (
     "Create", "SetStream", "GetErrorString", "GetLastErrorString",
     "CreateTensorDescriptor", "SetTensorNdDescriptor", "DestroyTensorDescriptor",
     "CreateFilterDescriptor", "SetFilterNdDescriptor", "DestroyFilterDescriptor",
@@ -40,7 +40,7 @@ FUNCTIONS = tuple("cudnn" + name for name in (
 
 cdef enum:
     NCHW = 0
-    LARGEST = 2147483647  # cuDNN counts dimensions and strides in int
+    MAX_ELEMENTS = 2147483647  # cuDNN counts dimensions and strides in int
 
 cdef Library _dnn
 cdef Handles _handles
@@ -48,16 +48,16 @@ cdef float _float_scale[2]
 cdef double _double_scale[2]
 _float_scale[0], _float_scale[1] = 0, 1
 _double_scale[0], _double_scale[1] = 0, 1
-_opened = None  # the ctypes library, or None before it is opened
+_loaded_library = None  # the ctypes library, or None before it is opened
 
 
-def open_door():
+def open_cudnn():
     """Open the library unless it is open; CynetError if it is missing."""
-    global _opened
-    if _opened is None:
-        opened = open_library("cuDNN", NAMES, PACKAGES)
-        load(<void**>&_dnn, opened, FUNCTIONS, "cuDNN")
-        _opened = opened
+    global _loaded_library
+    if _loaded_library is None:
+        opened = open_library("cuDNN", LIBRARY_FILES, PIP_PACKAGES)
+        load_functions(<void**>&_dnn, opened, FUNCTION_NAMES, "cuDNN")
+        _loaded_library = opened
 
 
 cdef Library* library() noexcept nogil:
@@ -85,10 +85,10 @@ cdef const void* scale(int dtype, bint one) noexcept nogil:
 
 cdef void* _make_handle(const RunContext* run) except NULL with gil:
     cdef void* handle = NULL
-    open_door()
+    open_cudnn()
     check(_dnn.create(&handle), "Create", f"a handle on gpu({run.dev_id})")
     check(_dnn.set_stream(handle, run.stream), "SetStream", f"a handle on gpu({run.dev_id})")
-    keep(&_handles, run, handle, "cuDNN")
+    store_handle(&_handles, run, handle, "cuDNN")
     return handle
 
 
@@ -99,7 +99,7 @@ cdef void* handle_of(const RunContext* run) except NULL nogil:
 
 def is_countable(shape):
     """True if cuDNN can count the elements of `shape`: each axis 1 at least, 2^31 - 1 in all."""
-    return min(shape) >= 1 and prod(shape) <= LARGEST
+    return min(shape) >= 1 and prod(shape) <= MAX_ELEMENTS
 
 
 def check_dimensions(shape):
@@ -119,7 +119,7 @@ def at_least_2d(values, fill):
     return (fill, *values) if len(values) == 1 else tuple(values)
 
 
-def image(shape):
+def image_shape(shape):
     """(N, C, *size) with at least two axes behind the channels."""
     return (*shape[:2], *at_least_2d(shape[2:], 1))
 
@@ -136,7 +136,7 @@ cdef class Tensor:
         cdef int dims[8]
         cdef int strides[8]
         cdef int i, step = 1
-        open_door()
+        open_cudnn()
         check_dimensions(shape)
         self.shape = (*shape, *(1,) * (least - len(shape)))
         for i in range(len(self.shape) - 1, -1, -1):
@@ -160,7 +160,7 @@ cdef class Filter:
 
     def __cinit__(self, dtype, shape):
         cdef int dims[8]
-        open_door()
+        open_cudnn()
         check_dimensions(shape)
         for i, n in enumerate(shape):
             dims[i] = n

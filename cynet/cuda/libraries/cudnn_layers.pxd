@@ -46,7 +46,7 @@ cdef class BatchNorm:
     cdef int forward(self, const RunContext* run, const void* x, const void* gamma,
                      const void* beta, void* y, bint add, void* mean,
                      void* inv_std) except -1 nogil
-    cdef int forward_given(self, const RunContext* run, const void* x, const void* gamma,
+    cdef int forward_fixed(self, const RunContext* run, const void* x, const void* gamma,
                            const void* beta, const void* mean, const void* variance, void* y,
                            bint add) except -1 nogil
     cdef int backward(self, const RunContext* run, const void* x, const void* dy,

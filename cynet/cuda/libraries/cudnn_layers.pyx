@@ -10,7 +10,7 @@ from .cudnn cimport AlgorithmPerf, Filter, Library, Tensor, check, handle_of, li
 from ...base import config
 from ...base.dtype import dtype_flag, is_narrow
 from ...base.errors import ArgumentError, CynetError
-from .cudnn import at_least_2d, image
+from .cudnn import at_least_2d, image_shape
 
 cdef enum:
     CROSS_CORRELATION = 1
@@ -21,7 +21,7 @@ cdef enum:
     BATCHNORM_SPATIAL_PERSISTENT = 2  # training that reads each element once
     MAX_ALGORITHMS = 16
 
-cdef tuple _CALLS = ("Forward", "BackwardData", "BackwardFilter")
+cdef tuple _CALL_NAMES = ("Forward", "BackwardData", "BackwardFilter")
 
 
 cdef class Convolution:
@@ -45,8 +45,8 @@ cdef class Convolution:
         cdef int found[8]
         cdef int i
         cdef Library* dnn
-        self.x, self.y = Tensor(dtype, image(data)), Tensor(dtype, image(out))
-        self.w = Filter(dtype, image(weight))
+        self.x, self.y = Tensor(dtype, image_shape(data)), Tensor(dtype, image_shape(out))
+        self.w = Filter(dtype, image_shape(weight))
         self.biased = self.x if transposed else self.y
         self.bias = Tensor(dtype, (1, self.biased.shape[1], *(1,) * (len(self.x.shape) - 2)))
         self.dtype, self.limit, self.tune = dtype_flag(dtype), limit, tune
@@ -96,7 +96,7 @@ cdef class Convolution:
             tensors[2], out)
         if status != 0:
             with gil:
-                check(status, "Convolution" + _CALLS[direction], self.what)
+                check(status, "Convolution" + _CALL_NAMES[direction], self.what)
         return 0
 
     cdef int add_bias(self, const RunContext* run, const void* bias, void* out) except -1 nogil:
@@ -126,7 +126,7 @@ cdef int _choose_algorithm(Convolution self, const RunContext* run, int directio
     cdef Library* dnn = library()
     cdef int i, found = 0, math = DEFAULT_MATH
     cdef bint exact = self.dtype == kFloat32 and not self.tf32
-    name = _CALLS[direction]
+    name = _CALL_NAMES[direction]
     if self.dtype != kFloat32:
         math = FMA_MATH if self.dtype == kFloat64 else TENSOR_OP_MATH
     elif exact:
@@ -185,7 +185,7 @@ cdef class BatchNorm:
             self.eps, mean, inv_std)
         return _raise_failed(self, status, 0) if status != 0 else 0
 
-    cdef int forward_given(self, const RunContext* run, const void* x, const void* gamma,
+    cdef int forward_fixed(self, const RunContext* run, const void* x, const void* gamma,
                            const void* beta, const void* mean, const void* variance, void* y,
                            bint add) except -1 nogil:
         cdef int status = library().normalize_given(

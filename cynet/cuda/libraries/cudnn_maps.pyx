@@ -8,7 +8,7 @@ from ..._typedefs cimport kFloat64
 from .cudnn cimport Tensor, check, handle_of, library, scale
 
 from ...base.dtype import dtype_flag
-from .cudnn import at_least_2d, image
+from .cudnn import at_least_2d, image_shape
 
 cdef enum:
     PROPAGATE_NAN = 1
@@ -17,7 +17,7 @@ cdef enum:
     MODE_INSTANCE = 0     # over all axes but the first
     MODE_CHANNEL = 1      # over the second axis
 
-cdef dict _POOLING = {"avg": 1, "sum": 1, "avg_exclude": 2}
+cdef dict _POOLING_MODES = {"avg": 1, "sum": 1, "avg_exclude": 2}
 
 
 cdef class Layer:
@@ -46,7 +46,7 @@ cdef class Pooling(Layer):
         cdef int border[3]
         cdef int steps[3]
         cdef int size = 1
-        self.x, self.y = Tensor(dtype, image(data)), Tensor(dtype, image(out))
+        self.x, self.y = Tensor(dtype, image_shape(data)), Tensor(dtype, image_shape(out))
         self.dtype = dtype_flag(dtype)
         axes = zip(at_least_2d(kernel, 1), at_least_2d(pad, 0), at_least_2d(stride, 1))
         for i, values in enumerate(axes):
@@ -57,7 +57,7 @@ cdef class Pooling(Layer):
         if self.dtype == kFloat64:
             self.factor = &self.double_factor
         check(library().pooling_create(&self.desc), "CreatePoolingDescriptor")
-        check(library().pooling_set(self.desc, _POOLING[pool_type], PROPAGATE_NAN,
+        check(library().pooling_set(self.desc, _POOLING_MODES[pool_type], PROPAGATE_NAN,
                                     len(self.x.shape) - 2, window, border, steps),
               "SetPoolingNdDescriptor", f"kernel {kernel}, pad {pad}, stride {stride}")
 

@@ -2,8 +2,8 @@
 
 x (steps, batch, inputs), y (steps, batch, directions * state), states (layers * directions, batch,
 state), where `state` is the projection's size or `hidden`, cells (layers * directions, batch,
-hidden). Weights are given as cuDNN's weight space, which `gather` fills from
-MXNet's vector and `scatter` brings back into it; where `direct`, the vector is the weight space.
+hidden). Weights are given as cuDNN's weight space, which `gather_weights` fills from MXNet's vector
+and `scatter_weights` brings back into it; where `direct`, the vector is the weight space.
 """
 
 from libc.stdint cimport int64_t
@@ -43,21 +43,21 @@ cdef class Recurrent:
     cdef int prepare(self, const RunContext* run, const void* parameters) except -1 nogil
     # Set the lengths of the sequences for the following calls.
     cdef int set_lengths(self, const int* lengths) except -1 nogil
-    cdef int gather(self, const RunContext* run, const void* parameters,
-                    void* space) except -1 nogil
-    cdef int scatter(self, const RunContext* run, const void* space, void* gradient,
-                     bint add) except -1 nogil
+    cdef int gather_weights(self, const RunContext* run, const void* parameters,
+                            void* space) except -1 nogil
+    cdef int scatter_weights(self, const RunContext* run, const void* space, void* gradient,
+                             bint add) except -1 nogil
     # In training `reserve` holds data for backward; else it may be NULL.
     cdef int forward(self, const RunContext* run, bint training, const void* x, void* y,
                      States first, States last, const void* weights, void* work,
                      void* reserve) except -1 nogil
     # Data gradient: overwrites dx and, unless NULL, first_grad.h and .c; changes `reserve`.
-    cdef int to_data(self, const RunContext* run, const void* y, const void* dy, void* dx,
-                     States first, States last_grad, States first_grad, const void* weights,
-                     void* work, void* reserve) except -1 nogil
-    # Weight gradient, added to `gradient`; call it after to_data, with the same work and reserve.
-    cdef int to_weights(self, const RunContext* run, const void* x, States first, const void* y,
-                        void* gradient, void* work, void* reserve) except -1 nogil
+    cdef int data_grads(self, const RunContext* run, const void* y, const void* dy, void* dx,
+                        States first, States last_grad, States first_grad, const void* weights,
+                        void* work, void* reserve) except -1 nogil
+    # Weight gradient, added to `gradient`; follows data_grads, with the same work and reserve.
+    cdef int weight_grads(self, const RunContext* run, const void* x, States first, const void* y,
+                          void* gradient, void* work, void* reserve) except -1 nogil
     # Copy (or add) source to `to`; both have the layout of `desc`, a cudnnTensorDescriptor_t.
     cdef int copy(self, const RunContext* run, void* desc, const void* source, void* to,
                   bint add) except -1 nogil

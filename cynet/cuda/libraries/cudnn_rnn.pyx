@@ -32,8 +32,8 @@ cdef enum:
     TENSOR_OP_MATH = 1
     FMA_MATH = 3
 
-cdef dict _MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
-cdef double _zero = 0  # the value of outputs behind a sequence's end, in any dtype
+cdef dict _RNN_MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
+cdef double _padding_value = 0  # the value of outputs behind a sequence's end, in any dtype
 
 
 cdef class Recurrent:
@@ -78,7 +78,7 @@ cdef class Recurrent:
         dnn = library()
         check(dnn.rnn_create(&self.rnn), "CreateRNNDescriptor")
         check(dnn.rnn_set(
-            self.rnn, ALGO_STANDARD, _MODES[mode], DOUBLE_BIAS,
+            self.rnn, ALGO_STANDARD, _RNN_MODES[mode], DOUBLE_BIAS,
             BIDIRECTIONAL if directions == 2 else 0, LINEAR_INPUT, self.kind,
             kFloat64 if self.dtype == kFloat64 else kFloat32, math, inputs, hidden, self.width,
             layers, NULL, PADDED_IO if padded else NO_PADDED_IO),
@@ -104,12 +104,12 @@ cdef class Recurrent:
     cdef int set_lengths(self, const int* lengths) except -1 nogil:
         cdef int status = library().rnn_data_set(
             self.x, self.kind, SEQ_MAJOR_UNPACKED, self.steps, self.batch, self.inputs, lengths,
-            &_zero)
+            &_padding_value)
         if status == 0:
             status = library().rnn_data_set(
                 self.y, self.kind, SEQ_MAJOR_UNPACKED, self.steps, self.batch,
-                self.directions * self.width, lengths, &_zero)
-        return _failed(self, status, "SetRNNDataDescriptor") if status != 0 else 0
+                self.directions * self.width, lengths, &_padding_value)
+        return _raise_failed(self, status, "SetRNNDataDescriptor") if status != 0 else 0
 
     cdef int prepare(self, const RunContext* run, const void* parameters) except -1 nogil:
         if not self.prepared:
@@ -117,16 +117,16 @@ cdef class Recurrent:
                 _query_sizes(self, run, parameters)
         return 0
 
-    cdef int gather(self, const RunContext* run, const void* parameters,
-                    void* space) except -1 nogil:
+    cdef int gather_weights(self, const RunContext* run, const void* parameters,
+                            void* space) except -1 nogil:
         cdef WeightPart piece
         for piece in self.pieces:
             _copy_tensor(self, run, piece.desc, <const char*>parameters + piece.flat,
                          <char*>space + piece.space, False)
         return 0
 
-    cdef int scatter(self, const RunContext* run, const void* space, void* gradient,
-                     bint add) except -1 nogil:
+    cdef int scatter_weights(self, const RunContext* run, const void* space, void* gradient,
+                             bint add) except -1 nogil:
         cdef WeightPart piece
         for piece in self.pieces:
             _copy_tensor(self, run, piece.desc, <const char*>space + piece.space,
@@ -141,23 +141,23 @@ cdef class Recurrent:
             y, self.state.desc, first.h, <void*>last.h, self.cell.desc, first.c, <void*>last.c,
             self.weights, weights, self.work[training], work, self.reserve if training else 0,
             reserve if training else NULL)
-        return _failed(self, status, "RNNForward") if status != 0 else 0
+        return _raise_failed(self, status, "RNNForward") if status != 0 else 0
 
-    cdef int to_data(self, const RunContext* run, const void* y, const void* dy, void* dx,
-                     States first, States last_grad, States first_grad, const void* weights,
-                     void* work, void* reserve) except -1 nogil:
+    cdef int data_grads(self, const RunContext* run, const void* y, const void* dy, void* dx,
+                        States first, States last_grad, States first_grad, const void* weights,
+                        void* work, void* reserve) except -1 nogil:
         cdef int status = library().rnn_to_data(
             handle_of(run), self.rnn, NULL, self.y, y, dy, self.x, dx, self.state.desc, first.h,
             last_grad.h, <void*>first_grad.h, self.cell.desc, first.c, last_grad.c,
             <void*>first_grad.c, self.weights, weights, self.work[1], work, self.reserve, reserve)
-        return _failed(self, status, "RNNBackwardData_v8") if status != 0 else 0
+        return _raise_failed(self, status, "RNNBackwardData_v8") if status != 0 else 0
 
-    cdef int to_weights(self, const RunContext* run, const void* x, States first, const void* y,
-                        void* gradient, void* work, void* reserve) except -1 nogil:
+    cdef int weight_grads(self, const RunContext* run, const void* x, States first, const void* y,
+                          void* gradient, void* work, void* reserve) except -1 nogil:
         cdef int status = library().rnn_to_weight(
             handle_of(run), self.rnn, WGRAD_ADD, NULL, self.x, x, self.state.desc, first.h, self.y,
             y, self.weights, gradient, self.work[1], work, self.reserve, reserve)
-        return _failed(self, status, "RNNBackwardWeights_v8") if status != 0 else 0
+        return _raise_failed(self, status, "RNNBackwardWeights_v8") if status != 0 else 0
 
     cdef int copy(self, const RunContext* run, void* desc, const void* source, void* to,
                   bint add) except -1 nogil:
@@ -173,7 +173,7 @@ cdef class Recurrent:
         return _copy_tensor(self, run, desc, source, to, add)
 
 
-cdef int _failed(Recurrent self, int status, str call) except -1 with gil:
+cdef int _raise_failed(Recurrent self, int status, str call) except -1 with gil:
     return check(status, call, self.what)
 
 
@@ -181,7 +181,7 @@ cdef int _copy_tensor(Recurrent self, const RunContext* run, void* desc, const v
                       void* to, bint add) except -1 nogil:
     cdef int status = library().add(handle_of(run), scale(self.dtype, True), desc, source,
                                     scale(self.dtype, add), desc, to)
-    return _failed(self, status, "AddTensor") if status != 0 else 0
+    return _raise_failed(self, status, "AddTensor") if status != 0 else 0
 
 
 cdef int _query_sizes(Recurrent self, const RunContext* run, const void* parameters) except -1:

@@ -37,6 +37,6 @@ cdef extern from *:
 
 # Fill `slots` with the addresses of the functions `names` of the library that `open_library`
 # returned.
-cdef int load(void** slots, object library, tuple names, str what) except -1
+cdef int load_functions(void** slots, object library, tuple names, str what) except -1
 # Store a handle that was created for run's device and stream.
-cdef int keep(Handles* handles, const RunContext* run, void* handle, str what) except -1
+cdef int store_handle(Handles* handles, const RunContext* run, void* handle, str what) except -1

@@ -22,7 +22,7 @@ def open_library(what, names, packages):
     Raises CynetError: one sentence: that it is missing, or why it does not open, and how to get it.
     """
     reasons = []
-    for path in [*_in_folder(names), *_in_packages(names, packages), *names]:
+    for path in [*_paths_in_folder(names), *_paths_in_packages(names, packages), *names]:
         try:
             return ctypes.CDLL(str(path))
         except OSError as error:
@@ -35,13 +35,13 @@ def open_library(what, names, packages):
         "from the folder that CYNET_CUDA_LIBRARIES names")
 
 
-def _in_folder(names):
+def _paths_in_folder(names):
     folder = config.get("CYNET_CUDA_LIBRARIES")
     paths = [Path(folder) / name for name in names] if folder else []
     return [path for path in paths if path.exists()]
 
 
-def _in_packages(names, packages):
+def _paths_in_packages(names, packages):
     found = []
     for package in packages:
         try:
@@ -52,7 +52,7 @@ def _in_packages(names, packages):
     return found
 
 
-cdef int load(void** slots, object library, tuple names, str what) except -1:
+cdef int load_functions(void** slots, object library, tuple names, str what) except -1:
     for i, name in enumerate(names):
         function = getattr(library, name, None)
         if function is None:
@@ -62,7 +62,7 @@ cdef int load(void** slots, object library, tuple names, str what) except -1:
     return 0
 
 
-cdef int keep(Handles* handles, const RunContext* run, void* handle, str what) except -1:
+cdef int store_handle(Handles* handles, const RunContext* run, void* handle, str what) except -1:
     if not handles.add(run.dev_id, run.stream, handle):
         raise CynetError(f"{what}: too many streams have run operators of it")
     return 0

@@ -8,8 +8,8 @@ import struct
 
 from ...base.errors import KernelError
 
-_FUNCTION = 2  # STT_FUNC
-_SYMBOLS = 2  # SHT_SYMTAB
+_FUNCTION_TYPE = 2  # STT_FUNC
+_SYMBOL_TABLE = 2  # SHT_SYMTAB
 
 
 def kernel_symbols(image):
@@ -26,12 +26,12 @@ def kernel_symbols(image):
     sections = [struct.unpack_from("<IIQQQQIIQQ", image, offset + i * size) for i in range(count)]
     out = {}
     for section in sections:
-        if section[1] != _SYMBOLS:
+        if section[1] != _SYMBOL_TABLE:
             continue
         names = sections[section[6]]
         for at in range(section[4], section[4] + section[5], section[9]):
             name, info, _, place = struct.unpack_from("<IBBH", image, at)
-            if info & 15 != _FUNCTION or info >> 4 == 0 or place == 0:
+            if info & 15 != _FUNCTION_TYPE or info >> 4 == 0 or place == 0:
                 continue  # not a function, or local, or undefined
             start = names[4] + name
             symbol = image[start : image.index(b"\0", start)].decode()

@@ -13,12 +13,12 @@ from math import prod
 
 import numpy as np
 
-from ...cuda.libraries.cudnn import open_door
+from ...cuda.libraries.cudnn import open_cudnn
 from ..nn.batch_norm import BatchNormProperty
 from .launch_program import Steps, zeros
 from .registry import register_form
 from .launch_steps import ADD, AUX, IN, IN_GRAD, OUT, OUT_GRAD, launch_each, launch_lines
-from .kernel_args import BYTES, C_TYPES
+from .kernel_args import C_TYPES, SIZEOF
 
 
 cdef class BatchNormForm(DeviceOperator):
@@ -35,7 +35,7 @@ cdef class BatchNormForm(DeviceOperator):
     def __init__(self, prop, layer, data_bytes, parameter_bytes, ones, device, forward, backward):
         super().__init__(device, forward.steps, backward.steps, forward.spaces, backward.spaces)
         self.layer, self.use_global_stats = layer, prop.use_global_stats
-        self.data_bytes, self.parameter_bytes = _aligned(data_bytes), _aligned(parameter_bytes)
+        self.data_bytes, self.parameter_bytes = _align(data_bytes), _align(parameter_bytes)
         self.fixed = prop.fix_gamma
         self.ones = <const void*><size_t>ones.address if self.fixed else NULL
         self.held.append(ones)
@@ -46,7 +46,7 @@ cdef class BatchNormForm(DeviceOperator):
         if not (self.use_global_stats or not ctx.is_train):
             return _forward(self, ctx, in_data, req, out_data)
         if req[0] != kNullOp:
-            self.layer.forward_given(&ctx.run_ctx, in_data[0].data, gamma, in_data[2].data,
+            self.layer.forward_fixed(&ctx.run_ctx, in_data[0].data, gamma, in_data[2].data,
                                      aux_states[0].data, aux_states[1].data, out_data[0].data,
                                      req[0] == kAddTo)
         return self.run(0, ctx, in_data, out_data, NULL, NULL, aux_states, req)
@@ -59,7 +59,7 @@ cdef class BatchNormForm(DeviceOperator):
         return self.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
 
 
-cdef size_t _aligned(size_t nbytes) noexcept nogil:
+cdef size_t _align(size_t nbytes) noexcept nogil:
     return (nbytes + 255) // 256 * 256
 
 
@@ -135,7 +135,7 @@ def batch_norm(prop, in_shapes, in_types, device):
     shape, axis = in_shapes[0], prop.position(in_shapes[0])
     data, kind = C_TYPES[in_types[0]], C_TYPES[in_types[1]]
     outer, channels, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1:])
-    n, nbytes, eps = prod(shape), channels * BYTES[kind], float(prop.eps)
+    n, nbytes, eps = prod(shape), channels * SIZEOF[kind], float(prop.eps)
     given = () if prop.use_global_stats else ("predicting",)
     ones = device.upload(np.ones(channels, in_types[1]).tobytes()) if prop.fix_gamma else None
     copy = f"cast<{kind}, {kind}>"
@@ -160,6 +160,6 @@ def batch_norm(prop, in_shapes, in_types, device):
         backward += launch_each(channels, "batch_norm", f"move_statistics<{kind}>", OUT[1], OUT[2],
                                 AUX[0], AUX[1], channels, float(prop.momentum), eps, to=(0, 0),
                                 when=("training",))
-    open_door()
+    open_cudnn()
     layer = BatchNorm(in_types[0], outer, channels, inner, eps)
-    return BatchNormForm(prop, layer, n * BYTES[data], nbytes, ones, device, forward, backward)
+    return BatchNormForm(prop, layer, n * SIZEOF[data], nbytes, ones, device, forward, backward)

@@ -13,22 +13,22 @@ from .launch cimport DeviceOperator
 from math import prod
 
 from ...base import config
-from ...cuda.libraries.cudnn import open_door
+from ...cuda.libraries.cudnn import open_cudnn
 from ..checks.dtypes import CPU_FLOATS, require_floats
 from ..nn.convolution.convolution import ConvolutionProperty
 from ..nn.convolution.deconvolution import DeconvolutionProperty
-from .layout_adapter import in_layout
+from .layout_adapter import for_every_layout
 from .registry import register_form
 from .launch_program import Steps, fold, operator
 from .launch_steps import ADD, IN, IN_GRAD, OUT_GRAD, launch_each
-from .kernel_args import BYTES, C_TYPES, axes, layout, strides_of
+from .kernel_args import C_TYPES, SIZEOF, axes_of, layout, strides_of
 
-_UNLIMITED = 1 << 62
-_TUNE = ("off", "limited_workspace", "fastest")
+_UNLIMITED_BYTES = 1 << 62
+_TUNE_MODES = ("off", "limited_workspace", "fastest")
 
 cdef enum:
-    FITTED = 0     # index of temporary memory: the copy of data with zeros
-    WORKSPACE = 1  # index of temporary memory: the layer's workspace
+    PADDED_DATA = 0     # index of temporary memory: the copy of data with zeros
+    LAYER_WORKSPACE = 1  # index of temporary memory: the layer's workspace
 
 
 cdef class ConvolutionForm(Operator):
@@ -55,7 +55,7 @@ cdef class ConvolutionForm(Operator):
         if req[0] == kNullOp:
             return 0
         if self.transposed:
-            _run(self, ctx, kToData, in_data[1].data, _data(self, ctx, in_data), req[0],
+            _run(self, ctx, kToData, in_data[1].data, _fitted(self, ctx, in_data), req[0],
                  out_data[0].data)
         else:
             _run(self, ctx, kForward, in_data[0].data, in_data[1].data, req[0], out_data[0].data)
@@ -70,7 +70,7 @@ cdef class ConvolutionForm(Operator):
         cdef const void* weight = in_data[1].data
         if req[1] != kNullOp:
             if self.transposed:
-                _run(self, ctx, kToWeight, g, _data(self, ctx, in_data), req[1], in_grad[1].data)
+                _run(self, ctx, kToWeight, g, _fitted(self, ctx, in_data), req[1], in_grad[1].data)
             else:
                 _run(self, ctx, kToWeight, in_data[0].data, g, req[1], in_grad[1].data)
         if self.bias is not None:
@@ -81,21 +81,21 @@ cdef class ConvolutionForm(Operator):
             return _run(self, ctx, kToData, weight, g, req[0], in_grad[0].data)
         if self.fit is None:
             return _run(self, ctx, kForward, g, weight, req[0], in_grad[0].data)
-        _run(self, ctx, kForward, g, weight, kWriteTo, _fitted_data(self, ctx))
+        _run(self, ctx, kForward, g, weight, kWriteTo, _padded_copy(self, ctx))
         return self.fit.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
 
 
-cdef void* _fitted_data(ConvolutionForm self, OpContext* ctx) except NULL nogil:
-    return self.space(ctx.run_ctx.dev_id, FITTED, self.fitted_bytes, ctx.run_ctx.stream)
+cdef void* _padded_copy(ConvolutionForm self, OpContext* ctx) except NULL nogil:
+    return self.space(ctx.run_ctx.dev_id, PADDED_DATA, self.fitted_bytes, ctx.run_ctx.stream)
 
 
-cdef const void* _data(ConvolutionForm self, OpContext* ctx,
-                       const TBlob* in_data) except? NULL nogil:
+cdef const void* _fitted(ConvolutionForm self, OpContext* ctx,
+                         const TBlob* in_data) except? NULL nogil:
     """Return the address of data, or of a copy with zeros appended to the spatial axes."""
     if self.fit is None:
         return in_data[0].data
     self.fit.run(0, ctx, in_data, NULL, NULL, NULL, NULL, NULL)
-    return _fitted_data(self, ctx)
+    return _padded_copy(self, ctx)
 
 
 cdef int _run(ConvolutionForm self, OpContext* ctx, int direction, const void* a, const void* b,
@@ -103,44 +103,44 @@ cdef int _run(ConvolutionForm self, OpContext* ctx, int direction, const void* a
     cdef void* space = NULL
     self.layer.prepare(&ctx.run_ctx, direction)
     if self.layer.space[direction]:
-        space = self.space(ctx.run_ctx.dev_id, WORKSPACE, self.layer.space[direction],
+        space = self.space(ctx.run_ctx.dev_id, LAYER_WORKSPACE, self.layer.space[direction],
                            ctx.run_ctx.stream)
     return self.layer.run(&ctx.run_ctx, direction, a, b, out, req == kAddTo, space)
 
 
-def _layer(prop, dtype, data, weight, out, stride, dilate, pad, transposed):
-    tune = prop.cudnn_tune or _TUNE[int(config.get("CYNET_CUDNN_AUTOTUNE"))]
-    limit = _UNLIMITED if tune == "fastest" else prop.workspace << 20
+def _make_layer(prop, dtype, data, weight, out, stride, dilate, pad, transposed):
+    tune = prop.cudnn_tune or _TUNE_MODES[int(config.get("CYNET_CUDNN_AUTOTUNE"))]
+    limit = _UNLIMITED_BYTES if tune == "fastest" else prop.workspace << 20
     return Convolution(dtype, data, weight, out, stride, dilate, pad, prop.num_group, limit,
                        tune != "off", transposed)
 
 
-def _bias(prop, dtype, out, device):
+def _bias_gradient(prop, dtype, out, device):
     """The kernel that sums a bias's gradient over all axes of the output except the channels; None
     without one. cuDNN's takes a fifth of a training step of LeNet (0.086 ms on an H200, this sum
     0.018)."""
     if prop.no_bias:
         return None
     backward = Steps()
-    walk = axes((out[0], out[1], prod(out[2:])), (0, 2))
+    walk = axes_of((out[0], out[1], prod(out[2:])), (0, 2))
     fold(backward, "sum", C_TYPES[dtype], OUT_GRAD[0], IN_GRAD[2], walk)
     return operator(device, Steps(), backward)
 
 
 @register_form(ConvolutionProperty, checks=False)
-@in_layout
+@for_every_layout
 def convolution(prop, in_shapes, in_types, device):
     """Build the form of Convolution: cuDNN's convolution over NCHW memory."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
     (out,) = prop.output_shapes(in_shapes)
-    open_door()
-    layer = _layer(prop, in_types[0], in_shapes[0], in_shapes[1], out, *prop.window,
-                   False)
-    return ConvolutionForm(layer, False, _bias(prop, in_types[0], out, device), device)
+    open_cudnn()
+    layer = _make_layer(prop, in_types[0], in_shapes[0], in_shapes[1], out, *prop.window,
+                        False)
+    return ConvolutionForm(layer, False, _bias_gradient(prop, in_types[0], out, device), device)
 
 
 @register_form(DeconvolutionProperty, checks=False)
-@in_layout
+@for_every_layout
 def deconvolution(prop, in_shapes, in_types, device):
     """Build the form of Deconvolution: the data gradient of cuDNN's convolution."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
@@ -151,13 +151,13 @@ def deconvolution(prop, in_shapes, in_types, device):
     # the shape of out's convolution: that of data, or larger where target_shape cuts unevenly
     windows = zip(out[2:], prop.kernel, stride, dilate, pad)
     whole = (*data[:2], *((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in windows))
-    open_door()
-    layer = _layer(prop, in_types[0], out, in_shapes[1], whole, stride, dilate, pad, True)
-    bias = _bias(prop, in_types[0], out, device)
+    open_cudnn()
+    layer = _make_layer(prop, in_types[0], out, in_shapes[1], whole, stride, dilate, pad, True)
+    bias = _bias_gradient(prop, in_types[0], out, device)
     if whole == data:
         return ConvolutionForm(layer, True, bias, device)
     kind = C_TYPES[in_types[0]]
-    forward, backward, nbytes = Steps(), Steps(), prod(whole) * BYTES[kind]
+    forward, backward, nbytes = Steps(), Steps(), prod(whole) * SIZEOF[kind]
     space, backward_space = forward.space(nbytes), backward.space(nbytes)
     into = layout(data, strides_of(whole), strides_of(data))
     out_of = layout(data, strides_of(data), strides_of(whole))

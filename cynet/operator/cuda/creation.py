@@ -12,8 +12,8 @@ from ..tensor.creation import (
     SizeArrayProperty,
     ZerosWithoutDtypeProperty,
 )
-from .kernel_args import C_TYPES, LONG, cast_target
-from .launch_program import Steps, converted, fill_range, identity, launch_form, operator
+from .kernel_args import C_TYPES, LONG, cast_type
+from .launch_program import Steps, convert, fill_range, identity, launch_form, operator
 from .launch_steps import ADD, IN, IN_GRAD, NBYTES, OUT, OUT_GRAD, SIZE, launch_each
 from .registry import register_form
 
@@ -23,8 +23,8 @@ def cast(prop, shapes, types, forward, backward):
     targets = prop.infer_type(types, [None] * len(types))[1]
     for i, (shape, source, target) in enumerate(zip(shapes, types, targets)):
         n = prod(shape)
-        forward += converted(n, C_TYPES[source], cast_target(target), IN[i], OUT[i])
-        backward += converted(n, C_TYPES[target], cast_target(source), OUT_GRAD[i], IN_GRAD[i])
+        forward += convert(n, C_TYPES[source], cast_type(target), IN[i], OUT[i])
+        backward += convert(n, C_TYPES[target], cast_type(source), OUT_GRAD[i], IN_GRAD[i])
 
 
 @launch_form(AddNProperty)
@@ -44,7 +44,7 @@ def add_n(prop, shapes, types, forward, backward):
 def progression(device, dtype, start, step=0.0, repeat=1):
     """The form of ``out[i] = start + step * (i // repeat)``."""
     forward = Steps()
-    forward += fill_range(SIZE, cast_target(dtype), OUT[0], float(start), float(step), repeat)
+    forward += fill_range(SIZE, cast_type(dtype), OUT[0], float(start), float(step), repeat)
     return operator(device, forward)
 
 
@@ -65,7 +65,7 @@ def zero_bytes(prop, shapes, types, forward, backward):
 
 @launch_form(EyeProperty)
 def eye(prop, shapes, types, forward, backward):
-    name, columns = f"eye<{cast_target(prop.dtype)}>", prop.M or prop.N
+    name, columns = f"eye<{cast_type(prop.dtype)}>", prop.M or prop.N
     forward += launch_each(SIZE, "fill", name, OUT[0], SIZE, columns, prop.k, ADD)
 
 
@@ -73,4 +73,4 @@ def eye(prop, shapes, types, forward, backward):
 def shape_array(prop, shapes, types, forward, backward):
     values = prop.values(shapes[0])
     table = forward.device.upload((LONG * len(values))(*values))
-    forward += converted(len(values), "long long", "long long", table, OUT[0])
+    forward += convert(len(values), "long long", "long long", table, OUT[0])

@@ -8,16 +8,8 @@ from ..tensor.binary_scalar import BinaryScalarProperty
 from ..tensor.broadcast import BroadcastProperty, broadcast_shapes
 from ..tensor.polygamma import PolygammaProperty
 from ..tensor.unary import UnaryProperty
-from .kernel_args import C_TYPES, axes, broadcast_strides, space_of
-from .launch_program import (
-    Steps,
-    compute_instance,
-    constant,
-    converted,
-    fold,
-    launch_form,
-    operator,
-)
+from .kernel_args import C_TYPES, axes_of, broadcast_strides, space_of
+from .launch_program import Steps, compute_instance, constant, convert, fold, launch_form, operator
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, TARGET, launch_each
 from .registry import register_form
 
@@ -145,5 +137,5 @@ def broadcast(prop, shapes, types, forward, backward):
         own = C_TYPES[dtype]
         if own != kind:  # the terms are rounded to the array's dtype before they are summed
             wide, terms = terms, backward.workspace(n, own)
-            backward += converted(n, kind, own, wide, terms, False, to=to)
-        fold(backward, "sum", own, terms, IN_GRAD[side], axes(out, summed))
+            backward += convert(n, kind, own, wide, terms, False, to=to)
+        fold(backward, "sum", own, terms, IN_GRAD[side], axes_of(out, summed))

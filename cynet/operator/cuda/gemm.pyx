@@ -10,7 +10,7 @@ from .._base cimport Operator, OpContext
 
 import numpy as np
 
-from ...cuda.libraries.cublas import open_door
+from ...cuda.libraries.cublas import open_cublas
 from ...base.dtype import dtype_flag
 from ..checks.dtypes import CPU_FLOATS, require_floats
 from ..nn.fully_connected.fully_connected import FullyConnectedProperty
@@ -19,9 +19,9 @@ from .kernel_args import bytes_of_numbers
 from .registry import register_form
 
 
-cdef int _product(OpContext* ctx, int dtype, int req, bint trans_a, bint trans_b, int64_t m,
-                  int64_t n, int64_t k, int64_t count, const void* a, const void* b,
-                  void* c) except -1 nogil:
+cdef int _matmul(OpContext* ctx, int dtype, int req, bint trans_a, bint trans_b, int64_t m,
+                 int64_t n, int64_t k, int64_t count, const void* a, const void* b,
+                 void* c) except -1 nogil:
     """``c[i] (+)= op(a[i]) op(b[i])`` for `count` products, written or added as `req` requires."""
     cdef Product p
     if req == kNullOp:
@@ -45,8 +45,8 @@ cdef class ProductForm(Operator):
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        return _product(ctx, self.dtype, req[0], self.trans_a, self.trans_b, self.m, self.n, self.k,
-                        self.count, in_data[0].data, in_data[1].data, out_data[0].data)
+        return _matmul(ctx, self.dtype, req[0], self.trans_a, self.trans_b, self.m, self.n, self.k,
+                       self.count, in_data[0].data, in_data[1].data, out_data[0].data)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
@@ -56,16 +56,16 @@ cdef class ProductForm(Operator):
         cdef const void* b = in_data[1].data
         cdef int64_t m = self.m, n = self.n, k = self.k
         if self.trans_a:
-            _product(ctx, self.dtype, req[0], self.trans_b, True, k, m, n, self.count, b, g,
-                     in_grad[0].data)
+            _matmul(ctx, self.dtype, req[0], self.trans_b, True, k, m, n, self.count, b, g,
+                    in_grad[0].data)
         else:
-            _product(ctx, self.dtype, req[0], False, not self.trans_b, m, k, n, self.count, g, b,
-                     in_grad[0].data)
+            _matmul(ctx, self.dtype, req[0], False, not self.trans_b, m, k, n, self.count, g, b,
+                    in_grad[0].data)
         if self.trans_b:
-            return _product(ctx, self.dtype, req[1], True, self.trans_a, n, k, m, self.count, g, a,
-                            in_grad[1].data)
-        return _product(ctx, self.dtype, req[1], not self.trans_a, False, k, n, m, self.count, a, g,
-                        in_grad[1].data)
+            return _matmul(ctx, self.dtype, req[1], True, self.trans_a, n, k, m, self.count, g, a,
+                           in_grad[1].data)
+        return _matmul(ctx, self.dtype, req[1], not self.trans_a, False, k, n, m, self.count, a, g,
+                       in_grad[1].data)
 
 
 cdef class FullyConnectedForm(Operator):
@@ -89,30 +89,30 @@ cdef class FullyConnectedForm(Operator):
                      TBlob* aux_states) except -1 nogil:
         cdef int add = req[0]
         if self.has_bias:
-            _product(ctx, self.dtype, add, False, False, self.rows, self.hidden, 1, 1, self.ones,
-                     in_data[2].data, out_data[0].data)
+            _matmul(ctx, self.dtype, add, False, False, self.rows, self.hidden, 1, 1, self.ones,
+                    in_data[2].data, out_data[0].data)
             add = add if add == kNullOp else kAddTo
-        return _product(ctx, self.dtype, add, False, True, self.rows, self.hidden, self.units, 1,
-                        in_data[0].data, in_data[1].data, out_data[0].data)
+        return _matmul(ctx, self.dtype, add, False, True, self.rows, self.hidden, self.units, 1,
+                       in_data[0].data, in_data[1].data, out_data[0].data)
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         cdef const void* g = out_grad[0].data
-        _product(ctx, self.dtype, req[1], True, False, self.hidden, self.units, self.rows, 1, g,
-                 in_data[0].data, in_grad[1].data)
+        _matmul(ctx, self.dtype, req[1], True, False, self.hidden, self.units, self.rows, 1, g,
+                in_data[0].data, in_grad[1].data)
         if self.has_bias:
-            _product(ctx, self.dtype, req[2], False, False, 1, self.hidden, self.rows, 1, self.ones,
-                     g, in_grad[2].data)
-        return _product(ctx, self.dtype, req[0], False, False, self.rows, self.units, self.hidden,
-                        1, g, in_data[1].data, in_grad[0].data)
+            _matmul(ctx, self.dtype, req[2], False, False, 1, self.hidden, self.rows, 1, self.ones,
+                    g, in_grad[2].data)
+        return _matmul(ctx, self.dtype, req[0], False, False, self.rows, self.units, self.hidden,
+                       1, g, in_data[1].data, in_grad[0].data)
 
 
 @register_form(DotProperty, BatchDotProperty, checks=False)
 def product(prop, in_shapes, in_types, device):
     """Build the form of dot and batch_dot: one product or a stack of products."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
-    open_door()
+    open_cublas()
     return ProductForm(prop, in_types[0], *prop.sizes(*in_shapes))
 
 
@@ -120,6 +120,6 @@ def product(prop, in_shapes, in_types, device):
 def fully_connected(prop, in_shapes, in_types, device):
     """Build the form of FullyConnected: three products, and two small ones for the bias."""
     require_floats(prop, prop.list_arguments(), in_types, CPU_FLOATS)
-    open_door()
+    open_cublas()
     return FullyConnectedForm(prop, in_types[0], prop.rows(in_shapes[0]), in_shapes[1][1],
                               prop.num_hidden, device)

@@ -19,10 +19,10 @@ from ..tensor.take import (
 )
 from ..tensor.where_clip import ClipProperty, HardSigmoidProperty, WhereProperty
 from .kernel_args import C_TYPES, INT, LONG, c_int64_array
-from .launch_program import converted, fill_range, launch_form, zeros
+from .launch_program import convert, fill_range, launch_form, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Check, launch_each
 
-CHOICE = "where_clip"  # the source of where, clip and hard_sigmoid
+SOURCE = "where_clip"  # the source of where, clip and hard_sigmoid
 
 
 def indices(steps, array, dtype, count, n, mode, refusal, low=0, at=0, **options):
@@ -31,7 +31,7 @@ def indices(steps, array, dtype, count, n, mode, refusal, low=0, at=0, **options
     `mode` is one of MODES; 'raise' waits for the device and refuses with the message `refusal`.
     """
     index = steps.space(count * 8)
-    steps += converted(count, C_TYPES[dtype], "long long", array, index, False, **options)
+    steps += convert(count, C_TYPES[dtype], "long long", array, index, False, **options)
     normalize_indices(steps, index, count, n, mode, refusal, low, **options)
     return index
 
@@ -87,7 +87,7 @@ def retain(prop, shapes, types, forward, backward):
     n, inner, count = shapes[0][0], prod(shapes[0][1:]), prod(shapes[1])
     settings = IN[1], types[1], count, n, "raise", _bounds_message(prop, n)
 
-    def keep(steps, x, y):
+    def retain_rows(steps, x, y):
         marks = steps.space(n)
         where = indices(steps, *settings)
         steps += launch_each(n, "fill", "zero_bytes", marks, n)
@@ -95,8 +95,8 @@ def retain(prop, shapes, types, forward, backward):
         name = f"retain_rows<{C_TYPES[types[0]]}>"
         steps += launch_each(n * inner, "index", name, x, marks, y, n, inner, ADD)
 
-    keep(forward, IN[0], OUT[0])
-    keep(backward, OUT_GRAD[0], IN_GRAD[0])
+    retain_rows(forward, IN[0], OUT[0])
+    retain_rows(backward, OUT_GRAD[0], IN_GRAD[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
 
 
@@ -120,7 +120,7 @@ def pick(prop, shapes, types, forward, backward):
 def one_hot(prop, shapes, types, forward, backward):
     count, depth = prod(shapes[0]), prop.depth
     index = forward.space(count * 8)
-    forward += converted(count, C_TYPES[types[0]], "long long", IN[0], index, False)
+    forward += convert(count, C_TYPES[types[0]], "long long", IN[0], index, False)
     arguments = index, OUT[0], count, depth, float(prop.on_value), float(prop.off_value), ADD
     forward += launch_each(count * depth, "index", f"one_hot<{C_TYPES[prop.dtype]}>", *arguments)
 
@@ -135,7 +135,7 @@ def _flat_positions(steps, prop, shape, dtype, lengths):
     """Flat positions of the index tuples in IN[1]."""
     k, count = shape[0], prod(shape[1:])
     index = steps.space(k * count * 8)
-    steps += converted(k * count, C_TYPES[dtype], "long long", IN[1], index, False)
+    steps += convert(k * count, C_TYPES[dtype], "long long", IN[1], index, False)
     for a, n in enumerate(lengths):
         refusal = f"operator {prop.op_name}: index {{}} is out of bounds for axis {a} of length {n}"
         normalize_indices(steps, index.at(a * count * 8), count, n, "end", refusal)
@@ -220,30 +220,30 @@ def sequence(prop, shapes, types, forward, backward):
 def where(prop, shapes, types, forward, backward):
     n, conditions, kind = prod(shapes[1]), prod(shapes[0]), C_TYPES[types[1]]
 
-    def truth(steps, to):
+    def write_condition(steps, to):
         mask = steps.space(conditions)
-        steps += converted(conditions, C_TYPES[types[0]], "bool", IN[0], mask, False, to=to)
+        steps += convert(conditions, C_TYPES[types[0]], "bool", IN[0], mask, False, to=to)
         return mask
 
-    name, last, mask = f"where<{kind}>", (n, n // conditions, ADD), truth(forward, (0, 1))
-    forward += launch_each(n, CHOICE, name, mask, IN[1], IN[2], OUT[0], *last)
+    name, last, mask = f"where<{kind}>", (n, n // conditions, ADD), write_condition(forward, (0, 1))
+    forward += launch_each(n, SOURCE, name, mask, IN[1], IN[2], OUT[0], *last)
     backward += zeros(shapes[0], types[0], IN_GRAD[0])
-    mask = truth(backward, (1, 2))
+    mask = write_condition(backward, (1, 2))
     for i, operands in ((1, (OUT_GRAD[0], NULL)), (2, (NULL, OUT_GRAD[0]))):
-        backward += launch_each(n, CHOICE, name, mask, *operands, IN_GRAD[i], *last)
+        backward += launch_each(n, SOURCE, name, mask, *operands, IN_GRAD[i], *last)
 
 
 @launch_form(ClipProperty)
 def clip(prop, shapes, types, forward, backward):
     n, kind = prod(shapes[0]), C_TYPES[types[0]]
     last = n, float(prop.a_min), float(prop.a_max), ADD
-    forward += launch_each(n, CHOICE, f"clip<{kind}>", IN[0], OUT[0], *last)
-    backward += launch_each(n, CHOICE, f"clip_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[0], *last)
+    forward += launch_each(n, SOURCE, f"clip<{kind}>", IN[0], OUT[0], *last)
+    backward += launch_each(n, SOURCE, f"clip_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[0], *last)
 
 
 @launch_form(HardSigmoidProperty)
 def hard_sigmoid(prop, shapes, types, forward, backward):
     n, kind, slope = prod(shapes[0]), C_TYPES[types[0]], float(prop.alpha)
     numbers, arrays = (n, slope, float(prop.beta)), (OUT_GRAD[0], OUT[0], IN_GRAD[0])
-    forward += launch_each(n, CHOICE, f"hard_sigmoid<{kind}>", IN[0], OUT[0], *numbers, ADD)
-    backward += launch_each(n, CHOICE, f"hard_sigmoid_grad<{kind}>", *arrays, n, slope, ADD)
+    forward += launch_each(n, SOURCE, f"hard_sigmoid<{kind}>", IN[0], OUT[0], *numbers, ADD)
+    backward += launch_each(n, SOURCE, f"hard_sigmoid_grad<{kind}>", *arrays, n, slope, ADD)

@@ -20,7 +20,7 @@ C_TYPES = {
     "int64": "long long",
     "bool": "unsigned char",
 }
-BYTES = {
+SIZEOF = {
     "float": 4,
     "double": 8,
     "cynet::half": 2,
@@ -121,16 +121,16 @@ def space_of(shape, a, b, g=None):
     )
 
 
-def axes(shape, reduced):
+def axes_of(shape, reduced):
     """The Axes of a reduction of an array of `shape` over the axes `reduced`."""
     own, lists = strides_of(shape), []
     for chosen in ([i for i in range(len(shape)) if i not in reduced], list(reduced)):
         lengths, (steps,) = collapse([shape[i] for i in chosen], [own[i] for i in chosen])
         lists.append((lengths, steps))
-    return walk_of(*lists)
+    return make_axes(*lists)
 
 
-def walk_of(outer, reduced):
+def make_axes(outer, reduced):
     """The Axes of preserved and reduced dimensions, each given as (lengths, strides)."""
     sizes = [prod(lengths) for lengths, _ in (outer, reduced)]
     return Axes(*sizes, len(outer[0]), len(reduced[0]), *map(c_int64_array, (*outer, *reduced)))
@@ -179,6 +179,6 @@ def bytes_of_numbers(values, dtype):
     return values.tobytes()
 
 
-def cast_target(dtype):
+def cast_type(dtype):
     """The C type that `cast` writes for a dtype: as in C_TYPES, but bool is 0 or 1."""
     return "bool" if dtype == "bool" else C_TYPES[dtype]

@@ -13,7 +13,7 @@ from .._base cimport Operator, OpContext
 cdef enum:
     MAX_ARGUMENTS = 24  # maximum number of arguments of one launch
     MAX_SPACES = 16     # maximum number of temporary spaces of one direction of an operator
-    BLOCK = 256         # threads of a block in launches over elements
+    BLOCK_THREADS = 256         # threads of a block in launches over elements
     MAX_BLOCKS = 65536
 
 cdef enum ArgumentKind:
@@ -30,7 +30,7 @@ cdef enum ArgumentKind:
     kSize = 10      # int64: elements of output `index`
     kBytes = 11     # int64: bytes of output `index`
 
-cdef enum When:  # flags; a step runs if each flag that is set holds
+cdef enum StepCondition:  # flags; a step runs if each flag that is set holds
     kIfWrite = 1
     kIfAdd = 2
     kIfTraining = 4

@@ -14,9 +14,10 @@ from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError, KernelError
 from .launch_steps import Array, Check
 
-_KINDS = {"in": kIn, "out": kOut, "out_grad": kOutGrad, "in_grad": kInGrad, "aux": kAux,
-          "space": kSpace, "add": kAddend, "random": kRandomStream, "size": kSize, "bytes": kBytes}
-_WHEN = {"write": kIfWrite, "add": kIfAdd, "training": kIfTraining, "predicting": kIfPredicting}
+_ARGUMENT_KINDS = {"in": kIn, "out": kOut, "out_grad": kOutGrad, "in_grad": kInGrad, "aux": kAux,
+                   "space": kSpace, "add": kAddend, "random": kRandomStream, "size": kSize,
+                   "bytes": kBytes}
+_FLAGS = {"write": kIfWrite, "add": kIfAdd, "training": kIfTraining, "predicting": kIfPredicting}
 
 
 cdef class DeviceOperator(Operator):
@@ -92,7 +93,7 @@ cdef class DeviceOperator(Operator):
             spaces[i] = self.space(ctx.run_ctx.dev_id, i, program.spaces[i], stream)
         for i in range(program.n_steps):
             step = &program.steps[i]
-            if not _is_wanted(step, ctx, req):
+            if not _is_needed(step, ctx, req):
                 continue
             if step.dtype >= 0 and out_data[0].dtype != step.dtype:
                 continue
@@ -136,20 +137,20 @@ cdef class DeviceOperator(Operator):
                     self.sizes(sizes)
                 grid[0], grid[1], grid[2] = step.grid[0], step.grid[1], step.grid[2]
                 if step.sized:
-                    grid[0] = blocks_for(out_data[0].size)
+                    grid[0] = block_count(out_data[0].size)
                 code = self.launch(step.kernel, grid, step.block, step.shared, stream, params)
             if code != 0:
                 _raise_failed(self, step, code)
         return 0
 
 
-cdef unsigned blocks_for(int64_t n) noexcept nogil:
+cdef unsigned block_count(int64_t n) noexcept nogil:
     """The number of blocks of a launch over n elements, as in `launch_each` of launch_steps.py."""
-    cdef int64_t blocks = (n + BLOCK - 1) // BLOCK
+    cdef int64_t blocks = (n + BLOCK_THREADS - 1) // BLOCK_THREADS
     return <unsigned>min(max(blocks, <int64_t>1), <int64_t>MAX_BLOCKS)
 
 
-cdef bint _is_wanted(const Step* step, OpContext* ctx, const int* req) noexcept nogil:
+cdef bint _is_needed(const Step* step, OpContext* ctx, const int* req) noexcept nogil:
     cdef int i
     cdef bint any = step.n_targets == 0
     for i in range(step.first, step.first + step.n_targets):
@@ -192,7 +193,7 @@ cdef int _fill_program(DeviceOperator op, Program* program, steps, spaces, writt
         step.first, step.n_targets = each.targets(written)
         step.dtype = -1
         for word in each.when:
-            step.when |= _WHEN[word]
+            step.when |= _FLAGS[word]
         if isinstance(each, Check):
             step.number = len(op.messages)
             op.messages.append(each.message)
@@ -222,7 +223,7 @@ cdef bytes _fill_arguments(DeviceOperator op, Program* program, Step* step, argu
     for i, given in enumerate(arguments):
         a = &step.arguments[i]
         if isinstance(given, Array):
-            a.kind, a.index, a.offset = _KINDS[given.kind], given.index, given.offset
+            a.kind, a.index, a.offset = _ARGUMENT_KINDS[given.kind], given.index, given.offset
             if a.kind == kSpace and not 0 <= a.index < program.n_spaces:
                 raise KernelError(f"SPACE[{a.index}] of {program.n_spaces} temporary spaces")
         elif isinstance(given, bytes):

@@ -6,12 +6,12 @@ import numpy as np
 
 from ...cuda.families import kernel_instances
 from ..parameters import LargeInt
-from .kernel_args import BYTES, C_TYPES, bytes_of_numbers, dtype_of, round_to_dtype
+from .kernel_args import C_TYPES, SIZEOF, bytes_of_numbers, dtype_of, round_to_dtype
 from .launch import DeviceOperator
 from .launch_steps import ADD, NULL, SPACE, TARGET, launch_each, launch_lines
 from .registry import register_form
 
-FLOATING = ("float32", "float64", "float16", "bfloat16")
+FLOAT_DTYPES = ("float32", "float64", "float16", "bfloat16")
 
 
 def has_instance(source, name, _sets={}):  # noqa: B006 - a cache
@@ -47,15 +47,15 @@ class Steps:
 
     def workspace(self, n, kind):
         """Reserve temporary memory for n elements of a C type."""
-        return self.space(n * BYTES[kind])
+        return self.space(n * SIZEOF[kind])
 
     def read(self, array, dtype, n, kind, **options):
         """Return n elements of `dtype` in the C type `kind`: `array` itself, or a cast copy."""
         own = C_TYPES[dtype]
         if own == kind:
             return array
-        copy = self.space(n * BYTES[kind])
-        self += converted(n, own, kind, array, copy, False, **options)
+        copy = self.space(n * SIZEOF[kind])
+        self += convert(n, own, kind, array, copy, False, **options)
         return copy
 
     def write(self, array, dtype, n, kind, launch, adds_cast=False):
@@ -63,7 +63,7 @@ class Steps:
         `kind` is not the array's own type, the result is cast, as in the CPU's loops: if the
         request is to add, the sum, or with `adds_cast` the summand."""
         own, launch.to = C_TYPES[dtype], (array.index, 1)
-        target = array if own == kind else self.space(n * BYTES[kind])
+        target = array if own == kind else self.space(n * SIZEOF[kind])
         known = [(TARGET, target)] + [(ADD, False)] * (own != kind and adds_cast)
         launch.given = [next((b for a, b in known if a is given), given) for given in launch.given]
         if own == kind:
@@ -71,9 +71,9 @@ class Steps:
             return
         if not adds_cast:
             back = {"to": launch.to, "when": ("add",)}
-            self += converted(n, own, kind, array, target, False, **back)
+            self += convert(n, own, kind, array, target, False, **back)
         self += launch
-        self += converted(n, kind, own, target, array, ADD if adds_cast else False, to=launch.to)
+        self += convert(n, kind, own, target, array, ADD if adds_cast else False, to=launch.to)
 
 
 _MAX_CACHED_NUMBERS = 4096  # numbers on a device that are cached for the next operator
@@ -157,7 +157,7 @@ def identity(n, dtype, source, target, add=ADD, **options):
     return apply_functor(n, "identity", C_TYPES[dtype], source, target, add, **options)
 
 
-def converted(n, own, kind, source, target, add=ADD, **options):
+def convert(n, own, kind, source, target, add=ADD, **options):
     """A launch of ``target (+)= source``, a cast from the C type `own` to `kind`."""
     return launch_each(n, "cast", f"cast<{own}, {kind}>", source, target, n, add, **options)
 
@@ -170,14 +170,14 @@ def fill_range(n, kind, target, start, step=0.0, repeat=1, add=ADD, **options):
 
 def zeros(shape, dtype, array):
     """A launch that writes zeros, unless the request is to add."""
-    n = prod(shape) * BYTES[C_TYPES[dtype]]
+    n = prod(shape) * SIZEOF[C_TYPES[dtype]]
     return launch_each(n, "fill", "zero_bytes", array, n, to=(array.index, 1), when=("write",))
 
 
 def constant(device, number, dtype, kind):
     """Device memory with one number, rounded to the array's dtype and stored as the C type."""
     value = np.int64(number.exact) if isinstance(number, LargeInt) else np.float64(number)
-    if dtype not in FLOATING and value.dtype.kind == "f":  # convert.h converts the same way
+    if dtype not in FLOAT_DTYPES and value.dtype.kind == "f":  # convert.h converts the same way
         with np.errstate(invalid="ignore"):
             value = value.astype("i8" if dtype == "int64" else "i4").astype(dtype)
     data = bytes_of_numbers(round_to_dtype(value, dtype), dtype_of(kind))

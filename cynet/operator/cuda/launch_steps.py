@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from ...base.errors import KernelError
 
-BLOCK, MAX_BLOCKS = 256, 65536  # the same values as in launch.pxd
-PACKED = {"elementwise": 4}  # elements a thread of that source takes at once (common.cuh's Pack)
+BLOCK_THREADS, MAX_BLOCKS = 256, 65536  # the same values as in launch.pxd
+PACK_ELEMENTS = {"elementwise": 4}  # elements a thread takes at once (common.cuh's Pack)
 _POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)
 _ARGUMENT_BYTES = {"add": 4, "random": 24}  # sizes other than a pointer's
 
@@ -165,10 +165,10 @@ def launch_each(n, source, instance, *arguments, **options):
     """A launch whose threads share `n` elements (SIZE: those of OUT[0]), several each if there are
     many."""
     sized = n is SIZE
-    taken = BLOCK * PACKED.get(source, 1)
+    taken = BLOCK_THREADS * PACK_ELEMENTS.get(source, 1)
     blocks = 1 if sized else max(1, min(-(-n // taken), MAX_BLOCKS))
     return Launch(
-        source, instance, arguments, (blocks, 1, 1), (BLOCK, 1, 1), sized=sized, **options
+        source, instance, arguments, (blocks, 1, 1), (BLOCK_THREADS, 1, 1), sized=sized, **options
     )
 
 

@@ -14,7 +14,7 @@ from ..nn.spatial_window import channels_first, is_last
 from .strided_moves import copy_form
 
 cdef enum:
-    SPACE = 2  # index of temporary memory, unlike those of convolutions (FITTED, WORKSPACE)
+    ADAPTER_SPACE = 2  # index of temporary memory, behind those of convolutions
 
 
 cdef class LayoutAdapterForm(LayoutAdapter):
@@ -27,10 +27,10 @@ cdef class LayoutAdapterForm(LayoutAdapter):
         self.space = <SpaceFn><size_t>device.workspace_function_address
 
     cdef char* workspace(self, OpContext* ctx, size_t nbytes) except NULL nogil:
-        return <char*>self.space(ctx.run_ctx.dev_id, SPACE, nbytes, ctx.run_ctx.stream)
+        return <char*>self.space(ctx.run_ctx.dev_id, ADAPTER_SPACE, nbytes, ctx.run_ctx.stream)
 
 
-def in_layout(builder):
+def for_every_layout(builder):
     """Turn a builder of forms for arrays (N, C, *size) into one for every layout.
 
     It is for operators of data, perhaps a weight of as many axes and a bias.
@@ -43,14 +43,14 @@ def in_layout(builder):
         laid = list(in_shapes[:2])
         first = [channels_first(shape, prop.layout) for shape in laid]
         inner = builder(prop.changed(layout=None), [*first, *in_shapes[2:]], in_types, device)
-        weight = copied(device, laid[1], in_types[1]) if len(laid) > 1 else None
+        weight = copy_operator(device, laid[1], in_types[1]) if len(laid) > 1 else None
         (out,) = prop.output_shapes(in_shapes)
-        return LayoutAdapterForm(device, inner, copied(device, laid[0], in_types[0]), weight,
-                                 copied(device, out, in_types[0]))
+        return LayoutAdapterForm(device, inner, copy_operator(device, laid[0], in_types[0]), weight,
+                                 copy_operator(device, out, in_types[0]))
 
     return build
 
 
-def copied(device, shape, dtype):
+def copy_operator(device, shape, dtype):
     """The Operator that copies an array of `shape` to channels-first order on the device."""
     return copy_form(device, reorder_operator(shape, dtype), [shape], [reorder_pieces(shape)[1]])

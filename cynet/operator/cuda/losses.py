@@ -113,14 +113,14 @@ class Target(ctypes.Structure):
     _fields_ += [("ignored", LONG), ("use_ignore", INT)]
 
 
-def classes_of(steps, prop, shapes, types, n):
+def class_labels(steps, prop, shapes, types, n):
     """The labels, input 1, in data's dtype, which has to represent all `n` class indices."""
     if types[1] != types[0]:
         check_index_dtype(prop, [IndexWrite(("label as data's dtype", types[0], n))])
     return steps.read(IN[1], types[1], prod(shapes[1]), C_TYPES[types[0]], to=(0, 1))
 
 
-def counter(steps, **options):
+def zeroed_counter(steps, **options):
     """Reserve a counter in temporary memory, set to 0."""
     count = steps.space(8)
     steps += launch_each(8, "fill", "zero_bytes", count, 8, to=(0, 1), **options)
@@ -142,7 +142,7 @@ def softmax_output(prop, shapes, types, device):
     if layer is None:
         forward += softmax_lines(IN[0], OUT[0], kind, sizes)
 
-    def made():
+    def make_form():
         if layer is None:
             return operator(device, forward, backward)
         return LayerForm(device, layer, backward)
@@ -152,12 +152,12 @@ def softmax_output(prop, shapes, types, device):
     if label == data:  # probabilities
         given = backward.read(IN[1], types[1], size, kind, to=(0, 1))
         backward += _difference_launch(size, kind, given, dy, float(prop.grad_scale), False)
-        return made()
-    given = classes_of(backward, prop, shapes, types, n)
+        return make_form()
+    given = class_labels(backward, prop, shapes, types, n)
     counted, divisor = NULL, {"null": inner}.get(prop.normalization, labels)
     ignored = prop.ignored_class()
     if prop.normalization == "valid":
-        counted, divisor = counter(backward), 1
+        counted, divisor = zeroed_counter(backward), 1
         backward += launch_each(
             labels, "softmax", f"count_labels<{kind}>", given, labels, ignored, counted, to=(0, 1)
         )
@@ -166,7 +166,7 @@ def softmax_output(prop, shapes, types, device):
     target = Target(*sizes, scale, 1 - smooth, miss, ignored, prop.use_ignore)
     arguments = OUT[0], given, dy, IN_GRAD[0], target, counted, ADD
     backward += launch_each(size, "softmax", f"softmax_output_grad<{kind}>", *arguments)
-    return made()
+    return make_form()
 
 
 def _difference_launch(n, kind, label, dy, scale, absolute):
@@ -178,7 +178,7 @@ def _difference_launch(n, kind, label, dy, scale, absolute):
 @launch_form(AllFiniteProperty, MultiAllFiniteProperty)
 def all_finite(prop, shapes, types, forward, backward):
     keep = not prop.init_output
-    counted = counter(forward)
+    counted = zeroed_counter(forward)
     for i, (shape, dtype) in enumerate(zip(shapes, types)):
         n, name = prod(shape), f"count_not_finite<{C_TYPES[dtype]}>"
         forward += launch_each(n, "loss", name, IN[i], n, counted, to=(0, 1))
@@ -208,7 +208,7 @@ def constant_gradient(prop, shapes, types, forward, backward):
     scale = float(getattr(prop, "grad_scale", 1.0))
     normalization = getattr(prop, "normalization", "null")
     if normalization == "valid":
-        counted = counter(backward)
+        counted = zeroed_counter(backward)
         above = IN[0], n, float(prop.valid_thresh), counted
         backward += launch_each(n, "loss", f"count_above<{kind}>", *above, to=(0, 1))
         backward += launch_each(
@@ -225,7 +225,7 @@ def svm_output(prop, shapes, types, forward, backward):
     rows, classes, kind = shapes[0][0], prod(shapes[0][1:]), C_TYPES[types[0]]
     forward += identity(rows * classes, types[0], IN[0], OUT[0])
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
-    given = classes_of(backward, prop, shapes, types, classes)
+    given = class_labels(backward, prop, shapes, types, classes)
     numbers = float(prop.margin), float(prop.regularization_coefficient), prop.use_linear
     arguments = OUT[0], given, IN_GRAD[0], rows, classes, *numbers, ADD
     backward += launch_each(rows * classes, "loss", f"hinge_grad<{kind}>", *arguments)
@@ -237,13 +237,13 @@ def cross_entropy(prop, shapes, types, forward, backward):
     size, whole = rows * classes, (rows, classes, 1)
     logs = forward.workspace(size, kind)
     forward += softmax_lines(IN[0], logs, kind, whole, 1.0, True, add=False, to=(0, 1))
-    given = classes_of(forward, prop, shapes, types, classes)
+    given = class_labels(forward, prop, shapes, types, classes)
     sizes = rows, classes, ADD
     forward += launch_lines(1, rows, "loss", f"cross_entropy<{kind}>", logs, given, OUT[0], *sizes)
     backward += zeros(shapes[1], types[1], IN_GRAD[1])
     soft = backward.workspace(size, kind)
     backward += softmax_lines(IN[0], soft, kind, whole, add=False, to=(0, 1))
-    given = classes_of(backward, prop, shapes, types, classes)
+    given = class_labels(backward, prop, shapes, types, classes)
     arrays = OUT_GRAD[0], soft, given, IN_GRAD[0]
     backward += launch_each(
         size, "loss", f"cross_entropy_grad<{kind}>", *arrays, rows, classes, ADD

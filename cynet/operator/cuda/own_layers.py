@@ -4,7 +4,7 @@ import ctypes
 from math import prod
 
 from ...base.errors import ArgumentError
-from ...cuda.families import REAL
+from ...cuda.families import FLOATS
 from ...kernels.table import kernels
 from ..kernel_property import GpuElements, GpuLines
 from ..nn.convolution.deconvolution import DeconvolutionProperty
@@ -17,20 +17,20 @@ from ..nn.lrn import LRNProperty
 from ..nn.upsampling import UpSamplingProperty
 from ..tensor.axes import split_at
 from .kernel_args import (
-    BYTES,
     C_TYPES,
     INT,
     LONG,
+    SIZEOF,
     c_int64_array,
     collapse,
     layout,
+    make_axes,
     strides_of,
-    walk_of,
 )
 from .launch_program import (
     Steps,
     constant,
-    converted,
+    convert,
     fill_range,
     fold,
     identity,
@@ -42,9 +42,9 @@ from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, RANDOM, launch_each, 
 from .random import draw_launch, kUniform
 from .registry import build, register_form
 
-NORM = "normalization"  # the source of the normalization kernels
-COMPUTED = {kind: "double" if kind == "double" else "float" for kind in REAL}  # as in common.cuh
-_ENOUGH_ROWS = 1 << 17  # threads that keep a device busy while each walks over rows
+SOURCE = "normalization"  # the source of the normalization kernels
+OPMATH = {kind: "double" if kind == "double" else "float" for kind in FLOATS}  # as in common.cuh
+_ENOUGH_THREADS = 1 << 17  # threads that keep a device busy while each walks over rows
 
 
 class Line(ctypes.Structure):
@@ -54,11 +54,11 @@ class Line(ctypes.Structure):
 
 
 def _line_moments(steps, dtype, walk, eps, **options):
-    """Mean and standard deviation of each line, in temporary memory, of `COMPUTED` type."""
+    """Mean and standard deviation of each line, in temporary memory, of `OPMATH` type."""
     count, kind = walk.outer * walk.inner, C_TYPES[dtype]
-    mean, std = steps.workspace(count, COMPUTED[kind]), steps.workspace(count, COMPUTED[kind])
+    mean, std = steps.workspace(count, OPMATH[kind]), steps.workspace(count, OPMATH[kind])
     given = f"moments<{kind}>", IN[0], mean, std, walk, float(eps)
-    steps += launch_lines(count, walk.n, NORM, *given, **options)
+    steps += launch_lines(count, walk.n, SOURCE, *given, **options)
     return mean, std
 
 
@@ -68,37 +68,37 @@ def _normalize_lines(steps, prop, types, walk):
     moment_types = prop.infer_type(types, [None] * len(prop.list_outputs()))[1][1:]
     found = _line_moments(steps, types[0], walk, prop.eps, to=(0, 1 + len(moment_types)))
     for i, (moment, out) in enumerate(zip(found, moment_types), 1):
-        if C_TYPES[out] == COMPUTED[kind]:
+        if C_TYPES[out] == OPMATH[kind]:
             steps += identity(count, out, moment, OUT[i])
         else:
-            steps += converted(count, COMPUTED[kind], C_TYPES[out], moment, OUT[i])
+            steps += convert(count, OPMATH[kind], C_TYPES[out], moment, OUT[i])
     arrays = IN[0], *found, IN[1], IN[2], OUT[0]
-    steps += launch_each(count * walk.n, NORM, f"normalize<{kind}>", *arrays, walk, ADD)
+    steps += launch_each(count * walk.n, SOURCE, f"normalize<{kind}>", *arrays, walk, ADD)
     return moment_types
 
 
-def _normalized_back(steps, kind, walk, mean, std):
+def _normalize_backward(steps, kind, walk, mean, std):
     """Add the gradients of gamma and beta, then of data, which may overwrite out_grad."""
     count = walk.outer * walk.inner
     if walk.channels == 0 and walk.inner == 1:
-        _scales_of_rows(steps, kind, count, walk.n, mean, std)
+        _row_scale_grads(steps, kind, count, walk.n, mean, std)
     else:
         scales = walk.channels or walk.n
         arrays = OUT_GRAD[0], IN[0], mean, std
         for i, shift in ((1, False), (2, True)):
             given = f"scale_grad<{kind}>", *arrays, IN_GRAD[i], walk, shift, ADD
-            steps += launch_lines(scales, count * walk.n // scales, NORM, *given)
+            steps += launch_lines(scales, count * walk.n // scales, SOURCE, *given)
     arrays = OUT_GRAD[0], IN[0], IN[1], mean, std, IN_GRAD[0]
-    steps += launch_lines(count, walk.n, NORM, f"normalize_grad<{kind}>", *arrays, walk, ADD)
+    steps += launch_lines(count, walk.n, SOURCE, f"normalize_grad<{kind}>", *arrays, walk, ADD)
 
 
-def _scales_of_rows(steps, kind, rows, n, mean, std):
+def _row_scale_grads(steps, kind, rows, n, mean, std):
     """Add the gradients of gamma and beta along rows, both in one pass: threads take neighboring
     elements, in enough parts to keep a device busy."""
-    parts = max(1, min(_ENOUGH_ROWS // max(n, 1), rows // 16, 256))
+    parts = max(1, min(_ENOUGH_THREADS // max(n, 1), rows // 16, 256))
     sums = steps.workspace(n * parts, "double"), steps.workspace(n * parts, "double")
     arrays = OUT_GRAD[0], IN[0], mean, std, *sums
-    launch = launch_each(n, NORM, f"scale_grad_parts<{kind}>", *arrays, rows, n, to=(1, 2))
+    launch = launch_each(n, SOURCE, f"scale_grad_parts<{kind}>", *arrays, rows, n, to=(1, 2))
     launch.grid = (launch.grid[0], parts, 1)
     steps += launch
     for i, found in zip((1, 2), sums):
@@ -111,32 +111,32 @@ def layer_norm(prop, shapes, types, forward, backward):
     walk, kind = Line(*split_at(shapes[0], prop.position(shapes[0])), 0), C_TYPES[types[0]]
     moment_types = _normalize_lines(forward, prop, types, walk)
     known = [
-        backward.read(OUT[i], out, walk.outer * walk.inner, COMPUTED[kind], to=(0, 3))
+        backward.read(OUT[i], out, walk.outer * walk.inner, OPMATH[kind], to=(0, 3))
         for i, out in enumerate(moment_types, 1)
     ]
-    _normalized_back(backward, kind, walk, *known)
+    _normalize_backward(backward, kind, walk, *known)
 
 
 @register_form(InstanceNormProperty)
 def instance_norm(prop, shapes, types, device):
     batch, channels, *size = shapes[0]
-    return _each_normalized(prop, batch, channels, prod(size), types, device)
+    return _normalization_form(prop, batch, channels, prod(size), types, device)
 
 
 @register_form(GroupNormProperty)
 def group_norm(prop, shapes, types, device):
     batch, *size = shapes[0]
     groups = prop.num_groups
-    return _each_normalized(prop, batch, groups, prod(size) // groups, types, device)
+    return _normalization_form(prop, batch, groups, prod(size) // groups, types, device)
 
 
-def _each_normalized(prop, batch, channels, size, types, device):
+def _normalization_form(prop, batch, channels, size, types, device):
     """Build the form that normalizes (batch, channels, size) along the last axis."""
     walk = Line(batch * channels, size, 1, channels)
     forward, backward = Steps(), Steps()
     _normalize_lines(forward, prop, types, walk)
     found = _line_moments(backward, types[0], walk, prop.eps, to=(0, 3))
-    _normalized_back(backward, C_TYPES[types[0]], walk, *found)
+    _normalize_backward(backward, C_TYPES[types[0]], walk, *found)
     return operator(device, forward, backward)
 
 
@@ -181,12 +181,12 @@ def local_response(prop, shapes, types, forward, backward):
     n = prod(shape)
     numbers = prop.nsize, prop.alpha, prop.beta, prop.knorm
     around = Neighbours(shape[0], shape[1], prod(shape[2:]), *numbers)
-    forward += launch_each(n, NORM, f"local_response<{kind}>", IN[0], OUT[0], around, ADD)
+    forward += launch_each(n, SOURCE, f"local_response<{kind}>", IN[0], OUT[0], around, ADD)
     parts = backward.workspace(n, kind), backward.workspace(n, kind)
     given = OUT_GRAD[0], IN[0], *parts
-    backward += launch_each(n, NORM, f"local_response_parts<{kind}>", *given, around, to=(0, 1))
+    backward += launch_each(n, SOURCE, f"local_response_parts<{kind}>", *given, around, to=(0, 1))
     backward += launch_each(
-        n, NORM, f"local_response_grad<{kind}>", *given, IN_GRAD[0], around, ADD
+        n, SOURCE, f"local_response_grad<{kind}>", *given, IN_GRAD[0], around, ADD
     )
 
 
@@ -216,7 +216,7 @@ def _rectifier_steps(forward, functor, slope, n, dtype, **options):
 
 def _slope_launch(n, kind, slopes, x, y, sizes, **options):
     """A launch of ``y (+)= x``, times the slope of its channel for negative inputs."""
-    return launch_each(n, NORM, f"prelu<{kind}>", IN[0], slopes, x, y, n, *sizes, ADD, **options)
+    return launch_each(n, SOURCE, f"prelu<{kind}>", IN[0], slopes, x, y, n, *sizes, ADD, **options)
 
 
 def _prelu_steps(forward, backward, n, kind, shapes):
@@ -224,7 +224,7 @@ def _prelu_steps(forward, backward, n, kind, shapes):
     forward += _slope_launch(n, kind, IN[1], IN[0], OUT[0], sizes)
     # first: the gradient of data may overwrite out_grad
     given = f"prelu_slopes_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[1], n, *sizes, ADD
-    backward += launch_lines(sizes[0], n // sizes[0], NORM, *given)
+    backward += launch_lines(sizes[0], n // sizes[0], SOURCE, *given)
     backward += _slope_launch(n, kind, IN[1], OUT_GRAD[0], IN_GRAD[0], sizes)
 
 
@@ -259,7 +259,7 @@ def dropout(prop, shapes, types, forward, backward):
     training = {} if always else {"when": ("training",)}
     drawn = "dropout_mask", OUT[1], count, float(prop.p), RANDOM
     forward += launch_each(count, "random", *drawn, to=(0, 0), **training)
-    name, last = f"apply_mask<{kind}>", (walk, scale, ADD)
+    name, last = f"mask<{kind}>", (walk, scale, ADD)
     forward += launch_each(n, "random", name, IN[0], OUT[1], OUT[0], *last, to=(0, 1), **training)
     backward += launch_each(n, "random", name, OUT_GRAD[0], OUT[1], IN_GRAD[0], *last, **training)
     if not always:
@@ -293,7 +293,7 @@ def upsampling(prop, shapes, types, device):
         forward += launch_each(walk.n, "index", f"copy<{kind}>", IN[i], OUT[0], walk, add)
         outer, (cached_steps,) = collapse((batch, count, h, w), [large[k] for k in (0, 1, 2, 4)])
         gone, (gone_steps,) = collapse((by, by), [large[k] for k in (3, 5)])
-        walk = walk_of((outer, cached_steps), (gone, gone_steps))
-        fold(backward, "sum", kind, OUT_GRAD[0].at(begin * BYTES[kind]), IN_GRAD[i], walk)
+        walk = make_axes((outer, cached_steps), (gone, gone_steps))
+        fold(backward, "sum", kind, OUT_GRAD[0].at(begin * SIZEOF[kind]), IN_GRAD[i], walk)
         first += 0 if sums else count
     return operator(device, forward, backward)

@@ -17,13 +17,13 @@ from .cudnn_layer import LayerForm
 from .kernel_args import C_TYPES, INT, LONG
 from .launch_program import Steps, operator
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, launch_each
-from .layout_adapter import in_layout
+from .layout_adapter import for_every_layout
 from .registry import register_form
 
-_MAX_PLANE = 2**31 - 1  # limit of elements of a plane: positions in one are int
+_MAX_PLANE_ELEMENTS = 2**31 - 1  # limit of elements of a plane: positions in one are int
 # elements of an image below which our kernels beat cuDNN at mean or sum, forward and backward
 _SMALL_PLANE = 64
-_TYPES = {"max": 0, "avg": 1, "sum": 2, "lp": 3}
+_POOL_TYPES = {"max": 0, "avg": 1, "sum": 2, "lp": 3}
 
 
 class Window(ctypes.Structure):
@@ -52,7 +52,7 @@ def library_pooling(prop, dtype, data, axes):
 
 
 @register_form(PoolingProperty)
-@in_layout
+@for_every_layout
 def pooling(prop, in_shapes, in_types, device):
     """Build the form of Pooling: cuDNN's averages and sums, or our own kernels."""
     data, dtype, kind = in_shapes[0], in_types[0], C_TYPES[in_types[0]]
@@ -63,7 +63,7 @@ def pooling(prop, in_shapes, in_types, device):
     sizes, kernel, stride, pad, pad_after = zip(*axes)
     window = Window(
         data[0] * data[1],
-        _TYPES[prop.pool_type],
+        _POOL_TYPES[prop.pool_type],
         prop.p_value or 1,
         prop.count_include_pad is not False,
         *[(INT * 3)(*pad3(values, 1)) for values in (data[2:], sizes, kernel, stride)],
@@ -73,10 +73,10 @@ def pooling(prop, in_shapes, in_types, device):
     forward, backward, positions = Steps(), Steps(), NULL
     forward += launch_each(n, "pooling", f"pool<{kind}>", IN[0], OUT[0], window, ADD)
     if prop.pool_type == "max":
-        if prod(data[2:]) > _MAX_PLANE:
+        if prod(data[2:]) > _MAX_PLANE_ELEMENTS:
             raise ArgumentError(
                 f"operator {prop.op_name}: images of {data[2:]}; on a GPU they have at most "
-                f"{_MAX_PLANE} elements"
+                f"{_MAX_PLANE_ELEMENTS} elements"
             )
         positions = backward.workspace(n, "int")
         backward += launch_each(

@@ -10,12 +10,12 @@ from ..random.distributions import (
     SampleDistribution,
     ScalarDistribution,
 )
-from .kernel_args import C_TYPES, INT, LONG, cast_target
-from .launch_program import converted, launch_form, zeros
+from .kernel_args import C_TYPES, INT, LONG, cast_type
+from .launch_program import convert, launch_form, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, RANDOM, SIZE, Check, launch_each
 
 kUniform = 0  # values of the enumeration in random_draw.h
-_FLOATS = ("float32", "float64", "float16", "bfloat16")
+_FLOAT_DTYPES = ("float32", "float64", "float16", "bfloat16")
 
 
 class Draw(ctypes.Structure):
@@ -38,7 +38,7 @@ def random_form(prop, shapes, types, forward, backward):
     numbers = [float(getattr(prop, name)) for name, *_ in prop.row.parameters]
     # the output's dtype may follow from its use: it is known in the call
     known = types[:1] or [prop.dtype]
-    for dtype in known if known[0] else _FLOATS:
+    for dtype in known if known[0] else _FLOAT_DTYPES:
         forward += draw_launch(SIZE, C_TYPES[dtype], OUT[0], prop.row.code, *numbers, dtype=dtype)
 
 
@@ -64,7 +64,7 @@ def sample_form(prop, shapes, types, forward, backward):
     sets, pairs = prod(shapes[0]), prod(prop.shape)
     arrays = [forward.read(IN[i], t, sets, "double") for i, t in enumerate(types)]
     arrays += [NULL] * (2 - len(arrays))
-    for dtype in [prop.dtype] if prop.dtype else _FLOATS:
+    for dtype in [prop.dtype] if prop.dtype else _FLOAT_DTYPES:
         given = {"arrays": arrays, "each_pair": pairs, "dtype": dtype}
         forward += draw_launch(SIZE, C_TYPES[dtype], OUT[0], prop.row.code, **given)
 
@@ -100,7 +100,7 @@ def multinomial(prop, shapes, types, forward, backward):
     forward += launch_each(
         n, "random", "draw_choices", sums, choices, n, k, per_row, RANDOM, to=(0, outputs)
     )
-    forward += converted(n, "long long", cast_target(prop.dtype), choices, OUT[0])
+    forward += convert(n, "long long", cast_type(prop.dtype), choices, OUT[0])
     if prop.get_prob:
         arrays = IN[0], sums, choices, OUT[1]
         forward += launch_each(n, "random", f"log_probability<{kind}>", *arrays, n, k, per_row, ADD)

@@ -10,8 +10,8 @@ from ..tensor.axes import axis_of, split_at
 from ..tensor.reduce import ReduceProperty
 from ..tensor.scan import CumSumProperty
 from ..tensor.topk import OrderProperty
-from .kernel_args import C_TYPES, LONG, axes, broadcast_strides, cast_target, space_of, strides_of
-from .launch_program import compute_instance, constant, converted, fold, launch_form, zeros
+from .kernel_args import C_TYPES, LONG, axes_of, broadcast_strides, cast_type, space_of, strides_of
+from .launch_program import compute_instance, constant, convert, fold, launch_form, zeros
 from .launch_steps import (
     ADD,
     IN,
@@ -34,7 +34,7 @@ def reduce(prop, shapes, types, forward, backward):
     shape, dtype = shapes[0], types[0]
     n, kind = prod(shape), C_TYPES[dtype]
     reduced = prop.reduced(len(shape))
-    walk = axes(shape, reduced)
+    walk = axes_of(shape, reduced)
     divisor = float(walk.reduced_size) if prop.mean else 1.0
     fold(forward, prop.reduction, kind, IN[0], OUT[0], walk, divisor)
     small = broadcast_strides([1 if i in reduced else m for i, m in enumerate(shape)], shape)
@@ -138,8 +138,8 @@ def ordering_form(prop, shapes, types, forward, backward):
             forward += launch_each(
                 taken, "sort", "order_positions", order, index, line, k, to=(i, 1)
             )
-            own = cast_target(prop.index_type())
-            forward += converted(taken, "long long", own, index, OUT[i])
+            own = cast_type(prop.index_type())
+            forward += convert(taken, "long long", own, index, OUT[i])
     if prop.differentiable:
         backward.space(outer * inner * padded * 4)
         for step in sort_steps(kind, IN[0], SPACE[0], line, prop.ascending(), to=(0, 1)):

@@ -45,13 +45,13 @@ def register_form(*classes, checks=True):
 
 
 @cache
-def _load():
+def _load_forms():
     import_all(__package__)
 
 
 def form_of(prop):
     """(builder, checks) of a property or its class; None without a GPU form."""
-    _load()
+    _load_forms()
     cls = prop if isinstance(prop, type) else type(prop)
     for base in cls.__mro__:
         # an operator inherits no form from another operator's class

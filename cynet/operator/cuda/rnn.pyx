@@ -17,7 +17,7 @@ from .launch cimport MAX_SPACES, DeviceOperator
 
 from math import prod
 
-from ...cuda.libraries.cudnn import open_door
+from ...cuda.libraries.cudnn import open_cudnn
 from ...base.dtype import dtype_flag
 from ...base.errors import ArgumentError
 from ..checks.dtypes import CPU_FLOATS, require_floats
@@ -27,11 +27,11 @@ from ..rnn.rnn import RNNProperty
 from .registry import register_form
 from .launch_program import Steps, operator, zeros
 from .launch_steps import IN, IN_GRAD, NBYTES, OUT, RANDOM, SIZE, launch_each
-from .kernel_args import BYTES, C_TYPES
+from .kernel_args import C_TYPES, SIZEOF
 
 cdef enum:
-    WORK = MAX_SPACES         # index of temporary memory: that of `_work`
-    STANDIN = MAX_SPACES + 1  # index of temporary memory: the missing hidden output
+    WORKSPACE = MAX_SPACES         # index of temporary memory: that of `_workspace`
+    STAND_IN = MAX_SPACES + 1  # index of temporary memory: the missing hidden output
 
 cdef struct Reserve:  # saved by forward for backward
     char* factors   # of dropout: an array for each pair of adjacent stacks
@@ -70,7 +70,7 @@ cdef class RNNForm(Operator):
     cdef object name, device
 
     def __init__(self, prop, shape, dtype, stacks, droppers, clear, device):
-        item = BYTES[C_TYPES[dtype]]
+        item = SIZEOF[C_TYPES[dtype]]
         out = (*shape[:2], prop.directions * prop.out_size)
         self.held, self.name = [*stacks, *droppers], prop.op_name
         for one in stacks:
@@ -106,18 +106,18 @@ cdef class RNNForm(Operator):
         cdef Reserve where
         cdef void* ends[2]
         _prepare_run(self, ctx, in_data)
-        _take_saved(self, ctx, <char*>out_data[last].data if req[last] != kNullOp else NULL,
-                    ctx.is_train, &where)
-        work = _work(self, ctx)
+        _saved_values(self, ctx, <char*>out_data[last].data if req[last] != kNullOp else NULL,
+                      ctx.is_train, &where)
+        work = _workspace(self, ctx)
         ends[0] = ends[1] = NULL
         for i in range(self.kinds if self.state_outputs else 0):
             if req[1 + i] != kNullOp:
                 ends[i] = out_data[1 + i].data
                 if req[1 + i] == kAddTo:
-                    ends[i] = _stand_in(self, work, i)
+                    ends[i] = _addend(self, work, i)
         _compute_stacks(self, ctx, in_data, ctx.is_train, ctx.is_train, &where, ends, work)
         for i in range(self.kinds):
-            _keep_empty(self, ctx, i, in_data[2 + i].data, ends[i])
+            _restore_empty(self, ctx, i, in_data[2 + i].data, ends[i])
         if req[0] != kNullOp:
             (<Recurrent>self.stacks[0]).copy(
                 &ctx.run_ctx, self.y.desc, where.outputs + top * self.y_bytes, out_data[0].data,
@@ -138,14 +138,14 @@ cdef class RNNForm(Operator):
         if self.has_lengths:
             self.clear.run(1, ctx, in_data, out_data, out_grad, in_grad, aux_states, req)
         _prepare_run(self, ctx, in_data)
-        work = _work(self, ctx)
+        work = _workspace(self, ctx)
         _restore_saved(self, ctx, in_data, <char*>out_data[ctx.n_out - 1].data, work, &where)
         for i in range(self.kinds):
             grads[i] = NULL
             if req[2 + i] != kNullOp:
-                grads[i] = in_grad[2 + i].data if req[2 + i] != kAddTo else _stand_in(self, work, i)
+                grads[i] = in_grad[2 + i].data if req[2 + i] != kAddTo else _addend(self, work, i)
         for s in range(n - 1, -1, -1):
-            dx = _gradient(self, work, s)
+            dx = _input_gradient(self, work, s)
             if s == 0 and req[0] != kNullOp and req[0] != kAddTo:
                 dx = <char*>in_grad[0].data
             if s == 0 and self.has_lengths:  # cuDNN does not say that it writes behind their ends
@@ -156,7 +156,7 @@ cdef class RNNForm(Operator):
                 _apply_dropout(self, ctx, s - 1, 1, dx, where.factors, dx)
             dy = dx
         for i in range(self.kinds if self.state_outputs else 0):
-            _keep_empty(self, ctx, i, out_grad[1 + i].data, grads[i])
+            _restore_empty(self, ctx, i, out_grad[1 + i].data, grads[i])
         if req[0] == kAddTo:
             (<Recurrent>self.stacks[0]).copy(&ctx.run_ctx, self.x.desc, dx, in_grad[0].data, True)
         _add_states(self, ctx, work, &req[2], &in_grad[2], True)
@@ -223,7 +223,7 @@ cdef int _read_lengths(RNNForm self, OpContext* ctx, const TBlob* given) except 
     return 0
 
 
-cdef Reserve _layout_of(RNNForm self, char* begin, char* factors) noexcept nogil:
+cdef Reserve _reserve_layout(RNNForm self, char* begin, char* factors) noexcept nogil:
     cdef Reserve where
     where.factors, where.reserves = factors, begin
     where.outputs = begin + self.reserves
@@ -231,16 +231,16 @@ cdef Reserve _layout_of(RNNForm self, char* begin, char* factors) noexcept nogil
     return where
 
 
-cdef int _take_saved(RNNForm self, OpContext* ctx, char* hidden, bint training,
-                     Reserve* where) except -1 nogil:
+cdef int _saved_values(RNNForm self, OpContext* ctx, char* hidden, bint training,
+                       Reserve* where) except -1 nogil:
     """The address of the values that forward saves; `hidden` is NULL without that output."""
     cdef char* own
     if hidden != NULL and self.fits and training:
-        where[0] = _layout_of(self, hidden + self.factors, hidden)
+        where[0] = _reserve_layout(self, hidden + self.factors, hidden)
         return 0
-    own = <char*>self.space(ctx.run_ctx.dev_id, STANDIN, self.factors + self.rest,
+    own = <char*>self.space(ctx.run_ctx.dev_id, STAND_IN, self.factors + self.rest,
                             ctx.run_ctx.stream)
-    where[0] = _layout_of(self, own + self.factors, hidden if hidden != NULL else own)
+    where[0] = _reserve_layout(self, own + self.factors, hidden if hidden != NULL else own)
     return 0
 
 
@@ -251,16 +251,16 @@ cdef int _restore_saved(RNNForm self, OpContext* ctx, const TBlob* in_data, char
     cdef void* ends[2]
     cdef int req = kWriteTo
     cdef TBlob source, to
-    cdef char* own = <char*>self.space(ctx.run_ctx.dev_id, STANDIN, self.factors + self.rest,
+    cdef char* own = <char*>self.space(ctx.run_ctx.dev_id, STAND_IN, self.factors + self.rest,
                                        ctx.run_ctx.stream) + self.factors
     if self.fits and ctx.is_train:
-        where[0] = _layout_of(self, hidden + self.factors, hidden)
+        where[0] = _reserve_layout(self, hidden + self.factors, hidden)
         source, to = _blob(where.reserves, self.reserves // 8), _blob(own, self.reserves // 8)
         source.dtype = to.dtype = kInt64
         self.copy.run(0, ctx, &source, &to, NULL, NULL, NULL, &req)
         where.reserves = own
     else:
-        where[0] = _layout_of(self, own, hidden)
+        where[0] = _reserve_layout(self, own, hidden)
         ends[0] = ends[1] = NULL
         _compute_stacks(self, ctx, in_data, False, True, where, ends, work)
     return 0
@@ -273,10 +273,10 @@ cdef TBlob _blob(void* data, int64_t size) noexcept nogil:
     return blob
 
 
-cdef char* _work(RNNForm self, OpContext* ctx) except NULL nogil:
+cdef char* _workspace(RNNForm self, OpContext* ctx) except NULL nogil:
     """Temporary memory: cuDNN's workspace, weights, their gradient, states, two input gradients."""
     return <char*>self.space(
-        ctx.run_ctx.dev_id, WORK, self.work + 2 * self.weights + _state_bytes(self, 0)
+        ctx.run_ctx.dev_id, WORKSPACE, self.work + 2 * self.weights + _state_bytes(self, 0)
         + _state_bytes(self, 1) + 2 * max(self.x_bytes, self.y_bytes), ctx.run_ctx.stream)
 
 
@@ -284,12 +284,12 @@ cdef inline int64_t _state_bytes(RNNForm self, int kind) noexcept nogil:
     return aligned(self.passes * self.batch * self.rows[kind])
 
 
-cdef void* _stand_in(RNNForm self, char* work, int kind) noexcept nogil:
+cdef void* _addend(RNNForm self, char* work, int kind) noexcept nogil:
     """The address of a buffer for states that are then added to an output."""
     return work + self.work + 2 * self.weights + (_state_bytes(self, 0) if kind else 0)
 
 
-cdef char* _gradient(RNNForm self, char* work, int64_t s) noexcept nogil:
+cdef char* _input_gradient(RNNForm self, char* work, int64_t s) noexcept nogil:
     """The address of the gradient of stack `s`'s input: two buffers alternate."""
     return (work + self.work + 2 * self.weights + _state_bytes(self, 0) + _state_bytes(self, 1)
             + s % 2 * max(self.x_bytes, self.y_bytes))
@@ -323,13 +323,13 @@ cdef int _add_states(RNNForm self, OpContext* ctx, char* work, const int* req, T
             for s in range(<int64_t>self.stacks.size()):
                 at = s * _part_bytes(self, i)
                 (<Recurrent>self.stacks[s]).copy_states(
-                    &ctx.run_ctx, i, False, <char*>_stand_in(self, work, i) + at,
+                    &ctx.run_ctx, i, False, <char*>_addend(self, work, i) + at,
                     <char*>to[i].data + at, True)
     return 0
 
 
-cdef int _keep_empty(RNNForm self, OpContext* ctx, int kind, const void* source,
-                     void* to) except -1 nogil:
+cdef int _restore_empty(RNNForm self, OpContext* ctx, int kind, const void* source,
+                        void* to) except -1 nogil:
     """Restore the states of sequences of length 0, for which cuDNN writes zeros."""
     cdef int64_t i, at
     cdef int n
@@ -375,7 +375,7 @@ cdef int _compute_stacks(RNNForm self, OpContext* ctx, const TBlob* in_data, bin
     cdef const void* weights
     for s in range(<int64_t>self.stacks.size()):
         y = where.outputs + s * self.y_bytes
-        weights = _weights(self, ctx, s, in_data[1].data, work)
+        weights = _weight_space(self, ctx, s, in_data[1].data, work)
         (<Recurrent>self.stacks[s]).forward(
             &ctx.run_ctx, training, x, y, _states_of_stack(self, s, in_data[2].data, c),
             _states_of_stack(self, s, ends[0], ends[1]), weights, work,
@@ -387,12 +387,12 @@ cdef int _compute_stacks(RNNForm self, OpContext* ctx, const TBlob* in_data, bin
     return 0
 
 
-cdef const void* _weights(RNNForm self, OpContext* ctx, int64_t s, const void* parameters,
-                          char* work) except NULL nogil:
+cdef const void* _weight_space(RNNForm self, OpContext* ctx, int64_t s, const void* parameters,
+                               char* work) except NULL nogil:
     """The weight space of stack `s`."""
     if (<Recurrent>self.stacks[s]).direct:
         return parameters
-    (<Recurrent>self.stacks[s]).gather(&ctx.run_ctx, parameters, work + self.work)
+    (<Recurrent>self.stacks[s]).gather_weights(&ctx.run_ctx, parameters, work + self.work)
     return work + self.work
 
 
@@ -402,7 +402,7 @@ cdef int _stack_gradient(RNNForm self, OpContext* ctx, int64_t s, const char* dy
     cdef char* reserve = where.reserves + self.reserve_at[s]
     cdef char* y = where.outputs + s * self.y_bytes
     cdef const void* x = in_data[0].data
-    cdef const void* weights = _weights(self, ctx, s, in_data[1].data, work)
+    cdef const void* weights = _weight_space(self, ctx, s, in_data[1].data, work)
     cdef States first = _states_of_stack(self, s, in_data[2].data,
                                          in_data[3].data if self.kinds == 2 else NULL)
     cdef States last = _states_of_stack(self, s, NULL, NULL)
@@ -413,16 +413,16 @@ cdef int _stack_gradient(RNNForm self, OpContext* ctx, int64_t s, const char* dy
                                 out_grad[2].data if self.kinds == 2 else NULL)
     if s > 0:
         x = (where.inputs if ctx.is_train else where.outputs) + (s - 1) * self.y_bytes
-    (<Recurrent>self.stacks[s]).to_data(
+    (<Recurrent>self.stacks[s]).data_grads(
         &ctx.run_ctx, y, dy, dx, first, last, _states_of_stack(self, s, grads[0], grads[1]),
         weights, work, reserve)
     if req == kNullOp:
         return 0
     if not direct or req != kAddTo:
         _fill_zero(self, ctx, to, (<Recurrent>self.stacks[s]).weights // dtype_size(self.dtype))
-    (<Recurrent>self.stacks[s]).to_weights(&ctx.run_ctx, x, first, y, to, work, reserve)
+    (<Recurrent>self.stacks[s]).weight_grads(&ctx.run_ctx, x, first, y, to, work, reserve)
     if not direct:
-        (<Recurrent>self.stacks[s]).scatter(&ctx.run_ctx, to, gradient.data, req == kAddTo)
+        (<Recurrent>self.stacks[s]).scatter_weights(&ctx.run_ctx, to, gradient.data, req == kAddTo)
     return 0
 
 
@@ -451,7 +451,7 @@ def rnn(prop, in_shapes, in_types, device):
         raise ArgumentError(
             f"operator {prop.op_name}: projection_size={prop.projection_size} is not less than "
             f"state_size={prop.state_size}, which it must be on a GPU: cuDNN has no such layers")
-    open_door()
+    open_cudnn()
     data, dtype = in_shapes[0], in_types[0]
     directions, hidden = prop.directions, prop.state_size
     passes, _ = parameter_offsets(prop, data[2])

@@ -16,7 +16,7 @@ from ..tensor.pad import PadProperty
 from ..tensor.reshape import ReshapeLikeProperty, SameBytesProperty
 from ..tensor.strided_moves import StridedCopyOperator, contiguous, sliced
 from ..tensor.transpose import MoveProperty
-from .kernel_args import C_TYPES, INT, LONG, axes, c_int64_array, layout
+from .kernel_args import C_TYPES, INT, LONG, axes_of, c_int64_array, layout
 from .launch_program import Steps, constant, fold, launch_form, operator, zeros
 from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, launch_each
 from .registry import register_form
@@ -64,7 +64,7 @@ def _piece_grad(steps, kind, piece):
     g, dx, source = OUT_GRAD[piece.to], IN_GRAD[piece.index], piece.source
     repeated = [i for i, (n, s) in enumerate(zip(source.shape, source.strides)) if not s and n > 1]
     if repeated:
-        fold(steps, "sum", kind, g, dx, axes(source.shape, repeated))
+        fold(steps, "sum", kind, g, dx, axes_of(source.shape, repeated))
     else:
         steps += copy(kind, g, dx, piece.target, source)
 

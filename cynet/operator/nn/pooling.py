@@ -26,7 +26,7 @@ from .spatial_window import (
     window_span,
 )
 
-_TYPES = ("max", "avg", "sum", "lp")
+_POOL_TYPES = ("max", "avg", "sum", "lp")
 
 
 class PoolingHooks(GraphHooks):
@@ -52,7 +52,7 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
     """
 
     kernel = Shape((), doc="Size of the window: (w,), (h, w) or (d, h, w).")
-    pool_type = Enum(_TYPES, "max", doc="How a window is reduced.")
+    pool_type = Enum(_POOL_TYPES, "max", doc="How a window is reduced.")
     global_pool = Bool(False, doc="One window over everything; kernel, stride and pad are unused.")
     cudnn_off = Bool(False, doc="On a GPU by cynet's own kernels, not by cuDNN.")
     pooling_convention = Enum(
@@ -167,7 +167,7 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
         axes = zip(*pad3(axes, (1, 1, 1, 0, 0)))
         sizes = dict(zip(("out_size", "kernel", "stride", "pad", "pad_after"), axes))
         return sizes | {
-            "type": _TYPES.index(self.pool_type),
+            "type": _POOL_TYPES.index(self.pool_type),
             "p": self.p_value or 1,
             "count_pad": self.count_include_pad is not False,
             "last": self.last,
