@@ -25,7 +25,7 @@ class _AveragingCallback(FitCallback):
 
     def __init__(self, decay):
         self._averages = Averages(type(self).__name__, decay)
-        self._trained = None  # trained weights, while the module has the means
+        self._trained = None  # copy of the trained weights while the module has the means
 
     @property
     def values(self) -> dict[str, NDArray]:

@@ -93,7 +93,7 @@ class LBFGS:
             if not value >= 0:
                 raise ArgumentError(f"LBFGS: tolerance_{name} must be at least 0, got {value}")
         self._tolerances = tolerance_grad, tolerance_change
-        self.n_iter = 0  # iterations of the last step
+        self.n_iter = 0  # number of iterations of the last step
         self.message = ""  # why the last step ended
 
     def step(self, closure: Callable[[], NDArray]) -> float:

@@ -15,7 +15,7 @@ from .block import Block
 from .nn.conv_layers import _Conv
 from .tracing import is_tracing
 
-_ZERO_TOLERANCE = 1e-5  # relative to the largest gradients
+_ZERO_TOLERANCE = 1e-5  # relative to the largest gradient norm
 # maximum relative error between the sum of gradients and the batch's gradient
 _TOLERANCE = 1e-3
 

@@ -110,7 +110,7 @@ class _RecomputingNode(StepNode):
         self.training = autograd.is_training()
         self.arrays_in = [each.detach() for each in arrays]
         self.params, self.weights = params, weights
-        self.older = {}  # index of a weight -> its value before set_data
+        self.older = {}  # index of a weight -> its array before set_data
         self.attach(arrays + weights, outputs, arrays + weights)
 
     @property

@@ -142,7 +142,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             self._broadcast_parameters(self._params)
 
     _amp_loss_scaler = None  # set by amp.init_trainer
-    _has_warned = False  # the warning about ranks and batch size
+    _has_warned = False  # whether `_warn_about_ranks` has warned
 
     def _repr_settings(self):
         kvstore, _ = self._wished
@@ -217,7 +217,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                 self._kvstore.set_gradient_compression(self._compression)
             capable = not own or bool(kvstore.is_capable(kvs.KVStoreBase.OPTIMIZER))
             if on_kvstore is None:
-                ranks = isinstance(kvstore, kvs.DistKVStore)  # its weights' copies are not needed
+                ranks = isinstance(kvstore, kvs.DistKVStore)  # ranks need no weights in the store
                 on_kvstore = capable and self._clip is None and not (ranks or self._has_sparse())
             on_kvstore = bool(on_kvstore)
             if on_kvstore and not capable:
@@ -492,7 +492,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             for i, (name, each) in enumerate(zip(self._names, self._params)):
                 if each._grad_req != "null":
                     arrays = each._all_data()
-                    if not self._is_user_store:  # a user's store has updated the weights
+                    if not self._is_user_store:  # a user's store returned them already
                         self._kvstore.pull(name, arrays, priority=-i)
                     for array in arrays:
                         array._fresh_grad = False

@@ -23,8 +23,8 @@ class TrainerGradients:
     """Base of Trainer: sums gradients over contexts and ranks."""
 
     _is_step = False  # True in `step`, False in a call of `allreduce_grads`
-    _are_fresh = False  # whether all gradients are known to be fresh
-    _joined = frozenset()  # parameters with a fresh gradient somewhere
+    _are_fresh = False  # whether all gradients are of this step
+    _joined = frozenset()  # names of parameters with a gradient of this step
 
     def _check_fresh(self):
         for each in self._params:
@@ -97,7 +97,7 @@ class TrainerGradients:
                 for grad, is_fresh in zip(row[2].list_grad(), own):
                     if not is_fresh:
                         grad[:] = 0
-            if is_some or not self._is_step:  # users may set gradients by hand
+            if is_some or not self._is_step:  # gradients set by hand are not marked
                 chosen.append(row)
         self._joined = joined
         return chosen

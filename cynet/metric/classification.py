@@ -140,7 +140,7 @@ class TopKAccuracy(EvalMetric):
             hits = (best == label[:, None]).any(axis=1)
             self._add(int(np.count_nonzero(hits)), len(label))
             classes = pred.shape[1]
-            known = (label >= 0) & (label < classes)  # other labels are misses
+            known = (label >= 0) & (label < classes)  # labels out of range are misses
             rows = np.bincount(label[known], minlength=classes)
             hits = np.bincount(label[hits], minlength=classes)
             self._rows, self._hits = _padded_sum(self._rows, rows), _padded_sum(self._hits, hits)
@@ -191,7 +191,7 @@ class _BinaryScore(EvalMetric):
     def __init__(self, name, output_names, label_names, average):
         self.average = average
         super().__init__(name, output_names, label_names, has_global_stats=True)
-        if average != "macro":  # MXNet omits the default
+        if average != "macro":  # MXNet's config omits the default
             self._kwargs["average"] = average
 
     def _score(self, counts):

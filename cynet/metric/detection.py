@@ -21,8 +21,8 @@ __all__ = ["MeanAveragePrecision"]
 class _EvaluationRule(NamedTuple):
     overlaps: tuple[float, ...]
     points: int | None  # number of recall points; None: exact area under the curve
-    only_free: bool  # match detections only to boxes that are not matched yet
-    most: int | None  # detections per image and class that count
+    only_free: bool  # a detection may only match a box that is not matched yet
+    most: int | None  # maximum of detections per image and class
 
 
 _COCO_THRESHOLDS = tuple(np.round(np.arange(0.5, 1.0, 0.05), 2).tolist())

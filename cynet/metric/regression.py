@@ -137,7 +137,7 @@ class R2(_SumMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def _initial_sums(self):
-        return np.zeros((4, 0))  # rows, mean, sum of squares around it, sum of squared errors
+        return np.zeros((4, 0))  # count, mean, sum of squared deviations, sum of squared errors
 
     def _merge_sums(self, one, other):
         """Merge sums of squares around means in a numerically stable way (Chan et al.)."""

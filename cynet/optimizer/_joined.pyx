@@ -39,11 +39,11 @@ cdef dict _CUDA_TYPES = {kFloat32: "float", kFloat64: "double", kFloat16: "cynet
 cdef enum:
     THREADS = 256  # of a GPU's block
     MAX_BLOCKS = 1 << 16
-    NORM_GROUP_SIZE = 1 << 16  # elements of a group: norms, then update
+    NORM_GROUP_SIZE = 1 << 16  # maximum of elements whose norms are computed before the update
 
 
 cdef extern from "update/norms.h" namespace "cynet" nogil:
-    const int64_t NORM_BLOCK  # elements per partial sum
+    const int64_t NORM_BLOCK  # elements of a partial sum
     double norm_squares(int dtype, const void* x, int64_t n) noexcept  # sum of x[i]^2
     NormRate find_norm_rate(const char* name, const char** first) noexcept  # may return NULL
 

@@ -6,7 +6,7 @@ from .. import ndarray as nd
 from ..base.errors import ArgumentError, ShapeError, shown
 from .settings import check_real
 
-_MAX_WEIGHTS_PER_CALL = 64  # per call of multi_sgd_update
+_MAX_WEIGHTS_PER_CALL = 64  # limit of the operator multi_sgd_update
 
 
 class Averages:

@@ -178,13 +178,13 @@ class Optimizer(OptimizerRepr):
 
     _decayed = ("_weight", "_gamma")  # name suffixes of weights that decay
     aggregate_num = 0
-    _copy_is_last = False  # order (state, float32 copy), as in MXNet's SGD
+    _copy_is_last = False  # states are (state, float32 copy), as in MXNet's SGD
     _draws = False  # whether steps draw random numbers
-    _couples_weights = False  # a weight's step depends on other weights
-    _by_entry = False  # the update is elementwise; not inherited
-    _group_rates: dict[Any, float] = {}  # factors of a Trainer's groups
+    _couples_weights = False  # whether a weight's step depends on other weights
+    _by_entry = False  # whether the update is elementwise; not inherited
+    _group_rates: dict[Any, float] = {}  # learning rate factors of a Trainer's groups
     _group_decays: dict[Any, float] = {}  # replace `wd`
-    _takes_lists = True  # `update` accepts lists of weights
+    _takes_lists = True  # whether `update` accepts lists of weights
     # methods of STEP_METHODS that a user overrides, for the class and for this object
     _of_user: frozenset[str] = frozenset()
     _on_object: frozenset[str] = frozenset()
@@ -196,7 +196,7 @@ class Optimizer(OptimizerRepr):
             cls._of_user = found
         made = super().__new__(cls)
         if given.get("learning_rate") is not None:
-            made._rate_is_given = True  # until __init__ reads it
+            made._rate_is_given = True  # __init__ reads and clears it
         return made
 
     def __setattr__(self, name: str, value: Any) -> None:

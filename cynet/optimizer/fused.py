@@ -35,9 +35,9 @@ class FusedOptimizer(Optimizer):
     _takes_lists = False
     # MXNet's SGD calls _get_lrs and _update_count with lists of indices
     _asks_for_lists = False
-    _keeps_masters = False  # the rule supports float32 copies of 16-bit weights
-    _is_lazy = False  # a row_sparse gradient updates its rows only
-    _joined = None  # tuple of indices to the JoinedUpdate of their arrays
+    _keeps_masters = False  # whether the rule supports float32 copies of weights
+    _is_lazy = False  # whether a row_sparse gradient updates its rows only
+    _joined = None  # tuple of weights' indices -> JoinedUpdate
 
     def _update_rule(self, state):
         """Return the name of the update rule for a weight of this state."""

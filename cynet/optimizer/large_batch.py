@@ -329,7 +329,7 @@ class LBSGD(FusedOptimizer):
 
     def _count_step(self, indices, own):
         rates, decays = [], []
-        for index in indices:  # as in MXNet, rates precede the count
+        for index in indices:  # as in MXNet, the rate ignores this update
             rates.append(self._get_lr(index))
             decays.append(self._get_wd(index))
             self._update_count(index)

@@ -104,7 +104,7 @@ def read_states(content: bytes, names: Sequence[str] | None = None) -> tuple[dic
         return states, None if optimizer is None else _optimizer_of_record(optimizer, known)
     except CynetError:
         raise
-    except Exception as error:  # the pickle may be malformed
+    except Exception as error:  # a malformed pickle may raise anything
         raise FormatError(f"a damaged pickle: {describe_error(error)}") from None
 
 

@@ -6,7 +6,7 @@ import inspect
 from ..base.errors import ArgumentTypeError, shown, warn_user
 from ..base.other_names import keyword_hint
 
-_DEFAULT_BASE_LR = 0.01  # default base_lr of a schedule
+_DEFAULT_BASE_LR = 0.01  # default `base_lr` of mx.lr_scheduler
 _OPTIONAL_NUMBERS = ("learning_rate", "clip_gradient", "clip_weights")
 
 

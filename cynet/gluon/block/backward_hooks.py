@@ -8,7 +8,7 @@ from ...symbol import Symbol
 from ..tracing import is_tracing
 from .structure import flatten, regroup
 
-_RECORDS_FLAG = 1  # bit of the thread's state: autograd records
+_RECORDS_FLAG = 1  # bit of autograd's state that means "recording"
 
 
 class HookedCall:
@@ -50,12 +50,12 @@ class HookedCall:
     def store_output_grads(self, grads):
         """Store the gradients of the outputs for the hooks."""
         self.grads_of_outputs = grads
-        if not self._gradient_positions:  # without gradients of inputs, the hooks run now
+        if not self._gradient_positions:  # no input gradient will call the hooks
             self.call_hooks([])
 
     def call_hooks(self, grads):
         """Call the hooks; return the gradients of the inputs, possibly replaced by a hook."""
-        if self.grads_of_outputs is None:  # second-order gradients have no hooks
+        if self.grads_of_outputs is None:  # no hooks for second-order gradients
             return grads
         found = [None] * self._count
         for i, grad in zip(self._gradient_positions, grads):

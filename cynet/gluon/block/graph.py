@@ -28,7 +28,7 @@ from .traced import Trace, Traced, UntraceableError, symbol_class_for
 
 _RETRY_DELAYS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.2, 0.2)  # s before a new trace
 _BYTES_PER_NODE = 4096  # approximate bytes of a graph's node
-_graph_converters = []  # functions that change the graphs before they run: contrib/amp
+_graph_converters = []  # functions that convert graphs before they run, set by contrib/amp
 
 
 def set_graph_converter(function):
@@ -181,7 +181,7 @@ class BoundGraph:
 
     def __init__(self, block, graph, arenas, arrays):
         self.graph = graph
-        self.face = arrays[0]._face if arrays else NDArray._face  # array class: mx.nd's or mx.np's
+        self.face = arrays[0]._face if arrays else NDArray._face  # mx.nd's or mx.np's array class
         hook = block._op_hook or (operator_hook() and (operator_hook(), False))
         self.watch = None if hook is None else HookedGraph(graph.symbol, *hook)
         symbol = graph.symbol if self.watch is None else self.watch.symbol
@@ -191,7 +191,7 @@ class BoundGraph:
         self.op = executor.CachedOp(symbol, not graph.reads_shapes, arenas)
         params = graph.params
         positions = {name: i for i, name in enumerate(graph.inputs)}
-        self.sources = []  # source of each input: a position, a Parameter or a _Constant
+        self.sources = []  # source of each input: argument index, Parameter or _Constant
         for name in self.op.inputs:
             if name in positions:
                 self.sources.append(positions[name])
@@ -240,7 +240,7 @@ class BoundGraph:
             outputs = self.op(*inputs)
         except ArgumentError:
             for each in self.params:
-                each.data(arrays[0].context)  # raises an error that lists the parameter's contexts
+                each.data(arrays[0].context)  # raises an error that lists its contexts
             raise
         if self.watch is not None:
             outputs = self.watch(outputs, dict(zip(self.op.inputs, inputs)))
@@ -295,7 +295,7 @@ class HookedGraph:
             if self._monitor_all:
                 for name, (source, i) in zip(node.input_names(), node.inputs):
                     array = values.get((source, i)) if source.op else variables[source.name]
-                    if array is not None:  # None: an unused output
+                    if array is not None:  # unused outputs are None
                         self._callback(f"{node.name}_{name}", node.op.name, array)
             for i in range(node.num_visible_outputs):
                 self._callback(node.output_name(i), node.op.name, values[node, i])

@@ -58,7 +58,7 @@ class HybridBlock(Block):
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
         vars(self).update(_active=False, _flags={}, _cached=None, _op_hook=None)
-        vars(self)["_formats"] = None  # of the last traced arguments and results
+        vars(self)["_formats"] = None  # formats of the last traced arguments and results
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -264,7 +264,7 @@ class HybridBlock(Block):
                 return self.forward(*args, **kwargs)
         if self._forward_pre_hooks or self._forward_hooks or self._backward_hooks or ON:
             return super().__call__(*args, **kwargs)
-        return self._select_call(args, kwargs)(*args, **kwargs)  # 0.1 us faster than super()
+        return self._select_call(args, kwargs)(*args, **kwargs)  # saves 0.1 us of super()
 
     def _select_call(self, args, kwargs):
         """Return the method that computes a call: `forward`, or the one that runs the graph."""

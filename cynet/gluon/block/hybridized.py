@@ -18,8 +18,8 @@ _SPARSE_GRAD_REASON = (
     "gradients are row_sparse, of which graphs have none; call it once outside of autograd.record()"
 )
 _ARRAY_TYPES = {NDArray}  # the types of arguments that need no format
-_MAX_SIGNATURES = 10_000  # signatures whose graph is remembered
-_TRAINS_FLAG = 2  # bit of the thread's state: training mode
+_MAX_SIGNATURES = 10_000  # cached signatures (format, mode, shapes, dtypes)
+_TRAINS_FLAG = 2  # bit of autograd's state that means "training mode"
 _MAX_GRAPHS = 64  # graphs for one format of arguments, each for several shapes
 
 
@@ -39,11 +39,11 @@ class Hybridized:
         self.runs_forward = has_own_forward(block)
         self._fixed = graph
         self._finish_all_deferred = block._finish_all_deferred
-        self._plans = {}  # (format, mode) -> BoundGraphs that accept several shapes
+        self._plans = {}  # (format of arguments, mode) -> BoundGraphs for several shapes
         self._plan_by_signature = {}  # (format, mode, shapes, dtypes) -> one of `_plans`
-        self._exact_plans = PlanCache()  # same key -> BoundGraph for this key alone
+        self._exact_plans = PlanCache()  # signature -> BoundGraph for it alone
         self._arenas = {}  # idle memory arenas of all BoundGraphs
-        self._last = None  # the graph that export writes
+        self._last = None  # the last traced graph, which export writes
         self._changes = -1
         self._no_deferred_at = -1  # change count at which no parameter was deferred
         self._fingerprint = None

@@ -32,7 +32,7 @@ def remove_unlabeled_losses(symbol, given):
     """
     heads, _ = copy_graph(symbol.entries)
     read = _variables_of_outputs(heads) | set(given)
-    outputs = {}  # id of a loss -> the entry that replaces it
+    outputs = {}  # id of a loss's node -> the output that replaces it
 
     def replace_entry(entry):
         return outputs.get(id(entry[0]), entry)

@@ -178,7 +178,7 @@ class SymbolBlock(HybridBlock):
         arrays = self._flatten_inputs(args)
         vars(self)["_active"] = True
         if not has_trace() and all(isinstance(each, NDArray) for each in arrays):
-            with not_tracing():  # the Block may run inside a shape inference
+            with not_tracing():  # an outer Block may be inferring shapes
                 return super().__call__(*args, **kwargs)
         return super().__call__(*args, **kwargs)
 

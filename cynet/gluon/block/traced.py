@@ -60,14 +60,14 @@ class Trace:
         """Return the symbol of a parameter."""
         if self.used.setdefault(param.name, param) is not param:
             raise UntraceableError(f"two parameters of a graph are named '{param.name}'")
-        if param.name not in self.types:  # its Block is no registered child
+        if param.name not in self.types:  # parameter of an unregistered child
             self.shapes[param.name] = param.shape
             self.types[param.name] = name_of(param.dtype)
         return self.kind(param.var().entries)
 
     def parameter_data(self, param):
         """Return the symbol of a parameter's array, for a `forward` that calls ``data()``."""
-        if not param._is_builtin():  # the user's method might return another array
+        if not param._is_builtin():  # a user's `data` may return another array
             raise UntraceableError(f"parameter '{param.name}' has a method `data` of its own")
         return self.parameter(param)
 
@@ -444,5 +444,5 @@ def control_flow(name, *args):
         return _as_traced(value)
 
     if name == "cond" and not isinstance(args[0], Symbol):
-        return None  # only the branch that is taken is traced
+        return None  # trace only the branch that is taken
     return getattr(sym.contrib, name)(*map(to_traced, args))

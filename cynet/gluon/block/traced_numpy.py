@@ -25,7 +25,7 @@ class TracedNumpy(ArrayMembers, Traced):
     def __init__(self, entries):
         super().__init__(entries)
         for node, _ in entries:
-            if node.op is not None and node.prop.no_axes:  # shape (), not mx.nd's (1,)
+            if node.op is not None and node.prop.no_axes:  # mx.np has shape ()
                 node.prop = node.prop.changed(no_axes=())
 
     @property

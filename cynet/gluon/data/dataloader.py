@@ -180,7 +180,7 @@ class DataLoader(ReprMixin):
         self._epoch = 0
         self._waiting: _EpochIterator | None  # the prefetched next epoch
         self.clean()
-        self._position: dict[str, Any] | None = None  # in the epoch of the last batch
+        self._position: dict[str, Any] | None = None  # after the last batch
         self._resume: dict[str, Any] | None = None
 
     def __getstate__(self):
@@ -386,7 +386,7 @@ class _EpochIterator:
             given = saved["batch"]
             if place is None:
                 given = sum(1 for _ in itertools.islice(self._indices, given))
-            if given == 0:  # the first list of indices draws the random order
+            if given == 0:  # taking the first list of indices draws the order
                 self._indices = itertools.chain(
                     [*itertools.islice(self._indices, 1)], self._indices
                 )
@@ -419,7 +419,7 @@ class _EpochIterator:
         task = BatchTask(number, batch_seed(self._seed, number), ())
         try:
             task.indices, task.place = self._next_indices()
-        except Exception as error:  # raised when its batch is due
+        except Exception as error:  # wait() raises it
             task.finish(None, error)
         if task.indices is _END_MARK:
             return
@@ -440,7 +440,7 @@ class _EpochIterator:
         with _DATA_SPAN:
             try:
                 batch = self._next_batch()
-            except StopIteration as error:  # user code raised it, the epoch is not over
+            except StopIteration as error:  # from user code: not the epoch's end
                 raise loop_error(error, f"{describe_error(error)} (DataLoader)") from error
         if batch is _END_MARK:
             raise StopIteration

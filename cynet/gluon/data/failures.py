@@ -33,7 +33,7 @@ def decode_error(sent):
         return CynetError(text)
     if isinstance(cause, Exception):
         return loop_error(cause, text)
-    cause.__cause__ = CynetError(text)  # SystemExit and the like stay unchanged
+    cause.__cause__ = CynetError(text)  # raise SystemExit and the like unchanged
     return cause
 
 

@@ -108,7 +108,7 @@ class _MultiWorkerIter:
         try:
             answer = self._data_buffer.pop(self._rcvd_idx).get(self._timeout)
             batch = load_pickled(answer) if self._dataset is None else answer
-        except StopIteration as error:  # user code raised it, the epoch is not over
+        except StopIteration as error:  # from user code: not the epoch's end
             raise loop_error(error, f"{describe_error(error)} (DataLoader: in a worker)") from error
         if self._pin_memory:
             from .dataloader import _as_in_context

@@ -76,7 +76,7 @@ class IterableDataset(Guarded, LengthRepr):
         self._source, self._made = source, made
 
     def __iter__(self) -> Iterator[Any]:
-        source = getattr(self, "_source", None)  # a subclass need not call __init__
+        source = getattr(self, "_source", None)  # a subclass may not call __init__
         if source is None:
             raise UndefinedError(f"{type(self).__name__} has no source and defines no __iter__")
         return iter(source() if self._made else source)

@@ -19,7 +19,7 @@ from ...ndarray import NDArray
 from ...ndarray.sparse.arrays import BaseSparseNDArray, make_sparse
 from .batchify import host_array
 
-_MAX_INLINE_BYTES = 64 << 10  # larger batches go through shared memory
+_MAX_INLINE_BYTES = 64 << 10  # larger batches use shared memory
 _ALIGNMENT = 64
 _HAS_MEMFD = hasattr(os, "memfd_create")
 

@@ -25,8 +25,8 @@ from .fetch import fetch_samples
 from .seeding import seed_process, seed_thread
 from .transport import load_pickled, pack_batch, receive, send, unpack_batch
 
-_PARENT_CHECK_SECONDS = 2.0  # interval of a worker's check
-_STOP_TIMEOUT_SECONDS = 2.0  # before it is terminated
+_PARENT_CHECK_SECONDS = 2.0  # interval of a worker's check of its parent
+_STOP_TIMEOUT_SECONDS = 2.0  # a worker's time to exit before it is terminated
 _WORKER_ENDED_TEXT = (
     "DataLoader: its workers were ended, by close or by an interruption; a new iterator starts new"
     " ones"
@@ -48,8 +48,8 @@ class BatchTask:
 
     def __init__(self, key, seed, indices):
         self.key, self.seed, self.indices = key, seed, indices
-        self.place = None  # position in a stream, after its samples
-        self.future = None  # Future, if a thread makes the batch
+        self.place = None  # position of a stream after this batch
+        self.future = None  # Future of a worker thread
         self.is_done, self.result, self.error = False, None, None
 
     def finish(self, result, error=None):
@@ -80,8 +80,8 @@ def _serve(pipe, inherited, dataset, batchify, parent):
             except BaseException as raised:  # user code may raise SystemExit
                 error, content = encode_error(raised), pack_batch(None)
             send(pipe, (key, error), content)
-            error = content = None  # frees the batch's memory
-    os._exit(0)  # skips the parent's atexit functions
+            error = content = None  # free the batch's memory
+    os._exit(0)  # exit without the parent's atexit functions
 
 
 def _fetch_batch(dataset, indices, batchify):
@@ -100,9 +100,9 @@ class WorkerProcesses:
         methods = multiprocessing.get_all_start_methods()
         context = multiprocessing.get_context("fork" if "fork" in methods else "spawn")
         self._workers, self._pipes = [], []
-        self._tasks = []  # tasks of each worker, in order
+        self._tasks = []  # a queue of tasks for each worker
         self._owner = os.getpid()
-        self._is_in_sync = True  # False: KeyboardInterrupt cut a message short
+        self._is_in_sync = True  # False after an interrupted pipe message
         try:
             with warnings.catch_warnings():
                 # native threads do no harm: engine and pools support a fork
@@ -191,7 +191,7 @@ class WorkerProcesses:
             return
         try:
             batch = unpack_batch(content)
-        except Exception as raised:  # raised while pickling the user's objects
+        except Exception as raised:  # raised by the user's unpickling
             where = f"in the batch of samples {shown(list(task.indices))}, which a worker has sent"
             task.finish(None, loop_error(raised, f"{describe_error(raised)} (DataLoader: {where})"))
             return
@@ -231,7 +231,7 @@ class WorkerProcesses:
 
 
 def _stop_workers(workers, pipes, owner):
-    if owner != os.getpid():  # a fork of the workers' parent
+    if owner != os.getpid():  # not the process that started them
         return
     for each in pipes:
         with contextlib.suppress(OSError):
@@ -274,7 +274,7 @@ class WorkerThreads:
                 f"DataLoader: the batch of samples {shown(list(task.indices))} took longer than"
                 f" timeout={timeout} seconds"
             )
-        if not task.is_done:  # the pool was closed
+        if not task.is_done:  # the pool was closed before it ran
             task.finish(None, StateError(_WORKER_ENDED_TEXT))
 
     def is_usable(self):
@@ -291,6 +291,6 @@ def _make_batch(task, dataset, batchify):
     try:
         with seed_thread(task.seed):
             found = fetch_samples(dataset, task.indices, batchify), None
-    except BaseException as error:  # raised where the batch is waited for
+    except BaseException as error:  # wait() raises it
         found = None, error
     task.finish(*found)

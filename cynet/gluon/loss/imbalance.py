@@ -127,7 +127,7 @@ class SoftmaxFocalLoss(Loss):
         """Return the focal loss for log-probabilities `log`."""
         if self._gamma == 0:
             return -log
-        rest = -F.expm1(log) + 1e-12  # avoids an infinite gradient of the power at 0
+        rest = -F.expm1(log) + 1e-12  # the gradient of the power is infinite at 0
         return -(rest**self._gamma) * log
 
 

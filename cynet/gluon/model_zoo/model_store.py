@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["get_model_file", "purge"]
 
 ROOT = "~/.mxnet/models"  # MXNet's folder for pretrained models
-_MAX_FILE_BYTES = 1 << 31  # of an unpacked file
+_MAX_FILE_BYTES = 1 << 31  # maximum size of an unpacked file
 _model_sha1 = {
     "alexnet": "44335d1f0046b328243b32a26a4fbd62d9057b45",
     "densenet121": "f27dbf2dbd5ce9a80b102d89c7483342cd33cb31",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _VGG = {"11": (1, 1, 2, 2, 2), "13": (2, 2, 2, 2, 2), "16": (2, 2, 3, 3, 3), "19": (2, 2, 4, 4, 4)}
 _DENSENET_BLOCKS = {"121": (6, 12, 24, 16), "161": (6, 12, 36, 24), "169": (6, 12, 32, 32)}
 _DENSENET_BLOCKS["201"] = (6, 12, 48, 32)
-_RESNET_STAGES = {  # blocks of each stage, convolutions of each block
+_RESNET_STAGES = {  # number of layers -> (blocks per stage, convolutions per block)
     "18_v1": ((2, 2, 2, 2), 2),
     "34_v1": ((3, 4, 6, 3), 2),
     "50_v1b": ((3, 4, 6, 3), 3),
@@ -26,7 +26,7 @@ _RESNET_STAGES = {  # blocks of each stage, convolutions of each block
 }
 _TORCH_WORD = {"gamma": "weight", "beta": "bias"}
 _INCEPTION_STEM = "1a_3x3 2a_3x3 2b_3x3 3b_1x1 4a_3x3"
-_INCEPTION_BRANCHES = {  # branches of torchvision's Inception v3
+_INCEPTION_BRANCHES = {  # blocks of torchvision's Inception v3 -> their branches
     "5b 5c 5d": "1x1 5x5_1 5x5_2 3x3dbl_1 3x3dbl_2 3x3dbl_3 _pool",
     "6a": "3x3 3x3dbl_1 3x3dbl_2 3x3dbl_3",
     "6b 6c 6d 6e": "1x1 7x7_1 7x7_2 7x7_3 7x7dbl_1 7x7dbl_2 7x7dbl_3 7x7dbl_4 7x7dbl_5 _pool",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MultiHeadAttention"]
 
-_MASK_PENALTY = 3e4  # subtracted from scores; fits float16
+_MASK_PENALTY = 3e4  # subtracted from masked scores; fits float16
 
 
 def causal_mask(F, scores, start=1):

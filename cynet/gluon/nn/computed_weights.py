@@ -72,7 +72,7 @@ class WeightRule:
         values = dict(values)
         for name, param in self.params.items():
             more = [values.pop(f"{name}_{extra}") for extra in self.extras]
-            if has_sizes(param.shape):  # else the layer's operator infers it
+            if has_sizes(param.shape):  # unknown shapes are inferred without the rule
                 values[name] = self.compute(F, values[name], *more)
         return values
 

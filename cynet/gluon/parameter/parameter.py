@@ -104,7 +104,7 @@ class Parameter(ParameterArrays, RowSparseData):
 
     _is_patched = False  # whether one of _ARRAY_METHODS was set on this object
     _is_listed = False  # whether a ParameterDict has the parameter
-    _unshared = None  # new values, used as an array without a copy
+    _unshared = None  # array of new values that no context shares yet
     _of_user: frozenset[str] = frozenset()  # _ARRAY_METHODS that the user's class overrides
 
     def __new__(cls, *args, **kwargs):
@@ -155,7 +155,7 @@ class Parameter(ParameterArrays, RowSparseData):
         self._data = None
         self._grad = None
         self._ctx_list = None
-        self._ctx_map = None  # index of each context, see device_indices
+        self._ctx_map = None  # index of each context in `_ctx_list`
         self._deferred_init = ()
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init

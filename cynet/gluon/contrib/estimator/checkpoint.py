@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ....typing import EvalMetric, FileName
     from .estimator import Estimator
 
-_RANDOM_FORMAT = "cynet random 1"  # format of the file with random states
+_RANDOM_FORMAT = "cynet random 1"  # header of the file of random states
 
 
 class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
@@ -161,7 +161,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     def _save_best(self, estimator):
         name, value = self.monitor.get()
-        if value != value:  # NaN compares with nothing
+        if value != value:  # NaN is never the best value
             warn_user(
                 f"CheckpointHandler: {name} has no value; does anything update it?", RuntimeWarning
             )

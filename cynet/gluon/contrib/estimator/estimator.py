@@ -319,7 +319,7 @@ class Estimator:
 
 
 class _EventHandlers:
-    """The handlers of one event; a call calls all, and returns whether one returned True."""
+    """The handlers of each event; ``self(event)`` calls them: has one returned True?"""
 
     def __init__(self, estimator, handlers):
         self._estimator = estimator

@@ -173,7 +173,7 @@ class SyncBatchNorm(BatchNorm):
             in_channels=in_channels,
             **kwargs,
         )
-        self._is_of_several = is_launched()  # ranks may join after a graph was made
+        self._is_of_several = is_launched()  # this process may join other ranks later
         self._key = layer_key(self.name)
 
     def hybrid_forward(

@@ -13,8 +13,8 @@ from ....distributed import is_joined, world
 from ....operator.custom.custom import CustomOp, CustomOpProp, register
 
 OPERATOR_NAME = "_sync_batch_norm"
-_layer_counts = Counter()  # count of layers by name
-_forward_counters = {}  # layer -> counter of its forward passes
+_layer_counts = Counter()  # layer name -> number of layers with this name
+_forward_counters = {}  # unique layer name -> counter of forward passes
 
 
 def layer_key(name):
@@ -48,7 +48,7 @@ class _SyncBatchNorm(CustomOp):
         call, total = -1, 0  # a call without training
         if is_train:
             call = next(_forward_counters.setdefault(self._key, count()))
-            number = np.array([x.size / x.shape[1]])  # batch sizes of ranks may differ
+            number = np.array([x.size / x.shape[1]])  # ranks' batch sizes may differ
             mean, (total,) = self._sums_over_ranks("mean", call, x.sum(axis=axes).asnumpy(), number)
             mean = (mean / total).astype(dtype)
             centred = x - nd.array(mean, dtype=dtype).reshape(form)

@@ -63,7 +63,7 @@ Examples
 >>> output.shape, len(states)
 ((1, 4, {spatial}), {states})
 """
-_EXAMPLE_SIZES = {1: (2, 8), 2: (2, 8, 8), 3: (2, 4, 8, 8)}  # sizes of the docstring's example
+_EXAMPLE_SIZES = {1: (2, 8), 2: (2, 8, 8), 3: (2, 4, 8, 8)}  # axes -> input shape
 _INPUT_SHAPES = {1: "(C, W)", 2: "(C, H, W)", 3: "(C, D, H, W)"}
 
 
@@ -75,7 +75,7 @@ class _ConvCell(HybridRecurrentCell):
     _gates = 1
     _num_states = 1
     _hint = ""
-    _activated = ""  # text about the activation for the docstring
+    _activated = ""  # docstring text about the activation
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

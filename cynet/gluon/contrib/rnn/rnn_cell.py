@@ -113,7 +113,7 @@ class VariationalDropoutCell(ModifierCell):
         finally:
             self.base_cell._modified = True
         outputs = [self._apply_dropout_mask(F, "outputs", each) for each in outputs]
-        if merge_outputs is not False:  # as in MXNet, also for None
+        if merge_outputs is not False:  # None merges too, as in MXNet
             outputs = merge_steps(F, outputs, layout)
         return outputs, states
 

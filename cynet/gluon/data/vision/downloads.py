@@ -16,7 +16,7 @@ from ....io.fetch import fetch_first
 from ....test_utils import datasets as files
 from ... import utils
 
-_MAX_MEMBER_BYTES = 1 << 30  # per file of an archive
+_MAX_MEMBER_BYTES = 1 << 30  # maximum size of a file in an archive
 _FASHION_URL = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
 _FASHION_SHA1 = {
     "train-images-idx3-ubyte": "0cf37b0d40ed5169c6b3aba31069a9770ac9043d",

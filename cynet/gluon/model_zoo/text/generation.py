@@ -198,7 +198,7 @@ def _sample_tokens(logs, temperature, top_k, top_p):
     chances = np.take_along_axis(logs, order, axis=1) / temperature
     chances = np.exp(chances - chances[:, :1])
     chances /= chances.sum(axis=1, keepdims=True)
-    before = chances.cumsum(axis=1) - chances  # total probability of likelier tokens
+    before = chances.cumsum(axis=1) - chances  # sum of probabilities of likelier tokens
     chances *= before < top_p
     sums = chances.cumsum(axis=1)
     drawn = ndarray.random.uniform(shape=(len(logs), 1), ctx=cpu()).asnumpy() * sums[:, -1:]

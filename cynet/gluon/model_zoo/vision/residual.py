@@ -54,7 +54,7 @@ class _ResidualBlock(HybridBlock):
     """Base of residual blocks of both versions. A subclass has the first line of its docstring, and
     `_add_layers`."""
 
-    _strided = ""  # docstring: which convolution has the stride
+    _strided = ""  # the docstring's word for the convolution with the stride
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -77,7 +77,7 @@ class _ResidualBlock(HybridBlock):
 class _BlockV1(_ResidualBlock):
     """Adds the body's output to the input, which is projected if sizes change."""
 
-    _body_first = False  # the order of operators in the graph, that of MXNet's files
+    _body_first = False  # order of operands of the sum, as in MXNet's files
 
     def _add_layers(self, channels, stride, in_channels):
         self.body = nn.HybridSequential(prefix="")

@@ -49,7 +49,7 @@ resnet_block_versions = [
     {"basic_block": BasicBlockV1, "bottle_neck": BottleneckV1},
     {"basic_block": BasicBlockV2, "bottle_neck": BottleneckV2},
 ]
-_INDEX_BY_VERSION = {1: 0, 2: 1}  # index in the two lists
+_INDEX_BY_VERSION = {1: 0, 2: 1}  # index in the two lists above
 
 
 def get_resnet(
