@@ -206,7 +206,7 @@ def test_files_are_short():
     assert not {path: lines for path, lines in lengths.items() if lines == 600}
     long = {path: lines for path, lines in lengths.items() if lines > 600}
     assert len(long) <= len(lengths) / 100, long
-    assert (ROOT / "setup.py").read_text().count("\n") <= 180
+    assert (ROOT / "setup.py").read_text().count("\n") <= 190
 
 
 def function_lengths(text):
