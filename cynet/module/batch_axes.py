@@ -1,4 +1,4 @@
-"""The axis of the examples in each array of a batch; examples that only fill it up are cut off."""
+"""The batch axis of each array, and the removal of padding examples."""
 
 import operator
 
@@ -21,7 +21,7 @@ def checked_pad(pad, size):
 
 
 def output_axes(symbol, inputs, size, order):
-    """Return where the examples of each output are.
+    """Return the position of the batch axis of each output.
 
     Shapes are inferred for a batch with one example more: what grows holds the examples.
 
@@ -53,7 +53,7 @@ def output_axes(symbol, inputs, size, order):
 
 
 def _output_shapes(symbol, inputs, size, wanted):
-    """Shapes of the outputs for a batch of `wanted` examples; None if there are none."""
+    """Infer the shapes of the outputs for a batch of `wanted` examples; None if that fails."""
     shapes = {}
     for desc in inputs:
         shape, axis = list(desc.shape), DataDesc.get_batch_axis(desc.layout)
@@ -67,7 +67,7 @@ def _output_shapes(symbol, inputs, size, wanted):
 
 
 def slice_examples(array, place, size, begin, end):
-    """Examples `begin` to `end` of an array of `size` examples.
+    """Slice the examples `begin` to `end` from an array of `size` examples.
 
     array: NDArray or numpy.ndarray
     place ((int, int) or None): As `output_axes` gives it; None leaves the array as it is.
@@ -76,7 +76,7 @@ def slice_examples(array, place, size, begin, end):
         return array
     axis, within = place
     length = array.shape[axis]
-    if length == 0 or length % size:  # cut already, or of no examples
+    if length == 0 or length % size:  # cut already, or without examples
         return array
     times = length // size
     if within and times > 1:

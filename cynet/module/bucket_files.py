@@ -1,4 +1,4 @@
-"""The symbols of buckets as files, as MXNet 1.9.1 writes and reads them."""
+"""Files of the symbols of buckets, in the format of MXNet 1.9.1."""
 
 import logging
 import os
@@ -28,7 +28,7 @@ def save_buckets(prefix, symbols, remove_amp_cast):
 
 
 def _as_array(keys):
-    """Keys as MXNet's array of int32, or None."""
+    """Convert bucket keys to MXNet's int32 array, or return None."""
     try:
         array = np.array(keys)
     except ValueError:  # keys of different lengths
@@ -40,7 +40,7 @@ def _as_array(keys):
 
 
 def load_buckets(prefix):
-    """The symbols, by key, from a file of `save_buckets`; empty without ``prefix.buckets``."""
+    """Load the symbols by bucket key from a file of `save_buckets`; empty without the file."""
     path = f"{prefix}.buckets"
     if not os.path.exists(path):
         return {}

@@ -1,4 +1,4 @@
-"""Parameters that several docstrings of mx.module show.
+"""Descriptions of parameters that docstrings of mx.module have in common.
 
 Parameters
 ----------

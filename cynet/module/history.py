@@ -1,4 +1,4 @@
-"""The result of ``fit``, a table of its epochs."""
+"""History: the result of ``fit``, a table of its epochs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @guarded
 class History:
-    """The epochs of one call of ``fit``; shows itself as a table.
+    """Metrics and times of the epochs of one ``fit``, shown as a table.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class History:
         return len(self.epochs)
 
     def add(self, epoch: int, seconds: float, figures: Iterable[tuple[str, float]]) -> None:
-        """Begin the row of an epoch: pairs (name, value) of training."""
+        """Add a row for an epoch, with pairs (name, value) of training."""
         self.epochs.append(epoch)
         self.times.append(seconds)
         for values in self.metrics.values():
@@ -63,7 +63,7 @@ class History:
         self._set("Train", figures)
 
     def add_validation(self, figures: Iterable[tuple[str, float]]) -> None:
-        """Complete the last row: pairs (name, value) of the evaluation."""
+        """Add pairs (name, value) of the evaluation to the last row."""
         self._set("Validation", figures)
 
     def _set(self, part, figures):
@@ -72,7 +72,7 @@ class History:
             column[-1] = value
 
     def plot(self, path: FileName | None = None, metrics: Sequence[str] | None = None) -> Any:
-        """Draw the figures over the epochs: training and validation of a metric together.
+        """Plot the metrics over the epochs, training and validation together.
 
         Needs the package matplotlib: ``pip install 'cynet-mx[viz]'``.
 
@@ -147,8 +147,8 @@ class History:
 
 
 def warn_of_nan(history, output):
-    """Warn of a figure of the last epoch that is nan, or of `output`, which has a nan; return
-    whether there was one, in this epoch or before."""
+    """Warn of a nan in the metrics of the last epoch, or in `output`; return whether this or an
+    earlier epoch had one."""
     columns = history.metrics
     if any(is_nan(value) for values in columns.values() for value in values[:-1]):
         return True

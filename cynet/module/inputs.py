@@ -20,7 +20,7 @@ def is_array_like(value):
     if hasattr(value, "__array__") and not isinstance(value, type):
         return True
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes, list, tuple)):
-        # a column of a data set, for one
+        # for example a column of a data set
         return len(value) > 0 and (isinstance(value[0], numbers.Real) or is_array_like(value[0]))
     depth = 0
     while isinstance(value, (list, tuple)) and value:
@@ -29,7 +29,7 @@ def is_array_like(value):
 
 
 def to_iterator(module, where, name, data, shuffle=False, batch_size=None, keeps=False):
-    """An iterator unchanged; a pair of arrays, data and label, as an iterator.
+    """Convert arrays, or a pair (data, label), to an iterator; return an iterator unchanged.
 
     Its batches have `batch_size` rows, by default as many as the module is bound to, else 32. With
     `keeps` the module stays bound as it is, and another size is refused.
@@ -60,7 +60,7 @@ def to_iterator(module, where, name, data, shuffle=False, batch_size=None, keeps
 
 
 def check_batch_size(where, batch_size):
-    """Refuse anything but a number of rows."""
+    """Refuse a batch size that is not a positive int."""
     if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)):
         raise ArgumentTypeError(f"{where}: batch_size must be an int, got {shown(batch_size)}")
     if batch_size < 1:
@@ -76,7 +76,7 @@ def refuse_batch_size(where, name, batch_size):
 
 
 def check_iterator(where, name, data):
-    """Refuse an object that is no iterator; the message names the iterator to make of it.
+    """Refuse an object that is not an iterator; the message suggests an iterator.
 
     where, name (str): The method and its argument, for the message.
     data (DataIter): Or anything with ``provide_data`` that can be iterated.
@@ -103,7 +103,7 @@ def check_iterator(where, name, data):
 
 
 def check_callbacks(where, **callbacks):
-    """Refuse objects that cannot be called, and let callbacks check that they will be able to work.
+    """Refuse objects that are not callable, and call the callbacks' own checks.
 
     A callback may have a method ``check_before_training()``, which raises an error; those that
     save checkpoints look for their folder.
@@ -121,7 +121,7 @@ def check_callbacks(where, **callbacks):
 
 
 def check_fit_callbacks(where, callbacks):
-    """Refuse objects that are no FitCallbacks; have callbacks that save check that they can."""
+    """Refuse objects that are not FitCallbacks; call the checks of callbacks that save files."""
     for each in callbacks:
         if isinstance(each, type) or not isinstance(each, FitCallback):
             raise ArgumentTypeError(
@@ -143,27 +143,27 @@ def check_monitor(where, monitor):
 
 
 def as_list(value):
-    """The given callbacks as a list: from None, one, or a list."""
+    """Convert None, one callback, or a list of callbacks to a list."""
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def call_each(callbacks, param):
-    """Call a callback, or each one of a list, or nothing for None."""
+    """Call a callback, or each callback of a list; None means no callback."""
     for callback in as_list(callbacks):
         callback(param)
 
 
 def name_list(what, given):
-    """A list of the names given to a Module; one str is no list."""
+    """Convert the names given to a Module to a list; refuse a single str."""
     if isinstance(given, str):
         raise ArgumentTypeError(f"Module: {what} must be a list of names, got {shown(given)}")
     return list(given or ())
 
 
 def _check_input_names(symbol, names, typename, throw):
-    """Refuse (or, without `throw`, warn of) names that are not arguments of the symbol."""
+    """Raise for names that are not arguments of the symbol, or only warn without `throw`."""
     arguments = dict.fromkeys(symbol.list_arguments())
     for name in names:
         if name in arguments:
@@ -194,7 +194,7 @@ def _check_names_match(data_names, data_shapes, name, throw):
 
 
 def _parse_data_desc(data_names, label_names, data_shapes, label_shapes):
-    """DataDescs from descriptions or pairs (name, shape), checked against the names.
+    """Make DataDescs from descriptions or pairs (name, shape), checked against the names.
 
     Returns (list of DataDesc, list of DataDesc or None).
     """

@@ -1,4 +1,4 @@
-"""The methods of a module; a method that a class does not define raises an error at its call."""
+"""Interface: the methods of a module; a method that a class does not define raises an error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DEFAULT_INITIALIZER = Uniform(0.01)
 
 
 class Interface(Guarded):
-    """The methods of a module: some that a subclass must define, and some that it may inherit."""
+    """The interface of modules: methods that a subclass must define, or may inherit."""
 
     _unguarded = PER_BATCH
 
@@ -54,12 +54,12 @@ class Interface(Guarded):
 
     @property
     def data_shapes(self) -> list[DataDesc]:
-        """DataDesc of each data input."""
+        """The DataDesc of each data input."""
         raise self._undefined_error("data_shapes")
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
-        """DataDesc of each label, or None."""
+        """The DataDesc of each label, or None."""
         raise self._undefined_error("label_shapes")
 
     @property
@@ -77,7 +77,7 @@ class Interface(Guarded):
         shared_module: BaseModule | None = None,
         grad_req: GradReq = "write",
     ) -> None:
-        """Fix input shapes and take memory.
+        """Bind the module to input shapes, and allocate memory.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Interface(Guarded):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Give parameters their first values.
+        """Initialize the parameters.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class Interface(Guarded):
         raise self._undefined_error("init_params")
 
     def get_params(self) -> tuple[NamedArrays, NamedArrays]:
-        """(arg_params, aux_params): dicts of arrays on the CPU.
+        """Return (arg_params, aux_params): dicts of arrays on the CPU.
 
         Returns
         -------
@@ -139,7 +139,7 @@ class Interface(Guarded):
         optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Choose how ``update`` changes parameters.
+        """Set the optimizer that ``update`` applies.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Interface(Guarded):
         raise self._undefined_error("update")
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the last forward.
+        """Return the outputs of the last forward.
 
         Parameters
         ----------
@@ -194,7 +194,7 @@ class Interface(Guarded):
         raise self._undefined_error("get_outputs")
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the data inputs.
+        """Return the gradients of the data inputs.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class Interface(Guarded):
     def update_metric(
         self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
-        """Give labels and the last outputs to a metric.
+        """Update a metric with labels and the last outputs.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class Interface(Guarded):
         raise self._undefined_error("update_metric")
 
     def install_monitor(self, mon: Monitor) -> None:
-        """Let a Monitor watch the computation.
+        """Install a Monitor that watches the computation.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class Interface(Guarded):
         """
         raise self._undefined_error("install_monitor")
 
-    # --- a subclass may leave these as they are ---
+    # --- methods that a subclass may inherit ---
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Forward in training mode, then backward.
@@ -292,8 +292,8 @@ class Interface(Guarded):
         self.update()
 
     def clip_gradients(self, max_norm: float) -> Any:
-        """Between ``backward`` and ``update``: scale the gradients of all weights so that the norm
-        of all together, each times the optimizer's ``rescale_grad``, is at most `max_norm`.
+        """Scale all gradients, between ``backward`` and ``update``, so that their global norm,
+        times the optimizer's ``rescale_grad``, is at most `max_norm`.
 
         Parameters
         ----------
@@ -320,7 +320,7 @@ class Interface(Guarded):
         force_init: bool = True,
         allow_extra: bool = False,
     ) -> None:
-        """Give parameters values; names that are missing or too many are refused unless allowed.
+        """Set the parameters; missing or additional names raise unless allowed.
 
         Parameters
         ----------
@@ -365,7 +365,7 @@ class Interface(Guarded):
         save_params(fname, *self.get_params())
 
     def load_params(self, fname: FileName) -> None:
-        """Take parameters from a ``.params`` file.
+        """Load parameters from a ``.params`` file.
 
         Parameters
         ----------
@@ -394,7 +394,7 @@ class Interface(Guarded):
     def prepare(
         self, data_batch: DataBatch | Any, sparse_row_id_fn: Callable[..., Any] | None = None
     ) -> None:
-        """Get ready for a batch that comes soon.
+        """Prepare the module for the next batch.
 
         ``fit`` calls it with the batch after the one that runs. A :class:`BucketingModule` binds
         the bucket of that batch; other modules have nothing to do.
@@ -424,7 +424,7 @@ class Interface(Guarded):
         """
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """Values of the state inputs, the ones given as ``state_names``.
+        """Return the values of the state inputs, which ``state_names`` lists.
 
         Parameters
         ----------
@@ -457,7 +457,7 @@ class Interface(Guarded):
         return []
 
     def set_states(self, states: Sequence[Any] | None = None, value: Any = None) -> None:
-        """Fill the state inputs, the ones given as ``state_names``.
+        """Fill the state inputs, which ``state_names`` lists.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Labels of a symbol: which inputs they are, and the classes that outputs let them name."""
+"""Labels of a symbol: the inputs that are labels, and the range of class labels."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from ..symbol.node import topological_order
 
 
 def label_inputs(symbol):
-    """Names of the arguments that count as labels by default.
+    """Return the names of the arguments that are labels by default.
 
     Those that no output depends on, because only losses read them, in backward; and those whose
     names end with ``label``, which a loss written in Python may have.
@@ -34,7 +34,7 @@ def label_inputs(symbol):
 
 
 class ClassLimit(NamedTuple):
-    """The number of classes that a label may name.
+    """The number of classes of an output, which limits the values of its label.
 
     label, output (str): Names of the label and of the output that it is compared with.
     classes: int
@@ -49,7 +49,7 @@ class ClassLimit(NamedTuple):
     ignored: float | None
 
     def check(self, values):
-        """Refuse labels, a NumPy array, beyond the classes.
+        """Refuse labels, a NumPy array, that are not below the number of classes.
 
         Negative ones pass: what pads a sequence is often -1, and MXNet trains with it.
         """
@@ -71,7 +71,7 @@ class ClassLimit(NamedTuple):
 
 
 def class_limits(symbol, output_shapes):
-    """The ClassLimit of each output of a classifying loss whose label is an argument.
+    """Return the ClassLimit of each output of a classification loss whose label is an argument.
 
     symbol: Symbol
     output_shapes (list of (str, tuple)): Names and shapes of the outputs.
@@ -92,7 +92,7 @@ def class_limits(symbol, output_shapes):
 
 
 def label_check(limits, names, train_data):
-    """A function that checks the labels of a batch against `limits`, or None.
+    """Make a function that checks the labels of a batch against `limits`, or return None.
 
     None, too, for an iterator over arrays, whose labels are all looked at here and now.
 

@@ -1,4 +1,4 @@
-"""A module's optimizer: chosen or borrowed, its states in files, gradients clipped for it."""
+"""A module's optimizer: setting, borrowing, its states in files, gradient clipping."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @guarded
 class Optimization:
-    """The part of Module that has to do with its optimizer; it lives on Module's attributes."""
+    """Mixin of Module for its optimizer; it uses Module's attributes."""
 
-    _shard_states = False  # whether the user has requested shards
-    _shards = None  # the Shards; modules that share an optimizer share them
+    _shard_states = False  # whether the user requested sharded states
+    _shards = None  # the Shards, common to all modules with one optimizer
 
     def init_optimizer(
         self,
@@ -35,7 +35,7 @@ class Optimization:
         optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Choose how ``update`` changes parameters.
+        """Set the optimizer that ``update`` applies.
 
         Parameters
         ----------
@@ -165,13 +165,13 @@ class Optimization:
         self.optimizer_initialized = True
 
     def _take_optimizer(self, optimizer):
-        """Use an optimizer that came with its states from a file."""
+        """Replace the optimizer by one that was loaded with its states."""
         self._optimizer = optimizer
         self._keep_own_states()
 
     def _collect_updates(self):
-        """Arguments of ``update``: all gradients, with None for parameters that are not updated;
-        and for the updater of one device: indices, gradients, weights."""
+        """Collect the arguments of ``update``: all gradients, with None for parameters that are not
+        updated; and for the updater of one device: indices, gradients, weights."""
         group = self._exec_group
         self._grad_arrays = [
             [None] * len(grads) if name in self._fixed_values else grads
@@ -193,7 +193,7 @@ class Optimization:
         save_optimizer_states: bool = False,
         remove_amp_cast: bool = True,
     ) -> None:
-        """Write symbol and parameters, and optionally ``prefix-0001.states``.
+        """Write symbol and parameters, and optionally the optimizer states, to files.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class Optimization:
         save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast, updater)
 
     def _updater_of_states(self, purpose):
-        """The updater that holds the optimizer's states."""
+        """Return the updater that has the optimizer's states."""
         self._require_state(purpose, "optimizer_initialized")
         return self._kvstore.updater if self._update_on_kvstore else self._updater
 
@@ -253,8 +253,7 @@ class Optimization:
         write_atomically(fname, self._full_updater("save_optimizer_states").state_chunks())
 
     def load_optimizer_states(self, fname: FileName) -> None:
-        """Load a file of ``save_optimizer_states``; the module needs an optimizer of the same
-        class.
+        """Load a file of ``save_optimizer_states``; the optimizer must have the same class.
 
         Parameters
         ----------
@@ -308,7 +307,7 @@ class Optimization:
                 "clip_gradients: on several devices the gradients are summed up by update, so"
                 " their norm is not known before"
             )
-        # the norm of the gradients after they were summed over the ranks
+        # sum over the ranks first: the norm is that of the sum
         if isinstance(self._kvstore, DistKVStore):
             self._sum_over_ranks()
         scale = self._optimizer.rescale_grad
@@ -316,12 +315,12 @@ class Optimization:
         return clip_global_norm([*self._updates[1], *others], max_norm / scale, False) * scale
 
     def _module_with_all_parameters(self):
-        """The module with the parameters of all modules that share its optimizer."""
+        """Return the module with the parameters of all modules that share its optimizer."""
         self._lender = self._lender or self
         return self._lender
 
     def _sum_over_ranks(self):
-        """Make the gradients of the last backward their sum over the ranks, once."""
+        """Sum the gradients of the last backward over the ranks, once."""
         if self._is_summed:
             return
         rows = {
@@ -366,10 +365,10 @@ class Optimization:
         _update_params(weights, grads, updater, len(self._context), None, names, numbers)
         self._of_other_buckets = [], [], []
 
-    # --- states shared out over the ranks ---
+    # --- states sharded over the ranks ---
 
     def _share_out_states(self):
-        """Divide the states of a new optimizer among the ranks."""
+        """Distribute the states of a new optimizer over the ranks."""
         self._shards = None
         store = self._kvstore
         if not (self._shard_states and isinstance(store, DistKVStore) and store.num_workers > 1):
@@ -384,11 +383,11 @@ class Optimization:
         )
 
     def _update_own(self, keys, grads, weights):
-        """Run the updates that belong to this rank."""
+        """Update the weights whose states this rank has."""
         self._updater(*self._shards.owned_updates(self._optimizer, keys, grads, weights))
 
     def _broadcast_updated(self):
-        """Each rank broadcasts the weights it has updated, of all buckets: ranks' may differ."""
+        """Broadcast from each rank the weights it has updated, in all buckets."""
         if self._shards is not None:
             module = self._lender or self
             rows = zip(module._param_names, module._exec_group.param_arrays, module._grad_arrays)
@@ -397,12 +396,12 @@ class Optimization:
             )
 
     def _keep_own_states(self):
-        """Reduce loaded states of all ranks to the part of this rank."""
+        """Reduce loaded states of all ranks to this rank's shard."""
         if self._shards is not None:
             self._updater.replace_states(self._shards.own_states(self._updater.states), None)
 
     def gather_states(self) -> None:
-        """Have this rank's files know the optimizer's states of all ranks, until the next step.
+        """Collect the optimizer's states of all ranks on this rank, until the next step.
 
         With ``shard_states`` all ranks call it together before one of them writes states; `fit`
         does when an epoch ends. Without, it does nothing.
@@ -435,7 +434,7 @@ class Optimization:
             self.gather_states()
 
     def _full_updater(self, purpose):
-        """The Updater with the states of all ranks, for a file."""
+        """Return the Updater with the states of all ranks, for a file."""
         updater = self._updater_of_states(purpose)
         if self._shards is None:
             return updater

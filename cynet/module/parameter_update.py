@@ -1,4 +1,4 @@
-"""The update of weights by gradients: through a KVStore, or by an updater alone."""
+"""Update of weights by gradients: through a KVStore, or by an updater alone."""
 
 import math
 from collections import defaultdict
@@ -16,7 +16,7 @@ _LARGE_PARAMETER = 1024 * 1024 * 16
 
 
 def _create_kvstore(kvstore, num_device, arg_params):
-    """The KVStore to train with, and whether it updates the weights.
+    """Return the KVStore for training, and whether it updates the weights.
 
     kvstore (KVStoreBase, str or None): One device needs none unless it is distributed or one's own.
     num_device: int
@@ -30,7 +30,7 @@ def _create_kvstore(kvstore, num_device, arg_params):
     elif isinstance(kvstore, kvs.KVStoreBase):
         kv = kvstore
     elif isinstance(kvstore, str):
-        kv = kvs.create(kvstore)  # refuses a kind that does not exist, needed or not
+        kv = kvs.create(kvstore)  # raises for an unknown type, even if no store is needed
         if isinstance(kv, kvs.KVStore) and num_device == 1 and "dist" not in kvstore:
             kv = None
         else:
@@ -40,15 +40,15 @@ def _create_kvstore(kvstore, num_device, arg_params):
     else:
         raise ArgumentTypeError(f"kvstore must be a KVStore, a name or None, got {shown(kvstore)}")
     if isinstance(kv, kvs.DistKVStore):
-        update_on_kvstore = False  # a further copy of the weights would bring nothing
+        update_on_kvstore = False  # another copy of the weights would be useless
     elif kv is not None and not isinstance(kv, kvs.KVStore):
         update_on_kvstore = bool(kv.is_capable(kvs.KVStoreBase.OPTIMIZER))
     return kv, kv is not None and update_on_kvstore
 
 
 def _initialize_kvstore(kvstore, param_arrays, arg_params, param_names, update_on_kvstore):
-    """Put the weights into the KVStore; if it updates them, copy them to all devices. All ranks
-    begin with the weights of rank 0."""
+    """Initialize the KVStore with the weights; if it updates them, copy them to all devices. All
+    ranks begin with the weights of rank 0."""
     if isinstance(kvstore, kvs.DistKVStore):
         kvstore.share(
             {name: [arg_params[name], *arrays] for name, arrays in zip(param_names, param_arrays)}
@@ -64,7 +64,7 @@ def _initialize_kvstore(kvstore, param_arrays, arg_params, param_names, update_o
 
 
 def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
-    """Push gradients to a KVStore that updates, pull the new weights.
+    """Push gradients to a KVStore that updates the weights, and pull the new weights.
 
     Priorities make the first layers' weights come back first: the next forward needs them first.
     """
@@ -79,7 +79,7 @@ def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
 
 
 def _pull_rows(kvstore, name, grads, weights, priority):
-    """Bring the rows that gradients have into row_sparse weights with all rows."""
+    """Pull the rows that gradients have into row_sparse weights with all rows."""
     rows = np.unique(np.concatenate([grad.parts()[1][0] for grad in grads]))
     if not len(rows):
         return
@@ -91,7 +91,7 @@ def _pull_rows(kvstore, name, grads, weights, priority):
 
 
 def _sum_over_devices(grads):
-    """Make the gradients of all devices their sum, row_sparse where they are."""
+    """Replace the gradients of all devices by their sum; row_sparse gradients stay row_sparse."""
     total = nd.add_n(*[grad.as_in_context(grads[0].context) for grad in grads])
     for grad in grads:
         grad[:] = total

@@ -1,4 +1,4 @@
-"""What shows how far ``fit`` is where no log is seen: lines on stderr, a bar in a notebook."""
+"""Progress display of ``fit``: lines on stderr, or a bar in a notebook."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from ..callback.messages import shows_info
 from ..distributed import is_first
 
-_EPOCH_PAUSE = 0.5  # seconds from the line of one epoch to that of another, at least
-_BATCH_PAUSE = 5.0  # seconds without a line after which a batch shows one
+_EPOCH_PAUSE = 0.5  # minimum between the lines of two epochs
+_BATCH_PAUSE = 5.0  # without a line, until a batch shows one
 
 
 class Progress:
-    """Lines on stderr for whoever runs ``fit`` without a log or a callback that shows anything.
+    """Shows the progress of ``fit`` as lines on stderr, if no log or callback shows it.
 
     Parameters
     ----------
@@ -33,20 +33,20 @@ class Progress:
         self._epoch_due = 0.0  # the first line is shown at once
 
     def begin(self, first):
-        """Note the time at which training begins with epoch `first`."""
+        """Store the time at which training begins with epoch `first`."""
         self.first, self._begin = first, time.monotonic()
         self._batch_due = self._begin + _BATCH_PAUSE
 
     def batch(self, epoch, nbatch, metric):
-        """Show that a batch has ended."""
+        """Show the end of a batch."""
         if self.batches and time.monotonic() >= self._batch_due:
             total = f"/{self.total}" if self.total else ""
             where = f"Epoch[{epoch}] Batch[{nbatch}{total}]"
             self._show_line(where, metric.get_name_value(), more=self._time_left(epoch, nbatch + 1))
 
     def epoch(self, epoch, seconds, figures, validation, batches):
-        """An epoch has ended: pairs (name, value) of training and of the evaluation; how many
-        batches it had."""
+        """Show the end of an epoch: pairs (name, value) of training and of the evaluation, and its
+        batch count."""
         self.total = batches
         if time.monotonic() < self._epoch_due and epoch != self.last:
             return
@@ -61,7 +61,7 @@ class Progress:
         """Do nothing at the end of training; a bar overrides this."""
 
     def _time_left(self, epoch, done):
-        """The estimated time left, at the present pace."""
+        """Return the estimated remaining time as text."""
         if not self.total:
             return ""
         done += (epoch - self.first) * self.total
@@ -78,7 +78,7 @@ class Progress:
 
 
 class Bar(Progress):
-    """A bar over all batches of the training, with the time left; lines of epochs above it."""
+    """A progress bar over all batches of the training; lines of epochs are shown above it."""
 
     _bar: Any = None
 
@@ -92,7 +92,7 @@ class Bar(Progress):
         self._bar.update()
 
     def epoch(self, epoch, seconds, figures, validation, batches):
-        """Show that an epoch has ended."""
+        """Show the end of an epoch."""
         super().epoch(epoch, seconds, figures, validation, batches)
         if self._bar.total != self._n_batches():
             self._bar.reset(self._n_batches())
@@ -106,7 +106,7 @@ class Bar(Progress):
             self._bar.write(line, file=sys.stderr)
 
     def close(self):
-        """Stop, and leave the bar on the screen."""
+        """Stop the bar, and leave it on the screen."""
         if self._bar is not None:
             self._bar.close()
 
@@ -115,14 +115,14 @@ class Bar(Progress):
 
 
 def log_line(logger, progress, line):
-    """Log a line, and show it where there is a Progress."""
+    """Log a line, and show it if there is a Progress."""
     logger.info("%s", line)
     if progress is not None:
         progress.note(line)
 
 
 def progress_for(verbose, logger, batch_end_callback, num_epoch, data):
-    """The Progress of a ``fit``, or None.
+    """Choose the Progress of a ``fit``, or None.
 
     Parameters
     ----------
@@ -144,14 +144,14 @@ def progress_for(verbose, logger, batch_end_callback, num_epoch, data):
 
 
 def in_notebook():
-    """Whether a kernel of Jupyter runs this program."""
+    """Return whether the program runs in a Jupyter kernel."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
 def _notebook_bar():
-    """tqdm's widget, or its bar of characters where the package ipywidgets is not installed."""
-    from tqdm import tqdm  # here, because importing it takes longer than half of cynet
+    """Return tqdm's widget class, or its text bar if ipywidgets is not installed."""
+    from tqdm import tqdm  # imported late: it takes more than half as long as cynet
 
     if importlib.util.find_spec("ipywidgets") is None:
         return tqdm
@@ -161,7 +161,7 @@ def _notebook_bar():
 
 
 def _batches_per_epoch(data):
-    """Batches of an epoch, None of an iterator that does not say how many rows it has."""
+    """Return the number of batches of an epoch, or None if the iterator does not report it."""
     rows, size = getattr(data, "num_data", None), getattr(data, "batch_size", None)
     whole = isinstance(rows, int) and isinstance(size, int) and rows >= size > 0
     return -(-rows // size) if whole else None

@@ -1,4 +1,4 @@
-"""Modules written in Python: PythonModule, and PythonLossModule with a gradient function."""
+"""Modules written in Python: PythonModule and PythonLossModule."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @guarded
 class PythonModule(BaseModule):
-    """Base of modules without parameters, whose computation a subclass writes.
+    """Base of modules without parameters whose computation a subclass defines in Python.
 
     One thread at a time uses it (docs/guide/threads.md).
 
@@ -99,7 +99,7 @@ class PythonModule(BaseModule):
         return self._output_shapes
 
     def get_params(self) -> tuple[NamedArrays, NamedArrays]:
-        """No parameters: two empty dicts."""
+        """Return two empty dicts: there are no parameters."""
         return {}, {}
 
     def init_params(
@@ -130,7 +130,7 @@ class PythonModule(BaseModule):
     def update_metric(
         self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
-        """Give labels and outputs to a metric, if the module has labels."""
+        """Update a metric with labels and outputs, if the module has labels."""
         if self._label_shapes is None:
             return
         if pre_sliced:
@@ -170,13 +170,13 @@ class PythonModule(BaseModule):
         self.binded = True
 
     def _compute_output_shapes(self):
-        """Pairs (name, shape) of the outputs, from ``self._data_shapes``."""
+        """Return pairs (name, shape) of the outputs, from ``self._data_shapes``."""
         raise self._undefined_error("_compute_output_shapes")
 
 
 @guarded
 class PythonLossModule(PythonModule):
-    """A loss at the end of a :class:`SequentialModule`: passes scores on, gives their gradient.
+    """A loss at the end of a :class:`SequentialModule`: its outputs are the scores.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class PythonLossModule(PythonModule):
         return [(f"{self._name}_output", self._data_shapes[0][1])]
 
     def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
-        """Keep scores, and labels when training."""
+        """Store the scores, and the labels in training."""
         self._scores = data_batch.data[0]
         self._note_pad(data_batch)
         if self.for_training if is_train is None else is_train:
@@ -269,8 +269,8 @@ class PythonLossModule(PythonModule):
         self._scores_grad = grad if isinstance(grad, nd.NDArray) else nd.array(grad)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """The gradient of the scores."""
+        """Return the gradient of the scores."""
         return [self._scores_grad]
 
     def install_monitor(self, mon: Monitor) -> None:
-        """Nothing to watch: no executor runs."""
+        """Do nothing: there is no executor to watch."""

@@ -1,4 +1,4 @@
-"""The ranks of ``fit`` and ``score``, where several processes train together."""
+"""Communication between ranks in ``fit`` and ``score``."""
 
 import json
 import os
@@ -13,23 +13,23 @@ from ..base.files import read_file
 
 
 class Alone:
-    """One process: nothing to agree on."""
+    """Communication between ranks for a single process: does nothing."""
 
     size, rank, is_first = 1, 0, True
 
     def vote(self, goes_on):
-        """Ask whether all ranks have a further batch; a function that waits for the answer."""
+        """Vote on whether all ranks have another batch; return a function that waits for it."""
         return lambda: goes_on
 
     def figures(self, metric):
-        """(name, value) pairs of a metric over all ranks."""
+        """Return pairs (name, value) of a metric over all ranks."""
         return metric.get_global_name_value()
 
     def merge(self, metrics):
-        """Let metrics include the values of all ranks."""
+        """Merge the sums of metrics over all ranks."""
 
     def total(self, number):
-        """The sum of a number over the ranks."""
+        """Return the sum of a number over the ranks."""
         return number
 
     @contextmanager
@@ -38,19 +38,19 @@ class Alone:
         yield path if os.path.exists(path) else None
 
     def average(self, module):
-        """Make auxiliary states (moving means) their mean over the ranks."""
+        """Average auxiliary states, such as moving means, over the ranks."""
 
     def opening_lines(self, batch_size):
-        """The log lines for the start."""
+        """Return the log lines for the start of training."""
         return []
 
     def closing_lines(self, seconds):
-        """Lines that are shown once, at the end; `seconds` is the time of the training."""
+        """Return the log lines for the end of training, which took `seconds`."""
         return []
 
 
 class Ranks(Alone):
-    """Several processes.
+    """Communication between the ranks of several processes.
 
     store: DistKVStore
     """
@@ -66,7 +66,7 @@ class Ranks(Alone):
         return self._world.vote(goes_on)
 
     def gather(self, content):
-        """The bytes of each rank."""
+        """Gather bytes from each rank."""
         return self._world.gather(content, "what a checkpoint keeps")
 
     def merge(self, metrics):
@@ -94,7 +94,7 @@ class Ranks(Alone):
             yield copy.name
 
     def figures(self, metric):
-        """Sum metrics over the ranks; a user's without sums has rank 0's values, on all ranks."""
+        """Sum metrics over the ranks; a user's metric without sums gets rank 0's values."""
         parts = list(_child_metrics(metric))
         before = [dict(vars(each)) for each in parts]
         try:
@@ -136,7 +136,7 @@ class Ranks(Alone):
 
 
 def ranks_of(*stores):
-    """Ranks where one of the stores, or of their names, is of several processes; else Alone."""
+    """Return Ranks if one of the stores, or their names, is distributed; else SingleProcess."""
     for each in stores:
         store = each
         if isinstance(each, str) and each.lower().startswith("dist"):

@@ -1,4 +1,4 @@
-"""``fit(..., resume="prefix")``: after each epoch all that training depends on, in one file."""
+"""``fit(..., resume="prefix")``: a file with the whole state of training after each epoch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CALLER = "fit(resume=...)"
 
 
 class Resume:
-    """Saving and loading of the file for resuming one training.
+    """Saves and loads the file from which a training is resumed.
 
     prefix (str): The file is ``PREFIX.training``.
     ranks (Alone or Ranks): Of several ranks the first one writes the file and reads it; what only
@@ -45,7 +45,7 @@ class Resume:
         self._settings = None  # settings of the optimizer and fit; see `training_settings`
 
     def save(self, epoch, module, train_data, callbacks, history):
-        """Write the state after `epoch`."""
+        """Write the state of training after `epoch` to the file."""
         updater = module._full_updater(_CALLER)
         arg_params, aux_params = module.get_params()
         data = train_data.state_dict() if hasattr(train_data, "state_dict") else None
@@ -104,12 +104,12 @@ class Resume:
                 ) from None
 
     def _load_content(self):
-        """The content of the file, on all ranks as rank 0 reads it; None without a file."""
+        """Return the content of the file, which rank 0 reads for all ranks; None without a file."""
         with self._ranks.file(self.path) as path:
             return None if path is None else read_training(path, _FORMAT)
 
     def load(self, module, train_data, callbacks, history, clip_global_norm):
-        """Go on where the file was written.
+        """Restore the state of training from the file; return where to continue.
 
         Returns int or None: the next epoch; None where there is no file. Returns list of str: what
         goes on otherwise than it was begun, because it is asked for now.
@@ -126,7 +126,7 @@ class Resume:
         if optimizer is None:
             raise FormatError(f"{self.path}: its '{_OPTIMIZER_KEY}' has states alone")
         old, written = meta.get("asked"), meta.get("ranks", 1)
-        if written != self._ranks.size:  # gradients are divided by the examples of all ranks
+        if written != self._ranks.size:  # rescale_grad depends on the number of ranks
             optimizer.rescale_grad = wanted.rescale_grad
             if old is not None:
                 old["settings"]["rescale_grad"] = self._settings["settings"].get("rescale_grad")
@@ -149,7 +149,7 @@ class Resume:
         epochs, times, metrics = meta["history"]
         history.epochs, history.times, history.metrics = epochs, times, dict(metrics)
         history.reason = meta["reason"]
-        if written != self._ranks.size:  # the data are shared out otherwise
+        if written != self._ranks.size:  # another number of ranks divides the data differently
             changed.append(f"{self._ranks.size} ranks instead of {written}: data begin anew")
             if self._ranks.is_first:
                 restore_random_states(meta)
@@ -184,15 +184,15 @@ def _arrays_with_prefix(arrays, prefix):
     return {k.removeprefix(prefix): each for k, each in arrays.items() if k.startswith(prefix)}
 
 
-# parameters of optimizers that are attributes by another name
+# optimizer parameter -> attribute with another name
 _ATTRIBUTES = {"learning_rate": "lr", "eps": "float_stable_eps", "begin_epoch": "init_updates"}
-# settings without a comparable value, or with their own comparison
+# settings that cannot be compared, or are compared elsewhere
 _EXCLUDED_SETTINGS = ("sym", "param_idx2name", "param_dict", "lr_scheduler")
 _MISSING = object()
 
 
 def training_settings(optimizer, clip_global_norm):
-    """The arguments of an optimizer and of ``fit`` that a training depends on, as JSON holds them.
+    """Return the settings of the optimizer and of ``fit`` as JSON values.
 
     An optimizer that has worked is described as it is now: a callback may have changed its rate.
     """
@@ -211,11 +211,11 @@ def training_settings(optimizer, clip_global_norm):
         and {"name": type(scheduler).__name__, "settings": settings_of(scheduler)},
         "clip_global_norm": clip_global_norm,
     }
-    return json.loads(json.dumps(wanted))  # settings as JSON of a file returns them
+    return json.loads(json.dumps(wanted))  # as JSON from a file returns them
 
 
 def apply_settings(path, old, optimizer, now, wanted):
-    """Apply the settings of this call that may change in the middle of a training.
+    """Apply the settings of this ``fit`` that may change when a training is resumed.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def apply_settings(path, old, optimizer, now, wanted):
 
     def differs(*place):
         a, b, c = (_entry_at(each, place) for each in (old, found, now))
-        # values changed by callbacks are in the file, and in an optimizer that has run
+        # callbacks may have changed the value in the file, and in a used optimizer
         return c != a and c != b
 
     def refuse(what, place):

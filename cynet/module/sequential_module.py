@@ -1,4 +1,4 @@
-"""SequentialModule: modules one after another, the outputs of each fed to the next."""
+"""SequentialModule: a chain of modules, each fed with the outputs of the one before."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SequentialModule(BaseModule):
         self._data_shapes = None
 
     def add(self, module: BaseModule, **kwargs: Any) -> SequentialModule:
-        """Append a module and return the chain.
+        """Append a module; return this SequentialModule.
 
         What was bound and initialized before is to be done again.
 
@@ -162,7 +162,7 @@ class SequentialModule(BaseModule):
         self.binded = True
 
     def get_params(self) -> tuple[NamedArrays, NamedArrays]:
-        """Parameters of all modules in two dicts."""
+        """Return the parameters of all modules in two dicts."""
         self._require_state("get_params", "binded", "params_initialized")
         args, auxs = {}, {}
         for module in self._modules:
@@ -197,7 +197,7 @@ class SequentialModule(BaseModule):
         self.params_initialized = True
 
     def _check_owners(self):
-        """The names of all parameters; refuse a name that two modules use."""
+        """Return the names of all parameters; refuse a name that two modules have."""
         owners = {}
         for i, module in enumerate(self._modules):
             for name in (each for part in module.get_params() for each in part):
@@ -238,7 +238,7 @@ class SequentialModule(BaseModule):
         optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Give each module an optimizer."""
+        """Initialize an optimizer for each module."""
         self._require_state("init_optimizer", "binded", "params_initialized")
         if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
@@ -260,7 +260,7 @@ class SequentialModule(BaseModule):
         self._require_state("forward", "binded", "params_initialized")
         with self._thread_guard.lock:
             if self._thread_guard.last != get_ident():
-                # each module leaves its outputs to other threads
+                # each inner module detaches its own outputs
                 self._thread_guard.take(lambda: None)
             batch = DataBatch(
                 data_batch.data,
@@ -305,7 +305,7 @@ class SequentialModule(BaseModule):
             module.update()
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the last module."""
+        """Return the outputs of the last module."""
         self._require_state("get_outputs", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("get_outputs")
@@ -318,7 +318,7 @@ class SequentialModule(BaseModule):
         return self._modules[-1]._joined_axes(outputs)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the first module's data."""
+        """Return the gradients of the first module's data."""
         self._require_state("get_input_grads", "binded", "params_initialized")
         if not self.inputs_need_grad:
             raise ArgumentError("get_input_grads: the chain was bound with inputs_need_grad=False")
@@ -343,7 +343,7 @@ class SequentialModule(BaseModule):
     def update_metric(
         self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
-        """Let the modules that take labels update the metric."""
+        """Update the metric by the modules that take labels."""
         self._require_state("update_metric", "binded", "params_initialized")
         with self._thread_guard.lock:
             self._thread_guard.check("update_metric")
@@ -352,7 +352,7 @@ class SequentialModule(BaseModule):
                     module.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Monitor) -> None:
-        """Let a Monitor watch all modules."""
+        """Install a Monitor on all modules."""
         self._require_state("install_monitor", "binded")
         for module in self._modules:
             module.install_monitor(mon)

@@ -1,4 +1,4 @@
-"""Cuts a batch for several devices; scripts import these from mx.executor_manager."""
+"""Slicing of a batch for several devices; scripts import it from mx.executor_manager."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ from ..ndarray import NDArray
 
 
 def _split_input_slice(batch_size, work_load_list):
-    """Slices of a batch, in proportion to the work loads.
+    """Return slices of a batch, in proportion to the work loads.
 
     batch_size: int
     work_load_list (list of number): One a device.
@@ -68,14 +68,14 @@ def _load_general(data, targets, major_axis=None):
 
 
 def _slice_batch(array, axis, part):
-    """Some rows of the batch axis."""
+    """Return a slice of an array along its batch axis."""
     if axis == 0:
         return array[part.start : part.stop]
     return array[(slice(None),) * axis + (part,)]
 
 
 def _merge_multi_context(outputs, major_axis):
-    """For each output one array of the lists of all devices' arrays, on the first device.
+    """Concatenate each output over the devices, on the first device.
 
     outputs: list of list of NDArray
     major_axis (list of int): The batch axis of each; below 0 the first device's array is taken.
@@ -96,7 +96,7 @@ def _merge_multi_context(outputs, major_axis):
 
 
 def _prepare_group2ctxs(group2ctxs, ctx_len):
-    """A dict context group -> Context, or None, for each of `ctx_len` devices.
+    """Return a dict of context group to Context, or None, for each of `ctx_len` devices.
 
     >>> _prepare_group2ctxs({"a": [Context("cpu", 0), Context("cpu", 1)]}, 2)
     [{'a': cpu(0)}, {'a': cpu(1)}]

@@ -1,5 +1,5 @@
-"""ThreadGuard: remembers the thread that ran a module last, so that no thread takes another's
-outputs for its own."""
+"""ThreadGuard: stores which thread ran a module last, so that no thread reads another thread's
+outputs."""
 
 import threading
 
@@ -7,7 +7,7 @@ from ..base.errors import StateError
 
 
 class ThreadGuard:
-    """The lock of a module, and the thread that its outputs belong to.
+    """The lock of a module, and the thread that owns its outputs.
 
     A module has one set of outputs. A thread that has run `forward` and finds that another one has
     done so since is told so, instead of getting the other's outputs.
@@ -26,10 +26,10 @@ class ThreadGuard:
         self._own = threading.local()
 
     def __reduce__(self):
-        return ThreadGuard, ()  # a copy of a module has not run on any thread
+        return ThreadGuard, ()  # no thread has run a copied module yet
 
     def take(self, detach):
-        """Make this thread the owner of the outputs, before its forward; the lock is held.
+        """Make this thread the owner of the outputs before forward; the caller holds the lock.
 
         Parameters
         ----------
@@ -44,7 +44,7 @@ class ThreadGuard:
         self._own.ran = True
 
     def private_outputs(self, arrays):
-        """Outputs for the thread that asks: copies where others run the module, too."""
+        """Return the outputs for this thread: copies if several threads run the module."""
         if not self.shared:
             return arrays
         return [
@@ -53,7 +53,7 @@ class ThreadGuard:
         ]
 
     def check(self, what):
-        """Raise unless the last forward was this thread's; the lock is held."""
+        """Raise unless this thread ran the last forward; the caller holds the lock."""
         if self.shared and self.last != threading.get_ident() and getattr(self._own, "ran", False):
             raise StateError(
                 f"{what}: another thread has called forward since this one did, so the outputs are"

@@ -1,5 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""Launches of kernels as functions of the engine, ordered by the arrays they read and write.
+"""Kernel launches as functions of the engine, which orders them by the arrays they use.
 
 A launch is one block of memory: the request that the emulator's `cynet_launch` takes, the values
 of the arguments, and what an error has to say. It runs without the GIL.
@@ -22,18 +22,18 @@ from ..kernels.parallel cimport threads_for
 from ..base.errors import ArgumentTypeError, OutOfMemoryError, wrap_error, user_frame
 
 cdef enum:
-    MAX_VALUE = 64         # bytes of one argument that is not an array
-    FILE_BYTES = 240
-    # A launch on arrays of at most this size runs on the caller's thread, a larger one if it should
-    # take INLINE_SEGMENT_US at most.
+    MAX_VALUE_BYTES = 64  # of one argument that is not an array
+    MAX_FILE_NAME_BYTES = 240
+    # A launch on arrays of at most this size runs on the caller's thread, a larger one if it is
+    # expected to take at most INLINE_SEGMENT_US.
     INLINE_BYTES = 1 << 16
 
-cdef union Value:
+cdef union ArgumentValue:
     void* pointer
-    char bytes[MAX_VALUE]
+    char bytes[MAX_VALUE_BYTES]
 
 cdef struct Argument:
-    Value value
+    ArgumentValue value
     Chunk* chunk  # NULL: no array
     bint written
 
@@ -43,34 +43,34 @@ cdef struct LaunchTask:
     int kernel   # index of the Python kernel in _kernels
     int count
     int line
-    char file[FILE_BYTES]
+    char file[MAX_FILE_NAME_BYTES]
     int64_t work
-    double* pace  # nanoseconds for a unit of work in the last launch; 0: not launched yet
+    double* pace  # nanoseconds per unit of work in the last launch; 0 before the first
     LaunchRequest request
     char failure[FAILURE_BYTES]
     Argument* arguments
     void** values
     int64_t* sizes
-    # the argument of `launch` on a GPU; the emulator's fields are not used then
+    # kernel handle for `launch` on a GPU, which does not use the emulator's fields
     void* device_kernel
 
-# Kernels and their names; a launch names its kernel by an index, so that it needs no reference.
+# Kernels and their names; a launch refers to its kernel by an index into both.
 cdef list _kernels = []
-cdef list _names = []
-cdef list _paces = []  # addresses, as int
+cdef list _kernel_names = []
+cdef list _pace_addresses = []  # of the paces of the kernels, as int
 
 
 def register_kernel(kernel, str name):
-    """Keep `kernel` for as long as the process lives; returns the index by which launches name it.
+    """Store `kernel` for the rest of the process; return its index, which launches use.
 
     Its method ``launch_error(failure)`` makes the exception of a launch that failed, from the
-    bytes of the emulator's Failure; ``launch_refused(code)`` from what a GPU's driver answered.
+    bytes of the emulator's Failure; ``refusal_error(code)`` from what a GPU's driver answered.
     """
     cdef double* pace = <double*>calloc(1, sizeof(double))
     if pace == NULL:
         raise OutOfMemoryError("no memory for the arguments of a kernel")
-    _names.append(name.encode())
-    _paces.append(<size_t>pace)
+    _kernel_names.append(name.encode())
+    _pace_addresses.append(<size_t>pace)
     _kernels.append(kernel)
     return len(_kernels) - 1
 
@@ -82,7 +82,7 @@ cdef int _run_launch(void* arg, RunContext* context) except -1 nogil:
     task.request.threads = threads_for(task.work)
     if task.function(task.index, &task.request) != 0:
         with gil:
-            _raise(task)
+            _raise_failure(task)
     task.pace[0] = <double>(now_ns() - begin) / <double>task.work
     for i in range(task.count):
         if task.arguments[i].written:
@@ -97,36 +97,36 @@ cdef int _run_on_device(void* arg, RunContext* context) except -1 nogil:
     cdef int i
     if code != 0:
         with gil:
-            _raise_refused(task, code)
+            _raise_refusal(task, code)
     for i in range(task.count):
         if task.arguments[i].written:
             task.arguments[i].chunk.written = True
     return 0
 
 
-cdef int _raise_refused(LaunchTask* task, int code) except -1:
-    error = _kernels[task.kernel].launch_refused(code)
+cdef int _raise_refusal(LaunchTask* task, int code) except -1:
+    error = _kernels[task.kernel].refusal_error(code)
     file = task.file.decode(errors="replace")
     raise wrap_error(error, f"{error}\n  [launched at {file}:{task.line}]")
 
 
-cdef int _raise(LaunchTask* task) except -1:
+cdef int _raise_failure(LaunchTask* task) except -1:
     error = _kernels[task.kernel].launch_error(task.failure[:FAILURE_BYTES])
     file = task.file.decode(errors="replace")
     raise wrap_error(error, f"{error}\n  [launched at {file}:{task.line}]")
 
 
-cdef void _free(void* arg) noexcept nogil:
+cdef void _free_task(void* arg) noexcept nogil:
     free(arg)
 
 
 def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple written, tuple grid,
                 tuple block, uint64_t shared, int gpu=-1):
-    """Run a kernel of the emulator or of a GPU when its arrays are free.
+    """Push a launch of a kernel, in the emulator or on a GPU, to the engine.
 
     kernel (int): What `register_kernel` gave.
     function (int): Address of the object's ``cynet_launch``; on a GPU the kernel's handle.
-    index (int): The kernel's place in the object.
+    index (int): The kernel's index in the object.
     arguments (tuple): An NDArray, or the bytes of a value, for each argument.
     written (tuple of bool): Whether the kernel writes that array.
     grid, block: tuple of 3 ints
@@ -148,7 +148,7 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
     task.arguments = <Argument*>(task + 1)
     task.values = <void**>(task.arguments + n)
     task.sizes = <int64_t*>(task.values + n)
-    variables = <VarHandle*>(task.sizes + n)  # variables: first written arrays, then read ones
+    variables = <VarHandle*>(task.sizes + n)  # of written arrays, then of read ones
     try:
         for i in range(n):
             task.values[i] = &task.arguments[i].value
@@ -166,10 +166,10 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
                 touched += task.sizes[i]
             else:
                 value = arguments[i]
-                if len(value) > MAX_VALUE:
+                if len(value) > MAX_VALUE_BYTES:
                     raise ArgumentTypeError(
-                        f"{_names[kernel].decode()}: argument {i + 1} has {len(value)} bytes, at "
-                        f"most {MAX_VALUE} are taken")
+                        f"{_kernel_names[kernel].decode()}: argument {i + 1} has {len(value)} "
+                        f"bytes, at most {MAX_VALUE_BYTES} are taken")
                 memcpy(&task.arguments[i].value, <const char*>value, len(value))
         for i in range(n):
             if task.arguments[i].written:
@@ -195,13 +195,13 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
             task.work *= <int64_t>grid[k] * <int64_t>block[k]
             if task.work > 1 << 40:
                 task.work = 1 << 40
-        task.work = max(task.work, touched // 4)  # a thread may have a whole row
-        task.pace = <double*><size_t>_paces[kernel]
+        task.work = max(task.work, touched // 4)  # one thread may process a whole row
+        task.pace = <double*><size_t>_pace_addresses[kernel]
         quick = task.pace[0] > 0 and task.pace[0] * <double>task.work < 1e3 * INLINE_SEGMENT_US
         file, task.line = user_frame()
-        value = file.encode(errors="replace")[-(FILE_BYTES - 1):]
+        value = file.encode(errors="replace")[-(MAX_FILE_NAME_BYTES - 1):]
         memcpy(task.file, <const char*>value, len(value))
-        value = _names[kernel]
+        value = _kernel_names[kernel]
         _push_launch(task, variables, n_written, n_read,
                      kInline if touched <= INLINE_BYTES or quick or gpu >= 0 else kNormal, value,
                      gpu)
@@ -214,16 +214,16 @@ cdef int _push_launch(LaunchTask* task, VarHandle* variables, int n_written, int
                       const char* name, int gpu) except -1:
     with nogil:
         if gpu >= 0:
-            push_sync(_run_on_device, task, _free, kGPU, gpu, variables + n_written, n_read,
+            push_sync(_run_on_device, task, _free_task, kGPU, gpu, variables + n_written, n_read,
                       variables, n_written, 0, flags, name)
         else:
-            push_sync(_run_launch, task, _free, kCPU, 0, variables + n_written, n_read, variables,
-                      n_written, 0, flags, name)
+            push_sync(_run_launch, task, _free_task, kCPU, 0, variables + n_written, n_read,
+                      variables, n_written, 0, flags, name)
     return 0
 
 
 cdef int _add_variable(VarHandle* variables, int n, int start, VarHandle var) noexcept:
-    # The variable, once.
+    # Append a variable unless it is there; return the new count.
     cdef int i
     for i in range(start, n):
         if variables[i] == var:

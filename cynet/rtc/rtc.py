@@ -130,7 +130,7 @@ class _DeviceKernel:
         self.kernel, self.name, self.device_id = kernel, name, device_id
         self.number = register_kernel(self, f"kernel {name}")
 
-    def launch_refused(self, code):
+    def refusal_error(self, code):
         """Return the exception for a launch that the driver refused; launch.pyx calls it."""
         from ..cuda.driver import explain
 
