@@ -1,4 +1,4 @@
-"""BaseModule: the states of a module, and the training loop on top of its methods."""
+"""BaseModule: the states of a module, and the training loop."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from ..io import DataBatch, NDArrayIter
 from .batch_axes import checked_pad
 from .history import History, warn_of_nan
 from .inputs import (
-    _check_input_names as _check_input_names,  # subclasses of scripts import these three here
+    _check_input_names as _check_input_names,  # subclasses in scripts import these three from here
 )
 from .inputs import _check_names_match as _check_names_match
 from .inputs import _parse_data_desc as _parse_data_desc
 from .inputs import (
-    as_list,
     call_each,
+    callback_list,
     check_batch_size,
     check_callbacks,
     check_fit_callbacks,
@@ -71,16 +71,16 @@ if TYPE_CHECKING:
         OptimizerParams,
     )
 
-_CALLBACKS_SPAN, _EPOCH_END = Span("callbacks", "training"), Span("epoch end", "training")
+_CALLBACKS_SPAN, _EPOCH_END_SPAN = Span("callbacks", "training"), Span("epoch end", "training")
 _VALIDATION_SPAN = Span("validation", "training")
 
-# logger of ranks that leave printing to rank 0
+# silent logger of the ranks other than 0
 _OTHER_RANKS_LOGGER = logging.getLogger(f"{__name__}.other_ranks")
 _OTHER_RANKS_LOGGER.addHandler(logging.NullHandler())
 _OTHER_RANKS_LOGGER.propagate = False
 
-# state of a module -> the method that leads to it
-_LEADS_TO = {
+# state of a module -> the method that sets it
+_METHOD_BY_STATE = {
     "binded": "bind",
     "params_initialized": "init_params",
     "optimizer_initialized": "init_optimizer",
@@ -88,7 +88,7 @@ _LEADS_TO = {
 
 
 class BaseModule(ReprMixin, Interface):
-    """A computation that can be trained.
+    """Base of modules: the training loop `fit`, `score` and `predict`.
 
     A module goes through these states, one after another:
 
@@ -151,17 +151,17 @@ class BaseModule(ReprMixin, Interface):
         self._symbol = None
         self._optimizer_settings = None
         self._thread_guard = ThreadGuard()
-        # padding of the last batch, for modules that do not read batches themselves
+        # padding of the last batch, for modules that do not read it from batches
         self._pad = None
 
     def _require_state(self, what, *states):
-        """Refuse `what` if one of the required states has not been reached."""
+        """Raise if the module is not in one of the states that `what` requires."""
         for state in states:
             if not getattr(self, state):
-                raise CynetError(f"{what}: call {_LEADS_TO[state]} first")
+                raise CynetError(f"{what}: call {_METHOD_BY_STATE[state]} first")
 
     def _keeps_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
-        """Return whether the present optimizer stays; warns if another one was requested.
+        """Return whether the present optimizer stays in use; warn if another one was requested.
 
         Otherwise these settings are remembered as its own.
         """
@@ -214,7 +214,7 @@ class BaseModule(ReprMixin, Interface):
         sparse_row_id_fn: Callable[..., Any] | None = None,
         batch_size: int | None = None,
     ) -> list[tuple[str, float]]:
-        """Run over `eval_data` and return the metric's figures.
+        """Evaluate a metric on `eval_data`; return its values.
 
         Parameters
         ----------
@@ -253,22 +253,22 @@ class BaseModule(ReprMixin, Interface):
         if score_end_callback is not None:
             param = BatchEndParam(epoch, actual_num_batch, eval_metric, locals())
             call_each(score_end_callback, param)
-        return ranks_of(getattr(self, "_kvstore", None)).figures(eval_metric)
+        return ranks_of(getattr(self, "_kvstore", None)).metric_values(eval_metric)
 
     def _update_metric(self, eval_metric, batch):
-        """Let a metric see the outputs of a batch, and its labels."""
-        self._note_pad(batch)
+        """Update a metric with the labels and outputs of a batch."""
+        self._store_pad(batch)
         if isinstance(batch, list):
             self.update_metric(eval_metric, [each.label for each in batch], True)
         else:
             self.update_metric(eval_metric, batch.label)
 
-    def _note_pad(self, batch):
-        """Remember how many examples of the batch only fill it up."""
+    def _store_pad(self, batch):
+        """Store the number of padding examples of the batch."""
         self._pad = getattr(batch, "pad", None)
 
     def _limited_batches(self, data, num_batch, reset):
-        """Each batch of `data`."""
+        """Yield the batches of `data`, at most `num_batch`."""
         if num_batch is not None:
             check_numbers("score, predict", num_batch=num_batch)
         if reset:
@@ -279,21 +279,21 @@ class BaseModule(ReprMixin, Interface):
             yield batch
 
     def _predict_batch(self, batch, sparse_row_id_fn):
-        """The forward pass of a batch in prediction mode."""
+        """Run forward on a batch in prediction mode."""
         self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
         self.forward(batch, is_train=False)
 
     def _unpadded_outputs(self, batch):
-        """Outputs without the examples that only fill the batch up."""
+        """Return the outputs without padding examples."""
         outputs = self.get_outputs()
         pad = getattr(batch, "pad", None)
-        return self._without_padding(outputs, pad) if pad else outputs
+        return self._remove_padding(outputs, pad) if pad else outputs
 
-    def _without_padding(self, outputs, pad):
+    def _remove_padding(self, outputs, pad):
         return [output[: output.shape[0] - checked_pad(pad, output.shape[0])] for output in outputs]
 
-    def _joined_axes(self, outputs):
-        """The axis along which outputs of several batches are put together."""
+    def _concat_axes(self, outputs):
+        """Return the axis along which each output is concatenated over batches."""
         return [0] * len(outputs)
 
     def iter_predict(
@@ -303,7 +303,7 @@ class BaseModule(ReprMixin, Interface):
         reset: bool = True,
         sparse_row_id_fn: Callable[..., Any] | None = None,
     ) -> Iterator[tuple[list[NDArray], int, DataBatch]]:
-        """Iterate over (outputs, index of the batch, batch); outputs are valid for that turn.
+        """Iterate over (outputs, index of the batch, batch); outputs are valid until the next.
 
         Parameters
         ----------
@@ -335,7 +335,7 @@ class BaseModule(ReprMixin, Interface):
         sparse_row_id_fn: Callable[..., Any] | None = None,
         batch_size: int | None = None,
     ) -> Any:
-        """Outputs for all of `eval_data`.
+        """Compute the outputs for all of `eval_data`.
 
         Parameters
         ----------
@@ -380,7 +380,7 @@ class BaseModule(ReprMixin, Interface):
                 self._predict_batch(batch, sparse_row_id_fn)
                 outputs = self._unpadded_outputs(batch)
                 results.append([output.copy() for output in outputs])
-                axes = self._joined_axes(outputs)
+                axes = self._concat_axes(outputs)
         if not results or not merge_batches:
             return results
         if len({len(outputs) for outputs in results}) > 1:
@@ -425,7 +425,7 @@ class BaseModule(ReprMixin, Interface):
         resume: FileName | None = None,
         batch_size: int | None = None,
     ) -> History:
-        """Train: bind, initialize, then epochs of forward, backward, update, metric.
+        """Train the module: bind, initialize, then run forward, backward and update on each batch.
 
         Called again, it goes on training; a `train_data` that is at its end starts over.
 
@@ -527,13 +527,13 @@ class BaseModule(ReprMixin, Interface):
             eval_end_callback=eval_end_callback,
             eval_batch_end_callback=eval_batch_end_callback,
         )
-        callbacks = as_list(callbacks)
+        callbacks = callback_list(callbacks)
         check_fit_callbacks("fit", callbacks)
         eval_metric = metric.create(eval_metric)
         validation_metric = (
             eval_metric if validation_metric is None else metric.create(validation_metric)
         )
-        # known before the network is bound: its plan depends on the ranks
+        # set before bind, since the executors' plan depends on the ranks
         ranks = ranks_of(getattr(self, "_kvstore", None), kvstore)
         self._bind_for_fit(train_data, force_rebind)
         if monitor is not None:
@@ -572,30 +572,30 @@ class BaseModule(ReprMixin, Interface):
                 "fit: the module was bound with for_training=False; force_rebind=True binds it anew"
             )
 
-    def _label_check(self, train_data):
-        """A function that refuses batches whose labels do not fit the outputs, or None."""
+    def _make_label_check(self, train_data):
+        """Return a function that refuses batches whose labels do not fit the outputs, or None."""
 
     def _begin_epoch(self, epoch, train_data):
-        """``fit`` begins an epoch: for modules that look at all data first."""
+        """Hook at the beginning of an epoch, for modules that read all data first."""
 
     def _updater_of_states(self, purpose):
-        """The updater that holds the optimizer and its states."""
+        """Return the updater that has the optimizer and its states."""
         raise UndefinedError(f"{purpose}: {type(self).__name__} has no optimizer states of its own")
 
     def _full_updater(self, purpose):
-        """The updater to save: with the states of all ranks if they are sharded."""
+        """Return the updater to save: with the states of all ranks if they are sharded."""
         return self._updater_of_states(purpose)
 
     def _gather_states(self):
-        """Gather sharded optimizer states, since files are about to be written."""
+        """Gather sharded optimizer states before files are written."""
 
 
 class _TrainingRun:
-    """One call of ``fit``, whose module is bound and initialized.
+    """One run of ``fit`` on a module that is bound and initialized.
 
     module: BaseModule
     options (dict): The arguments of ``fit`` by name, its data as iterators and its metrics made.
-    ranks: Alone or Ranks
+    ranks: SingleProcess or Ranks
     resumed: Resume, optional
     """
 
@@ -608,7 +608,7 @@ class _TrainingRun:
             options["clip_global_norm"],
         )
         self._logger = module.logger if ranks.is_first else _OTHER_RANKS_LOGGER
-        self._check_labels = module._label_check(self._train_data)
+        self._check_labels = module._make_label_check(self._train_data)
         self._history, self._state, self._warned = History(), None, False
         self._progress = progress_for(
             options["verbose"],
@@ -619,11 +619,11 @@ class _TrainingRun:
         )
 
     def run(self):
-        """Train all epochs; return their History."""
-        provided = self._train_data.provide_data  # a user's iterator may return None
+        """Train all epochs; return the History."""
+        provided = self._train_data.provide_data  # a user's iterator may have None
         self._log_lines(self._ranks.opening_lines(provided[0][1][0]) if provided else ())
         begin_epoch, num_epoch = self._first_epoch(), self._options["num_epoch"]
-        if self._history.reason is not None:  # a callback has ended this training
+        if self._history.reason is not None:  # a callback has ended the training
             return self._history
         judged = [("Train", self._metric)]
         if self._options["eval_data"] is not None:
@@ -658,7 +658,7 @@ class _TrainingRun:
         return self._history
 
     def _train_epoch(self, epoch):
-        """Train and validate one epoch; return why training ends with it, or None."""
+        """Train and validate one epoch; return the reason why training ends, or None."""
         self._state.epoch = epoch
         tic = time.time()
         self._metric.reset()
@@ -668,21 +668,21 @@ class _TrainingRun:
         while batch is not None:
             batch = self._train_batch(epoch, nbatch, batch, data_iter, tic)
             nbatch += 1
-        self._check_labels = None  # has seen all labels
-        figures = self._ranks.figures(self._metric)
+        self._check_labels = None  # all labels are checked now
+        figures = self._ranks.metric_values(self._metric)
         for name, value in figures:
             self._logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
         seconds = time.time() - tic
         self._logger.info("Epoch[%d] Time cost=%.3f", epoch, seconds)
         self._history.add(epoch, seconds, figures)
-        with _EPOCH_END:
+        with _EPOCH_END_SPAN:
             self._end_of_training(epoch)
         lost = None if self._warned or not nbatch else find_nan_output(self._module)
         validation = self._run_validation(epoch)
         if nbatch and not self._warned:
             self._warned = warn_of_nan(self._history, lost)
         if self._progress is not None:
-            self._progress.epoch(epoch, seconds, figures, validation, nbatch)
+            self._progress.end_epoch(epoch, seconds, figures, validation, nbatch)
         self._train_data.reset()
         stop = end_epoch(self._callbacks, self._state)
         if self._resumed is not None:
@@ -692,7 +692,7 @@ class _TrainingRun:
         return stop
 
     def _train_batch(self, epoch, nbatch, data_batch, data_iter, tic):
-        """Train on a batch; return the next batch, None after the last."""
+        """Train on a batch; return the next batch, or None after the last one."""
         module, metric = self._module, self._metric
         if self._check_labels is not None:
             self._check_labels(data_batch)
@@ -707,7 +707,7 @@ class _TrainingRun:
                 module.update()
             # the metric is updated before the next batch, which may be the same object or memory
             module._update_metric(metric, data_batch)
-        # backward and update go on while the next batch is made ready
+        # backward and update run in the engine while the next batch is prepared
         next_batch = next(data_iter, None)
         goes_on = self._ranks.vote(next_batch is not None)
         if next_batch is not None:
@@ -721,14 +721,14 @@ class _TrainingRun:
                 seen = self._callback_locals(epoch, nbatch, data_batch, data_iter, next_batch, tic)
                 call_each(self._batch_end, BatchEndParam(epoch, nbatch, metric, seen))
             if self._progress is not None:
-                self._progress.batch(epoch, nbatch, metric)
+                self._progress.end_batch(epoch, nbatch, metric)
             self._state.nbatch = nbatch
             for each in self._callbacks:
                 each.batch_end(self._state)
         return next_batch
 
     def _callback_locals(self, epoch, nbatch, data_batch, data_iter, next_batch, tic):
-        """The variables of ``fit`` for a callback, by the names that MXNet's has."""
+        """Return the variables of ``fit`` for a callback, under MXNet's names."""
         last = next_batch is None
         seen = {
             **self._options,
@@ -745,20 +745,20 @@ class _TrainingRun:
         return seen
 
     def _end_of_training(self, epoch):
-        """All batches of the epoch are trained: devices and ranks agree, callbacks see weights."""
+        """Finish an epoch: average states over devices and ranks, call epoch-end callbacks."""
         module = self._module
-        self._ranks.average(module)
+        self._ranks.average_states(module)
         if self._options["epoch_end_callback"] or self._callbacks or self._resumed:
             module._gather_states()
         arg_params, aux_params = module.get_params()
         module.set_params(arg_params, aux_params)  # devices' auxiliary states may differ
-        for callback in as_list(self._options["epoch_end_callback"]):
+        for callback in callback_list(self._options["epoch_end_callback"]):
             callback(epoch, module.symbol, arg_params, aux_params)
         for each in self._callbacks:
             each.epoch_trained(self._state)
 
     def _run_validation(self, epoch):
-        """Score the validation data, if there are any; return pairs (name, value)."""
+        """Evaluate the validation data, if any; return pairs (name, value)."""
         options = self._options
         if options["eval_data"] is None:
             return []
@@ -776,7 +776,7 @@ class _TrainingRun:
         return figures
 
     def _first_epoch(self):
-        """Return the first epoch: from the file of `resume`, which is loaded if it exists."""
+        """Return the first epoch; load the file of `resume` if it exists."""
         begin_epoch, num_epoch = self._options["begin_epoch"], self._options["num_epoch"]
         if self._resumed is None:
             return begin_epoch
@@ -809,7 +809,7 @@ def _are_settings_equal(settings, others):
 
 
 def _first_batch(train_data):
-    """An iterator over the batches of an epoch, and the first of them.
+    """Return an iterator over the batches of an epoch, and the first batch.
 
     Whoever has looked at the data before, as ``score`` does, has left them at their end.
     """

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Bucket:
-    """The module of a bucket, as a PlanCache takes it.
+    """The module of a bucket, as an entry of a PlanCache.
 
     Its executors take `nbytes`; `cached_results` is what they share with others.
     """
@@ -63,7 +63,7 @@ class Bucket:
 
 
 class BucketingModule(BaseModule):
-    """Modules that share parameters, chosen by the batch's ``bucket_key``.
+    """Modules for several bucket keys, which share parameters.
 
     Threads may share it as they may a :class:`Module`.
 
@@ -155,24 +155,24 @@ compression_params, shard_states
             "compression_params": compression_params,
             "shard_states": shard_states,
         }
-        # bucket key -> result of sym_gen: a second call may choose other names
+        # bucket key -> cached result of sym_gen: a second call may choose other names
         self._generated = {}
         self._monitor = None
         self._grad_req = "write"
         self._loaded = self._preload_opt_states = None
         self._reset_bind()
-        self._make(default_bucket_key)  # refuses wrong names at once
+        self._make_module(default_bucket_key)  # raises for wrong names now
 
     def _reset_bind(self):
         self.binded = False
         self._default = None
-        self._bound = PlanCache()  # key -> Bucket; an evicted one is bound again when it is needed
+        self._bound = PlanCache()  # key -> Bucket; an evicted bucket is bound again when needed
         self._bound_keys = {}  # all keys that were bound, in order
         self._curr_module = None
         self._curr_bucket_key = None
 
     def _generate_symbol(self, bucket_key):
-        """(symbol, data_names, label_names) of a bucket."""
+        """Return (symbol, data_names, label_names) of a bucket."""
         if bucket_key in self._generated:
             return self._generated[bucket_key]
         # automatic names are shared by all buckets
@@ -187,7 +187,7 @@ compression_params, shard_states
         self._generated[bucket_key] = made
         return made
 
-    def _make(self, bucket_key):
+    def _make_module(self, bucket_key):
         symbol, data_names, label_names = self._generate_symbol(bucket_key)
         return Module(symbol, data_names, label_names, **self._settings)
 
@@ -199,7 +199,7 @@ compression_params, shard_states
 
     @property
     def _buckets(self):
-        """Dict of a bucket key to its Module, as packages written for MXNet read it."""
+        """Dict of bucket key to Module, which packages for MXNet read."""
         buckets = {key: self._bound.get(key) for key in self._bound}
         found = {key: bucket.module for key, bucket in buckets.items() if bucket is not None}
         return {} if self._default is None else {self._default_bucket_key: self._default, **found}
@@ -229,7 +229,7 @@ compression_params, shard_states
         shared_module: BaseModule | None = None,
         grad_req: GradReq = "write",
     ) -> None:
-        """Bind the default bucket; others are bound when a batch needs them."""
+        """Bind the default bucket; other buckets are bound at their first batch."""
         if shared_module is not None:
             raise ArgumentError("BucketingModule.bind: shared_module is not supported")
         params = self.get_params() if self.params_initialized and self.binded else None
@@ -241,7 +241,7 @@ compression_params, shard_states
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self._grad_req = grad_req
-        module = self._make(self._default_bucket_key)
+        module = self._make_module(self._default_bucket_key)
         module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, grad_req=grad_req)
         self._curr_module = self._default = module
         self._bound_keys[self._default_bucket_key] = True
@@ -254,8 +254,7 @@ compression_params, shard_states
     def switch_bucket(
         self, bucket_key: Any, data_shapes: DataShapes, label_shapes: DataShapes | None = None
     ) -> None:
-        """Use the module of a bucket, binding it if it is new; the next calls are about this
-        bucket.
+        """Make a bucket's module the current module; bind it if it is new.
 
         ``forward``, ``forward_backward`` and ``train_step`` do it with the batch's ``bucket_key``.
 
@@ -279,10 +278,10 @@ compression_params, shard_states
         module = self._module_of(bucket_key)
         if module is None:
             since = time.perf_counter()
-            module = self._make(bucket_key)
+            module = self._make_module(bucket_key)
             module._plans_apart = False
             if self.params_initialized:
-                self._need_parameters_of(module, bucket_key)
+                self._refuse_new_parameters(module, bucket_key)
             module.bind(
                 data_shapes,
                 label_shapes,
@@ -298,18 +297,18 @@ compression_params, shard_states
         if self.optimizer_initialized and not module.optimizer_initialized:
             module.borrow_optimizer(self._default)
         if self.params_initialized and not module.params_initialized:
-            # bound before the default bucket had values
-            self._need_parameters_of(module, bucket_key)
+            # it may have been bound before the default bucket had values
+            self._refuse_new_parameters(module, bucket_key)
             module.params_initialized = True
-            self._default.get_params()  # copies the values of the devices
+            self._default.get_params()  # synchronizes the values from the devices
             module._arg_params = self._default._arg_params
             module._aux_params = self._default._aux_params
         self._curr_module = module
         self._curr_bucket_key = bucket_key
 
-    def _need_parameters_of(self, module, bucket_key):
-        """Refuse a bucket with additional parameters: nothing would initialize them."""
-        module._need_values_for(
+    def _refuse_new_parameters(self, module, bucket_key):
+        """Refuse a bucket with additional parameters, which would not be initialized."""
+        module._require_values_for(
             (*self._default._param_names, *self._default._aux_names),
             f"bucket {shown(bucket_key)}: the default bucket, whose parameters all buckets share,"
             " has no parameter",
@@ -349,7 +348,7 @@ compression_params, shard_states
         self.params_initialized = True
 
     def get_params(self) -> tuple[NamedArrays, NamedArrays]:
-        """(arg_params, aux_params) that all buckets share."""
+        """Return (arg_params, aux_params), which all buckets share."""
         self._require_state("get_params", "params_initialized")
         if not self.binded:
             return self._loaded
@@ -363,7 +362,7 @@ compression_params, shard_states
         optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Choose how ``update`` changes the parameters."""
+        """Set the optimizer that ``update`` applies."""
         self._require_state("init_optimizer", "binded", "params_initialized")
         if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
@@ -376,8 +375,8 @@ compression_params, shard_states
                 module.borrow_optimizer(self._default)
         self.optimizer_initialized = True
 
-    def _label_check(self, train_data):
-        return self._default._label_check(train_data)
+    def _make_label_check(self, train_data):
+        return self._default._make_label_check(train_data)
 
     def prepare(
         self, data_batch: DataBatch | Any, sparse_row_id_fn: Callable[..., Any] | None = None
@@ -386,10 +385,10 @@ compression_params, shard_states
         self._require_state("prepare", "binded", "params_initialized")
         with self._thread_guard.lock:
             current = self._curr_module, self._curr_bucket_key
-            self._switch_for(data_batch)
+            self._prepare_bucket(data_batch)
             self._curr_module, self._curr_bucket_key = current
 
-    def _switch_for(self, batch):
+    def _prepare_bucket(self, batch):
         key = getattr(batch, "bucket_key", None)
         if key is None:
             raise ArgumentError(
@@ -410,8 +409,8 @@ compression_params, shard_states
         self._default._gather_states()
 
     def gather_states(self) -> None:
-        """Have this rank's files know the optimizer's states of all ranks, until the next step;
-        see `Module.gather_states`.
+        """Collect the optimizer's states of all ranks on this rank, until the next step; see
+        `Module.gather_states`.
 
         Examples
         --------
@@ -427,12 +426,12 @@ compression_params, shard_states
         self._require_state("gather_states", "optimizer_initialized")
         self._default.gather_states()
 
-    def _take_optimizer(self, optimizer):
+    def _replace_optimizer(self, optimizer):
         for module in self._all_modules():
-            module._take_optimizer(optimizer)
+            module._replace_optimizer(optimizer)
 
     def install_monitor(self, mon: Monitor) -> None:
-        """Let a Monitor watch all buckets, later ones included."""
+        """Install a Monitor on all buckets, including later ones."""
         self._require_state("install_monitor", "binded")
         self._monitor = mon
         for module in self._all_modules():
@@ -445,7 +444,7 @@ compression_params, shard_states
         save_optimizer_states: bool = False,
         remove_amp_cast: bool = False,
     ) -> None:
-        """Write the parameters and the symbols of all buckets that were bound.
+        """Write the parameters, and the symbols of all bound buckets.
 
         The files are those of MXNet: ``prefix-KEY-symbol.json`` for each bucket, their keys as an
         array in ``prefix.buckets`` (where they are ints, or tuples of as many ints) and
@@ -495,7 +494,7 @@ compression_params, shard_states
         load_optimizer_states: bool = False,
         **kwargs: Any,
     ) -> BucketingModule:
-        """A bucketing module with the parameters of a checkpoint, of cynet or of MXNet.
+        """Load a bucketing module from a checkpoint of cynet or MXNet.
 
         Parameters
         ----------
@@ -557,7 +556,7 @@ compression_params, shard_states
         aux_params: NamedArrays | None = None,
         **kwargs: Any,
     ) -> BucketingModule:
-        """A bucketing module of given symbols and parameters.
+        """Make a bucketing module from symbols and parameters.
 
         Parameters
         ----------
@@ -620,7 +619,7 @@ compression_params, shard_states
             module.params_initialized = True
         return module
 
-    # --- the bucket in use ---
+    # --- the current bucket ---
 
     @property
     def data_shapes(self) -> list[DataDesc]:
@@ -639,48 +638,49 @@ compression_params, shard_states
 
     @property
     def symbol(self) -> Symbol:
-        """The symbol of the bucket in use."""
+        """The symbol of the current bucket."""
         self._require_state("symbol", "binded")
         return self._curr_module.symbol
 
-    def _switch_to(self, batch):
-        """Use the bucket of a batch that is to be run; the lock is held."""
+    def _switch_to_batch(self, batch):
+        """Switch to the bucket of a batch; the caller holds the lock."""
         if self._thread_guard.last != get_ident():
-            self._thread_guard.take(lambda: None)  # each module leaves its outputs to other threads
-        self._switch_for(batch)
+            # each inner module detaches its own outputs
+            self._thread_guard.take_outputs(lambda: None)
+        self._prepare_bucket(batch)
 
     def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
         """Run the module of the batch's bucket."""
         self._require_state("forward", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._switch_to(data_batch)
+            self._switch_to_batch(data_batch)
             self._curr_module.forward(data_batch, is_train=is_train)
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
-        """Both passes in the module of the batch's bucket."""
+        """Run forward and backward in the module of the batch's bucket."""
         if not _STEP_METHODS.are_used(self, ("forward", "backward")):
             super().forward_backward(data_batch)
             return
         self._require_state("forward_backward", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._switch_to(data_batch)
+            self._switch_to_batch(data_batch)
             self._curr_module.forward_backward(data_batch)
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
-        """A training step of the module of the batch's bucket."""
+        """Run a training step in the module of the batch's bucket."""
         if not _STEP_METHODS.are_used(self, ("forward", "backward", "forward_backward", "update")):
             super().train_step(data_batch)
             return
         self._require_state("train_step", "binded", "params_initialized", "optimizer_initialized")
         with self._thread_guard.lock:
-            self._switch_to(data_batch)
+            self._switch_to_batch(data_batch)
             self._curr_module.train_step(data_batch)
 
     def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Run backward in the bucket of the last forward."""
         self._require_state("backward", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check("backward")
+            self._thread_guard.check_owner("backward")
             self._curr_module.backward(out_grads)
 
     def update(self) -> None:
@@ -694,29 +694,29 @@ compression_params, shard_states
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         self._require_state("get_outputs", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check("get_outputs")
+            self._thread_guard.check_owner("get_outputs")
             return self._curr_module.get_outputs(merge_multi_context)
 
-    def _without_padding(self, outputs, pad):
-        return self._curr_module._without_padding(outputs, pad)
+    def _remove_padding(self, outputs, pad):
+        return self._curr_module._remove_padding(outputs, pad)
 
-    def _joined_axes(self, outputs):
-        return self._curr_module._joined_axes(outputs)
+    def _concat_axes(self, outputs):
+        return self._curr_module._concat_axes(outputs)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the data of the last forward."""
+        """Return the gradients of the data of the last forward."""
         self._require_state("get_input_grads", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check("get_input_grads")
+            self._thread_guard.check_owner("get_input_grads")
             return self._curr_module.get_input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """Values of the state inputs of the bucket in use."""
+        """Return the values of the state inputs of the current bucket."""
         self._require_state("get_states", "binded", "params_initialized")
         return self._curr_module.get_states(merge_multi_context)
 
     def set_states(self, states: Sequence[Any] | None = None, value: Any = None) -> None:
-        """Fill the state inputs of the bucket in use."""
+        """Fill the state inputs of the current bucket."""
         self._require_state("set_states", "binded", "params_initialized")
         self._curr_module.set_states(states, value)
 
@@ -725,7 +725,7 @@ compression_params, shard_states
     ) -> None:
         self._require_state("update_metric", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check("update_metric")
+            self._thread_guard.check_owner("update_metric")
             self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
 

@@ -1,4 +1,4 @@
-"""DataParallelExecutorGroup: one executor a device, each with its slice of the batch."""
+"""DataParallelExecutorGroup: one executor per device, each with its slice of the batch."""
 
 import logging
 import time
@@ -16,7 +16,7 @@ from ..executor.plan_cache import PlanCache
 from ..io import DataDesc
 from .batch_axes import checked_pad, output_axes, slice_examples
 from .inputs import _data_descriptions
-from .slicing import _load_data as _load_data  # scripts import _load_data from here, too
+from .slicing import _load_data as _load_data  # scripts also import _load_data from here
 from .slicing import _load_general as _load_general
 from .slicing import _load_label as _load_label
 from .slicing import _merge_multi_context, _prepare_group2ctxs, _slice_batch, _split_input_slice
@@ -26,7 +26,7 @@ _STEP_SPAN, _METRIC_SPAN = Span("step", "training"), Span("metric", "training")
 
 
 class BoundShapes:
-    """Executors for input shapes that were bound, as a PlanCache takes them.
+    """Executors bound for certain input shapes, as an entry of a PlanCache.
 
     They and the arrays of their inputs take `nbytes`; `cached_results` are what they share.
     """
@@ -113,21 +113,21 @@ class DataParallelExecutorGroup:
         self._bound_shapes = PlanCache(apart)  # BoundShapes by input shapes
         self._monitor = None
         self._has_labels = self._has_grads = False
-        self._pad = None  # padding of the batch that was copied in last
+        self._pad = None  # padding of the last copied batch
         self.bind_exec(data_shapes, label_shapes)
 
     @property
     def nbytes(self):
-        """The bytes of its executors."""
+        """The memory of its executors in bytes."""
         return self._bound_shapes.nbytes
 
     @property
     def cached_results(self):
-        """The arrays that its executors share with others."""
+        """The results of constant subgraphs that its executors share with others."""
         return self._bound_shapes.cached_results
 
     def _grad_requests(self, grad_req, data_names):
-        """Argument name to request: gradients of parameters and, if requested, of data."""
+        """Return a dict of argument name to grad_req, for parameters and, if requested, data."""
         word = grad_req if isinstance(grad_req, str) else "write"
         wanted = set(self.param_names) - set(self.fixed_param_names)
         if self.inputs_need_grad:
@@ -149,16 +149,16 @@ class DataParallelExecutorGroup:
     # --- binding ---
 
     def bind_exec(self, data_shapes, label_shapes, shared_group=None, reshape=False):
-        """Make the executors for these shapes; with `reshape` they share parameters.
+        """Bind executors for input shapes; with `reshape` they share the present parameters.
 
         With a `shared_group` they have its parameters and gradients.
         """
         if shared_group is not None:
             self.shared_group = shared_group
         key = self._shapes_key(data_shapes, label_shapes)
-        # labels that the symbol has not are for the metric alone
+        # labels that the symbol lacks are for the metric alone
         labels = [desc for desc in label_shapes or () if desc.name in self.arg_names]
-        # all of it must work before anything changes, so that a wrong batch shape breaks nothing
+        # compute everything before any change, so that a wrong batch shape breaks nothing
         slices = self.decide_slices(data_shapes, label_shapes or [])
         entry = self._bound_shapes.get(key)
         if entry is None:
@@ -177,7 +177,7 @@ class DataParallelExecutorGroup:
                     self._watch_executors(execs)
             else:
                 types = {desc.name: desc.dtype for desc in [*data_shapes, *labels]}
-                execs = [self._bind_one(i, types, each) for i, each in enumerate(shapes)]
+                execs = [self._bind_executor(i, types, each) for i, each in enumerate(shapes)]
             entry = BoundShapes(execs, [desc.name for desc in (*data_shapes, *labels)])
             entry = self._bound_shapes.put(key, entry, time.perf_counter() - since)
         execs = entry.execs
@@ -208,8 +208,8 @@ class DataParallelExecutorGroup:
         if data_shapes != self.data_shapes or label_shapes != self.label_shapes:
             self.bind_exec(data_shapes, label_shapes, reshape=True)
 
-    def renew(self):
-        """Make new executors with the same parameters, which leave the old outputs unchanged."""
+    def bind_again(self):
+        """Bind new executors with the same parameters; the old outputs stay unchanged."""
         types = {desc.name: desc.dtype for desc in self.data_shapes}
         types.update((d.name, d.dtype) for d in self.label_shapes or () if d.name in self.arg_names)
         labels = [desc for desc in self.label_shapes or () if desc.name in self.arg_names]
@@ -217,7 +217,7 @@ class DataParallelExecutorGroup:
         self.shared_group = self
         try:
             self.execs = [
-                self._bind_one(i, types, self._shapes_of(part, self.data_shapes, labels))
+                self._bind_executor(i, types, self._shapes_of(part, self.data_shapes, labels))
                 for i, part in enumerate(self.slices)
             ]
         finally:
@@ -238,14 +238,14 @@ class DataParallelExecutorGroup:
         return tuple((name, shape) for name, shape in [*data_shapes, *(label_shapes or ())])
 
     def _shape_error(self, data_shapes, labels, error):
-        """A message for input shapes that the parameters do not allow."""
+        """Make the error for input shapes that the parameters do not allow."""
         old_shapes = dict((*self.data_shapes, *(self.label_shapes or ())))
         changed = [
             (f"input '{name}' has shape {shape}, bound was {old_shapes.get(name)}", shape)
             for name, shape in (*data_shapes, *labels)
             if shape != old_shapes.get(name)
         ]
-        # another batch size is not a mistake by itself, another width is
+        # a different batch size alone is no mistake, a different width is
         wide = [text for text, shape in changed if len(shape) > 1] or [text for text, _ in changed]
         message = "; ".join(wide)
         change = getattr(error, "change", None)
@@ -259,7 +259,7 @@ class DataParallelExecutorGroup:
         )
 
     def decide_slices(self, data_shapes, label_shapes=()):
-        """The part of the batch for each device, a list of slice."""
+        """Return the slice of the batch for each device."""
         batch_size = None
         for desc in [*data_shapes, *label_shapes]:
             axis = DataDesc.get_batch_axis(desc.layout)
@@ -271,7 +271,7 @@ class DataParallelExecutorGroup:
                 )
             if batch_size is None:
                 batch_size = desc.shape[axis]
-            # one device accepts whatever the symbol does; several must cut all inputs alike
+            # one device takes any shapes; several devices must slice all inputs alike
             elif desc.shape[axis] != batch_size and len(self.contexts) > 1:
                 raise ShapeError(
                     f"input '{desc.name}' of shape {desc.shape} has batch size"
@@ -284,7 +284,7 @@ class DataParallelExecutorGroup:
         return _split_input_slice(batch_size, self.workload)
 
     def _shapes_of(self, part, data_shapes, labels):
-        """Input name to the shape on the device that gets `part` of the batch."""
+        """Return a dict of input name to shape on the device that gets `part` of the batch."""
         shapes = {}
         for desc in [*data_shapes, *labels]:
             shape, axis = list(desc.shape), DataDesc.get_batch_axis(desc.layout)
@@ -293,7 +293,7 @@ class DataParallelExecutorGroup:
             shapes[desc.name] = tuple(shape)
         return shapes
 
-    def _bind_one(self, i, types, shapes):
+    def _bind_executor(self, i, types, shapes):
         shared = self.shared_group
         return simple_bind(
             self.symbol,
@@ -307,23 +307,23 @@ class DataParallelExecutorGroup:
         )
 
     def _collect_arrays(self):
-        def of(kind, names):
+        def arrays_of(kind, names):
             dicts = [getattr(executor, kind) for executor in self.execs]
             return [[each[name] for each in dicts] for name in names]
 
-        self.data_arrays = of("arg_dict", self.data_names)
-        self.label_arrays = of("arg_dict", self.bound_labels)
-        self.state_arrays = of("arg_dict", self.state_names)
-        self.param_arrays = of("arg_dict", self._bound_names)
-        self.grad_arrays = of("grad_dict", self._bound_names)
-        self.input_grad_arrays = of("grad_dict", self.data_names)
-        self.aux_arrays = of("aux_dict", self.aux_names)
+        self.data_arrays = arrays_of("arg_dict", self.data_names)
+        self.label_arrays = arrays_of("arg_dict", self.bound_labels)
+        self.state_arrays = arrays_of("arg_dict", self.state_names)
+        self.param_arrays = arrays_of("arg_dict", self._bound_names)
+        self.grad_arrays = arrays_of("grad_dict", self._bound_names)
+        self.input_grad_arrays = arrays_of("grad_dict", self.data_names)
+        self.aux_arrays = arrays_of("aux_dict", self.aux_names)
         self._targets = [arrays[0] for arrays in (*self.data_arrays, *self.label_arrays)]
 
     # --- running ---
 
     def forward(self, data_batch, is_train=None):
-        """Copy a batch in and compute the outputs."""
+        """Copy a batch to the devices and compute the outputs."""
         with _FORWARD_SPAN:
             if is_train is None:
                 is_train = self.for_training
@@ -342,17 +342,17 @@ class DataParallelExecutorGroup:
     def load(self, data_batch):
         """Copy a batch in."""
         self._pad = getattr(data_batch, "pad", None)
-        self._load("data", self.data_names, data_batch.data, self.data_arrays, self.data_axes)
+        self._load_kind("data", self.data_names, data_batch.data, self.data_arrays, self.data_axes)
         label = self._labels_of(data_batch)
         self._has_labels = bool(label)
         if label:
             axes = self.label_axes
             if self._label_positions is not None:
                 axes = [axes[i] for i in self._label_positions]
-            self._load("label", self.bound_labels, label, self.label_arrays, axes)
+            self._load_kind("label", self.bound_labels, label, self.label_arrays, axes)
 
     def _labels_of(self, data_batch):
-        """The labels to copy in: none if the batch has none, or no output reads them."""
+        """Return the labels to copy: none if the batch has none, or no output reads them."""
         label = getattr(data_batch, "label", None)
         if not label or not self.label_arrays:
             return ()
@@ -360,8 +360,8 @@ class DataParallelExecutorGroup:
             return [label[i] for i in self._label_positions]
         return label
 
-    def _need_labels(self):
-        """Refuse to train with a label array that was never filled."""
+    def _require_labels(self):
+        """Raise if a label array would be used in training before it was filled."""
         if not self.wanted_labels or (self._has_labels and not self._unbound_labels):
             return
         names = listed(self._unbound_labels or self.wanted_labels)
@@ -377,7 +377,7 @@ class DataParallelExecutorGroup:
             " labels, as NDArrayIter(data, label, batch_size), or DataBatch(data, label)"
         )
 
-    def _load(self, kind, names, sources, targets, axes):
+    def _load_kind(self, kind, names, sources, targets, axes):
         if len(sources) != len(targets):
             raise ArgumentError(
                 f"the batch has {len(sources)} {kind} arrays, the module takes"
@@ -385,36 +385,36 @@ class DataParallelExecutorGroup:
             )
         if len(self.execs) == 1:
             for i in range(copy_all(sources, targets), len(targets)):
-                _copy(names[i], sources[i], targets[i][0])
+                _copy_input(names[i], sources[i], targets[i][0])
             return
         for name, source, arrays, axis in zip(names, sources, targets, axes):
             if len(arrays) == 1 or axis < 0:
                 for target in arrays:
-                    _copy(name, source, target)
+                    _copy_input(name, source, target)
                 continue
             for target, part in zip(arrays, self.slices):
-                _copy(name, _slice_batch(source, axis, part), target)
+                _copy_input(name, _slice_batch(source, axis, part), target)
 
     @property
     def joins_steps(self):
-        """True if `step` is more than forward, backward and update one after the other."""
+        """Return whether `step` is faster than forward, backward and update in sequence."""
         return self.for_training and all(executor.joins_steps for executor in self.execs)
 
     def step(self, update=None):
-        """``Executor.step`` of all devices."""
+        """Run ``Executor.step`` on all devices."""
         with _STEP_SPAN:
-            self._need_labels()
+            self._require_labels()
             self._has_grads = True
             for executor in self.execs:
                 executor.step(update)
 
     def backward(self, out_grads=None):
-        """Compute the gradients; `out_grads` only for outputs that are no losses."""
+        """Compute the gradients; `out_grads` is for outputs that are not losses."""
         with _BACKWARD_SPAN:
             if not self.for_training:
                 raise ArgumentError("backward: the module was bound with for_training=False")
-            self._need_run("backward")
-            self._need_labels()
+            self._require_run("backward")
+            self._require_labels()
             self._has_grads = True
             if out_grads is not None and not isinstance(out_grads, (list, tuple)):
                 out_grads = [out_grads]
@@ -422,7 +422,7 @@ class DataParallelExecutorGroup:
                 for executor in self.execs:
                     executor.backward(out_grads)
                 return
-            axes = self._joined_axes()
+            axes = self._concat_axes()
             for executor, part in zip(self.execs, self.slices):
                 executor.backward(
                     [
@@ -432,17 +432,17 @@ class DataParallelExecutorGroup:
                 )
 
     def get_outputs(self, merge_multi_context=True, begin=0, end=None):
-        """Outputs of the whole batch; without merging, a list over devices for each output.
+        """Return outputs of the whole batch; without merging, a list over devices for each.
 
         `begin` and `end` choose among them, as a slice does.
         """
-        self._need_run("get_outputs")
+        self._require_run("get_outputs")
         outputs = [executor.outputs[begin:end] for executor in self.execs]
-        return self._merge_outputs(outputs, merge_multi_context, self._joined_axes()[begin:end])
+        return self._merge_outputs(outputs, merge_multi_context, self._concat_axes()[begin:end])
 
     @property
     def output_axes(self):
-        """The axis of the examples in each output; see `batch_axes.output_axes`."""
+        """Return the batch axis of each output; see `batch_axes.output_axes`."""
         if self._output_axes is None:
             names = {*self.arg_names}
             inputs = [d for d in [*self.data_shapes, *(self.label_shapes or ())] if d.name in names]
@@ -454,7 +454,7 @@ class DataParallelExecutorGroup:
         return self._output_axes
 
     def _example_axis(self, label, axis, size):
-        """The axis of a label's examples.
+        """Return the batch axis of a label.
 
         It is `axis`, which the layout names, if that is as long as the batch. Otherwise it is the
         axis of the data, if the label is as long as the batch there.
@@ -465,27 +465,27 @@ class DataParallelExecutorGroup:
             return others
         return axis
 
-    def _joined_axes(self):
-        """The axis along which the devices' parts of each output are put together."""
+    def _concat_axes(self):
+        """Return the axis along which the devices' parts of each output are concatenated."""
         if len(self.execs) == 1:
             return [0] * len(self.output_names)
         return [place[0] if place else 0 for place in self.output_axes]
 
-    def without_padding(self, outputs, pad):
-        """Outputs of the whole batch, less `pad` examples at its end."""
+    def unpadded_outputs(self, outputs, pad):
+        """Return outputs of the whole batch without the last `pad` examples."""
         end = self.batch_size - pad
         return [
             slice_examples(output, place, self.batch_size, 0, end)
             for output, place in zip(outputs, self.output_axes)
         ]
 
-    def _need_run(self, what):
+    def _require_run(self, what):
         for executor in self.execs:
             if not executor.has_run:
                 raise CynetError(f"{what}: call forward first, there is nothing computed yet")
 
     def get_input_grads(self, merge_multi_context=True):
-        """Gradients of the data arrays."""
+        """Return the gradients of the data arrays."""
         if not self.inputs_need_grad:
             raise ArgumentError("get_input_grads: the module was bound with inputs_need_grad=False")
         if not self._has_grads:
@@ -494,7 +494,7 @@ class DataParallelExecutorGroup:
         return self._merge_outputs(list(zip(*self.input_grad_arrays)), merge_multi_context, axes)
 
     def get_states(self, merge_multi_context=True):
-        """Current values of the state inputs."""
+        """Return the current values of the state inputs."""
         axes = [0] * len(self.state_arrays)
         return self._merge_outputs(list(zip(*self.state_arrays)), merge_multi_context, axes)
 
@@ -514,12 +514,12 @@ class DataParallelExecutorGroup:
                     target[:] = value
                 else:
                     source = states[i][k] if isinstance(states[i], (list, tuple)) else states[i]
-                    _copy(self.state_names[i], source, target)
+                    _copy_input(self.state_names[i], source, target)
 
     def update_metric(self, eval_metric, labels, pre_sliced=False):
-        """Give labels and outputs to a metric, device by device, without the batch's padding."""
+        """Update a metric with labels and outputs, device by device, without padding examples."""
         with _METRIC_SPAN:
-            self._need_run("update_metric")
+            self._require_run("update_metric")
             pad = self._pad and checked_pad(self._pad, self.batch_size)
             for i, executor in enumerate(self.execs):
                 if pre_sliced:
@@ -549,7 +549,7 @@ class DataParallelExecutorGroup:
                         for label, axis in zip(part or (), axes)
                     ]
                 names = self.label_names or self.wanted_labels
-                if part and not names:  # the symbol knows of no label, the data have some
+                if part and not names:  # labels that the symbol lacks
                     names = [f"label{k}" for k in range(len(part))]
                 try:
                     eval_metric.update_dict(
@@ -587,15 +587,15 @@ class DataParallelExecutorGroup:
                     table[name][:] = total / len(block)
 
     def get_output_shapes(self):
-        """Pairs (output name, shape of the whole batch)."""
+        """Return pairs (output name, shape for the whole batch)."""
         shapes = [list(output.shape) for output in self.execs[0].outputs]
         if len(self.execs) > 1:
-            for k, (shape, axis) in enumerate(zip(shapes, self._joined_axes())):
+            for k, (shape, axis) in enumerate(zip(shapes, self._concat_axes())):
                 shape[axis] = sum(executor.outputs[k].shape[axis] for executor in self.execs)
         return list(zip(self.output_names, map(tuple, shapes)))
 
     def install_monitor(self, mon):
-        """Let a Monitor watch all executors, those for other shapes included."""
+        """Install a Monitor on all executors, including those for other shapes."""
         self._monitor = mon
         self._bound_shapes.keep_only(self._shapes_key(self.data_shapes, self.label_shapes))
         self._watch_executors(self.execs)
@@ -605,7 +605,7 @@ class DataParallelExecutorGroup:
             self._monitor.install(executor)
 
 
-def _copy(name, source, target):
+def _copy_input(name, source, target):
     if source.shape != target.shape:
         raise ShapeError(
             f"input '{name}': the batch has shape {source.shape}, bound was {target.shape}"

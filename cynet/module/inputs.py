@@ -109,7 +109,7 @@ def check_callbacks(where, **callbacks):
     save checkpoints look for their folder.
     """
     for name, given in callbacks.items():
-        for callback in as_list(given):
+        for callback in callback_list(given):
             if not callable(callback):
                 raise ArgumentTypeError(
                     f"{where}: {name} must be a function or a list of functions, got"
@@ -142,7 +142,7 @@ def check_monitor(where, monitor):
         )
 
 
-def as_list(value):
+def callback_list(value):
     """Convert None, one callback, or a list of callbacks to a list."""
     if value is None:
         return []
@@ -151,7 +151,7 @@ def as_list(value):
 
 def call_each(callbacks, param):
     """Call a callback, or each callback of a list; None means no callback."""
-    for callback in as_list(callbacks):
+    for callback in callback_list(callbacks):
         callback(param)
 
 

@@ -91,7 +91,7 @@ def class_limits(symbol, output_shapes):
     return limits
 
 
-def label_check(limits, names, train_data):
+def make_label_check(limits, names, train_data):
     """Make a function that checks the labels of a batch against `limits`, or return None.
 
     None, too, for an iterator over arrays, whose labels are all looked at here and now.
@@ -101,16 +101,16 @@ def label_check(limits, names, train_data):
     train_data: DataIter
     """
     if limits and isinstance(train_data, NDArrayIter):
-        _check(limits, dict(train_data.label))
+        _check_labels(limits, dict(train_data.label))
         return None
 
-    def check(batch):
-        _check(limits, dict(zip(names, getattr(batch, "label", None) or ())))
+    def check_batch(batch):
+        _check_labels(limits, dict(zip(names, getattr(batch, "label", None) or ())))
 
-    return check if limits else None
+    return check_batch if limits else None
 
 
-def _check(limits, labels):
+def _check_labels(limits, labels):
     for limit in limits:
         label = labels.get(limit.label)
         if label is not None:

@@ -25,7 +25,7 @@ from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .batch_axes import checked_pad
 from .executor_group import DataParallelExecutorGroup
 from .inputs import _check_input_names, _parse_data_desc, check_monitor, name_list
-from .labels import class_limits, label_check, label_inputs
+from .labels import class_limits, label_inputs, make_label_check
 from .optimization import Optimization
 from .parameter_update import _sum_over_devices, _update_params, _update_params_on_kvstore
 from .step_methods import StepMethods
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
         Shape,
     )
 
-_UPDATE = Span("update", "training")
+_UPDATE_SPAN = Span("update", "training")
 
 
-_NUMBERS = re.compile(r"\d+")
+_DIGITS = re.compile(r"\d+")
 
 
 class Module(Optimization, BaseModule):
@@ -164,13 +164,13 @@ class Module(Optimization, BaseModule):
         self._arg_params = None
         self._aux_params = None
         self._params_dirty = False
-        # the updater's states are stored under these numbers; a borrowed optimizer has its own
+        # index of a parameter in the updater; a borrowed optimizer has its own indices
         self._param_index = {name: i for i, name in enumerate(self._param_names)}
         self._optimizer = self._kvstore = self._update_on_kvstore = self._updater = None
         self._preload_opt_states = None
         self._is_summed = False  # whether ranks have summed the gradients of the last backward
         self._lender = None  # the module that owns the shared optimizer
-        self._of_other_buckets = [], [], []  # names, gradients, weights that other ranks use now
+        self._of_other_buckets = [], [], []  # names, gradients and weights of other ranks' buckets
         self._reset_bind()
 
     def _reset_bind(self):
@@ -183,7 +183,7 @@ class Module(Optimization, BaseModule):
     def load(
         prefix: FileName, epoch: int, load_optimizer_states: bool = False, **kwargs: Any
     ) -> Module:
-        """A module from a checkpoint; its parameters have values, and ``bind`` comes next.
+        """Load a module from a checkpoint, with parameters; call ``bind`` next.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class Module(Optimization, BaseModule):
         shared_module: BaseModule | None = None,
         grad_req: GradReq = "write",
     ) -> None:
-        """Fix input shapes and take memory.
+        """Bind the module to input shapes, and allocate memory.
 
         Parameters
         ----------
@@ -290,7 +290,7 @@ class Module(Optimization, BaseModule):
             if not isinstance(shared_module, Module) or not shared_module.binded:
                 raise ArgumentTypeError("bind: shared_module must be a Module that is bound")
             if shared_module.params_initialized:
-                self._need_values_for(
+                self._require_values_for(
                     (*shared_module._param_names, *shared_module._aux_names),
                     "bind: shared_module has no parameter",
                 )
@@ -330,10 +330,10 @@ class Module(Optimization, BaseModule):
             self._aux_params = shared_module._aux_params
         elif self.params_initialized:
             # loaded from a checkpoint, or bound before
-            self._need_values_for(
+            self._require_values_for(
                 (*self._arg_params, *self._aux_params), "bind: there is no value of"
             )
-            self._hold_fixed_values()
+            self._set_fixed_values()
             self._exec_group.set_params(self._arg_params, self._aux_params)
         if shared_module is not None and shared_module.optimizer_initialized:
             self.borrow_optimizer(shared_module)
@@ -391,17 +391,17 @@ class Module(Optimization, BaseModule):
         thread_guard = self._thread_guard
         with thread_guard.lock:
             if thread_guard.last != get_ident():
-                thread_guard.take(self._detach_outputs)
-            self._fit_shapes(data_batch)
+                thread_guard.take_outputs(self._detach_outputs)
+            self._adapt_shapes(data_batch)
             self._exec_group.forward(data_batch, is_train)
 
     def _detach_outputs(self):
-        """Give the outputs to the thread that holds them."""
-        self._exec_group.renew()
+        """Leave the last outputs to the thread that has them, and bind new executors."""
+        self._exec_group.bind_again()
         self._collect_updates()
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
-        """Forward in training mode, then backward, in one go if nobody overrides either."""
+        """Run forward in training mode, then backward; as one step unless one is overridden."""
         if not _STEP_METHODS.are_used(self, ("forward", "backward")):
             super().forward_backward(data_batch)
             return
@@ -409,8 +409,8 @@ class Module(Optimization, BaseModule):
         thread_guard = self._thread_guard
         with thread_guard.lock:
             if thread_guard.last != get_ident():
-                thread_guard.take(self._detach_outputs)
-            self._fit_shapes(data_batch)
+                thread_guard.take_outputs(self._detach_outputs)
+            self._adapt_shapes(data_batch)
             self._is_summed = False
             group = self._exec_group
             if group.joins_steps:
@@ -421,7 +421,7 @@ class Module(Optimization, BaseModule):
                 group.backward()
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
-        """``forward_backward``, then ``update``, in one go if nobody overrides a part."""
+        """Run ``forward_backward``, then ``update``; as one step unless a part is overridden."""
         if not _STEP_METHODS.are_used(self, ("forward", "backward", "forward_backward", "update")):
             super().train_step(data_batch)
             return
@@ -429,8 +429,8 @@ class Module(Optimization, BaseModule):
         thread_guard = self._thread_guard
         with thread_guard.lock:
             if thread_guard.last != get_ident():
-                thread_guard.take(self._detach_outputs)
-            self._fit_shapes(data_batch)
+                thread_guard.take_outputs(self._detach_outputs)
+            self._adapt_shapes(data_batch)
             self._is_summed = False
             group, update = self._exec_group, None
             if group.joins_steps:
@@ -456,7 +456,7 @@ class Module(Optimization, BaseModule):
         """
         self._require_state("backward", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check("backward")
+            self._thread_guard.check_owner("backward")
             self._is_summed = False
             self._exec_group.backward(out_grads)
 
@@ -464,7 +464,7 @@ class Module(Optimization, BaseModule):
         """Change the parameters along the gradients of the last backward."""
         self._require_state("update", "binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
-        with _UPDATE:
+        with _UPDATE_SPAN:
             group = self._exec_group
             kvstore = self._kvstore
             if isinstance(kvstore, DistKVStore):
@@ -472,10 +472,10 @@ class Module(Optimization, BaseModule):
                 kvstore, self._is_summed = None, False
                 if self._of_other_buckets[0]:
                     self._update_other_buckets()
-            updater = self._updater if self._shards is None else self._update_own
+            updater = self._updater if self._shards is None else self._update_own_shard
             if kvstore is None and len(self._context) == 1:
                 updater(*self._updates)
-                self._broadcast_updated()
+                self._broadcast_updates()
                 return
             if self._kvstore is None:
                 for grads in self._grad_arrays:
@@ -495,10 +495,10 @@ class Module(Optimization, BaseModule):
                     self._param_names,
                     [self._param_index[name] for name in self._param_names],
                 )
-                self._broadcast_updated()
+                self._broadcast_updates()
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the last forward.
+        """Return the outputs of the last forward.
 
         Parameters
         ----------
@@ -507,22 +507,22 @@ class Module(Optimization, BaseModule):
         """
         self._require_state("get_outputs", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check("get_outputs")
+            self._thread_guard.check_owner("get_outputs")
             return self._thread_guard.private_outputs(
                 self._exec_group.get_outputs(merge_multi_context)
             )
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the data, where bound with ``inputs_need_grad=True``."""
+        """Return the gradients of the data, if bound with ``inputs_need_grad=True``."""
         self._require_state("get_input_grads", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check("get_input_grads")
+            self._thread_guard.check_owner("get_input_grads")
             return self._thread_guard.private_outputs(
                 self._exec_group.get_input_grads(merge_multi_context)
             )
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """Values of the state inputs."""
+        """Return the values of the state inputs."""
         self._require_state("get_states", "binded", "params_initialized")
         return self._exec_group.get_states(merge_multi_context)
 
@@ -534,7 +534,7 @@ class Module(Optimization, BaseModule):
     def update_metric(
         self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
-        """Give labels and the last outputs to a metric.
+        """Update a metric with labels and the last outputs.
 
         Parameters
         ----------
@@ -546,32 +546,32 @@ class Module(Optimization, BaseModule):
         self._require_state("update_metric", "binded", "params_initialized")
         try:
             with self._thread_guard.lock:
-                self._thread_guard.check("update_metric")
+                self._thread_guard.check_owner("update_metric")
                 self._exec_group.update_metric(eval_metric, labels, pre_sliced)
         except Exception as error:
             refuse(error, Module.update_metric, self, eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Monitor) -> None:
-        """Let a Monitor watch all executors."""
+        """Install a Monitor on all executors."""
         self._require_state("install_monitor", "binded")
         check_monitor("install_monitor", mon)
         self._exec_group.install_monitor(mon)
 
-    def _label_check(self, train_data):
+    def _make_label_check(self, train_data):
         limits = class_limits(self._symbol, self.output_shapes)
-        return label_check(limits, [desc[0] for desc in self._label_shapes or ()], train_data)
+        return make_label_check(limits, [desc[0] for desc in self._label_shapes or ()], train_data)
 
     # --- parameters ---
 
     def get_params(self) -> tuple[NamedArrays, NamedArrays]:
-        """(arg_params, aux_params): dicts of arrays on the CPU with the present values."""
+        """Return (arg_params, aux_params): dicts of arrays on the CPU with the present values."""
         self._require_state("get_params", "params_initialized")
         if self.binded and self._params_dirty:
             self._sync_params_from_devices()
         return self._stored_arguments(), self._aux_params
 
     def _stored_arguments(self):
-        """The arguments' values as users and files get them: a row_sparse weight is one."""
+        """Return the arguments' values for users and files; row_sparse weights stay row_sparse."""
         blocks = zip(self._param_names, self._exec_group.param_arrays) if self.binded else ()
         rows = [name for name, block in blocks if block[0].stype == "row_sparse"]
         if not rows:
@@ -591,7 +591,7 @@ class Module(Optimization, BaseModule):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Give parameters their first values.
+        """Initialize the parameters.
 
         Parameters
         ----------
@@ -631,7 +631,7 @@ class Module(Optimization, BaseModule):
                     f" {type(given).__name__}"
                 )
         if initializer is None and not self.params_initialized:
-            self._need_values_for(
+            self._require_values_for(
                 (*(arg_params or ()), *(aux_params or ())),
                 "init_params: neither an initializer nor a value is given for",
             )
@@ -649,7 +649,7 @@ class Module(Optimization, BaseModule):
                     )
                 elif initializer is not None:
                     initializer(InitDesc(name, attributes.get(name)), array)
-        self._hold_fixed_values()
+        self._set_fixed_values()
         self.params_initialized = True
         self._params_dirty = False
         self._exec_group.set_params(self._arg_params, self._aux_params)
@@ -660,7 +660,7 @@ class Module(Optimization, BaseModule):
             self._aux_params = _host_arrays(self._exec_group.aux_arrays, self._aux_names)
 
     def _missing_names(self, given):
-        """Parameters and states that are not among the names `given`."""
+        """Return the names of parameters and states that are not among `given`."""
         given = set(given)
         return [name for name in (*self._param_names, *self._aux_names) if name not in given]
 
@@ -672,8 +672,8 @@ class Module(Optimization, BaseModule):
                 " so it is 0 now"
             )
 
-    def _need_values_for(self, given, what):
-        """Refuse parameters and states that are not among the names `given`: they would be 0."""
+    def _require_values_for(self, given, what):
+        """Raise if parameters or states are not among `given`: they would be 0."""
         lacking = self._missing_names(given)
         if lacking:
             raise ArgumentError(
@@ -683,21 +683,21 @@ class Module(Optimization, BaseModule):
             )
 
     def _renumbering_hint(self, lacking, given):
-        """The end of an error message if the given names match the missing ones except for numbers:
-        automatic names continue counting in a second network."""
+        """Return a hint for an error message if the given names match the missing ones except for
+        numbers: automatic names continue counting in a second network."""
         known = {*self._param_names, *self._aux_names}
-        strangers = {_NUMBERS.sub("", str(name)): name for name in given if name not in known}
+        strangers = {_DIGITS.sub("", str(name)): name for name in given if name not in known}
         for name in lacking:
-            if _NUMBERS.sub("", name) in strangers:
+            if _DIGITS.sub("", name) in strangers:
                 return (
-                    f". The values have '{strangers[_NUMBERS.sub('', name)]}' for '{name}': names "
+                    f". The values have '{strangers[_DIGITS.sub('', name)]}' for '{name}': names "
                     "that nobody gives count on with each network; give operators a name= (layers a"
                     " prefix=) in both"
                 )
         return f". The values have {listed(strangers.values())}" if strangers else ""
 
-    def _hold_fixed_values(self):
-        """Set parameters that are ignored to the values assumed: a fixed gamma is saved as 1."""
+    def _set_fixed_values(self):
+        """Set parameters that operators ignore to the assumed values: a fixed gamma becomes 1."""
         for name, number in self._fixed_values.items():
             self._arg_params[name][:] = number
 
@@ -746,13 +746,13 @@ class Module(Optimization, BaseModule):
         self._params_dirty = True
         self.params_initialized = True
 
-    # --- batches of other shapes ---
+    # --- batches of different shapes ---
 
-    _plans_apart = True  # cached plans count one by one; False: a bucket has them, as a whole
+    _plans_apart = True  # executors for each shape are cached separately; False within a bucket
 
-    def _fit_shapes(self, data_batch):
-        """Reshape the module's inputs to the batch."""
-        # the `data` of a NumPy array is its memory
+    def _adapt_shapes(self, data_batch):
+        """Reshape the module if a batch has other shapes."""
+        # `data` of a NumPy array is a memoryview
         data = None if hasattr(data_batch, "__array__") else getattr(data_batch, "data", None)
         if not isinstance(data, (list, tuple)):
             raise ArgumentTypeError(
@@ -775,7 +775,7 @@ class Module(Optimization, BaseModule):
             if not fits:
                 self._reshape_for(data_batch)
                 return
-        # class numbers where distributions were bound, or vice versa: validation with MixIter
+        # class labels where soft labels were bound, or vice versa: validation with MixIter
         label = getattr(data_batch, "label", None)
         if label and self._label_shapes and len(label) == len(self._label_shapes):
             for array, desc in zip(label, self._label_shapes):
@@ -783,11 +783,11 @@ class Module(Optimization, BaseModule):
                     self._reshape_for(data_batch)
                     return
 
-    def _without_padding(self, outputs, pad):
+    def _remove_padding(self, outputs, pad):
         group = self._exec_group
-        return group.without_padding(outputs, checked_pad(pad, group.batch_size))
+        return group.unpadded_outputs(outputs, checked_pad(pad, group.batch_size))
 
-    def _joined_axes(self, outputs):
+    def _concat_axes(self, outputs):
         return [place[0] if place else 0 for place in self._exec_group.output_axes]
 
     def _reshape_for(self, data_batch):
@@ -813,7 +813,7 @@ class Module(Optimization, BaseModule):
         self.reshape(data_shapes, label_shapes)
 
     def _label_shapes_for(self, data):
-        """The bound label shapes with the batch size of `data`, for a batch without labels."""
+        """Return the bound label shapes with the batch size of `data`."""
         size = data.shape[DataDesc.get_batch_axis(data.layout)]
         shapes = []
         for desc in self._label_shapes:

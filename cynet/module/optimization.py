@@ -109,7 +109,7 @@ class Optimization:
                 kvstore.share({n: [self._aux_params[n], *arrays] for n, arrays in pairs})
         if not update_on_kvstore:
             self._updater = opt.get_updater(optimizer)
-        self._share_out_states()
+        self._distribute_states()
         self.optimizer_initialized = True
         if self._preload_opt_states is not None:
             self.load_optimizer_states(self._preload_opt_states)
@@ -164,7 +164,7 @@ class Optimization:
         self._collect_updates()
         self.optimizer_initialized = True
 
-    def _take_optimizer(self, optimizer):
+    def _replace_optimizer(self, optimizer):
         """Replace the optimizer by one that was loaded with its states."""
         self._optimizer = optimizer
         self._keep_own_states()
@@ -361,13 +361,13 @@ class Optimization:
         """Update the parameters that other ranks' buckets use and this one's does not."""
         names, grads, weights = self._of_other_buckets
         numbers = [self._param_index[name] for name in names]
-        updater = self._updater if self._shards is None else self._update_own
+        updater = self._updater if self._shards is None else self._update_own_shard
         _update_params(weights, grads, updater, len(self._context), None, names, numbers)
         self._of_other_buckets = [], [], []
 
     # --- states sharded over the ranks ---
 
-    def _share_out_states(self):
+    def _distribute_states(self):
         """Distribute the states of a new optimizer over the ranks."""
         self._shards = None
         store = self._kvstore
@@ -382,11 +382,11 @@ class Optimization:
             store, self._optimizer, shapes, whole, self._param_names, len(self._context)
         )
 
-    def _update_own(self, keys, grads, weights):
+    def _update_own_shard(self, keys, grads, weights):
         """Update the weights whose states this rank has."""
         self._updater(*self._shards.owned_updates(self._optimizer, keys, grads, weights))
 
-    def _broadcast_updated(self):
+    def _broadcast_updates(self):
         """Broadcast from each rank the weights it has updated, in all buckets."""
         if self._shards is not None:
             module = self._lender or self

@@ -12,7 +12,7 @@ from ..base.errors import ArgumentTypeError, shown
 
 # Above this many entries in one array, a local KVStore only sums gradients: keeping a further copy
 # of the weights there and updating it would cost more than updating each device's own.
-_LARGE_PARAMETER = 1024 * 1024 * 16
+_LARGE_PARAMETER_SIZE = 1024 * 1024 * 16
 
 
 def _create_kvstore(kvstore, num_device, arg_params):
@@ -36,7 +36,7 @@ def _create_kvstore(kvstore, num_device, arg_params):
         else:
             if kvstore == "local":
                 largest = max((math.prod(each.shape) for each in arg_params.values()), default=0)
-                update_on_kvstore = largest <= _LARGE_PARAMETER
+                update_on_kvstore = largest <= _LARGE_PARAMETER_SIZE
     else:
         raise ArgumentTypeError(f"kvstore must be a KVStore, a name or None, got {shown(kvstore)}")
     if isinstance(kv, kvs.DistKVStore):

@@ -11,8 +11,8 @@ from typing import Any
 from ..callback.messages import shows_info
 from ..distributed import is_first
 
-_EPOCH_PAUSE = 0.5  # minimum between the lines of two epochs
-_BATCH_PAUSE = 5.0  # without a line, until a batch shows one
+_EPOCH_PAUSE_SECONDS = 0.5  # minimum between the lines of two epochs
+_BATCH_PAUSE_SECONDS = 5.0  # without a line, until a batch shows one
 
 
 class Progress:
@@ -35,16 +35,16 @@ class Progress:
     def begin(self, first):
         """Store the time at which training begins with epoch `first`."""
         self.first, self._begin = first, time.monotonic()
-        self._batch_due = self._begin + _BATCH_PAUSE
+        self._batch_due = self._begin + _BATCH_PAUSE_SECONDS
 
-    def batch(self, epoch, nbatch, metric):
+    def end_batch(self, epoch, nbatch, metric):
         """Show the end of a batch."""
         if self.batches and time.monotonic() >= self._batch_due:
             total = f"/{self.total}" if self.total else ""
             where = f"Epoch[{epoch}] Batch[{nbatch}{total}]"
             self._show_line(where, metric.get_name_value(), more=self._time_left(epoch, nbatch + 1))
 
-    def epoch(self, epoch, seconds, figures, validation, batches):
+    def end_epoch(self, epoch, seconds, figures, validation, batches):
         """Show the end of an epoch: pairs (name, value) of training and of the evaluation, and its
         batch count."""
         self.total = batches
@@ -53,7 +53,7 @@ class Progress:
         shown = [f" Validation-{name}={_value_text(value)}" for name, value in validation]
         self._show_line(f"Epoch[{epoch}]", figures, f"{''.join(shown)} ({seconds:.2f} s)")
 
-    def note(self, line):
+    def show_text(self, line):
         """Show a line of text unchanged."""
         print(line, file=sys.stderr, flush=True)
 
@@ -72,12 +72,12 @@ class Progress:
 
     def _show_line(self, where, figures, more=""):
         shown = "".join(f" Train-{name}={_value_text(value)}" for name, value in figures)
-        self.note(f"{where}{shown}{more}")
+        self.show_text(f"{where}{shown}{more}")
         now = time.monotonic()
-        self._epoch_due, self._batch_due = now + _EPOCH_PAUSE, now + _BATCH_PAUSE
+        self._epoch_due, self._batch_due = now + _EPOCH_PAUSE_SECONDS, now + _BATCH_PAUSE_SECONDS
 
 
-class Bar(Progress):
+class ProgressBar(Progress):
     """A progress bar over all batches of the training; lines of epochs are shown above it."""
 
     _bar: Any = None
@@ -87,21 +87,21 @@ class Bar(Progress):
         self.close()
         self._bar = _notebook_bar()(total=self._n_batches(), desc=f"Epoch[{first}]", unit="batch")
 
-    def batch(self, epoch, nbatch, metric):
+    def end_batch(self, epoch, nbatch, metric):
         self._bar.set_description(f"Epoch[{epoch}]", refresh=False)
         self._bar.update()
 
-    def epoch(self, epoch, seconds, figures, validation, batches):
+    def end_epoch(self, epoch, seconds, figures, validation, batches):
         """Show the end of an epoch."""
-        super().epoch(epoch, seconds, figures, validation, batches)
+        super().end_epoch(epoch, seconds, figures, validation, batches)
         if self._bar.total != self._n_batches():
             self._bar.reset(self._n_batches())
             self._bar.update((epoch + 1 - self.first) * batches)
 
-    def note(self, line):
+    def show_text(self, line):
         """Show a line above the bar."""
         if self._bar is None:
-            super().note(line)
+            super().show_text(line)
         else:
             self._bar.write(line, file=sys.stderr)
 
@@ -118,7 +118,7 @@ def log_line(logger, progress, line):
     """Log a line, and show it if there is a Progress."""
     logger.info("%s", line)
     if progress is not None:
-        progress.note(line)
+        progress.show_text(line)
 
 
 def progress_for(verbose, logger, batch_end_callback, num_epoch, data):
@@ -138,7 +138,7 @@ def progress_for(verbose, logger, batch_end_callback, num_epoch, data):
         return None
     if verbose or (verbose is None and not shows_info(logger)):
         batches = bool(verbose) or batch_end_callback is None
-        kind = Bar if batches and in_notebook() else Progress
+        kind = ProgressBar if batches and in_notebook() else Progress
         return kind(num_epoch - 1, _batches_per_epoch(data), batches)
     return None
 

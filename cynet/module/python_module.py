@@ -137,8 +137,8 @@ class PythonModule(BaseModule):
             raise ArgumentError("PythonModule.update_metric: labels must not be sliced")
         outputs = self.get_outputs()
         if self._pad:
-            outputs = self._without_padding(outputs, self._pad)
-            labels = self._without_padding(labels, self._pad)
+            outputs = self._remove_padding(outputs, self._pad)
+            labels = self._remove_padding(labels, self._pad)
         eval_metric.update_dict(
             dict(zip(self._label_names, labels)), dict(zip(self._output_names, outputs))
         )
@@ -239,7 +239,7 @@ class PythonLossModule(PythonModule):
     def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
         """Store the scores, and the labels in training."""
         self._scores = data_batch.data[0]
-        self._note_pad(data_batch)
+        self._store_pad(data_batch)
         if self.for_training if is_train is None else is_train:
             if not getattr(data_batch, "label", None):
                 raise ArgumentError(

@@ -12,7 +12,7 @@ from ..base.dtype import name_of
 from ..base.files import read_file
 
 
-class Alone:
+class SingleProcess:
     """Communication between ranks for a single process: does nothing."""
 
     size, rank, is_first = 1, 0, True
@@ -21,23 +21,23 @@ class Alone:
         """Vote on whether all ranks have another batch; return a function that waits for it."""
         return lambda: goes_on
 
-    def figures(self, metric):
+    def metric_values(self, metric):
         """Return pairs (name, value) of a metric over all ranks."""
         return metric.get_global_name_value()
 
-    def merge(self, metrics):
+    def merge_metrics(self, metrics):
         """Merge the sums of metrics over all ranks."""
 
-    def total(self, number):
+    def sum_number(self, number):
         """Return the sum of a number over the ranks."""
         return number
 
     @contextmanager
-    def file(self, path):
+    def shared_file(self, path):
         """Copy a file of rank 0 to this rank. Returns its path, or None if rank 0 has no file."""
         yield path if os.path.exists(path) else None
 
-    def average(self, module):
+    def average_states(self, module):
         """Average auxiliary states, such as moving means, over the ranks."""
 
     def opening_lines(self, batch_size):
@@ -49,7 +49,7 @@ class Alone:
         return []
 
 
-class Ranks(Alone):
+class Ranks(SingleProcess):
     """Communication between the ranks of several processes.
 
     store: DistKVStore
@@ -65,11 +65,11 @@ class Ranks(Alone):
     def vote(self, goes_on):
         return self._world.vote(goes_on)
 
-    def gather(self, content):
+    def gather_bytes(self, content):
         """Gather bytes from each rank."""
         return self._world.gather(content, "what a checkpoint keeps")
 
-    def merge(self, metrics):
+    def merge_metrics(self, metrics):
         parts = [part for each in metrics for part in _child_metrics(each)]
         rows = self._world.gather(
             json.dumps([each._shared_state() for each in parts]).encode(), "metrics"
@@ -78,13 +78,13 @@ class Ranks(Alone):
         for i, each in enumerate(parts):
             each._merge_states([row[i] for row in rows])
 
-    def total(self, number):
+    def sum_number(self, number):
         return int(self._world.allreduce(np.array([number], np.int64), "examples of a step")[0])
 
     @contextmanager
-    def file(self, path):
+    def shared_file(self, path):
         is_there = self.is_first and os.path.exists(path)
-        content = self.gather(read_file(path) if is_there else b"")[0]
+        content = self.gather_bytes(read_file(path) if is_there else b"")[0]
         if self.is_first or not content:
             yield path if content else None
             return
@@ -93,12 +93,12 @@ class Ranks(Alone):
             copy.flush()
             yield copy.name
 
-    def figures(self, metric):
+    def metric_values(self, metric):
         """Sum metrics over the ranks; a user's metric without sums gets rank 0's values."""
         parts = list(_child_metrics(metric))
         before = [dict(vars(each)) for each in parts]
         try:
-            self.merge(parts)
+            self.merge_metrics(parts)
             figures = metric.get_global_name_value()
         finally:
             for each, attributes in zip(parts, before):
@@ -106,7 +106,7 @@ class Ranks(Alone):
         mine = json.dumps([[name, _to_number(value)] for name, value in figures]).encode()
         return [tuple(row) for row in json.loads(self._world.gather(mine, "figures")[0])]
 
-    def average(self, module):
+    def average_states(self, module):
         args, auxs = module.get_params()
         floats = {k: each for k, each in auxs.items() if name_of(each.dtype).startswith("float")}
         if floats:
@@ -143,7 +143,7 @@ def ranks_of(*stores):
             store = kvs.create(each)
         if isinstance(store, kvs.DistKVStore) and store.num_workers > 1:
             return Ranks(store)
-    return Alone()
+    return SingleProcess()
 
 
 def _child_metrics(metric):

@@ -32,8 +32,8 @@ class Resume:
     """Saves and loads the file from which a training is resumed.
 
     prefix (str): The file is ``PREFIX.training``.
-    ranks (Alone or Ranks): Of several ranks the first one writes the file and reads it; what only
-        one of them has, its random numbers and where its data are, is a part of it for each.
+    ranks (SingleProcess or Ranks): Rank 0 writes and reads the file, with a part for each rank's
+        random states and data positions.
     """
 
     def __init__(self, prefix, ranks):
@@ -58,7 +58,7 @@ class Resume:
         parts = {}
         if self._ranks.size > 1:
             part = b"" if self._ranks.is_first else training_bytes({"data": own_meta}, own, _CALLER)
-            parts = dict(enumerate(self._ranks.gather(part)))
+            parts = dict(enumerate(self._ranks.gather_bytes(part)))
             if not self._ranks.is_first:
                 return
         known = [each for each in callbacks if hasattr(each, "state_dict")]
@@ -105,7 +105,7 @@ class Resume:
 
     def _load_content(self):
         """Return the content of the file, which rank 0 reads for all ranks; None without a file."""
-        with self._ranks.file(self.path) as path:
+        with self._ranks.shared_file(self.path) as path:
             return None if path is None else read_training(path, _FORMAT)
 
     def load(self, module, train_data, callbacks, history, clip_global_norm):
@@ -134,7 +134,7 @@ class Resume:
         if old is not None and not changed:
             self._settings = old
         updater.replace_states(states, optimizer)
-        module._take_optimizer(optimizer)
+        module._replace_optimizer(optimizer)
         known = [each for each in callbacks if hasattr(each, "state_dict")]
         names = [type(each).__name__ for each in known]
         if names != [name for name, _ in meta["callbacks"]]:
@@ -185,7 +185,7 @@ def _arrays_with_prefix(arrays, prefix):
 
 
 # optimizer parameter -> attribute with another name
-_ATTRIBUTES = {"learning_rate": "lr", "eps": "float_stable_eps", "begin_epoch": "init_updates"}
+_ATTRIBUTE_NAMES = {"learning_rate": "lr", "eps": "float_stable_eps", "begin_epoch": "init_updates"}
 # settings that cannot be compared, or are compared elsewhere
 _EXCLUDED_SETTINGS = ("sym", "param_idx2name", "param_dict", "lr_scheduler")
 _MISSING = object()
@@ -199,7 +199,7 @@ def training_settings(optimizer, clip_global_norm):
     settings, scheduler = settings_of(optimizer), optimizer.lr_scheduler
     found = {}
     for name in accepted_settings(type(optimizer)):
-        attribute = name if name in settings else _ATTRIBUTES.get(name)
+        attribute = name if name in settings else _ATTRIBUTE_NAMES.get(name)
         if name not in _EXCLUDED_SETTINGS and attribute in settings:
             found[name] = settings[attribute]
     wanted = {

@@ -261,7 +261,7 @@ class SequentialModule(BaseModule):
         with self._thread_guard.lock:
             if self._thread_guard.last != get_ident():
                 # each inner module detaches its own outputs
-                self._thread_guard.take(lambda: None)
+                self._thread_guard.take_outputs(lambda: None)
             batch = DataBatch(
                 data_batch.data,
                 getattr(data_batch, "label", None),
@@ -272,7 +272,7 @@ class SequentialModule(BaseModule):
             )
             for module, following in zip(self._modules, [*self._modules[1:], None]):
                 module.forward(batch, is_train=is_train)
-                module._note_pad(batch)
+                module._store_pad(batch)
                 if following is not None:
                     outputs = module.get_outputs()
                     shapes = [
@@ -292,7 +292,7 @@ class SequentialModule(BaseModule):
         """Run backward from the last module to the first."""
         self._require_state("backward", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check("backward")
+            self._thread_guard.check_owner("backward")
             for module in reversed(self._modules):
                 module.backward(out_grads=out_grads)
                 if module is not self._modules[0]:
@@ -308,14 +308,14 @@ class SequentialModule(BaseModule):
         """Return the outputs of the last module."""
         self._require_state("get_outputs", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check("get_outputs")
+            self._thread_guard.check_owner("get_outputs")
             return self._modules[-1].get_outputs(merge_multi_context)
 
-    def _without_padding(self, outputs, pad):
-        return self._modules[-1]._without_padding(outputs, pad)
+    def _remove_padding(self, outputs, pad):
+        return self._modules[-1]._remove_padding(outputs, pad)
 
-    def _joined_axes(self, outputs):
-        return self._modules[-1]._joined_axes(outputs)
+    def _concat_axes(self, outputs):
+        return self._modules[-1]._concat_axes(outputs)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Return the gradients of the first module's data."""
@@ -323,12 +323,12 @@ class SequentialModule(BaseModule):
         if not self.inputs_need_grad:
             raise ArgumentError("get_input_grads: the chain was bound with inputs_need_grad=False")
         with self._thread_guard.lock:
-            self._thread_guard.check("get_input_grads")
+            self._thread_guard.check_owner("get_input_grads")
             return self._modules[0].get_input_grads(merge_multi_context)
 
-    def _label_check(self, train_data):
+    def _make_label_check(self, train_data):
         checks = [
-            module._label_check(train_data)
+            module._make_label_check(train_data)
             for module, meta in zip(self._modules, self._metas)
             if meta.get(self.META_TAKE_LABELS, False)
         ]
@@ -346,7 +346,7 @@ class SequentialModule(BaseModule):
         """Update the metric by the modules that take labels."""
         self._require_state("update_metric", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check("update_metric")
+            self._thread_guard.check_owner("update_metric")
             for module, meta in zip(self._modules, self._metas):
                 if meta.get(self.META_TAKE_LABELS, False):
                     module.update_metric(eval_metric, labels, pre_sliced)

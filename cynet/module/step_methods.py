@@ -1,31 +1,31 @@
-"""StepMethods: finds what a user has overridden, before a module computes a step in one go."""
+"""StepMethods: detects overridden methods, before a module runs a whole step at once."""
 
-STEPS = ("forward", "backward", "forward_backward", "update", "train_step")
+STEP_METHOD_NAMES = ("forward", "backward", "forward_backward", "update", "train_step")
 
 
 class StepMethods:
-    """The methods of a training step as a class of modules defines and inherits them.
+    """The methods of a training step that a module class defines and inherits.
 
-    A step in one go calls none of the methods that it is made of. So it may be taken only while
-    each of them is still the one of the class.
+    A step at once calls none of the methods that it consists of. So it is allowed only while none
+    of them is overridden.
     """
 
     def __init__(self, kind):
         self._kind = kind
-        self._own = {name: vars(kind)[name] for name in STEPS}
-        self._inherited = _inherited(kind, kind)
+        self._own = {name: vars(kind)[name] for name in STEP_METHOD_NAMES}
+        self._inherited = _inherited_methods(kind, kind)
 
     def are_used(self, module, names):
-        """Return whether a module has these methods; else a subclass, the object itself, a patch or
-        a class behind `kind` in the order of base classes has another one."""
+        """Return whether a module has the class's own methods of these names: no subclass, object,
+        patch or later base class overrides one."""
         own = self._own
         for name in names:
             if getattr(getattr(module, name), "__func__", None) is not own[name]:
                 return False
-        return _inherited(self._kind, type(module)) == self._inherited
+        return _inherited_methods(self._kind, type(module)) == self._inherited
 
 
-def _inherited(kind, module_class):
-    """The functions that ``super()`` finds in the methods of `kind`."""
+def _inherited_methods(kind, module_class):
+    """Return the methods that ``super()`` gives in the methods of `kind`."""
     parent = super(kind, module_class)
     return parent.forward_backward, parent.train_step

@@ -28,7 +28,7 @@ class ThreadGuard:
     def __reduce__(self):
         return ThreadGuard, ()  # no thread has run a copied module yet
 
-    def take(self, detach):
+    def take_outputs(self, detach):
         """Make this thread the owner of the outputs before forward; the caller holds the lock.
 
         Parameters
@@ -52,7 +52,7 @@ class ThreadGuard:
             for array in arrays
         ]
 
-    def check(self, what):
+    def check_owner(self, what):
         """Raise unless this thread ran the last forward; the caller holds the lock."""
         if self.shared and self.last != threading.get_ident() and getattr(self._own, "ran", False):
             raise StateError(

@@ -186,8 +186,8 @@ def lines_of(capsys, **options):
 
 
 def test_lines_of_batches_have_total_and_time_left(monkeypatch, capsys):
-    monkeypatch.setattr("cynet.module.progress._BATCH_PAUSE", -1.0)
-    monkeypatch.setattr("cynet.module.progress._EPOCH_PAUSE", -1.0)
+    monkeypatch.setattr("cynet.module.progress._BATCH_PAUSE_SECONDS", -1.0)
+    monkeypatch.setattr("cynet.module.progress._EPOCH_PAUSE_SECONDS", -1.0)
     said = lines_of(capsys)
     for epoch in range(3):
         for batch in range(10):

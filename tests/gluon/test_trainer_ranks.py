@@ -166,8 +166,8 @@ def test_figures_votes_and_states_of_ranks(monkeypatch, tmp_path):
         rank = world.rank
         ranks = Ranks(mx.kv.create("dist_sync"))
         assert (ranks.size, ranks.rank, ranks.is_first) == (SIZE, rank, rank == 0)
-        assert ranks.total(rank + 1) == 6
-        assert ranks.gather(b"x" * rank) == [b"", b"x", b"xx"]
+        assert ranks.sum_number(rank + 1) == 6
+        assert ranks.gather_bytes(b"x" * rank) == [b"", b"x", b"xx"]
         for votes in ((True,) * 3, (True, False, True)):
             assert bool(ranks.vote(votes[rank])()) is all(votes)
         metric = mx.metric.create(["acc", "mse"])
@@ -175,22 +175,22 @@ def test_figures_votes_and_states_of_ranks(monkeypatch, tmp_path):
             metric.metrics[0].update([nd.array([1, 1])], [nd.array([[0, 1], [1, 0]])])
             metric.metrics[1].update([nd.array([float(rank)])], [nd.array([0.0])])
         before = metric.get_global_name_value()
-        names, values = zip(*ranks.figures(metric))
+        names, values = zip(*ranks.metric_values(metric))
         assert names == ("accuracy", "mse")
         np.testing.assert_allclose(values, [0.5, (2 * 1 + 3 * 4) / 6], rtol=1e-6)
         assert metric.get_global_name_value() == before
         module = Module(rank)
-        ranks.average(module)
+        ranks.average_states(module)
         assert module.args == {"w": "weights"}
         means = {name: each.asnumpy().tolist() for name, each in module.set.items()}
         assert means == {"mean": [2.0, 1.0], "half": [1.0], "count": [rank]}
         path = tmp_path / f"of {rank}"
-        with ranks.file(str(path)) as found:  # on no rank
+        with ranks.shared_file(str(path)) as found:  # on no rank
             assert found is None
         world.barrier()
         if rank == 0:
             path.write_bytes(b"of rank 0")
-        with ranks.file(str(path)) as found:
+        with ranks.shared_file(str(path)) as found:
             with open(found, "rb") as file:
                 assert file.read() == b"of rank 0"
             assert (found == str(path)) == (rank == 0)

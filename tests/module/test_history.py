@@ -71,7 +71,7 @@ def test_a_log_is_enough(capsys, caplog):
 
 
 def test_long_epochs_show_batches(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "_BATCH_PAUSE", 0.0)
+    monkeypatch.setattr(progress, "_BATCH_PAUSE_SECONDS", 0.0)
     data = mx.io.NDArrayIter(np.ones((8, 3)), np.zeros(8), 4)
     fit(eval_data=data)
     err = capsys.readouterr().err
@@ -80,7 +80,7 @@ def test_long_epochs_show_batches(capsys, monkeypatch):
 
 
 def test_short_epochs_do_not_flood(capsys, monkeypatch):
-    monkeypatch.setattr(progress, "_EPOCH_PAUSE", 1e6)
+    monkeypatch.setattr(progress, "_EPOCH_PAUSE_SECONDS", 1e6)
     fit()
     lines = capsys.readouterr().err.splitlines()
     assert [line.split()[0] for line in lines] == ["Epoch[0]", "Epoch[2]"]

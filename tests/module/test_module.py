@@ -589,7 +589,7 @@ def test_large_batches_are_copied_in_parts(rng):
 )
 def test_the_largest_weight_that_a_store_updates(monkeypatch, kind, size, updates):
     """A local store keeps no further copy of weights that are larger than that."""
-    monkeypatch.setattr(parameter_update, "_LARGE_PARAMETER", 6)
+    monkeypatch.setattr(parameter_update, "_LARGE_PARAMETER_SIZE", 6)
     values = {"small": mx.nd.zeros(2), "large": mx.nd.zeros(size)}
     store, found = parameter_update._create_kvstore(kind, 2, values)
     assert store.type == kind and found is updates

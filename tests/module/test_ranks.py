@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.module.ranks import Alone, Ranks, ranks_of
+from cynet.module.ranks import Ranks, SingleProcess, ranks_of
 
 
 class World:
@@ -52,7 +52,7 @@ def test_what_is_said_at_the_end(world):
 
 def test_no_steps_have_no_figures(world):
     assert ranks_in(world).closing_lines(3.0) == []
-    assert Alone().closing_lines(3.0) == []
+    assert SingleProcess().closing_lines(3.0) == []
 
 
 def test_what_is_said_at_the_start(world):
@@ -60,12 +60,12 @@ def test_what_is_said_at_the_start(world):
         "fit: 3 ranks with batches of 8: 24 examples a step; gradients are summed over the ranks"
         " and divided by 24, the learning rate is taken as it is given"
     ]
-    assert Alone().opening_lines(8) == []
+    assert SingleProcess().opening_lines(8) == []
 
 
 def test_totals(world):
-    assert ranks_in(world).total(7) == 21 and world.asked == [("examples of a step", "int64")]
-    assert Alone().total(7) == 7
+    assert ranks_in(world).sum_number(7) == 21 and world.asked == [("examples of a step", "int64")]
+    assert SingleProcess().sum_number(7) == 7
 
 
 def test_figures_are_summed_and_the_metric_is_left_alone(world):
@@ -86,7 +86,7 @@ def test_figures_are_summed_and_the_metric_is_left_alone(world):
         return [content] if found is None else found
 
     world.gather = gather
-    found = dict(ranks_in(world).figures(metric))
+    found = dict(ranks_in(world).metric_values(metric))
     assert found["accuracy"] == pytest.approx((1 + 2) / 5)
     assert found["mse"] == pytest.approx((2 + 25) / 2)  # a mean of batches, as everywhere
     assert str(metric.get_global_name_value()) == str(before)
@@ -98,12 +98,12 @@ def test_a_file_of_rank_0(world, rank, tmp_path):
     path, content = tmp_path / "a file", b"of rank 0"
     ranks = ranks_in(world)
     assert ranks.is_first == (rank == 0)
-    with ranks.file(str(path)) as found:  # it is on no rank
+    with ranks.shared_file(str(path)) as found:  # it is on no rank
         assert found is None
     path.write_bytes(b"mine")
     if rank:
         world.gather = lambda given, what: [content, given, given] if not given else pytest.fail()
-    with ranks.file(str(path)) as found:
+    with ranks.shared_file(str(path)) as found:
         with open(found, "rb") as file_:
             assert file_.read() == (content if rank else b"mine")
         assert (found == str(path)) == (rank == 0)
@@ -130,16 +130,16 @@ def test_means_of_states(world):
         def set_params(self, args, auxs):
             kept.update(args, **auxs)
 
-    Ranks(Store()).average(Module())
+    Ranks(Store()).average_states(Module())
     assert summed == [["mean"]] and kept["w"] == "weights"
     assert kept["mean"].asnumpy().tolist() == [4, 8] and kept["count"].asnumpy().tolist() == [5]
     states.pop("mean")
     kept.clear()
-    ranks_in(world).average(Module())
+    ranks_in(world).average_states(Module())
     assert not kept
 
 
 def test_whose_ranks():
-    assert type(ranks_of(None, "local", mx.kv.create("local"))) is Alone
-    assert type(ranks_of("dist_sync", mx.kv.create("dist_sync"))) is Alone  # one process
-    assert np.isfinite(Alone().total(1))
+    assert type(ranks_of(None, "local", mx.kv.create("local"))) is SingleProcess
+    assert type(ranks_of("dist_sync", mx.kv.create("dist_sync"))) is SingleProcess  # one process
+    assert np.isfinite(SingleProcess().sum_number(1))

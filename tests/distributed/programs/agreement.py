@@ -131,7 +131,7 @@ def moving_means(rank, size):
     args, auxs = module.get_params()
     auxs = {name: mx.nd.full(each.shape, rank + 1) for name, each in auxs.items()}
     module.set_params({**args, "bn_beta": mx.nd.full((3,), rank)}, auxs)
-    Ranks(store()).average(module)
+    Ranks(store()).average_states(module)
     args, auxs = module.get_params()
     assert args["bn_beta"].asnumpy().tolist() == [rank] * 3
     assert {*auxs} == {"bn_moving_mean", "bn_moving_var"}

@@ -517,7 +517,7 @@ def check_figures_are_those_of_all_ranks():
     wanted = figures(range(SIZE)).get_global_name_value()
     mine = figures([RANK])
     before = mine.get_global_name_value()
-    found = Ranks(store()).figures(mine)
+    found = Ranks(store()).metric_values(mine)
     assert [name for name, _ in found] == [name for name, _ in wanted]
     np.testing.assert_allclose([v for _, v in found], [v for _, v in wanted], rtol=1e-6)
     assert str(mine.get_global_name_value()) == str(before)

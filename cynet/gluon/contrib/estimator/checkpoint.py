@@ -140,7 +140,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         parts = {}
         estimator.trainer.gather_states()
         if ranks.size > 1:  # each rank has its own random states
-            parts = dict(enumerate(ranks.gather(training_bytes({}, {}, "CheckpointHandler"))))
+            parts = dict(enumerate(ranks.gather_bytes(training_bytes({}, {}, "CheckpointHandler"))))
             if not ranks.is_first:
                 return
         self._save_symbol(estimator)
@@ -217,7 +217,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         ranks = estimator._ranks
         last = self._last_checkpoint() if ranks.is_first else None
         if ranks.size > 1:
-            last = json.loads(ranks.gather(json.dumps(last).encode())[0])
+            last = json.loads(ranks.gather_bytes(json.dumps(last).encode())[0])
         what = "epochs" if by_epochs else "batches"
         wanted = estimator.max_epoch if by_epochs else estimator.max_batch
         if last is None:
@@ -233,11 +233,11 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 " left; resume_from_checkpoint=False begins anew"
             )
         path = os.path.join(self.model_dir, f"{self.model_prefix}-epoch{epoch}batch{batch}")
-        with ranks.file(f"{path}.params") as file:
+        with ranks.shared_file(f"{path}.params") as file:
             estimator.net.load_parameters(file or f"{path}.params", ctx=estimator.context)
-        with ranks.file(f"{path}.states") as file:
+        with ranks.shared_file(f"{path}.states") as file:
             estimator.trainer.load_states(file or f"{path}.states")
-        with ranks.file(f"{path}.random") as file:
+        with ranks.shared_file(f"{path}.random") as file:
             if file is not None:
                 self._restore_random(file, ranks)
         self.trained_epoch = epoch

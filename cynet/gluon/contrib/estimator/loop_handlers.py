@@ -126,7 +126,7 @@ class MetricHandler(EpochBegin, BatchEnd, EpochEnd):
 
     def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
         """Combine the metric with the metrics of the other ranks."""
-        estimator._ranks.merge(self.metrics)
+        estimator._ranks.merge_metrics(self.metrics)
 
 
 class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
@@ -257,4 +257,4 @@ class GradientUpdateHandler(BatchEnd):
         losses = kwargs["loss"]
         losses = losses if isinstance(losses, (list, tuple)) else [losses]
         samples = sum(loss.shape[0] if loss.shape else 1 for loss in losses)
-        estimator.trainer.step(estimator._ranks.total(samples))
+        estimator.trainer.step(estimator._ranks.sum_number(samples))
