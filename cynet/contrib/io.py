@@ -15,7 +15,7 @@ __all__ = ["DataLoaderIter"]
 
 
 class DataLoaderIter(DataIter):
-    """Batches of a DataLoader, each a pair of data and label.
+    """Iterates over a DataLoader whose batches are pairs (data, label).
 
     A last batch that is smaller is filled with zeros, and its `pad` says by how many rows.
 

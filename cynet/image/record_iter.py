@@ -139,7 +139,7 @@ class ImageRecordIter(MXDataIter):
         return self._current_batch().pad
 
     def getindex(self) -> NumpyArray:
-        """Ids of the images, from their records."""
+        """Return the ids of the current batch's images, from their records."""
         return self._current_batch().index
 
     def close(self) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _IDX_DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _MAX_ARRAY_BYTES = 1 << 34  # more means a corrupt header
-_MAX_AXES = 32  # the limit of all NumPy versions
+_MAX_AXES = 32  # the smallest limit of NumPy versions
 
 
 @guarded

@@ -45,7 +45,7 @@ from .inputs import (
     to_iterator,
 )
 from .interface import DEFAULT_INITIALIZER, Interface
-from .progress import log_line, progress_for
+from .progress import choose_progress, log_line
 from .ranks import ranks_of
 from .resume import Resume
 from .thread_guard import ThreadGuard
@@ -610,7 +610,7 @@ class _TrainingRun:
         self._logger = module.logger if ranks.is_first else _OTHER_RANKS_LOGGER
         self._check_labels = module._make_label_check(self._train_data)
         self._history, self._state, self._warned = History(), None, False
-        self._progress = progress_for(
+        self._progress = choose_progress(
             options["verbose"],
             self._logger,
             self._batch_end,
@@ -676,7 +676,7 @@ class _TrainingRun:
         self._logger.info("Epoch[%d] Time cost=%.3f", epoch, seconds)
         self._history.add(epoch, seconds, figures)
         with _EPOCH_END_SPAN:
-            self._end_of_training(epoch)
+            self._finish_epoch(epoch)
         lost = None if self._warned or not nbatch else find_nan_output(self._module)
         validation = self._run_validation(epoch)
         if nbatch and not self._warned:
@@ -744,7 +744,7 @@ class _TrainingRun:
             seen["eval_name_vals"] = self._metric.get_global_name_value()
         return seen
 
-    def _end_of_training(self, epoch):
+    def _finish_epoch(self, epoch):
         """Finish an epoch: average states over devices and ranks, call epoch-end callbacks."""
         module = self._module
         self._ranks.average_states(module)

@@ -19,7 +19,7 @@ def save_buckets(prefix, symbols, remove_amp_cast):
     keys = _as_array(list(symbols))
     if keys is None:
         logging.info("%s.buckets: no file holds keys as %s", prefix, shown(next(iter(symbols))))
-        with suppress(FileNotFoundError):  # files of other buckets
+        with suppress(FileNotFoundError):  # a file of an earlier save
             os.unlink(f"{prefix}.buckets")
         return
     for key, symbol in symbols.items():
@@ -31,7 +31,7 @@ def _as_array(keys):
     """Convert bucket keys to MXNet's int32 array, or return None."""
     try:
         array = np.array(keys)
-    except ValueError:  # keys of different lengths
+    except ValueError:  # keys may have different lengths
         return None
     fits = array.dtype.kind in "iu" and array.size > 0 and array.ndim <= 2
     if not fits or (array != array.astype(np.int32)).any():

@@ -250,7 +250,7 @@ class Interface(Guarded):
     # --- methods that a subclass may inherit ---
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
-        """Forward in training mode, then backward.
+        """Run forward in training mode, then backward.
 
         Examples
         --------
@@ -270,7 +270,7 @@ class Interface(Guarded):
         self.backward()
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
-        """``forward_backward``, then ``update``: ``fit`` calls it with each batch.
+        """Run ``forward_backward``, then ``update``; ``fit`` calls it with each batch.
 
         Nobody looks at gradients between the two, so a module may compute all of it in one go.
 

@@ -329,7 +329,7 @@ class Module(Optimization, BaseModule):
             self._arg_params = shared_module._arg_params
             self._aux_params = shared_module._aux_params
         elif self.params_initialized:
-            # loaded from a checkpoint, or bound before
+            # the values come from a checkpoint or an earlier bind
             self._require_values_for(
                 (*self._arg_params, *self._aux_params), "bind: there is no value of"
             )

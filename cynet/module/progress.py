@@ -121,7 +121,7 @@ def log_line(logger, progress, line):
         progress.show_text(line)
 
 
-def progress_for(verbose, logger, batch_end_callback, num_epoch, data):
+def choose_progress(verbose, logger, batch_end_callback, num_epoch, data):
     """Choose the Progress of a ``fit``, or None.
 
     Parameters
@@ -138,12 +138,12 @@ def progress_for(verbose, logger, batch_end_callback, num_epoch, data):
         return None
     if verbose or (verbose is None and not shows_info(logger)):
         batches = bool(verbose) or batch_end_callback is None
-        kind = ProgressBar if batches and in_notebook() else Progress
+        kind = ProgressBar if batches and is_in_notebook() else Progress
         return kind(num_epoch - 1, _batches_per_epoch(data), batches)
     return None
 
 
-def in_notebook():
+def is_in_notebook():
     """Return whether the program runs in a Jupyter kernel."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return type(shell).__name__ == "ZMQInteractiveShell"

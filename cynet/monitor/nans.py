@@ -93,15 +93,15 @@ def add_reporter(switch, layer):
     with _lock:
         _reporters.append(switch)
         _layer_getter[0] = layer
-        switch(_is_on())
+        switch(_is_check_on())
 
 
-def _is_on():
+def _is_check_on():
     return bool(_anomaly_scopes) or _nan_scope[0] is not None
 
 
 def _notify_reporters():
-    on = _is_on()
+    on = _is_check_on()
     _dispatch.set_watch(_after_call if on else None)
     set_observer(backward_steps, _after_backward_step if on else None)
     set_observer(executor_steps, _after_step if on else None)

@@ -414,7 +414,7 @@ def dump_profile() -> None:
 
 
 def set_kvstore_handle(handle: Any) -> None:
-    """Do nothing: for MXNet's scripts. cynet has no servers to profile through a KVStore.
+    """Do nothing; MXNet's scripts may call it. cynet has no servers to profile through a KVStore.
 
     Parameters
     ----------
@@ -428,7 +428,7 @@ def set_kvstore_handle(handle: Any) -> None:
 
 
 def _dump_while_running():
-    """Start or stop the thread that writes the file, according to the settings; `_lock` is held."""
+    """Start or stop the thread that writes the file, by the settings; the caller holds `_lock`."""
     wanted = _settings.continuous_dump and trace.is_running()
     if wanted and _settings.dumper is None:
         _settings.dumper = threading.Event()

@@ -251,7 +251,7 @@ def np_reduce(
 
 
 def collapse_sum_like(a: NumpyArray, shape: Shape) -> NumpyArray:
-    """Sum over the axes that broadcasting a shape to that of an array would repeat.
+    """Sum an array over the axes along which an array of `shape` would be broadcast to it.
 
     This is the gradient of broadcasting.
 

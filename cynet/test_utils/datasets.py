@@ -275,7 +275,7 @@ def get_mnist_iterator(
 
 
 def get_mnist_ubyte() -> None:
-    """Put MNIST's four IDX files, unpacked, into the folder ``data`` of the current one.
+    """Put MNIST's four IDX files, unpacked, into ``data`` in the current folder.
 
     They are looked for, and downloaded, as `get_mnist` does.
 

@@ -214,7 +214,7 @@ def assert_almost_equal_ignore_nan(
     atol: float | None = None,
     names: tuple[str, str] = ("a", "b"),
 ) -> None:
-    """Compare the entries of two arrays that are nan in neither.
+    """Compare two arrays, except entries that are nan in either.
 
     Parameters
     ----------

@@ -174,7 +174,7 @@ def check_file(path):
     return sorted(uses.findings)
 
 
-def files_of(paths):
+def python_files(paths):
     """Return the Python files at paths, those of folders in alphabetical order."""
     for path in map(Path, paths):
         if path.is_dir():
@@ -194,7 +194,7 @@ def main(arguments):
     parser.add_argument("paths", nargs="+", metavar="PATH", help="script, or folder of scripts")
     paths = parser.parse_args(arguments).paths
     count, lacking, status = 0, 0, 0
-    for path in files_of(paths):
+    for path in python_files(paths):
         try:
             findings = check_file(path)
         except (OSError, CynetError) as error:

@@ -25,7 +25,7 @@ def checked_shapes(symbol, shape):
     return found
 
 
-def layers_before(node):
+def input_layers(node):
     """Return the inputs of an operator that are layers: (node, output index)."""
     return [
         (source, i)
@@ -36,5 +36,5 @@ def layers_before(node):
 
 def side_input_ids(order):
     """Return the ids of variables that are only weights, labels or states."""
-    shown = {id(source) for node in order if node.op for source, _ in layers_before(node)}
+    shown = {id(source) for node in order if node.op for source, _ in input_layers(node)}
     return {id(node) for node in order if node.op is None and id(node) not in shown}

@@ -9,7 +9,7 @@ from ..base.errors import ArgumentError
 from ..base.guard import guarded
 from ..operator import get_operator
 from ..symbol.node import fixed_arguments, topological_order
-from .layers import WEIGHTS, checked_shapes, layers_before, side_input_ids
+from .layers import WEIGHTS, checked_shapes, input_layers, side_input_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,7 +78,7 @@ def print_summary(
     print("=" * line_length)
     shown = [node for node in order if id(node) not in aside]
     for k, node in enumerate(shown):
-        before = [source.name for source, _ in layers_before(node)] if node.op else []
+        before = [source.name for source, _ in input_layers(node)] if node.op else []
         count = "" if node.op and not shapes else 0
         for key, source in zip(node.input_names(), node.inputs):
             if shapes and key in WEIGHTS and source[0].op is None and id(source[0]) not in counted:

@@ -12,7 +12,7 @@ import tqdm
 
 import cynet as mx
 from cynet.callback.fit import find_nan_output
-from cynet.module.progress import in_notebook
+from cynet.module.progress import is_in_notebook
 
 
 def network():
@@ -222,7 +222,7 @@ class ZMQInteractiveShell:
 def notebook(monkeypatch):
     shell = ZMQInteractiveShell()
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    assert in_notebook()
+    assert is_in_notebook()
 
 
 @pytest.mark.parametrize("sized", [True, False])

@@ -75,7 +75,7 @@ class _AmpConverter:
         self.kind = {}  # new entry -> the dtype of its values, if known
         self.casts = {}  # (new entry, dtype) -> the entry that casts it
 
-    def entry(self, old):
+    def new_entry(self, old):
         return self.new[id(old[0])], old[1]
 
     def convert(self, heads):
@@ -85,10 +85,10 @@ class _AmpConverter:
                 self.kind[node, 0] = None if node.name in self.unknown else FULL_PRECISION
             else:
                 self.new[id(node)] = self._convert_node(node)
-        return [self.entry(each) for each in heads]
+        return [self.new_entry(each) for each in heads]
 
     def _convert_node(self, node):
-        inputs = [self.entry(each) for each in node.inputs]
+        inputs = [self.new_entry(each) for each in node.inputs]
         n, wanted, low = node.num_args, self.rules.dtype_of(node), self.rules.dtype
         kinds = {self.kind.get(each) for each in inputs[:n]}
         if wanted is not None:

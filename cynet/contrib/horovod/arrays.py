@@ -492,7 +492,7 @@ def broadcast_(
     priority: int = 0,
     process_set: ProcessSet | None = None,
 ) -> NDArray:
-    """Give `tensor` the values that it has in one process, and return it.
+    """Set `tensor` to the values that it has in one process; returns `tensor`.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ def is_initialized() -> bool:
 
 
 def size() -> int:
-    """The number of processes.
+    """Return the number of processes.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def size() -> int:
 
 
 def rank() -> int:
-    """The rank of this process, from 0.
+    """Return the rank of this process, from 0.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def rank() -> int:
 
 
 def local_size() -> int:
-    """The number of processes on this machine.
+    """Return the number of processes on this machine.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def local_size() -> int:
 
 
 def local_rank() -> int:
-    """The rank of this process on its machine, from 0; also the index of its GPU.
+    """Return the rank of this process on its machine, from 0, which is also the index of its GPU.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def local_rank() -> int:
 
 
 def cross_size() -> int:
-    """The number of machines that run processes.
+    """Return the number of machines that run processes.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def cross_size() -> int:
 
 
 def cross_rank() -> int:
-    """The index of this process's machine, from 0, if all machines run equally many processes.
+    """Return the index of this process's machine, if all machines run equally many processes.
 
     Examples
     --------

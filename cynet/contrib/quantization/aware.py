@@ -235,7 +235,7 @@ def prepare_qat(
     own = network.collect_params()
     contexts = next((each.list_ctx() for each in own.values()), None)
     block = FakeQuantizedBlock(made, [sym_module.var(name) for name in names], own, plan)
-    for name in params.keys() - own.keys():  # arrays that the network computes with
+    for name in params.keys() - own.keys():  # constants of the network's graph
         constant = block.params[name]
         constant.grad_req, constant.shape = "null", params[name].shape
         constant.initialize(ctx=contexts)
@@ -309,5 +309,5 @@ def convert(network: FakeQuantizedBlock) -> gluon.SymbolBlock:
     )
     made = Symbol(apply_calibration(quantizer.run(), limits, "auto"))
     return make_block(
-        made, {**values, **quantizer.arrays(DEFAULT_CONTEXT)}, plan["names"], DEFAULT_CONTEXT
+        made, {**values, **quantizer.weight_arrays(DEFAULT_CONTEXT)}, plan["names"], DEFAULT_CONTEXT
     )

@@ -74,7 +74,7 @@ class _FakeQuantize(CustomOp):
 
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
         step, least, maximum = out_data[1].asnumpy().tolist()
-        steps = in_data[0] / step  # the end of a range is half a step after the last one
+        steps = in_data[0] / step  # a range ends half a step beyond the last integer
         inside = (steps >= least - _HALF_STEP) * (steps <= maximum + _HALF_STEP)
         self.assign(in_grad[0], req[0], out_grad[0] * inside)
 

@@ -63,7 +63,7 @@ class Quantizer:
                 self.new[id(node)] = self._copy_node(node)
         return [self._float_entry(each) for each in self.heads]
 
-    def arrays(self, ctx):
+    def weight_arrays(self, ctx):
         """Return the quantized weights by name, on a device."""
         return {n: nd.array(v, ctx=ctx, dtype=v.dtype) for n, v in self.made.items()}
 
@@ -181,7 +181,7 @@ def apply_calibration(heads, limits, dtype="auto"):
                 wanted[id(source)] = _ordered_limits(limits[node.attrs[CALIBRATION_ATTRIBUTE]])
     new, triples, floats = {}, {}, {}
 
-    def entry(old):
+    def new_entry(old):
         node, index = old
         if id(node) in triples:  # this node reads a layer's integers as floats or as 8-bit data
             if _is_quantize_node(node):
@@ -203,14 +203,14 @@ def apply_calibration(heads, limits, dtype="auto"):
         if id(node) in wanted:
             low, high = wanted[id(node)]
             more = {"out_type": dtype, "min_calib_range": low, "max_calib_range": high}
-            made = _rebuild_node(node, params | {k: str(v) for k, v in more.items()}, entry)
+            made = _rebuild_node(node, params | {k: str(v) for k, v in more.items()}, new_entry)
             triples[id(node)] = tuple((made, i) for i in range(3))
             continue
         if _is_quantize_node(node) and node.attrs.get(CALIBRATION_ATTRIBUTE) in limits:
             low, high = _ordered_limits(limits[node.attrs[CALIBRATION_ATTRIBUTE]])
             params |= {"min_calib_range": str(low), "max_calib_range": str(high)}
-        new[id(node)] = _rebuild_node(node, params, entry)
-    return [entry(each) for each in heads]
+        new[id(node)] = _rebuild_node(node, params, new_entry)
+    return [new_entry(each) for each in heads]
 
 
 def _rebuild_node(node, params, entry):

@@ -118,7 +118,7 @@ def quantize_graph(
     quantizer = Quantizer(sym.entries, params, excluded, quantized_dtype, tensor_wise)
     made = Symbol(quantizer.run())
     args = {name: arg_params[name] for name in made.list_arguments() if name in arg_params}
-    args.update(quantizer.arrays(ctx))
+    args.update(quantizer.weight_arrays(ctx))
     aux = {name: aux_params[name] for name in made.list_auxiliary_states()}
     if logger is not None:
         logger.info("int8 layers: %s", ", ".join(quantizer.layers) or "none")

@@ -96,7 +96,7 @@ class SVRGModule(Module):
         if update_freq < 1:
             raise ArgumentError(f"SVRGModule: update_freq must be at least 1, got {update_freq}")
         self.update_freq = update_freq
-        self._mod_aux = Module(*settings)  # holds the snapshot of the weights
+        self._mod_aux = Module(*settings)  # module with the snapshot of the weights
         # for each parameter the full gradients on all devices; None before the first ones
         self._full_grads = None
         self._corrected = False

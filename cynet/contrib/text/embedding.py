@@ -80,7 +80,7 @@ class TokenEmbedding(Vocabulary):
 
     @property
     def idx_to_vec(self) -> NDArray:
-        """The vectors, one in a row."""
+        """The vectors of all tokens, one per row."""
         return self._vectors
 
     def get_vecs_by_tokens(self, tokens: Any, lower_case_backup: bool = False) -> NDArray:

@@ -103,7 +103,7 @@ class Vocabulary:
         return self._reserved
 
     def to_indices(self, tokens: Any) -> Any:
-        """The index of a token, or the indices of a list of tokens; 0 for unknown tokens.
+        """Return the index of a token, or the indices of a list of tokens; 0 for unknown tokens.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class Vocabulary:
         return [self._numbers.get(each, 0) for each in tokens]
 
     def to_tokens(self, indices: Any) -> Any:
-        """The token at an index, or the tokens at a list of indices.
+        """Return the token at an index, or the tokens at a list of indices.
 
         Parameters
         ----------
