@@ -20,10 +20,10 @@ from cynet.cuda.sources import CUDA_SOURCES, KERNELS, explain
 
 from .source import included_headers
 
-INCLUDE = Path(__file__).parent / "include"
-_INCLUDE_FLAGS = tuple(f"-I{folder}" for folder in (INCLUDE, KERNELS, CUDA_SOURCES))
+INCLUDE_FOLDER = Path(__file__).parent / "include"
+_INCLUDE_FLAGS = tuple(f"-I{folder}" for folder in (INCLUDE_FOLDER, KERNELS, CUDA_SOURCES))
 # A frame of more than this many bytes does not fit a fibre's stack (cynet_fibre.h).
-_FRAME = 128 << 10
+_MAX_FRAME_BYTES = 128 << 10
 _COMPUTED_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]+[A-Za-z_]", re.M)
 # Directives that may include a file which `included_headers` does not find.
 # Names that begin with CYNET_ are those of cynet's own headers, all of which then count.
@@ -34,8 +34,8 @@ _OPAQUE_DIRECTIVE = re.compile(
     | ^(?!\s*(?:\#|//)).*\#[ \t]*include\b""",
     re.M | re.X,
 )
-_PATHS = "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"  # variables that add header folders
-_count = itertools.count()
+_PATH_VARIABLES = "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"  # they add header folders
+_library_count = itertools.count()
 _COMPILE_SECONDS = 300  # seconds; a kernel of normal size takes one or two
 
 
@@ -76,9 +76,9 @@ def _compiler_identity():
     command = host_compiler()
     version = _command_output([*command, "--version"])
     headers, seen = hashlib.sha256(), set()  # other headers are part of each source's own key
-    for path in sorted(INCLUDE.rglob("*.h")):
+    for path in sorted(INCLUDE_FOLDER.rglob("*.h")):
         text = path.read_text()
-        for each in (text, *included_headers(text, [path.parent, INCLUDE, KERNELS], seen)):
+        for each in (text, *included_headers(text, [path.parent, INCLUDE_FOLDER, KERNELS], seen)):
             headers.update(each.encode())
     native = (
         _command_output([*command, "-Q", "--help=target", *_native_flags()]) or platform.processor()
@@ -111,7 +111,7 @@ def _compiler_flags(checked):
         "-fno-strict-aliasing",
         "-fopenmp",
         "-pthread",
-        f"-Werror=frame-larger-than={_FRAME}",
+        f"-Werror=frame-larger-than={_MAX_FRAME_BYTES}",
         *_INCLUDE_FLAGS,
         "-include",
         "cynet_emulator.h",
@@ -152,7 +152,7 @@ def _object_path(text, flags, headers):
 
 
 @functools.cache
-def _passing_folder():
+def _temporary_folder():
     """Return this process's temporary folder, for objects that are not cached."""
     folder = tempfile.mkdtemp(prefix="cynet-kernels-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -164,7 +164,7 @@ def _includes_are_known(texts, options):
     return (
         not any(map(_OPAQUE_DIRECTIVE.search, texts))
         and not any(each.startswith(("-include", "-imacros")) for each in options)
-        and not any(map(config.variables().get, _PATHS))
+        and not any(map(config.variables().get, _PATH_VARIABLES))
     )
 
 
@@ -193,7 +193,7 @@ def compile_object(text, user_text, title, options, checked, headers=()):
     target = _object_path(text, flags, headers)
     if not _includes_are_known((text, *headers), options):
         # each library has a new name: the system loads a name only once
-        target = _passing_folder() / f"{next(_count)}.so"
+        target = _temporary_folder() / f"{next(_library_count)}.so"
     elif cache.read_cached(target) is not None:
         return target
     try:
@@ -203,16 +203,16 @@ def compile_object(text, user_text, title, options, checked, headers=()):
     try:
         source = Path(work) / "kernel.cu"
         source.write_text(text)
-        _call([*flags, "-c", source.name, "-o", "kernel.o"], work, user_text, title)
+        _run_cc([*flags, "-c", source.name, "-o", "kernel.o"], work, user_text, title)
         # without the sanitizers' flags: their functions are in the object itself
-        _call(["-shared", "-fopenmp", "-pthread", "kernel.o", "-o", "kernel.so"], work, "", title)
+        _run_cc(["-shared", "-fopenmp", "-pthread", "kernel.o", "-o", "kernel.so"], work, "", title)
         cache.write_cached(target, (Path(work) / "kernel.so").read_bytes())
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return target
 
 
-def _call(arguments, folder, user_text, title):
+def _run_cc(arguments, folder, user_text, title):
     command = [*host_compiler(), *arguments]
     try:
         done = subprocess.run(

@@ -17,7 +17,7 @@ from .source import Source
 _UNKNOWN_THREAD = 2**32 - 1
 
 
-_NAMES = {
+_TYPE_NAMES = {
     "f": "float",
     "d": "double",
     "e": "__half",
@@ -42,7 +42,7 @@ class Parameter(NamedTuple):
     size: int  # bytes of the argument itself
 
     def __str__(self):
-        return _NAMES[self.code] + (" *" if self.is_pointer else "")
+        return _TYPE_NAMES[self.code] + (" *" if self.is_pointer else "")
 
 
 class _Parameter(ctypes.Structure):
@@ -134,13 +134,13 @@ class EmulatedModule:
                 rf"\bvoid\b.*\b{kernel.name.rpartition('::')[2]}\s*\(", kernel.head, re.S
             ):
                 raise KernelError(f"{title}: kernel {kernel.name} must return void")
-        ways = {name: int(self.source.synchronises(name)) for name in names}
-        whole = _full_source(self.source.rewritten(), title, ways)
+        kernel_kinds = {name: int(self.source.synchronises(name)) for name in names}
+        whole = _full_source(self.source.rewritten_text(), title, kernel_kinds)
         build = functools.partial(
             compile_object, whole, self.quoted, title, options, checked, self.source.headers
         )
         self.path = build()
-        self._library = _open(self.path, build)
+        self._library = _load_library(self.path, build)
         self._library.cynet_entry.restype = ctypes.POINTER(_Entry)
         self.launch_address = ctypes.cast(self._library.cynet_launch, ctypes.c_void_p).value
         self.kernels = {name: EmulatedKernel(self, name, i) for i, name in enumerate(names)}
@@ -268,18 +268,18 @@ class EmulatedKernel:
         return KernelError(f"kernel {name or self.name}, {place}, {where}: {what}{quoted}")
 
 
-def _full_source(text, title, ways):
+def _full_source(text, title, kernel_kinds):
     """The text that is compiled: the user's, and a row for each kernel under its name."""
     rows = [
         f'#line 1 "kernel {name}"\nstatic constexpr auto cynet_row_{i} = '
         f'CYNET_KERNEL({way}, "{name}", {name});\n'
-        for i, (name, way) in enumerate(ways.items())
+        for i, (name, way) in enumerate(kernel_kinds.items())
     ]
     table = ", ".join(f"cynet_row_{i}" for i in range(len(rows)))
     return f'#line 1 "{title}"\n{text}\n{"".join(rows)}CYNET_KERNELS({table})\n'
 
 
-def _open(path, build):
+def _load_library(path, build):
     """Load a shared object; a damaged one is compiled again."""
     try:
         return ctypes.CDLL(str(path))
@@ -294,7 +294,7 @@ def _argument_name(index, names):
     return f"argument {index + 1}" + (f" ({names[index]})" if names else "")
 
 
-def _out_of_bounds(failure, text, argument):
+def _bounds_message(failure, text, argument):
     target = argument or text
     end = failure.offset - failure.size
     if failure.offset < 0:
@@ -327,7 +327,7 @@ _ACCESS_TEXTS = {
     3: lambda f, text, _: f"a warp function with a wrong mask: {text}",
     4: lambda f, text, _: "__trap() was called",
     5: lambda f, text, _: f"assertion failed: {text}",
-    6: _out_of_bounds,
+    6: _bounds_message,
     7: lambda f, text, _: f"index {f.offset} is outside of the array, {text}",
     9: lambda f, text, _: (
         "it waits for other threads, which could not be seen in the source: name the function "

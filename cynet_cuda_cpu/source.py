@@ -11,7 +11,7 @@ from typing import NamedTuple
 from cynet.cuda.sources import blank_comments, blank_match
 
 # Calls that need the threads of a block to be fibres: waiting for threads, or ending the launch.
-SYNCHRONISE = re.compile(
+SYNCHRONISING_CALL = re.compile(
     r"__sync(threads|warp)|__(shfl|ballot|any|all|match|reduce)_|__activemask|__trap|\bassert\b"
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
@@ -82,7 +82,7 @@ class Source:
         found = _LAUNCH_BOUNDS.search(kernel.head) if kernel else None
         return int(found[1]) if found and found[1].isdigit() else None
 
-    def rewritten(self):
+    def rewritten_text(self):
         """The text for the host compiler: dynamic shared arrays have become pointers."""
         out, at = [], 0
         for begin, end, new in sorted(self._all_edits(), key=lambda edit: edit[0]):
@@ -125,7 +125,7 @@ class Source:
                 bodies.append((_last_component(each.name), text[each.begin : each.end]))
             for match in _DEFINE_PATTERN.finditer(text):
                 bodies.append((match[1], match[2]))
-        marked = {name for name, body in bodies if SYNCHRONISE.search(body)}
+        marked = {name for name, body in bodies if SYNCHRONISING_CALL.search(body)}
         bodies = [(name, set(_IDENTIFIER.findall(body))) for name, body in bodies]
         while True:
             more = {name for name, words in bodies if words & marked} - marked

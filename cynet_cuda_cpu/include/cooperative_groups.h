@@ -53,16 +53,16 @@ class thread_block_tile {
     return ::cynet_emulator::any(line, mask(), predicate);
   }
   int all(int predicate, int line = __builtin_LINE()) const {
-    return (~ballot(predicate, line) & (mask() >> first() & present())) == 0;
+    return (~ballot(predicate, line) & (mask() >> first_lane() & lane_mask())) == 0;
   }
   unsigned ballot(int predicate, int line = __builtin_LINE()) const {
-    return ::cynet_emulator::ballot(line, mask(), predicate) >> first() & present();
+    return ::cynet_emulator::ballot(line, mask(), predicate) >> first_lane() & lane_mask();
   }
 
  private:
-  static unsigned present() { return Size == 32 ? ~0u : (1u << (Size & 31)) - 1; }
-  static unsigned first() { return ::cynet_emulator::lane() & ~(Size - 1); }
-  static unsigned mask() { return present() << first(); }
+  static unsigned lane_mask() { return Size == 32 ? ~0u : (1u << (Size & 31)) - 1; }
+  static unsigned first_lane() { return ::cynet_emulator::lane_index() & ~(Size - 1); }
+  static unsigned mask() { return lane_mask() << first_lane(); }
 };
 template <unsigned Size>
 static inline thread_block_tile<Size> tiled_partition(const thread_block&) {

@@ -43,48 +43,48 @@ __attribute__((always_inline)) inline T atomic_change(T* p, Change change) {
     return cynet_emulator::atomic_change(p, [=](T x) -> T { return expression; }); \
   }
 // Each has the types that CUDA has, so that code that compiles here compiles for a GPU.
-#define CYNET_ATOMIC_FOUR(M) M(int) M(unsigned) M(long long) M(unsigned long long)
-#define CYNET_ATOMIC_THREE(M) M(int) M(unsigned) M(unsigned long long)
-#define CYNET_ATOMIC_TWO(M) M(int) M(unsigned)
+#define CYNET_4_INTEGERS(M) M(int) M(unsigned) M(long long) M(unsigned long long)
+#define CYNET_3_INTEGERS(M) M(int) M(unsigned) M(unsigned long long)
+#define CYNET_2_INTEGERS(M) M(int) M(unsigned)
 
-#define CYNET_ADD_OF(T) CYNET_ATOMIC(T, atomicAdd, x + v)
-CYNET_ATOMIC_THREE(CYNET_ADD_OF)
-CYNET_ADD_OF(float)
-CYNET_ADD_OF(double)
-CYNET_ADD_OF(__half)
-CYNET_ADD_OF(__nv_bfloat16)
-#define CYNET_SUB_OF(T) CYNET_ATOMIC(T, atomicSub, x - v)
-CYNET_ATOMIC_TWO(CYNET_SUB_OF)
-#define CYNET_EXCH_OF(T) CYNET_ATOMIC(T, atomicExch, ((void)x, v))
-CYNET_ATOMIC_THREE(CYNET_EXCH_OF)
-CYNET_EXCH_OF(float)
-#define CYNET_MIN_MAX_OF(T)                 \
+#define CYNET_ATOMIC_ADD(T) CYNET_ATOMIC(T, atomicAdd, x + v)
+CYNET_3_INTEGERS(CYNET_ATOMIC_ADD)
+CYNET_ATOMIC_ADD(float)
+CYNET_ATOMIC_ADD(double)
+CYNET_ATOMIC_ADD(__half)
+CYNET_ATOMIC_ADD(__nv_bfloat16)
+#define CYNET_ATOMIC_SUB(T) CYNET_ATOMIC(T, atomicSub, x - v)
+CYNET_2_INTEGERS(CYNET_ATOMIC_SUB)
+#define CYNET_ATOMIC_EXCH(T) CYNET_ATOMIC(T, atomicExch, ((void)x, v))
+CYNET_3_INTEGERS(CYNET_ATOMIC_EXCH)
+CYNET_ATOMIC_EXCH(float)
+#define CYNET_ATOMIC_MIN_MAX(T)             \
   CYNET_ATOMIC(T, atomicMin, v < x ? v : x) \
   CYNET_ATOMIC(T, atomicMax, v > x ? v : x)
-CYNET_ATOMIC_FOUR(CYNET_MIN_MAX_OF)
-#define CYNET_BITS_OF(T)           \
+CYNET_4_INTEGERS(CYNET_ATOMIC_MIN_MAX)
+#define CYNET_ATOMIC_BITS(T)       \
   CYNET_ATOMIC(T, atomicAnd, x& v) \
   CYNET_ATOMIC(T, atomicOr, x | v) \
   CYNET_ATOMIC(T, atomicXor, x ^ v)
-CYNET_ATOMIC_THREE(CYNET_BITS_OF)
-#define CYNET_CAS_OF(T)                                                                      \
+CYNET_3_INTEGERS(CYNET_ATOMIC_BITS)
+#define CYNET_ATOMIC_CAS(T)                                                                  \
   __attribute__((always_inline)) static inline T atomicCAS(T* p, T compare, T v) {           \
     return cynet_emulator::atomic_change(p, [=](T x) -> T { return x == compare ? v : x; }); \
   }
-CYNET_ATOMIC_THREE(CYNET_CAS_OF)
-CYNET_CAS_OF(unsigned short)
+CYNET_3_INTEGERS(CYNET_ATOMIC_CAS)
+CYNET_ATOMIC_CAS(unsigned short)
 CYNET_ATOMIC(unsigned, atomicInc, x >= v ? 0u : x + 1)
 CYNET_ATOMIC(unsigned, atomicDec, x == 0 || x > v ? v : x - 1)
 #undef CYNET_ATOMIC
-#undef CYNET_ATOMIC_FOUR
-#undef CYNET_ATOMIC_THREE
-#undef CYNET_ATOMIC_TWO
-#undef CYNET_ADD_OF
-#undef CYNET_SUB_OF
-#undef CYNET_EXCH_OF
-#undef CYNET_MIN_MAX_OF
-#undef CYNET_BITS_OF
-#undef CYNET_CAS_OF
+#undef CYNET_4_INTEGERS
+#undef CYNET_3_INTEGERS
+#undef CYNET_2_INTEGERS
+#undef CYNET_ATOMIC_ADD
+#undef CYNET_ATOMIC_SUB
+#undef CYNET_ATOMIC_EXCH
+#undef CYNET_ATOMIC_MIN_MAX
+#undef CYNET_ATOMIC_BITS
+#undef CYNET_ATOMIC_CAS
 
 // Atomics of a block and of the system are the same on one device: all threads that can see the
 // memory are in one process.

@@ -40,9 +40,9 @@ static size_t dynamic_size = 0;
 
 #define CYNET_UNCHECKED __attribute__((no_sanitize("kernel-address"), noinline))
 
-CYNET_UNCHECKED static void refuse(uintptr_t at, size_t size, bool write, void* caller,
-                                   uintptr_t begin, uintptr_t bytes, int argument,
-                                   const char* name) {
+CYNET_UNCHECKED static void report_access(uintptr_t at, size_t size, bool write, void* caller,
+                                          uintptr_t begin, uintptr_t bytes, int argument,
+                                          const char* name) {
   note_failure(block, block->running->thread, kOutOfBounds, 0, "%s", name);
   Failure* failure = block->failure;
   failure->caller = reinterpret_cast<uintptr_t>(caller) - reinterpret_cast<uintptr_t>(__ehdr_start);
@@ -71,7 +71,7 @@ CYNET_UNCHECKED static void check(uintptr_t at, size_t size, bool write, void* c
         set_checking(true);
         return;
       }
-      refuse(at, size, write, caller, g.begin, g.size, -1, g.name);
+      report_access(at, size, write, caller, g.begin, g.size, -1, g.name);
     }
   // other parts of the object: tables of constants, this thread's threadIdx
   const uintptr_t image = reinterpret_cast<uintptr_t>(__ehdr_start);
@@ -99,7 +99,7 @@ CYNET_UNCHECKED static void check(uintptr_t at, size_t size, bool write, void* c
     best = distance, begin = from, bytes = to - from;
     argument = dynamics ? -1 : ranges[i].argument;
   }
-  refuse(at, size, write, caller, begin, bytes, argument, "dynamic shared memory");
+  report_access(at, size, write, caller, begin, bytes, argument, "dynamic shared memory");
 }
 
 struct Location {
@@ -115,7 +115,7 @@ struct IndexData {
   Type* index;
 };
 
-CYNET_UNCHECKED static void refuse_index(void* data, void* index) {
+CYNET_UNCHECKED static void report_index(void* data, void* index) {
   if (!checking) return;
   set_checking(false);
   const IndexData* found = static_cast<IndexData*>(data);
@@ -160,10 +160,10 @@ CYNET_HIDDEN void __asan_register_globals(void* list, long count) {
 }
 CYNET_HIDDEN void __asan_unregister_globals(void*, long) {}
 CYNET_HIDDEN void __ubsan_handle_out_of_bounds(void* data, void* index) {
-  cynet_emulator::refuse_index(data, index);
+  cynet_emulator::report_index(data, index);
 }
 CYNET_HIDDEN void __ubsan_handle_out_of_bounds_abort(void* data, void* index) {
-  cynet_emulator::refuse_index(data, index);
+  cynet_emulator::report_index(data, index);
 }
 #undef CYNET_HIDDEN
 }

@@ -75,7 +75,7 @@ static void on_fault(int number, siginfo_t* info, void* context) {
   stop();
 }
 
-static void take_signals() {
+static void install_handlers() {
   struct sigaction action;
   memset(&action, 0, sizeof(action));
   action.sa_sigaction = on_fault;
@@ -111,7 +111,7 @@ struct SignalStack {
 // Called on each system thread before it runs blocks.
 static inline void catch_faults() {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, take_signals);
+  pthread_once(&once, install_handlers);
   static thread_local SignalStack own;
   (void)&own;
 }

@@ -48,17 +48,17 @@ struct Fibre {
 };
 
 #ifdef CYNET_UCONTEXT
-typedef ucontext_t Place;  // context in which a system thread goes on when a fibre stops
-static inline void enter(Place* from, Fibre* to) { swapcontext(from, &to->context); }
-static inline void leave(Fibre* from, Place* to) { swapcontext(&from->context, to); }
+typedef ucontext_t Context;  // context in which a system thread goes on when a fibre stops
+static inline void enter_fibre(Context* from, Fibre* to) { swapcontext(from, &to->context); }
+static inline void leave_fibre(Fibre* from, Context* to) { swapcontext(&from->context, to); }
 #else
-typedef void* Place;
-static inline void enter(Place* from, Fibre* to) { cynet_switch(from, to->sp); }
-static inline void leave(Fibre* from, Place* to) { cynet_switch(&from->sp, *to); }
+typedef void* Context;
+static inline void enter_fibre(Context* from, Fibre* to) { cynet_switch(from, to->sp); }
+static inline void leave_fibre(Fibre* from, Context* to) { cynet_switch(&from->sp, *to); }
 #endif
 
 // The fibre begins with `function`, which never returns, when it is entered next.
-static void begin(Fibre* fibre, void (*function)()) {
+static void begin_fibre(Fibre* fibre, void (*function)()) {
 #ifdef CYNET_UCONTEXT
   getcontext(&fibre->context);
   fibre->context.uc_stack.ss_sp = fibre->stack + kGuardBytes;

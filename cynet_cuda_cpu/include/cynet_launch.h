@@ -8,30 +8,30 @@ namespace cynet_emulator {
 // Codes of a kernel's arguments: a pointer has 'p' and the code of its elements, a value 's' and
 // the code of its type.
 template <typename T>
-struct Code {
+struct TypeCode {
   static constexpr char value = 'v';
 };
-#define CYNET_CODE(T, code)             \
+#define CYNET_TYPE_CODE(T, code)        \
   template <>                           \
-  struct Code<T> {                      \
+  struct TypeCode<T> {                  \
     static constexpr char value = code; \
   };
-CYNET_CODE(float, 'f')
-CYNET_CODE(double, 'd')
-CYNET_CODE(__half, 'e')
-CYNET_CODE(bool, '?')
-CYNET_CODE(char, 'b')
-CYNET_CODE(signed char, 'b')
-CYNET_CODE(unsigned char, 'B')
-CYNET_CODE(short, 'h')
-CYNET_CODE(unsigned short, 'H')
-CYNET_CODE(int, 'i')
-CYNET_CODE(unsigned, 'I')
-CYNET_CODE(long, 'q')
-CYNET_CODE(unsigned long, 'Q')
-CYNET_CODE(long long, 'q')
-CYNET_CODE(unsigned long long, 'Q')
-#undef CYNET_CODE
+CYNET_TYPE_CODE(float, 'f')
+CYNET_TYPE_CODE(double, 'd')
+CYNET_TYPE_CODE(__half, 'e')
+CYNET_TYPE_CODE(bool, '?')
+CYNET_TYPE_CODE(char, 'b')
+CYNET_TYPE_CODE(signed char, 'b')
+CYNET_TYPE_CODE(unsigned char, 'B')
+CYNET_TYPE_CODE(short, 'h')
+CYNET_TYPE_CODE(unsigned short, 'H')
+CYNET_TYPE_CODE(int, 'i')
+CYNET_TYPE_CODE(unsigned, 'I')
+CYNET_TYPE_CODE(long, 'q')
+CYNET_TYPE_CODE(unsigned long, 'Q')
+CYNET_TYPE_CODE(long long, 'q')
+CYNET_TYPE_CODE(unsigned long long, 'Q')
+#undef CYNET_TYPE_CODE
 
 struct Parameter {
   char kind, code;
@@ -39,12 +39,12 @@ struct Parameter {
 };
 
 template <typename T>
-struct Describe {
-  static constexpr Parameter value = {'s', Code<T>::value, sizeof(T)};
+struct DescribeParameter {
+  static constexpr Parameter value = {'s', TypeCode<T>::value, sizeof(T)};
 };
 template <typename T>
-struct Describe<T*> {
-  static constexpr Parameter value = {'p', Code<std::remove_cv_t<T>>::value, sizeof(void*)};
+struct DescribeParameter<T*> {
+  static constexpr Parameter value = {'p', TypeCode<std::remove_cv_t<T>>::value, sizeof(void*)};
 };
 
 // The dynamic shared memory of the running block.
@@ -55,7 +55,7 @@ struct Kernel;
 template <typename... A, void (*K)(A...)>
 struct Kernel<K> {
   static constexpr int count = sizeof...(A);
-  static constexpr Parameter parameters[sizeof...(A) + 1] = {Describe<A>::value..., {}};
+  static constexpr Parameter parameters[sizeof...(A) + 1] = {DescribeParameter<A>::value..., {}};
 
   static void run(A... values) {
     set_checking(true);
@@ -63,14 +63,14 @@ struct Kernel<K> {
     set_checking(false);
   }
   template <size_t... I>
-  static void call(void** values, std::index_sequence<I...>) {
+  static void call_one(void** values, std::index_sequence<I...>) {
     run(*static_cast<A*>(values[I])...);
   }
   // Runs a kernel for one thread.
-  static void once(void** values) { call(values, std::index_sequence_for<A...>()); }
+  static void run_thread(void** values) { call_one(values, std::index_sequence_for<A...>()); }
 
   // Runs a kernel for all threads of a block that does not synchronise.
-  static void loop(A... values) {
+  static void loop_threads(A... values) {
     for (unsigned z = 0; z < blockDim.z; ++z)
       for (unsigned y = 0; y < blockDim.y; ++y) {
         threadIdx.y = y, threadIdx.z = z;
@@ -83,15 +83,15 @@ struct Kernel<K> {
   }
   template <size_t... I>
   static void unpack(void** values, std::index_sequence<I...>) {
-    loop(*static_cast<A*>(values[I])...);
+    loop_threads(*static_cast<A*>(values[I])...);
   }
-  static void all(void** values) { unpack(values, std::index_sequence_for<A...>()); }
+  static void run_threads(void** values) { unpack(values, std::index_sequence_for<A...>()); }
 };
 
 struct Entry {
   const char* name;
-  void (*once)(void**);  // NULL: the kernel does not synchronise
-  void (*all)(void**);   // runs all threads; NULL: `once` does
+  void (*run_thread)(void**);  // NULL: the kernel does not synchronise
+  void (*run_threads)(void**);   // runs all threads; NULL: `run_thread` does
   int count;
   const Parameter* parameters;
 };
@@ -126,7 +126,7 @@ __attribute__((noinline)) static bool loop_blocks(Block* own, const Entry& entry
   if (setjmp(here) == 0) {
     for (int64_t i = begin; i < end && !*stopped; ++i) {
       set_block(i);
-      entry.all(values);
+      entry.run_threads(values);
     }
   } else {
     good = false;
@@ -151,8 +151,8 @@ static bool run_blocks(const Entry& entry, const Launch& launch, void** values, 
 #endif
   Block own;
   bool good = !launch.shared || memory;
-  if (entry.once) {
-    good = open_block(&own, count, entry.once, values, failure) && good;
+  if (entry.run_thread) {
+    good = open_block(&own, count, entry.run_thread, values, failure) && good;
     for (int64_t i = begin; good && i < end && !*stopped; ++i) {
       set_block(i);
       good = run_block(&own);
@@ -262,27 +262,27 @@ constexpr auto address_of(void (*kernel)(A...)) -> void (*)(A...) {
   return kernel;
 }
 template <bool waits, auto K>
-constexpr Entry row(const char* name) {
+constexpr Entry make_entry(const char* name) {
   using Own = Kernel<K>;
   if constexpr (waits || CYNET_CHECKED)  // a kernel is compiled in one way only
-    return {name, Own::once, nullptr, Own::count, Own::parameters};
-  else return {name, nullptr, Own::all, Own::count, Own::parameters};
+    return {name, Own::run_thread, nullptr, Own::count, Own::parameters};
+  else return {name, nullptr, Own::run_threads, Own::count, Own::parameters};
 }
 }  // namespace cynet_emulator
 
 // A row of the table; S: whether the kernel synchronises.
 #define CYNET_KERNEL(S, name, ...) \
-  ::cynet_emulator::row<S, ::cynet_emulator::address_of(&__VA_ARGS__)>(name)
+  ::cynet_emulator::make_entry<S, ::cynet_emulator::address_of(&__VA_ARGS__)>(name)
 
 // The check that follows each declaration of shared arrays, given their sizes.
 namespace cynet_emulator {
 template <typename... S>
-constexpr size_t total(S... sizes) {
+constexpr size_t total_bytes(S... sizes) {
   return (static_cast<size_t>(0) + ... + sizes);
 }
 }  // namespace cynet_emulator
-#define CYNET_SHARED_ARRAYS(...)                                            \
-  static_assert(::cynet_emulator::total(__VA_ARGS__) <= CYNET_SHARED_LIMIT, \
+#define CYNET_SHARED_ARRAYS(...)                                                  \
+  static_assert(::cynet_emulator::total_bytes(__VA_ARGS__) <= CYNET_SHARED_LIMIT, \
                 "more than 48 KiB of static shared memory in a block");
 
 #define CYNET_KERNELS(...)                                                                      \

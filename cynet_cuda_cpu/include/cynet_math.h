@@ -103,7 +103,7 @@ static inline double erfcx(double x) {
   return 0.5 * M_2_SQRTPI / (x + tail);
 }
 static inline float erfcxf(float x) { return static_cast<float>(erfcx(x)); }
-#define CYNET_NORMS(T, f)                                                               \
+#define CYNET_NORM_FUNCTIONS(T, f)                                                      \
   static inline T norm3d##f(T a, T b, T c) { return std::sqrt(a * a + b * b + c * c); } \
   static inline T norm4d##f(T a, T b, T c, T d) {                                       \
     return std::sqrt(a * a + b * b + c * c + d * d);                                    \
@@ -117,9 +117,9 @@ static inline float erfcxf(float x) { return static_cast<float>(erfcx(x)); }
     return std::sqrt(sum);                                                              \
   }                                                                                     \
   static inline T rnorm##f(int n, const T* p) { return 1 / norm##f(n, p); }
-CYNET_NORMS(float, f)
-CYNET_NORMS(double, )
-#undef CYNET_NORMS
+CYNET_NORM_FUNCTIONS(float, f)
+CYNET_NORM_FUNCTIONS(double, )
+#undef CYNET_NORM_FUNCTIONS
 
 // Arithmetic with the rounding to nearest in its name: never joined with another operation.
 template <typename T>
@@ -134,32 +134,32 @@ __attribute__((always_inline)) static inline T cynet_rounded(T x) {
 #endif
   return x;
 }
-#define CYNET_ROUNDED(T, p)                                                \
+#define CYNET_ROUNDED_OPS(T, p)                                            \
   static inline T __##p##add_rn(T a, T b) { return cynet_rounded(a + b); } \
   static inline T __##p##sub_rn(T a, T b) { return cynet_rounded(a - b); } \
   static inline T __##p##mul_rn(T a, T b) { return cynet_rounded(a * b); } \
   static inline T __##p##div_rn(T a, T b) { return cynet_rounded(a / b); } \
   static inline T __##p##rcp_rn(T a) { return T(1) / a; }                  \
   static inline T __##p##sqrt_rn(T a) { return std::sqrt(a); }
-CYNET_ROUNDED(float, f)
-CYNET_ROUNDED(double, d)
-#undef CYNET_ROUNDED
+CYNET_ROUNDED_OPS(float, f)
+CYNET_ROUNDED_OPS(double, d)
+#undef CYNET_ROUNDED_OPS
 static inline float __fmaf_rn(float a, float b, float c) { return ::fmaf(a, b, c); }
 static inline double __fma_rn(double a, double b, double c) { return ::fma(a, b, c); }
 
 // ----- conversions: values out of range saturate and NaN becomes 0, as on the device
 template <typename To, typename From>
-static inline To cynet_saturated(From x) {
+static inline To cynet_saturate(From x) {
   if (x != x) return 0;
   if (x >= static_cast<From>(std::numeric_limits<To>::max())) return std::numeric_limits<To>::max();
   if (x <= static_cast<From>(std::numeric_limits<To>::min())) return std::numeric_limits<To>::min();
   return static_cast<To>(x);
 }
-#define CYNET_TO_INTEGER(From, from, To, to)                                                   \
-  static inline To __##from##2##to##_rn(From x) { return cynet_saturated<To>(std::rint(x)); }  \
-  static inline To __##from##2##to##_rz(From x) { return cynet_saturated<To>(std::trunc(x)); } \
-  static inline To __##from##2##to##_ru(From x) { return cynet_saturated<To>(std::ceil(x)); }  \
-  static inline To __##from##2##to##_rd(From x) { return cynet_saturated<To>(std::floor(x)); } \
+#define CYNET_TO_INTEGER(From, from, To, to)                                                  \
+  static inline To __##from##2##to##_rn(From x) { return cynet_saturate<To>(std::rint(x)); }  \
+  static inline To __##from##2##to##_rz(From x) { return cynet_saturate<To>(std::trunc(x)); } \
+  static inline To __##from##2##to##_ru(From x) { return cynet_saturate<To>(std::ceil(x)); }  \
+  static inline To __##from##2##to##_rd(From x) { return cynet_saturate<To>(std::floor(x)); } \
   static inline From __##to##2##from##_rn(To x) { return static_cast<From>(x); }
 CYNET_TO_INTEGER(float, float, int, int)
 CYNET_TO_INTEGER(float, float, unsigned, uint)

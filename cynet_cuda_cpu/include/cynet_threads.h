@@ -40,7 +40,7 @@ struct Failure {
   char text[244];
 };
 
-enum State { kNotBegun, kRuns, kAtBarrier, kInWarp, kLeft };
+enum ThreadState { kNotBegun, kRuns, kAtBarrier, kInWarp, kLeft };
 enum WarpKind { kSyncWarp, kShuffle, kVote, kMatch, kSum, kLeast, kMax, kAnd, kOr, kXor };
 
 struct Thread {
@@ -55,7 +55,7 @@ struct Thread {
   uint64_t result;  // result that the warp function returns to the thread
 };
 
-static const unsigned kAll = 0xffffffffu;
+static const unsigned kAllLanes = 0xffffffffu;
 // True while the thread runs the kernel's own code. Volatile, since the checks that the compiler
 // inserts at accesses read it.
 static volatile __thread bool checking = false;
@@ -77,7 +77,7 @@ struct Block {
   int yes, all_yes, any_yes, total_yes;
   Fibre* running;
   Fibre* free_fibres;
-  Place home;
+  Context home;
   void (*body)(void**);
   void** arguments;
   Failure* failure;
@@ -118,7 +118,7 @@ static __thread jmp_buf* way_out = nullptr;
 __attribute__((noreturn)) static void stop() {
   if (!block->running) longjmp(*way_out, 1);
   set_checking(false);
-  for (;;) leave(block->running, &block->home);
+  for (;;) leave_fibre(block->running, &block->home);
 }
 
 __attribute__((noreturn, noinline)) static void fail(int kind, int line, const char* text = "") {
@@ -129,9 +129,9 @@ __attribute__((noreturn, noinline)) static void fail(int kind, int line, const c
 }
 
 // Suspends the running thread until it is made ready.
-static void wait() {
+static void suspend() {
   Fibre* self = block->running;
-  leave(self, &block->home);
+  leave_fibre(self, &block->home);
   set_thread(self->thread);
 }
 
@@ -185,7 +185,7 @@ static int barrier(int line, int kind = kPlain, int predicate = 0) {
   b->threads[self].state = kAtBarrier;
   b->threads[self].line = line;
   b->yes += predicate != 0;
-  if (++b->waiting + b->left < b->count) wait();
+  if (++b->waiting + b->left < b->count) suspend();
   else if (!release_barrier(self)) stop();
   const int answer = kind == kCount ? b->total_yes : kind == kAndAll ? b->all_yes : b->any_yes;
   set_checking(true);
@@ -193,7 +193,7 @@ static int barrier(int line, int kind = kPlain, int predicate = 0) {
 }
 
 // ----- warps
-static uint64_t combined(const Thread& a, uint64_t x, uint64_t y) {
+static uint64_t combine_lanes(const Thread& a, uint64_t x, uint64_t y) {
   const bool less = a.is_signed ? static_cast<int32_t>(x) < static_cast<int32_t>(y)
                                 : static_cast<uint32_t>(x) < static_cast<uint32_t>(y);
   switch (a.kind) {
@@ -229,7 +229,7 @@ static bool complete_warp(int base, unsigned mask, int kind, int self) {
     if (!(present >> l & 1)) continue;
     if (kind == kVote) together |= (warp[l].value != 0 ? 1ull : 0ull) << l;
     else if (kind >= kSum)
-      together = first ? warp[l].value : combined(warp[l], together, warp[l].value);
+      together = first ? warp[l].value : combine_lanes(warp[l], together, warp[l].value);
     first = 0;
   }
   for (int l = 0; l < 32; ++l) {
@@ -268,7 +268,7 @@ static uint64_t warp_function(int line, unsigned mask, int kind, uint64_t value,
   own.state = kInWarp;
   own.line = line, own.mask = mask, own.kind = kind, own.value = value, own.source = source;
   own.is_signed = is_signed;
-  if (!complete_warp(base, mask, kind, self)) wait();
+  if (!complete_warp(base, mask, kind, self)) suspend();
   const uint64_t answer = own.result;
   set_checking(true);
   return answer;
@@ -303,7 +303,7 @@ static void fibre_main() {
     }
     self->next = b->free_fibres;
     b->free_fibres = self;
-    leave(self, &b->home);
+    leave_fibre(self, &b->home);
   }
 }
 
@@ -347,7 +347,7 @@ static Fibre* take_fibre(Block* b) {
     --fibre_cache.count;
   } else {
     fibre = new_fibre();
-    if (fibre) begin(fibre, fibre_main);
+    if (fibre) begin_fibre(fibre, fibre_main);
   }
   return fibre;
 }
@@ -378,7 +378,7 @@ static bool run_block(Block* b) {
       return false;
     }
     b->running = fibre;
-    enter(&b->home, fibre);
+    enter_fibre(&b->home, fibre);
     if (b->failed) return false;
     b->running = nullptr;
   }
@@ -442,33 +442,33 @@ static inline T from_word(uint64_t word) {
   return value;
 }
 
-static inline int lane() {
+static inline int lane_index() {
   return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) &
                           31);
 }
 
 template <typename T>
 static inline T shuffle(int line, unsigned mask, T value, int source, int width = 32) {
-  const int own = lane();
+  const int own = lane_index();
   return from_word<T>(warp_function(line, mask, kShuffle, to_word(value),
                                     (own & ~(width - 1)) + (source & (width - 1))));
 }
 template <typename T>
 static inline T shuffle_up(int line, unsigned mask, T value, unsigned delta, int width = 32) {
-  const int own = lane(), within = own & (width - 1);
+  const int own = lane_index(), within = own & (width - 1);
   const int source = within < static_cast<int>(delta) ? own : own - static_cast<int>(delta);
   return from_word<T>(warp_function(line, mask, kShuffle, to_word(value), source));
 }
 template <typename T>
 static inline T shuffle_down(int line, unsigned mask, T value, unsigned delta, int width = 32) {
-  const int own = lane(), within = own & (width - 1);
+  const int own = lane_index(), within = own & (width - 1);
   const bool inside = delta < static_cast<unsigned>(width - within);
   const int source = inside ? own + static_cast<int>(delta) : own;
   return from_word<T>(warp_function(line, mask, kShuffle, to_word(value), source));
 }
 template <typename T>
 static inline T shuffle_xor(int line, unsigned mask, T value, int flip, int width = 32) {
-  const int own = lane(), other = (own ^ flip) & 31;
+  const int own = lane_index(), other = (own ^ flip) & 31;
   const bool beyond = (other & ~(width - 1)) > (own & ~(width - 1));
   return from_word<T>(warp_function(line, mask, kShuffle, to_word(value), beyond ? own : other));
 }
@@ -492,7 +492,7 @@ static inline unsigned reduce(int line, int kind, unsigned mask, unsigned value)
 static inline int reduce(int line, int kind, unsigned mask, int value) {
   return static_cast<int>(warp_function(line, mask, kind, static_cast<uint32_t>(value), 0, true));
 }
-static inline void sync_warp(int line, unsigned mask = kAll) {
+static inline void sync_warp(int line, unsigned mask = kAllLanes) {
   warp_function(line, mask, kSyncWarp, 0);
 }
 

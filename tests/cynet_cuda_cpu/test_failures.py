@@ -454,11 +454,11 @@ def test_objects_are_named_by_the_headers_that_are_included(fresh_compiler, monk
 
     first = names()
     assert len({*first}) == 3
-    for name in ("INCLUDE", "KERNELS"):
+    for name in ("INCLUDE_FOLDER", "KERNELS"):
         folder = shutil.copytree(getattr(compiler, name), tmp_path / name)
         monkeypatch.setattr(compiler, name, folder)
     folders = tuple(
-        f"-I{each}" for each in (compiler.INCLUDE, compiler.KERNELS, compiler.CUDA_SOURCES)
+        f"-I{each}" for each in (compiler.INCLUDE_FOLDER, compiler.KERNELS, compiler.CUDA_SOURCES)
     )
     monkeypatch.setattr(compiler, "_INCLUDE_FLAGS", folders)
     assert names() == first
@@ -525,7 +525,7 @@ def test_objects_are_kept(fresh_compiler, monkeypatch):
     text = "__global__ void kept(float *x) { x[0] = VALUE; }"
     first = EmulatedModule(text, options=["-DVALUE=1"])
     calls = []
-    monkeypatch.setattr(compiler, "_call", lambda *args: calls.append(args))
+    monkeypatch.setattr(compiler, "_run_cc", lambda *args: calls.append(args))
     again = EmulatedModule(text, options=["-DVALUE=1"])
     assert again.path == first.path and not calls
     with pytest.raises(

@@ -114,7 +114,7 @@ def sort_steps(kind, x, order, lines_of, ascending, **options):
 @launch_form(OrderProperty)
 def ordering_form(prop, shapes, types, forward, backward):
     dtype, kind = types[0], C_TYPES[types[0]]
-    shape, axis = prop.flat(shapes[0])
+    shape, axis = prop.sorted_shape(shapes[0])
     outer, n, inner = split_at(shape, axis)
     if n >= 1 << 30:
         raise ArgumentError(f"operator {prop.op_name} orders less than 2 ** 30 elements, got {n}")

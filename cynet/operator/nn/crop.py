@@ -70,10 +70,10 @@ class CropProperty(OperatorProperty, operator="Crop"):
             return [(*out[:2], 0, 0), *in_shapes[1:]], [out], []
         data = (*(a or b for a, b in zip(data[:2], out[:2])), *data[2:])
         if is_known(data[2:]) and is_known(out[2:]):
-            self.first(data, out)
+            self.window_start(data, out)
         return [data, *in_shapes[1:]], [out], []
 
-    def first(self, data, out):
+    def window_start(self, data, out):
         """First row and column of the window; ShapeError if it is not inside of the images."""
         if any(a > b for a, b in zip(out[2:], data[2:])):
             raise ShapeError(f"a window {out[2:]} does not fit images {data[2:]}")
@@ -89,7 +89,7 @@ class CropProperty(OperatorProperty, operator="Crop"):
 
     def create_operator(self, ctx, in_shapes, in_types):
         (out,) = self.output_shapes(in_shapes)
-        first, data = (0, 0, *self.first(in_shapes[0], out)), in_shapes[0]
+        first, data = (0, 0, *self.window_start(in_shapes[0], out)), in_shapes[0]
         if self.channels_last:
             first, data, out = ((s[0], *s[2:], s[1]) for s in (first, data, out))
         source = sliced(contiguous(data), first, (1,) * 4, out)

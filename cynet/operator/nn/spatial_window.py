@@ -2,7 +2,7 @@
 
 from ...base.errors import ArgumentError, ShapeError
 
-WIDEST = (1 << 31) - 1  # maximum length: products of two positions fit 64 bits
+MAX_LENGTH = (1 << 31) - 1  # maximum length: products of two positions fit 64 bits
 CHANNELS_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 LAYOUTS = (*CHANNELS_FIRST.values(), *CHANNELS_LAST.values())
@@ -44,9 +44,9 @@ def check_window(where, kernel, layout, **windows):
     expected.
     """
     n = len(kernel)
-    if n not in CHANNELS_FIRST or min(kernel) < 1 or max(kernel) > WIDEST:
+    if n not in CHANNELS_FIRST or min(kernel) < 1 or max(kernel) > MAX_LENGTH:
         raise ArgumentError(
-            f"{where}: kernel {kernel} must have 1 to 3 numbers, each from 1 to {WIDEST}"
+            f"{where}: kernel {kernel} must have 1 to 3 numbers, each from 1 to {MAX_LENGTH}"
         )
     if layout not in (None, CHANNELS_FIRST[n], CHANNELS_LAST[n]):
         raise ArgumentError(
@@ -56,10 +56,10 @@ def check_window(where, kernel, layout, **windows):
     complete = []
     for name, (value, default, least) in windows.items():
         value = value or (default,) * n
-        if len(value) != n or min(value) < least or max(value) > WIDEST:
+        if len(value) != n or min(value) < least or max(value) > MAX_LENGTH:
             raise ArgumentError(
                 f"{where}: {name} {value} must have {n} numbers like kernel "
-                f"{kernel}, each from {least} to {WIDEST}"
+                f"{kernel}, each from {least} to {MAX_LENGTH}"
             )
         complete.append(value)
     return complete

@@ -11,7 +11,7 @@ from ..second_order import Linear
 from .convolution.im2col import UnrolledConvolution
 from .convolution.select import ConvDesc
 
-MOST = 64  # inputs
+MAX_INPUTS = 64  # inputs
 
 
 class UpSamplingHooks(GraphHooks):
@@ -38,7 +38,7 @@ class UpSamplingProperty(KernelProperty, operator="UpSampling"):
     num_filter = Int(0, doc="Number of channels, for 'bilinear'.", low=0)
     sample_type = Enum(("bilinear", "nearest"), doc="How elements are filled in.")
     multi_input_mode = Enum(("concat", "sum"), "concat", doc="How several inputs are joined.")
-    num_args = Int(1, doc="Number of inputs.", low=1, high=MOST)
+    num_args = Int(1, doc="Number of inputs.", low=1, high=MAX_INPUTS)
     workspace = Int(512, doc="Part of MXNet's signature; not used.", low=0)
 
     channels_last = False  # True in the form of 'nearest' that the layout pass makes

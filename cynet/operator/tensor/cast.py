@@ -34,7 +34,7 @@ class CastProperty(KernelProperty, operator="Cast", aliases=("cast",)):
 
 
 # dtypes that automatic mixed precision casts, narrow ones first; float64 is a user's choice
-FLOATING = ("bfloat16", "float16", "float32")
+AMP_DTYPES = ("bfloat16", "float16", "float32")
 
 
 class AmpCastProperty(CastProperty, operator="amp_cast"):
@@ -53,7 +53,7 @@ class AmpCastProperty(CastProperty, operator="amp_cast"):
         kind = in_types[0]
         if kind is None:
             return in_types, [None], []
-        return in_types, [self.dtype if kind in FLOATING else kind], []
+        return in_types, [self.dtype if kind in AMP_DTYPES else kind], []
 
 
 class AmpMulticastProperty(KernelProperty, operator="amp_multicast"):
@@ -88,12 +88,12 @@ class AmpMulticastProperty(KernelProperty, operator="amp_multicast"):
     def infer_type(self, in_types, out_types):
         if None in in_types:
             return in_types, [None] * self.num_outputs, []
-        floating = sorted((t for t in in_types if t in FLOATING), key=FLOATING.index)
+        floating = sorted((t for t in in_types if t in AMP_DTYPES), key=AMP_DTYPES.index)
         at = 0 if self.cast_narrow else len(floating) - 1
         common = floating[at] if floating else None
         if not self.cast_narrow and {"bfloat16", "float16"} <= {*floating}:
             common = "float32"  # neither dtype holds all values of the other
-        return in_types, [common if t in FLOATING else t for t in in_types], []
+        return in_types, [common if t in AMP_DTYPES else t for t in in_types], []
 
     @property
     def forward(self):

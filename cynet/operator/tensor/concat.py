@@ -97,10 +97,10 @@ class ConcatProperty(JoinProperty, operator="Concat", aliases=("concat", "_rnn_p
         elif total and lengths.count(0) == 1:
             lengths[lengths.index(0)] = total - sum(lengths)
 
-        def full(n):
+        def full_shape(n):
             return (*others[:axis], n, *others[axis + 1 :])
 
-        return [full(n) for n in lengths], [full(total)], []
+        return [full_shape(n) for n in lengths], [full_shape(total)], []
 
 
 class StackHooks(GraphHooks):

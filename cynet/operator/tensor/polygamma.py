@@ -10,7 +10,7 @@ from ..parameters import Int
 from ..property import OperatorProperty
 from ..second_order import Formula
 
-MOST = 100  # MAX_POLYGAMMA of kernels/common/special_math.h
+MAX_ORDER = 100  # MAX_POLYGAMMA of kernels/common/special_math.h
 
 
 class PolygammaHooks(GraphHooks):
@@ -28,7 +28,7 @@ class PolygammaProperty(OperatorProperty, operator="_polygamma"):
     """Derivative of order `n` of the digamma function: ``d^(n + 1) log gamma(x) / dx^(n + 1)``."""
 
     inputs_doc = {"data": "The input, any shape."}
-    n = Int(0, low=0, high=MOST - 1, doc="Order; 0 is digamma itself.")
+    n = Int(0, low=0, high=MAX_ORDER - 1, doc="Order; 0 is digamma itself.")
     graph = PolygammaHooks(elementwise=True)
     backward_reads = ("out_grad", "in_data")
     computes_in_place = True

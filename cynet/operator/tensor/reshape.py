@@ -70,23 +70,23 @@ def _shape_size(shape):
     return size
 
 
-def resolve(shape, codes, where="Reshape"):
+def resolve_shape(shape, codes, where="Reshape"):
     """The shape that MXNet's special codes describe for an input of `shape`.
 
     0 keeps a dimension, -1 infers one from the rest, -2 keeps all that remain, -3 joins two, -4
     splits one into the next two values (one of which may be -1). A dimension of `shape` that is 0
     is unknown, and so is what follows from it.
 
-    >>> resolve((2, 3, 4), (0, -1))
+    >>> resolve_shape((2, 3, 4), (0, -1))
     (2, 12)
-    >>> resolve((2, 3, 4), (-3, -4, 2, -1))
+    >>> resolve_shape((2, 3, 4), (-3, -4, 2, -1))
     (6, 2, 2)
-    >>> resolve((0, 3), (-1, 3, 1))
+    >>> resolve_shape((0, 3), (-1, 3, 1))
     (0, 3, 1)
     """
     out, at, unknown = [], 0, None
 
-    def take(code):
+    def take_length(code):
         nonlocal at
         if at >= len(shape):
             raise ArgumentError(
@@ -102,7 +102,7 @@ def resolve(shape, codes, where="Reshape"):
             out.append(code)
             at += 1
         elif code == 0:
-            out.append(take(0))
+            out.append(take_length(0))
         elif code == -1:
             if unknown is not None:
                 raise ArgumentError(f"{where}: more than one -1 in {codes}")
@@ -113,11 +113,11 @@ def resolve(shape, codes, where="Reshape"):
             out.extend(shape[at:])
             at = len(shape)
         elif code == -3:
-            out.append(take(-3) * take(-3))
+            out.append(take_length(-3) * take_length(-3))
         elif code == -4:
             if i + 2 >= len(codes):
                 raise ArgumentError(f"{where}: code -4 in {codes} needs two values after it")
-            out.extend(_split_length(take(-4), codes[i + 1], codes[i + 2], codes, where))
+            out.extend(_split_length(take_length(-4), codes[i + 1], codes[i + 2], codes, where))
             i += 2
         else:
             raise ArgumentError(
@@ -187,13 +187,13 @@ class ReshapeProperty(SameBytesProperty, operator="Reshape", aliases=("reshape",
     def new_shape(self, shape):
         if self.shape:
             if self.reverse:  # in reverse the two values of a -4 come before it
-                return resolve(shape[::-1], self.shape[::-1])[::-1]
-            return resolve(shape, self.shape)
+                return resolve_shape(shape[::-1], self.shape[::-1])[::-1]
+            return resolve_shape(shape, self.shape)
         if self.target_shape:
             codes = [n or -1 for n in self.target_shape]
             if self.keep_highest:
                 codes[0] = 0
-            return resolve(shape, tuple(codes))
+            return resolve_shape(shape, tuple(codes))
         raise ArgumentError("Reshape: parameter 'shape' is missing")
 
 

@@ -26,10 +26,10 @@ CLIP_AND_TELL = 3  # clip and warn: the mode was not given explicitly
 class IndexedHooks(GraphHooks):
     """Graph hooks of operators that read only the rows that an index names."""
 
-    WAITED_FOR = 1 << 20  # count of indices that one thread checks in about 1 ms
+    MAX_WAIT_INDICES = 1 << 20  # count of indices that one thread checks in about 1 ms
 
     def is_memory_bound(self, prop, in_shapes):
-        return prod(in_shapes[1]) <= self.WAITED_FOR
+        return prod(in_shapes[1]) <= self.MAX_WAIT_INDICES
 
 
 class IndexedProperty(KernelProperty):

@@ -13,7 +13,7 @@ from .strided_moves import StridedCopyOperator, StridedPart, View, contiguous
 from .transpose import MoveProperty
 
 
-def repeating(dtype, lengths):
+def repeat_operator(dtype, lengths):
     """The StridedCopyOperator that repeats an input; `lengths`: (n, whether it is a repetition).
 
     The input has the lengths that are no repetition, in order; the output has all of them.
@@ -37,19 +37,19 @@ class TileProperty(ShapesFromInput, MoveProperty, operator="tile"):
     <NDArray 2x4 @cpu(0)>
     """
 
-    def aligned(self, shape):
+    def aligned_shapes(self, shape):
         """(shape, reps) with leading ones up to a common number of axes."""
         n = max(len(shape), len(self.reps))
         return (1,) * (n - len(shape)) + tuple(shape), (1,) * (n - len(self.reps)) + self.reps
 
     def shapes_from(self, shape):
-        return shape, tuple(n * r for n, r in zip(*self.aligned(shape)))
+        return shape, tuple(n * r for n, r in zip(*self.aligned_shapes(shape)))
 
     def create_operator(self, ctx, in_shapes, in_types):
         lengths = []
-        for n, r in zip(*self.aligned(in_shapes[0])):
+        for n, r in zip(*self.aligned_shapes(in_shapes[0])):
             lengths += [(r, True), (n, False)]
-        return repeating(in_types[0], lengths)
+        return repeat_operator(in_types[0], lengths)
 
 
 class RepeatProperty(MoveProperty, operator="repeat"):
@@ -87,7 +87,7 @@ class RepeatProperty(MoveProperty, operator="repeat"):
         axis = len(shape) - 1 if self.axis is None else axis_of(self.axis, len(shape))
         lengths = [(n, False) for n in shape]
         lengths.insert(axis + 1, (self.repeats, True))
-        return repeating(in_types[0], lengths)
+        return repeat_operator(in_types[0], lengths)
 
 
 class SpreadProperty(MoveProperty):
@@ -107,7 +107,7 @@ class SpreadProperty(MoveProperty):
         lengths = []
         for n, wanted in zip(in_shapes[0], self.out_shape(in_shapes)):
             lengths.append((wanted, n != wanted))
-        return repeating(in_types[0], lengths)
+        return repeat_operator(in_types[0], lengths)
 
 
 class BroadcastToProperty(SpreadProperty, operator="broadcast_to"):
@@ -123,10 +123,10 @@ class BroadcastToProperty(SpreadProperty, operator="broadcast_to"):
     """
 
     def out_shape(self, in_shapes):
-        return _fit(in_shapes[0], self.shape, "broadcast_to")
+        return _broadcast_shape(in_shapes[0], self.shape, "broadcast_to")
 
 
-def _fit(shape, wanted, where):
+def _broadcast_shape(shape, wanted, where):
     if len(shape) != len(wanted):
         raise ShapeError(f"{where}: shape {shape} cannot be broadcast to {wanted}")
     out = tuple(w or n for n, w in zip(shape, wanted))
@@ -135,9 +135,9 @@ def _fit(shape, wanted, where):
     return out
 
 
-def _fit_like(shape, wanted):
-    """`_fit` for a `wanted` with unknown lengths (0): such an axis is known only if n > 1."""
-    out = _fit(shape, wanted, "broadcast_like")
+def _broadcast_shape_like(shape, wanted):
+    """`_broadcast_shape` if `wanted` has unknown lengths (0), which are known only if n > 1."""
+    out = _broadcast_shape(shape, wanted, "broadcast_like")
     return tuple(n if w or n > 1 else 0 for n, w in zip(out, wanted))
 
 
@@ -193,7 +193,7 @@ class BroadcastLikeProperty(SpreadProperty, operator="broadcast_like"):
     def out_shape(self, in_shapes):
         lhs, rhs = in_shapes
         if self.lhs_axes is None and self.rhs_axes is None:
-            return _fit_like(lhs, rhs)
+            return _broadcast_shape_like(lhs, rhs)
         if (
             self.lhs_axes is None
             or self.rhs_axes is None
@@ -206,4 +206,4 @@ class BroadcastLikeProperty(SpreadProperty, operator="broadcast_like"):
         wanted = list(lhs)
         for a, b in zip(self.lhs_axes, self.rhs_axes):
             wanted[axis_of(a, len(lhs), "lhs_axes")] = rhs[axis_of(b, len(rhs), "rhs_axes")]
-        return _fit_like(lhs, tuple(wanted))
+        return _broadcast_shape_like(lhs, tuple(wanted))

@@ -60,7 +60,7 @@ class OrderProperty(KernelProperty):
         """Return how many elements of a line of `length` the output has."""
         return length
 
-    def flat(self, shape):
+    def sorted_shape(self, shape):
         """Return the shape to order (flattened if there is no axis), and its axis."""
         if self.axis is not None:
             return shape, axis_of(self.axis, len(shape))
@@ -71,7 +71,7 @@ class OrderProperty(KernelProperty):
 
     def out_shape(self, shape, kind):
         """Shape of the output of that kind."""
-        shape, axis = self.flat(shape)
+        shape, axis = self.sorted_shape(shape)
         return (*shape[:axis], self.count(shape[axis]), *shape[axis + 1 :])
 
     def infer_shape(self, in_shapes, out_shapes):
@@ -96,7 +96,7 @@ class OrderProperty(KernelProperty):
     def arrays_read_by_index(self, in_shapes, in_types):
         if "indices" not in self.output_kinds():
             return ()
-        shape, axis = self.flat(in_shapes[0])
+        shape, axis = self.sorted_shape(in_shapes[0])
         return [IndexWrite(("indices", self.index_type(), shape[axis]))]
 
     def ascending(self):
@@ -104,7 +104,7 @@ class OrderProperty(KernelProperty):
         return self.is_ascend
 
     def kernel_params(self, in_shapes):
-        lines = lines_along(*self.flat(in_shapes[0]))
+        lines = lines_along(*self.sorted_shape(in_shapes[0]))
         return {**lines, "k": self.count(lines["n"]), "ascending": self.ascending()}
 
 
@@ -151,7 +151,7 @@ class TopKProperty(OrderProperty, operator="topk"):
 
     def out_shape(self, shape, kind):
         if kind == "mask":
-            self.count(self.flat(shape)[0][self.flat(shape)[1]])
+            self.count(self.sorted_shape(shape)[0][self.sorted_shape(shape)[1]])
             return shape
         return super().out_shape(shape, kind)
 

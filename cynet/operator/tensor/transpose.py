@@ -141,7 +141,7 @@ class BlocksProperty(MoveProperty):
 
     block_size = Int(doc="Side of the blocks.", low=1)
 
-    def check(self, shape, ok, what):
+    def check_blocks(self, shape, ok, what):
         """Raise ShapeError unless `shape` is 4-D and `ok`; `what` describes the required shape."""
         if len(shape) != 4 or not ok:
             raise ShapeError(
@@ -168,7 +168,7 @@ class DepthToSpaceProperty(BlocksProperty, operator="depth_to_space"):
         if shape is None:
             return [shape], [out_shapes[0]], []
         b = self.block_size
-        self.check(
+        self.check_blocks(
             shape, len(shape) == 4 and shape[1] % (b * b) == 0, "channels divide by block_size ** 2"
         )
         n, c, h, w = shape
@@ -199,7 +199,7 @@ class SpaceToDepthProperty(BlocksProperty, operator="space_to_depth"):
             return [shape], [out_shapes[0]], []
         b = self.block_size
         fits = len(shape) == 4 and shape[2] % b == 0 and shape[3] % b == 0
-        self.check(shape, fits, "height and width divide by block_size")
+        self.check_blocks(shape, fits, "height and width divide by block_size")
         n, c, h, w = shape
         return [shape], [merge_shapes((n, c * b * b, h // b, w // b), out_shapes[0])], []
 

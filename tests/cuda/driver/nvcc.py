@@ -16,7 +16,7 @@ from cynet.cuda.sources import CUDA_SOURCES, KERNELS
 
 # Under the name `cynet` only if PYTHONPATH has it: nvcc is called in a folder of its own.
 from cynet_cuda_cpu import EmulatedModule
-from cynet_cuda_cpu.compiler import INCLUDE, host_compiler
+from cynet_cuda_cpu.compiler import INCLUDE_FOLDER, host_compiler
 
 _TABLE = re.compile(r"void\* cynet_instances\[\] = \{\n(.*?)\};\n", re.S)
 
@@ -57,9 +57,15 @@ def main(arguments):
 def _object(file, module, names, options):
     table = ",\n".join(f"  (void*)&{name}" for name in names)
     source = Path("symbols.cu")
-    source.write_text(f"{module.source.rewritten()}\nvoid* cynet_table[] = {{\n{table}\n}};\n")
+    source.write_text(f"{module.source.rewritten_text()}\nvoid* cynet_table[] = {{\n{table}\n}};\n")
     command = [*host_compiler(), "-x", "c++", "-std=gnu++17", "-O0", "-w", "-fPIC", *options]
-    command += [f"-I{INCLUDE}", f"-I{KERNELS}", f"-I{CUDA_SOURCES}", "-include", "cynet_emulator.h"]
+    command += [
+        f"-I{INCLUDE_FOLDER}",
+        f"-I{KERNELS}",
+        f"-I{CUDA_SOURCES}",
+        "-include",
+        "cynet_emulator.h",
+    ]
     command += ["-c", str(source), "-o", "symbols.o"]
     subprocess.run(command, check=True)
     symbols = kernel_symbols(Path("symbols.o").read_bytes())

@@ -3,7 +3,7 @@
 import pytest
 
 import cynet as mx
-from cynet.operator.tensor.reshape import resolve
+from cynet.operator.tensor.reshape import resolve_shape
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from cynet.operator.tensor.reshape import resolve
     ],
 )
 def test_unknown_dimensions(codes, shape, expected):
-    assert resolve(shape, codes) == expected
+    assert resolve_shape(shape, codes) == expected
 
 
 def test_one_unknown_dimension_follows_from_the_output():

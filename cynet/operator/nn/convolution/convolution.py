@@ -29,7 +29,7 @@ from .memory_order import (
     ChannelsLastHooks,
     ConvHooks,
     channels_last,
-    in_layout,
+    create_in_layout,
     weight_first,
 )
 
@@ -194,7 +194,7 @@ class ConvolutionProperty(
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types, (*FLOATS, "bfloat16"))
-        return in_layout(self, in_shapes, in_types)
+        return create_in_layout(self, in_shapes, in_types)
 
     def desc(self, in_shapes, in_types, **more):
         """The ConvDesc of this convolution of arrays of these shapes and types."""

@@ -13,7 +13,7 @@ from ....kernels.conv.winograd import winograd_is_by_row
 from ...algorithms import NEVER
 
 MAX_TAPS = 49  # largest window for the loops over taps
-MAX_WINOGRAD = 8  # rows of the largest window of Winograd's loops
+MAX_WINOGRAD_ROWS = 8  # rows of the largest window of Winograd's loops
 # most pixels of an image to be summed by taps, and of data to be scattered by a packed weight
 FEW_PIXELS = 64
 
@@ -38,7 +38,7 @@ class Costs:
     reading: float  # cycles to read a transformed weight
 
 
-NARROW_FLOATS = Costs(
+AVX2 = Costs(
     lanes=8,
     direct=0.75,
     window=0.6,
@@ -54,8 +54,8 @@ NARROW_FLOATS = Costs(
     making=105,
     reading=20,
 )
-NEON = replace(NARROW_FLOATS, lanes=4)  # not measured: no machine was available
-WIDE = Costs(
+NEON = replace(AVX2, lanes=4)  # not measured: no machine was available
+AVX512 = Costs(
     lanes=16,
     direct=0.83,
     window=0.6,
@@ -71,14 +71,14 @@ WIDE = Costs(
     making=150,
     reading=25,
 )
-BY_ROW = replace(
-    WIDE, least=16, product=37.5, input=260, output=240, odd_input=300, odd_output=200, making=105
+BY_ROW_COSTS = replace(
+    AVX512, least=16, product=37.5, input=260, output=240, odd_input=300, odd_output=200, making=105
 )
 
 
 def costs_at(level):
     """The Costs at a level of vector instructions, except for Winograd's products by rows."""
-    return {"avx512": WIDE, "amx": WIDE, "neon": NEON}.get(level, NARROW_FLOATS)
+    return {"avx512": AVX512, "amx": AVX512, "neon": NEON}.get(level, AVX2)
 
 
 def direct_cycles(desc):
@@ -117,15 +117,15 @@ def winograd_cycles(desc):
     if min(desc.channels, desc.filters) < parts.costs.least:
         return NEVER
     if desc.packed:
-        return parts.tiles(parts.out_tiles) + parts.weights * parts.costs.reading
+        return parts.tile_cycles(parts.out_tiles) + parts.weights * parts.costs.reading
     mean = (2.0 * parts.out_tiles + parts.data_tiles) / 3
-    return parts.tiles(mean) + parts.weights * parts.costs.making
+    return parts.tile_cycles(mean) + parts.weights * parts.costs.making
 
 
 def packed_winograd_pays(desc):
     """Return whether a packed weight, up to 11 times as large, saves more than a tenth."""
     parts = _Winograd(desc)
-    return 10 * parts.weights * parts.costs.packing > parts.tiles(parts.out_tiles)
+    return 10 * parts.weights * parts.costs.packing > parts.tile_cycles(parts.out_tiles)
 
 
 def winograd_supports(desc):
@@ -135,7 +135,7 @@ def winograd_supports(desc):
     if kernel[1] != size or stride[1] != step or desc.dilate != (1, 1):
         return False
     taps = _ceil_divide(size, step)
-    return (step == 1 or (step == 2 and size > 2)) and 1 < taps < 6 and size <= MAX_WINOGRAD
+    return (step == 1 or (step == 2 and size > 2)) and 1 < taps < 6 and size <= MAX_WINOGRAD_ROWS
 
 
 class _Winograd:
@@ -143,7 +143,7 @@ class _Winograd:
 
     def __init__(self, desc):
         by_row = winograd_is_by_row(desc.level, desc.channels, desc.filters, desc.stride[0])
-        self.costs = costs = BY_ROW if by_row else costs_at(desc.level)
+        self.costs = costs = BY_ROW_COSTS if by_row else costs_at(desc.level)
         self.desc, self.step = desc, desc.stride[0]
         taps = _ceil_divide(desc.kernel[0], self.step)  # taps of a phase, in each direction
         self.side = 4 if taps == 2 else 7 - taps  # rows and columns of a tile of out
@@ -163,7 +163,7 @@ class _Winograd:
     def _count_tiles(self, sizes):
         return self.desc.batch * prod(_ceil_divide(n, self.side) for n in sizes)
 
-    def tiles(self, count):
+    def tile_cycles(self, count):
         """Cycles for this many tiles."""
         desc, costs = self.desc, self.costs
         channels = desc.channels if self.step == 1 else costs.lanes * self.blocks

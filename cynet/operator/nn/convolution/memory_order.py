@@ -10,7 +10,7 @@ from . import select
 # oneDNN creates its primitives, and reorders the weight, in every call: below this many outputs of
 # a filter, or multiplications in all, copies of data to row-major order are faster.
 FEW_PIXELS, FEW_PRODUCTS = 128, 1 << 24
-MAX_DESCRIBED = 16  # most descriptions that a property caches
+MAX_CACHED_DESCS = 16  # most descriptions that a property caches
 
 
 def _cached_desc(prop, in_shapes, in_types):
@@ -19,7 +19,7 @@ def _cached_desc(prop, in_shapes, in_types):
     key = *in_shapes, *in_types
     desc = known.get(key)
     if desc is None:
-        if len(known) >= MAX_DESCRIBED:
+        if len(known) >= MAX_CACHED_DESCS:
             known.clear()
         desc = known[key] = prop.desc(in_shapes, in_types)
     return desc
@@ -91,7 +91,7 @@ def weight_first(form, prop, in_shapes, in_types):
     return _converted_property(form, prop) if prop.desc(in_shapes, in_types).channels_last else None
 
 
-def in_layout(prop, in_shapes, in_types):
+def create_in_layout(prop, in_shapes, in_types):
     """The Operator of a convolution or deconvolution `prop` on a CPU."""
     desc = _cached_desc(prop, in_shapes, in_types)
     if not is_last(prop.weight_layout):

@@ -30,7 +30,7 @@ ENV_VAR = "CYNET_CONV_ALGORITHM"
 # Outputs of a filter from which reordering a weight, at about 1 ns an element, takes less than a
 # twentieth of the time of its products.
 MANY_PIXELS = 2048
-LONGEST = 1 << 30  # maximum length of an axis: positions fit the ints of oneDNN
+MAX_AXIS_LENGTH = 1 << 30  # maximum length of an axis: positions fit the ints of oneDNN
 
 
 class ConvDesc(NamedTuple):
@@ -126,14 +126,14 @@ class _BareConvolution(FoldsActivation):
 def _takes_float32_of_onednn(desc):
     if desc.dtype != "float32" or not desc.library or not _is_countable(desc) or _is_shallow(desc):
         return False
-    return not desc.transposed or _is_exact(desc)
+    return not desc.transposed or _has_exact_windows(desc)
 
 
 def _is_countable(desc):
     """Return whether oneDNN, whose kernels count in int, can take these lengths."""
     windows = zip(desc.data[2:], desc.kernel, desc.dilate, desc.pad)
     spans = [max(n + 2 * pad, dilate * kernel) for n, kernel, dilate, pad in windows]
-    return max(*desc.data, *desc.out, *desc.stride, *spans) < LONGEST
+    return max(*desc.data, *desc.out, *desc.stride, *spans) < MAX_AXIS_LENGTH
 
 
 def _is_shallow(desc):
@@ -157,7 +157,7 @@ def _has_right_bfloat16_gradient(desc):
     return True
 
 
-def _is_exact(desc):
+def _has_exact_windows(desc):
     """Return whether the convolution has exactly the windows of `out`; a deconvolution's has them
     unless its target_shape cuts off too much."""
     return all(
@@ -196,7 +196,7 @@ def _is_scattered(desc):
     return desc.channels_last and _is_plain_image(desc) and set(desc.dilate) == {1}
 
 
-def _is_by_channel(desc):
+def _is_small_depthwise(desc):
     """Return whether each channel is a group, and the image smaller than the window: then oneDNN
     makes a product for each group."""
     depthwise = len(desc.kernel) == 2 and desc.groups == desc.channels == desc.filters
@@ -286,10 +286,10 @@ def _pack_for_winograd(desc, prop, replaces):
 
 
 def _pack_for_onednn(desc, prop, replaces):
-    def packing():
+    def make_reorder():
         return primitives(desc).packing(prop.activation, prop.sums)
 
-    found = packing()
+    found = make_reorder()
     if found is None or _has_many_pixels(desc, replaces):
         return None
     size, first = found
@@ -299,7 +299,7 @@ def _pack_for_onednn(desc, prop, replaces):
         try:
             return ReorderWeight(unused.pop())
         except IndexError:
-            return ReorderWeight(packing()[1])
+            return ReorderWeight(make_reorder()[1])
 
     return PackWeight(size, make, "onednn", first.layouts[1])
 
@@ -367,7 +367,7 @@ GRADIENT_OF_DATA = Algorithms(
 )
 GRADIENT_OF_WEIGHT = Algorithms(
     ENV_VAR,
-    Algorithm("by_channel", _is_by_channel, cost.direct_cycles),
+    Algorithm("by_channel", _is_small_depthwise, cost.direct_cycles),
     Algorithm("onednn", _uses_onednn_gradients, cost.direct_cycles),
     names=ALGORITHMS.names,
 )

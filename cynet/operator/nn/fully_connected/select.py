@@ -26,7 +26,7 @@ from .gemm import ProductFullyConnected, layer_products
 from .onednn import MatmulFullyConnected
 
 # Cycles of the call of a oneDNN primitive; BLAS takes as many for 4096 multiply-adds.
-CALL, BLAS = 1024, 1024 / 4096
+CALL_CYCLES, BLAS_CYCLES = 1024, 1024 / 4096
 
 
 class LayerDesc(NamedTuple):
@@ -74,13 +74,13 @@ ALGORITHMS = Algorithms(
     Algorithm(
         "blas",
         lambda desc: desc.activation is None and not _is_bfloat16(desc),
-        lambda desc: library_cycles(desc.product) + desc.product.work * BLAS,
+        lambda desc: library_cycles(desc.product) + desc.product.work * BLAS_CYCLES,
         _blas_operator,
     ),
     Algorithm(
         "onednn",
         lambda desc: desc.library and (supports_own(desc.product) or _is_bfloat16(desc)),
-        lambda desc: library_cycles(desc.product) + CALL,
+        lambda desc: library_cycles(desc.product) + CALL_CYCLES,
         lambda desc, prop: MatmulFullyConnected(prop, *desc.sizes, desc.product.dtype),
     ),
 )
