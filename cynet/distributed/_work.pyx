@@ -19,7 +19,7 @@ from ..base.errors import OutOfMemoryError
 
 cnp.import_array()
 
-cdef int* _TYPE_NUMBERS = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cnp.NPY_UINT8,
+cdef int* _NPY_TYPES = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cnp.NPY_UINT8,
                            cnp.NPY_INT32, cnp.NPY_INT8, cnp.NPY_INT64, cnp.NPY_BOOL]
 
 
@@ -30,7 +30,7 @@ cdef struct Task:
     void* work     # the Work; this holds a reference to it
 
 
-cdef void _write_number(int pipe, int64_t number) noexcept nogil:
+cdef void _write_id(int pipe, int64_t number) noexcept nogil:
     # Writing eight bytes to a pipe is atomic. Its reader is gone when the process ends.
     while write(pipe, &number, sizeof(number)) < 0 and errno == EINTR:
         pass
@@ -39,14 +39,14 @@ cdef void _write_number(int pipe, int64_t number) noexcept nogil:
 cdef int _run_task(void* arg, RunContext* run_ctx, void* token) except -1 nogil:
     cdef Task* task = <Task*>arg
     task.token = token
-    _write_number(task.pipe, task.number)
+    _write_id(task.pipe, task.number)
     return 0
 
 
 cdef void _drop_task(void* arg) noexcept nogil:
     cdef Task* task = <Task*>arg
     if task.token == NULL:  # an earlier function has failed, so this one never ran
-        _write_number(task.pipe, -1 - task.number)
+        _write_id(task.pipe, -1 - task.number)
     with gil:
         (<Work>task.work).task = NULL
         Py_DECREF(<object>task.work)
@@ -120,13 +120,13 @@ cdef class Work:
             complete(token, raised)
 
 
-def memory(NDArrayBase array not None):
+def host_view(NDArrayBase array not None):
     """Return a NumPy array over the memory of a host array, without waiting: the caller is an
     engine function that reads or writes the array. bfloat16 becomes uint16."""
     cdef cnp.npy_intp size
     own_memory(array)
     size = array.blob.size
-    number = cnp.NPY_UINT16 if array.blob.dtype == kBfloat16 else _TYPE_NUMBERS[array.blob.dtype]
+    number = cnp.NPY_UINT16 if array.blob.dtype == kBfloat16 else _NPY_TYPES[array.blob.dtype]
     out = cnp.PyArray_SimpleNewFromData(1, &size, number, array.blob.data)
     cnp.set_array_base(out, array)  # keeps the memory
     return out

@@ -28,10 +28,10 @@ _LISTEN_SECONDS = 0.02  # maximum of seconds between two checks for messages of 
 _MAX_IN_FLIGHT = 2  # maximum of operations that run at the same time
 _MAX_ROUND_BYTES = 4 << 20  # bytes: a round starts no further request beyond this
 _ANSWER_SECONDS = 2.0  # seconds in which ranks answer that they are alive
-_MEETING_SECONDS = 1.0  # seconds that a group waits before its ranks look for ranks that have ended
+_MEETING_SECONDS = 1.0  # seconds that a group waits before its ranks check whether a rank has ended
 _FAREWELL_SECONDS = 5.0  # seconds that ranks have for ending after a failure
 _TEXT_BYTES = 2048  # bytes of a description that ranks exchange
-_KIND, _CATEGORY = trace.kinds["along"], "communication"  # records of requests in traces
+_KIND, _CATEGORY = trace.kinds["along"], "communication"  # of the records of requests in traces
 
 
 class Communication(threading.Thread):
@@ -423,7 +423,7 @@ class Communication(threading.Thread):
         self.failure = error
         if reason is not None or tell:
             content = {"failed": reason, "text": str(error), "dead": sorted(self._dead)}
-            self._messages.tell(self._living_ranks(), FAILURE, content)
+            self._messages.send(self._living_ranks(), FAILURE, content)
         report_failure(self.rank, self.hosts[self.rank], str(error), self._dead, reason is not None)
         for each in self._communicators():
             each._fail_waiting(error)
@@ -486,7 +486,7 @@ class Communication(threading.Thread):
             if kind == STATUS_REQUEST:
                 first = min(self._requests, default=None)
                 what = None if first is None else self._requests[first].what
-                self._messages.tell([rank], STATUS, [self._next, self.step, what])
+                self._messages.send([rank], STATUS, [self._next, self.step, what])
             elif kind == STATUS:
                 self._answers[rank] = content
             elif kind == GOODBYE:
@@ -505,7 +505,7 @@ class Communication(threading.Thread):
         """Find out why nothing has progressed for too long, and fail all requests."""
         if not self._asked:
             self._asked = now
-            self._messages.tell(self._living_ranks(), STATUS_REQUEST)
+            self._messages.send(self._living_ranks(), STATUS_REQUEST)
         missing = set(self._living_ranks()) - self._answers.keys()
         if now - self._asked < _ANSWER_SECONDS and missing:
             return
@@ -565,7 +565,7 @@ class Communication(threading.Thread):
             return
         if not self._has_sent_goodbye:
             self._has_sent_goodbye = True
-            self._messages.tell(self._living_ranks(), GOODBYE)
+            self._messages.send(self._living_ranks(), GOODBYE)
         missing = set(self._living_ranks()) - self._byes
         if (not missing and not self._messages.pending) or now - self._parted > _FAREWELL_SECONDS:
             self._is_over = True

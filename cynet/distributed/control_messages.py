@@ -23,7 +23,7 @@ class ControlMessages:
         self._library, self._comm = library, comm
         self._sent = []  # [(MPI request, its buffer)] of messages not sent yet
 
-    def tell(self, ranks, kind, content=None):
+    def send(self, ranks, kind, content=None):
         """Send a value, as JSON, to each of the ranks; ranks that have ended are skipped."""
         data = bytearray(json.dumps(content).encode())
         for rank in ranks:

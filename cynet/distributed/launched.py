@@ -1,4 +1,4 @@
-"""Finds out from the environment whether a launcher has started this process as one of several."""
+"""Detects, by environment variables, whether a launcher started this process as one of several."""
 
 import contextlib
 import json

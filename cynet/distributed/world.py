@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # parts of a network's gradients: the first ones are summed while others are computed
 _GRADIENT_PARTS = 8
-_JOIN_SECONDS = 60  # minimum of seconds that ranks have to meet
+_JOIN_SECONDS = 60  # minimum of seconds that ranks have to join
 
 
 @guarded
@@ -140,8 +140,8 @@ class World:
 
     @property
     def times(self) -> tuple[int, float, float]:
-        """Steps of training so far; seconds in which data moved between ranks, beside the
-        computation; and seconds in which this rank was ready for a sum and others were not.
+        """Training steps so far; seconds in which data moved between ranks during computation; and
+        seconds in which this rank waited for other ranks.
 
         Examples
         --------
@@ -368,7 +368,7 @@ def _join_world():
 
 
 def _join_error(text):
-    """Return the error for ranks that do not meet; this process cannot use MPI afterwards."""
+    """Return the error for ranks that did not all join; this process cannot use MPI afterwards."""
     report_failure(own_rank(), socket.gethostname(), text, is_own=False)
     shutdown.abandon_startup()
     raise PeerError(f"joining the other ranks: {text}")

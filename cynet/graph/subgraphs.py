@@ -232,7 +232,7 @@ class RunsGraphs(OperatorProperty):
 
     def _settle_loop(self, step: Step, values: dict[int, Value]) -> tuple[set[int], set[int]]:
         definition = self.definition
-        self.runs = definition.steps([v.shape for v in step.in_data])
+        self.runs = definition.max_runs([v.shape for v in step.in_data])
         self.n_stacked = definition.num_out_data
         row, states = list(definition.data_inputs()), list(definition.state_inputs())
 

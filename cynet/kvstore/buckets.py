@@ -6,7 +6,7 @@ from .. import ndarray as nd
 from ..base import config
 from ..base.compat import optional
 from ..base.errors import ArgumentError, shown
-from ..distributed._work import memory
+from ..distributed._work import host_view
 from ..distributed.requests import SUM_DTYPES, Request
 
 # dtype -> dtype of its sums: narrow floats overflow and lose small gradients.
@@ -108,14 +108,14 @@ def sum_request(bucket, source=None):
     source (NDArray, optional): The array that is summed instead of the bucket: with ``source is not
         bucket.flat`` the sum is written to the bucket and `source` stays.
     """
-    target = memory(bucket.flat)
-    given = None if source is None else memory(source)
+    target = host_view(bucket.flat)
+    given = None if source is None else host_view(source)
     return bucket.request(_sum_starters(given, target), (target, given))
 
 
 def sum_in_place(bucket, array):
     """Create the request that sums an array over the ranks, in place of a bucket."""
-    target = memory(array)
+    target = host_view(array)
     return bucket.request(_sum_starters(None, target), target)
 
 
@@ -137,7 +137,7 @@ def _count_pieces(array):
 def broadcast_request(bucket, root, array=None):
     """Create the request that broadcasts a bucket, or an array instead, from one rank to all."""
     target, note = (
-        memory(bucket.flat if array is None else array),
+        host_view(bucket.flat if array is None else array),
         f" from rank {root}" * (root > 0),
     )
     starts = [
@@ -149,7 +149,7 @@ def broadcast_request(bucket, root, array=None):
 def sum_two_bits(bucket, threshold, size):
     """Create the request that sums entries of `threshold`, ``-threshold`` or 0: each rank sends two
     bits an entry."""
-    target = memory(bucket.flat)
+    target = host_view(bucket.flat)
     n = len(target)
     nbytes = (n + 7) // 8
     mine, found = np.empty(2 * nbytes, np.uint8), np.empty((size, 2, nbytes), np.uint8)

@@ -12,7 +12,7 @@ from .. import ndarray as nd
 from ..base.compat import optional
 from ..base.dtype import NAMES
 from ..base.errors import shown
-from ..distributed._work import memory
+from ..distributed._work import host_view
 from ..distributed.requests import Request
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class GatheredBuffer:
 
     def request(self, priority: int) -> Request:
         """Create the request that gathers the changed parts."""
-        memory_of_all = memory(self.target)
+        memory_of_all = host_view(self.target)
         bits = memory_of_all.view(f"u{memory_of_all.itemsize}")  # as integers: MPI has no float16
         step = max(_PIECE_BYTES // bits.itemsize // len(self.counts), 1)
         ends = np.cumsum(self.counts)

@@ -101,7 +101,7 @@ def _make_check(job):
     steps["program"] = f"command -v {shlex.quote(command[0])} > /dev/null"
     text = " && ".join(f"{step} && echo {_ANSWER_MARK}{word}" for word, step in steps.items())
     if is_script:
-        path = config.variables().get("PYTHONPATH")  # ranks get this PYTHONPATH, too
+        path = config.variables().get("PYTHONPATH")  # PYTHONPATH of the ranks
         before = f"PYTHONPATH={shlex.quote(path)} " if path else ""
         text += f" && {before}{shlex.quote(command[0])} -c {shlex.quote(_VERSION_SCRIPT)}"
         steps |= {"python": "", "cynet": ""}

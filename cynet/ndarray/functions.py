@@ -184,7 +184,7 @@ def namespace(module_name, prefix, is_shown=namespaces.accept_any):
     def make(operator, _):
         return function_of(operator)
 
-    return namespaces.namespace(module_name, prefix, make, is_shown)
+    return namespaces.make_namespace(module_name, prefix, make, is_shown)
 
 
 __getattr__, __dir__ = namespace("cynet.ndarray", "")

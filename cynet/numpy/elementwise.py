@@ -12,9 +12,9 @@ from ..ndarray.ndarray import NDArray
 from ..operator.functions.numpy_rows import (
     BINARIES,
     EXTENSIONS,
+    NUMPY_NAMES,
     NUMPY_ONLY_UNARIES,
     UNARIES,
-    WORDS,
     operators_of,
 )
 from ..operator.functions.row import BOOL
@@ -53,7 +53,7 @@ _SIGNS = {
     "bitwise_right_shift": ">>",
 }
 # mx.nd's names for Python's operators where NumPy has another name.
-_SLOT_NAMES = {numpys: own for own, numpys in WORDS.items()}
+_SLOT_NAMES = {numpys: own for own, numpys in NUMPY_NAMES.items()}
 _SLOT_NAMES |= {f"bitwise_{name}": name for name in ("left_shift", "right_shift")}
 
 SLOTS = {n: Slot(NP, _SIGNS.get(n, n), *operators_of(n)) for n, *_ in BINARIES}

@@ -51,7 +51,7 @@ cdef class Blob:
 
 cdef class OpEntry:
     # A registered operator, which mx.nd, mx.sym and mx.np look up by name.
-    cdef readonly str name          # canonical name, as in JSON
+    cdef readonly str name          # canonical name, which JSON files contain
     cdef readonly object prop       # the OperatorProperty subclass
     cdef readonly tuple aliases
     cdef readonly dict cache        # signature -> prepared imperative call; last: used last

@@ -27,7 +27,7 @@ class BinaryOperators(NamedTuple):
     reflected: str  # operator for a number and an array
 
     @property
-    def compares(self) -> bool:
+    def is_comparison(self) -> bool:
         """True if the method is a comparison, such as ``==``."""
         return self.sign != "" and self.sign[0] in "=!<>"
 
@@ -52,7 +52,7 @@ class BinaryOperators(NamedTuple):
         return self._hint_of(self.reflected)
 
     def _hint_of(self, operator: str) -> str:
-        return operator if self.compares else operator.replace("_scalar", "scalar")
+        return operator if self.is_comparison else operator.replace("_scalar", "scalar")
 
 
 def _scalar_operators(row: Function) -> BinaryOperators:

@@ -1,7 +1,7 @@
 """Families of operators that are imported at first use, and their names."""
 
 from ._base import OPERATORS
-from .functions.numpy_rows import names as numpy_names
+from .functions.numpy_rows import operator_names
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -37,7 +37,7 @@ FAMILIES = {
             *("syevd", "syrk", "trmm", "trsm"),
         )
     ),
-    "numpy": numpy_names(),
+    "numpy": operator_names(),
     "quantization": (
         *("_contrib_calibrate_entropy", "_contrib_dequantize", "_contrib_quantize"),
         *("_contrib_quantize_asym", "_contrib_quantize_v2", "_contrib_quantized_act"),

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from .elementwise_loop import Loop
     from .tensor.strided_moves import StridedPart
 
-Prop: TypeAlias = Any  # an OperatorProperty; the hooks of a class know the class
+Prop: TypeAlias = Any  # an OperatorProperty of the class that these hooks are for
 Shapes: TypeAlias = "Sequence[Shape]"
 Types: TypeAlias = "Sequence[str]"
 
-# Kinds of epilogues for `GraphHooks.epilogue`: what is computed beside the operator's output.
+# Kinds of epilogues for `GraphHooks.epilogue`: computations that an operator also does.
 ACTIVATION = "activation"  # output 0 is act(output)
 RESIDUAL = "residual"  # output 0 is act(output + another input, the last)
 SUM = "sum"  # output 0 is act(output + old value): forward is always requested to add
@@ -120,8 +120,8 @@ class GraphHooks:
         return not self.traits.draws_in_training_alone
 
     def is_memory_bound(self, prop: Prop, in_shapes: Shapes) -> bool:
-        """Return whether forward is one pass of simple operations over its arrays, so that their
-        bytes tell how long it takes."""
+        """Return whether forward is one pass of simple operations over its arrays, so that its time
+        is proportional to their bytes."""
         return False
 
     def flops(self, prop: Prop, in_shapes: Shapes, out_shapes: Shapes) -> int:
@@ -135,7 +135,7 @@ class GraphHooks:
         return {}
 
     def activation(self, prop: Prop) -> str | None:
-        """The act_type if the operator is exactly that activation, or None."""
+        """Return the act_type if the operator is exactly that activation, else None."""
         return None
 
     def takes_maxima(self, prop: Prop) -> bool:

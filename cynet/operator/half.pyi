@@ -7,7 +7,7 @@ from ..typing import Shape
 from ._base import Operator
 from .registered import Registered
 
-def in_float32(
+def float32_operator(
     prop: Registered, ctx: Context, in_shapes: Sequence[Shape], in_types: Sequence[str]
 ) -> Operator:
     """The operator that computes `prop` on a CPU in float32, from and to float16 or bfloat16."""

@@ -20,8 +20,8 @@ from ..base.errors import ArgumentError
 from .checks.dtypes import CPU_FLOATS, require_floats
 
 
-def in_float32(prop, ctx, in_shapes, in_types):
-    """The operator that computes `prop` on a CPU in float32, from and to float16 or bfloat16.
+def float32_operator(prop, ctx, in_shapes, in_types):
+    """Create the operator that computes `prop` on a CPU in float32, from and to narrow floats.
 
     Raises
     ------
@@ -51,8 +51,8 @@ def in_float32(prop, ctx, in_shapes, in_types):
 
 
 def between_conversions(Operator operator not None, sources, str dtype):
-    """An operator that runs `operator` in `dtype`: arrays of the dtypes `sources` are converted to
-    it and back, those of others (lengths) are passed unchanged.
+    """Create an operator that runs `operator` in `dtype`: arrays of the dtypes `sources` are
+    converted to it and back, others (lengths) are passed unchanged.
 
     Examples
     --------

@@ -137,7 +137,7 @@ cdef class KernelCall:
 
     cdef int64_t _put_aside(self, Args* args, const TBlob** tensors, const int* req, TBlob* beside,
                             int64_t at) noexcept nogil:
-        """Put outputs that must stay into the workspace, from byte `at`; return their end."""
+        """Replace outputs not to be overwritten by workspace from byte `at`; return its end."""
         cdef const TBlob* tensor
         cdef int i, request
         for i in range(self.n_written):
@@ -184,7 +184,7 @@ cdef class KernelOperator(Operator):
 
     def __init__(self, prop, dtype, params, work=None):
         n_in, n_out = len(prop.list_arguments()), len(prop.list_outputs())
-        sources = prop.named(*([(source, i) for i in range(n)] for source, n in (
+        sources = prop.by_name(*([(source, i) for i in range(n)] for source, n in (
             (<int>IN_DATA, n_in), (<int>OUT_DATA, n_out), (<int>OUT_GRAD, n_out),
             (<int>IN_GRAD, n_in))))
         sources |= {name: (<int>AUX, i) for i, name in enumerate(prop.list_auxiliary_states())}

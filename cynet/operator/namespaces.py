@@ -59,13 +59,13 @@ def accept_any(name: str) -> bool:
     return True
 
 
-def namespace(
+def make_namespace(
     module_name: str,
     prefix: str,
     make: Callable[[str, str], Any],
     is_shown: Callable[[str], bool] = accept_any,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a module that shows operators, which becomes a Namespace.
+    """Return ``__getattr__`` and ``__dir__`` for a module of operators, which becomes a Namespace.
 
     module_name: The module; functions are kept there once made, but for those of users, whose names
         may be registered again.

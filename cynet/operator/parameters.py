@@ -198,7 +198,7 @@ class Field:
 
 
 class _Bounded(Field):
-    """A number with optional bounds."""
+    """Base of numbers with optional bounds."""
 
     def __init__(
         self,
@@ -452,7 +452,7 @@ class Shape(Field):
 
 
 class Enum(Field):
-    """One of a few words.
+    """A str out of several choices.
 
     Parameters
     ----------
@@ -532,7 +532,7 @@ class Str(Field):
 
 
 class DType(Field):
-    """An element type: a name or anything NumPy takes as a dtype; kept as its name.
+    """An element type: a name or anything that NumPy accepts as a dtype; stored as its name.
 
     Parameters
     ----------

@@ -16,12 +16,12 @@ LANES = {"baseline": 4, "neon": 4, "avx2": 8, "avx512": 16, "amx": 16}
 OWN_COST = 0.6  # cycles of a vector multiply-add in our own loops
 LIBRARY_COST = 0.8  # cycles of a vector multiply-add in a library
 COPY_COST = 2  # cycles to copy one number of the matrix b
-# Multiply-adds of a product from which a library, which copies both matrices in blocks, is faster,
-# unless one side is so short that all of it is read for each block of the other.
+# Above this many multiply-adds a library, which copies both matrices in blocks, is faster, unless
+# the shortest side is at most MAX_SHORT_SIDE.
 MIN_LIBRARY_MULTIPLY_ADDS = 1 << 30
 MAX_SHORT_SIDE = 256
-# If b is not a weight: multiply-adds from which copying it pays, and rows or columns below which a
-# library is faster; above, our own loops are faster if b is transposed.
+# If b is not a weight: minimum of multiply-adds for which copying b pays, and minimum of rows and
+# columns for which our own loops are faster than a library.
 MIN_COPY_MULTIPLY_ADDS = 1000000
 MIN_SIDE = 16
 
@@ -35,7 +35,7 @@ class ProductDesc(NamedTuple):
     dtype: str
     a_transposed: bool = False
     b_transposed: bool = False
-    packed: bool = False  # b is packed for AMX
+    packed: bool = False  # True: b is packed for AMX
     weight: bool = False  # b is a layer's weight, or the product is one of its gradients
     level: str = cpu_capability()
 

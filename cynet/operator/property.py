@@ -64,7 +64,7 @@ class ResourceRequest:
     ((2, 3), True)
     """
 
-    random = 0  # the numbers of _resource.pxd's ResourceType
+    random = 0  # the values of _resource.pxd's ResourceType
     temp_space = 1
 
 

@@ -143,7 +143,7 @@ class Registered:
         if fields != cls.fields or list(fields) != list(cls.fields):
             cls.fields = fields
         if operator is not None:
-            from ._base import register_operator  # imports this module itself
+            from ._base import register_operator  # imported late: it imports this module
 
             register_operator(operator, cls, aliases)
 
@@ -350,9 +350,9 @@ class Registered:
                 return gpu_operator(self, ctx, in_shapes, in_types)
         try:
             if ctx.device_type != "gpu" and self._is_converted(in_shapes, in_types):
-                from .half import in_float32
+                from .half import float32_operator
 
-                return in_float32(self, ctx, in_shapes, in_types)
+                return float32_operator(self, ctx, in_shapes, in_types)
             return self.create_checked(ctx, in_shapes, in_types)
         except MissingLoop as error:
             raise ArgumentError(

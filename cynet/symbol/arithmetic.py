@@ -77,7 +77,7 @@ for _row in BINARY.values():
         _name = f"__{_row.method}__"
         _method = _binary_method(_name, _row.same, _row.hint, _row.scalar, _row.scalar_hint)
         setattr(Arithmetic, _name, _method)
-    if _row.method and not _row.compares:  # Python itself reflects comparisons
+    if _row.method and not _row.is_comparison:  # Python itself reflects comparisons
         _name = f"__r{_row.method}__"
         # MXNet's name with an underscore
         _hint = _row.reflected if _row.sign == "**" else _row.reflected_hint

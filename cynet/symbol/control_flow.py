@@ -330,7 +330,7 @@ def _subgraph_node(operator, entries, graphs, **params):
     entry = get_operator(operator)
     name = NameManager.current.get(None, operator)
     params = {"num_args": len(entries) + len(graphs), **params}
-    prop = entry.prop(**params).take(graphs)
+    prop = entry.prop(**params).set_subgraphs(graphs)
     texts = {key: parameter_text(entry.prop.fields[key], value) for key, value in params.items()}
     attrs = {stored_key(k): v for k, v in AttrScope.current.get(None).items()}
     return Node(entry, name, attrs, texts, prop, entries)

@@ -103,7 +103,7 @@ def namespace(module_name, prefix, is_shown=namespaces.accept_any):
     def make(operator, name):
         return function_of(name, OPERATORS.get(operator), hint=name.lower())
 
-    return namespaces.namespace(module_name, prefix, make, is_shown)
+    return namespaces.make_namespace(module_name, prefix, make, is_shown)
 
 
 # names of mx.sym: a function for each public operator

@@ -314,7 +314,7 @@ def _read_node(record, nodes, where, version, depth):
 def _take_subgraphs(prop, record, where, version, depth):
     """Set the subgraphs of a control flow operator from its JSON record."""
     held = [] if record.get("subgraphs") is None else _require_list(record, "subgraphs", where)
-    if not hasattr(prop, "take"):
+    if not hasattr(prop, "set_subgraphs"):
         if held:
             raise FormatError(f"{where}: subgraphs, which operator {prop.op_name} does not hold")
         return
@@ -323,7 +323,7 @@ def _take_subgraphs(prop, record, where, version, depth):
         for i, graph in enumerate(held)
     ]
     try:
-        prop.take(graphs)
+        prop.set_subgraphs(graphs)
     except CynetError as error:
         raise FormatError(f"{where}: {error}") from error
 

@@ -32,7 +32,7 @@ def thread(monkeypatch):
         is_open=False, poll=lambda: made.found, begin=lambda *given: made.asked.append(given)
     )
     made._messages = SimpleNamespace(
-        tell=lambda ranks, kind, content=None: made.told.append((list(ranks), kind, content)),
+        send=lambda ranks, kind, content=None: made.told.append((list(ranks), kind, content)),
         collect=list,
         pending=0,
     )

@@ -78,8 +78,8 @@ def test_kinds():
 
 
 def test_ranks_that_are_gone_are_passed_over(messages):
-    messages.tell([0, 2, 1, 3], FAILURE, {"text": "ü"})
-    messages.tell([0], STATUS_REQUEST)
+    messages.send([0, 2, 1, 3], FAILURE, {"text": "ü"})
+    messages.send([0], STATUS_REQUEST)
     wanted = [(rank, FAILURE, {"text": "ü"}) for rank in (0, 1, 3)]
     assert messages.comm.sent == [*wanted, (0, STATUS_REQUEST, None)] and messages.pending == 4
     assert list(messages.collect()) == [] and messages.pending == 3  # one to 3 never arrives

@@ -262,7 +262,7 @@ def failing(thread):
         (str(error), tell)
     )
     thread._messages = SimpleNamespace(
-        tell=lambda ranks, kind, content=None: thread.told.append((list(ranks), kind, content)),
+        send=lambda ranks, kind, content=None: thread.told.append((list(ranks), kind, content)),
         collect=lambda: thread.heard,
         pending=0,
     )
@@ -374,7 +374,7 @@ def test_parting_waits_for_the_others_but_not_for_long(failing):
 def test_the_first_failure_stays(thread, job):
     """What comes behind it is its consequence; it is told once."""
     told = []
-    thread._messages = SimpleNamespace(tell=lambda *given: told.append(given))
+    thread._messages = SimpleNamespace(send=lambda *given: told.append(given))
     thread._fail_requests(ValueError("the first"), "the first")
     thread._fail_requests(ValueError("the second"), "the second")
     assert str(thread.failure) == "the first" and len(told) == 1

@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from cynet.distributed._work import Work, memory
+from cynet.distributed._work import Work, host_view
 
 import cynet as mx
 from cynet.base.errors import PeerError
@@ -84,7 +84,7 @@ def test_others_wait_for_it(pipe):
     thread.start()
     time.sleep(0.05)
     assert not after
-    memory(written)[:] = 9
+    host_view(written)[:] = 9
     work.complete()
     thread.join(20)
     assert after == [10, 5]
@@ -95,7 +95,7 @@ def test_an_array_that_is_given_twice(pipe):
     work = Work(1, pipe[1], [array, array], [array, array])
     work.push()
     assert said(pipe[0]) == 1
-    memory(array)[:] = 2
+    host_view(array)[:] = 2
     work.complete()
     assert array.asnumpy().tolist() == [2, 2]
 
@@ -137,7 +137,7 @@ DTYPES = ["float32", "float64", "float16", "uint8", "int32", "int8", "int64", "b
 def test_memory(dtype):
     array = mx.nd.array([[0, 1], [1, 0]], dtype=dtype)
     array.wait_to_read()
-    found = memory(array)
+    found = host_view(array)
     assert found.dtype == np.dtype(dtype) and found.tolist() == [0, 1, 1, 0]
     found[0] = 1
     assert array.asnumpy().tolist() == [[1, 1], [1, 0]]
@@ -148,7 +148,7 @@ def test_memory(dtype):
 def test_memory_of_bfloat16():
     array = mx.nd.array([1.0, -2.0], dtype="bfloat16")
     array.wait_to_read()
-    assert memory(array).dtype == np.uint16 and memory(array).tolist() == [0x3F80, 0xC000]
+    assert host_view(array).dtype == np.uint16 and host_view(array).tolist() == [0x3F80, 0xC000]
     part = mx.nd.arange(6)[2:5]
     part.wait_to_read()
-    assert memory(part).tolist() == [2, 3, 4]
+    assert host_view(part).tolist() == [2, 3, 4]

@@ -44,7 +44,7 @@ class QuadraticProperty(_PolynomialProperty, operator="_contrib_quadratic"):
         return {"a": self.a, "b": self.b, "c": self.c, "p": 2 * self.a, "q": self.b}
 
     def gradients(self, F, g, x, y):
-        """Gradients, computed by operators."""
+        """Return the gradients, composed of operators."""
         return [lambda: g[0] * (x[0] * (2 * self.a) + self.b)]
 
     second_order = Formula(gradients)

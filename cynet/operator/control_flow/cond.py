@@ -18,7 +18,7 @@ class CondProperty(ControlFlowProperty, operator="_cond"):
     def bindings(self):
         return [list(self.cond_input_locs), list(self.then_input_locs), list(self.else_input_locs)]
 
-    def n_heads(self):
+    def output_counts(self):
         return [1, self.num_outputs, self.num_outputs]
 
     def _infer_branches(self, what, merge, ins, outs):

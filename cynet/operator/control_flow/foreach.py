@@ -30,7 +30,7 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
             return [[None] * len(self.subgraphs[0].variables)]
         return [[locs.index(p) for p in range(len(locs))]]
 
-    def n_heads(self):
+    def output_counts(self):
         return [self.num_outputs]
 
     def data_inputs(self):
@@ -45,15 +45,15 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
     def changing_inputs(self):
         return [*self.data_inputs(), *self.state_inputs()]
 
-    def steps(self, in_shapes):
+    def max_runs(self, in_shapes):
         """Return how often the body runs at most."""
         return in_shapes[0][0]
 
-    def take(self, subgraphs):
+    def set_subgraphs(self, subgraphs):
         """See the base class; refuses a body without data, or with a wrong number of states."""
         if not self.in_data_locs or self.num_outputs - self.num_out_data != len(self.in_state_locs):
             self._output_mismatch()
-        return super().take(subgraphs)
+        return super().set_subgraphs(subgraphs)
 
     def _output_mismatch(self):
         raise FormatError(

@@ -10,8 +10,8 @@ from ..property import OperatorProperty, merge_shapes
 class ControlFlowProperty(OperatorProperty):
     """Base of operators that run graphs.
 
-    subgraphs (tuple of Subgraph): What it runs (``cynet/symbol/subgraph.py``); `take` gives them,
-        when the node is made.
+    subgraphs (tuple of Subgraph): What it runs (``cynet/symbol/subgraph.py``); `set_subgraphs` sets
+        them when the node is created.
     """
 
     num_args = Int(low=1, high=MAX_ARRAYS, doc="How many inputs and subgraphs there are.")
@@ -19,7 +19,7 @@ class ControlFlowProperty(OperatorProperty):
 
     n_subgraphs = 1
     subgraphs = ()
-    pure = False  # a body may run Python, or move states
+    pure = False  # a body may run Python code, or change states
 
     def list_arguments(self):
         count = self.params().get("num_args", self.n_subgraphs)  # None while only names are needed
@@ -33,7 +33,7 @@ class ControlFlowProperty(OperatorProperty):
         """For each subgraph: the input that each of its variables reads."""
         raise UndefinedError(f"{self._operator_label()}: not defined")
 
-    def n_heads(self):
+    def output_counts(self):
         """Return how many outputs each subgraph must have."""
         raise UndefinedError(f"{self._operator_label()}: not defined")
 
@@ -41,7 +41,7 @@ class ControlFlowProperty(OperatorProperty):
         """Inputs whose values change from run to run of a body: rows of data, states."""
         return ()
 
-    def take(self, subgraphs):
+    def set_subgraphs(self, subgraphs):
         """The property itself, with its subgraphs.
 
         Raises FormatError when they do not fit the parameters.
@@ -52,7 +52,7 @@ class ControlFlowProperty(OperatorProperty):
         self.subgraphs = tuple(subgraphs)
         count = self.num_args - self.n_subgraphs
         for number, (inputs, heads, graph) in enumerate(
-            zip(self.bindings(), self.n_heads(), subgraphs)
+            zip(self.bindings(), self.output_counts(), subgraphs)
         ):
             names = [node.name for node in graph.variables]
             if len(inputs) != len(names) or not all(

@@ -26,7 +26,7 @@ class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
     def bindings(self):
         return [list(self.cond_input_locs), list(self.func_input_locs)]
 
-    def n_heads(self):
+    def output_counts(self):
         return [1, self.num_outputs]
 
     def data_inputs(self):
@@ -41,11 +41,11 @@ class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
     def changing_inputs(self):
         return self.state_inputs()
 
-    def steps(self, in_shapes):
+    def max_runs(self, in_shapes):
         """Return how often the body runs at most."""
         return self.max_iterations
 
-    def take(self, subgraphs):
+    def set_subgraphs(self, subgraphs):
         """See the base class; refuses a body with a wrong number of loop variables."""
         states = self.state_inputs()
         if (
@@ -64,7 +64,7 @@ class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
                     f"{self._operator_label()}: func_input_locs {self.func_input_locs} names loop"
                     f" variable {i} twice"
                 )
-        return super().take(subgraphs)
+        return super().set_subgraphs(subgraphs)
 
     def _infer_loop(self, what, merge, ins, states, outs):
         given, n_out = list(ins), self.num_out_data

@@ -147,7 +147,7 @@ def declared_kernels(prop, shapes, types, forward, backward):
     params, kind = prop.kernel_params(shapes), C_TYPES[types[0]]
     if isinstance(prop.gpu, GpuLines):
         walk = Line(*(params.pop(name) for name in ("outer", "n", "inner")), 0)
-    arrays = prop.named(IN, OUT, OUT_GRAD, IN_GRAD)
+    arrays = prop.by_name(IN, OUT, OUT_GRAD, IN_GRAD)
     for steps, direction in ((forward, "forward"), (backward, "backward")):
         for kernel in prop.kernels_of(direction):
             if len(kernel.writes) > 1:

@@ -58,7 +58,7 @@ def assign(out: Any, req: int, value: Any) -> None:
 
 
 class EnvArguments:
-    """The argument `env` of a function, beside its arrays.
+    """The argument `env` of a user's function: scalar, keywords and resources.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class SimpleProperty(OperatorProperty):
         return dict(self.env_kwargs) if self.spec.kwargs else super().params()
 
     def env(self, resource=()):
-        """The EnvArguments of one call."""
+        """Return the EnvArguments of one call."""
         return EnvArguments(self.scalar if self.spec.scalar else 0.0, self.env_kwargs, resource)
 
     def c_env(self):

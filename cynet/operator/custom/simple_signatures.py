@@ -8,7 +8,7 @@ from .._simple import CFunction
 # parameter names of a function -> its number of operands
 SIGNATURES = {("src", "env", "ret", "req", "ctx"): 1, ("lhs", "rhs", "env", "ret", "req", "ctx"): 2}
 SHAPE_SIGNATURES = {("src", "env"): 1, ("lhs", "rhs", "env"): 2}
-GRADIENT_SIGNATURES = {  # names -> number of inputs, and arrays read beside out_grad
+GRADIENT_SIGNATURES = {  # parameter names -> (inputs, arrays read in addition to out_grad)
     ("out_grad", "env", "in_grad", "req", "ctx"): (1, "T0"),
     ("out_grad", "out_value", "env", "in_grad", "req", "ctx"): (1, "T1"),
     ("out_grad", "in_data0", "env", "in_grad", "req", "ctx"): (1, "T2"),

@@ -1,4 +1,4 @@
-"""Functions of two elements: one row each, with its operators."""
+"""The table of functions of two elements: one row with its operators for each."""
 
 import math
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def example_lines(code: str, output: str) -> str:
-    """An example's lines: statements, and the array that the last one shows."""
+    """Return an example's lines: statements, and the array that the last one prints."""
     rows = output.split("\n ")
     shape = [len(rows)] if len(rows) > 1 else []
     text = "x".join(map(str, [*shape, len(rows[-1].strip("[]").split())]))
@@ -17,7 +17,7 @@ def example_lines(code: str, output: str) -> str:
 
 
 def make_unary_example(row: Unary) -> str:
-    """The example of a unary function."""
+    """Return the example of a unary function."""
     if isinstance(row.example, str):
         return row.example
     elements, output = row.example
@@ -25,7 +25,7 @@ def make_unary_example(row: Unary) -> str:
 
 
 def make_form_example(row: Binary, kind: str, form: Form) -> str:
-    """The example of one operator of a binary function."""
+    """Return the example of one operator of a binary function."""
     if form.example.startswith(">>>"):
         return form.example
     if kind == "same":
@@ -43,7 +43,7 @@ def make_form_example(row: Binary, kind: str, form: Form) -> str:
 
 
 def make_reduction_example(row: Reduction) -> str:
-    """The example of a reduction."""
+    """Return the example of a reduction."""
     if isinstance(row.example, str):
         return row.example
     whole, lines = row.example

@@ -15,8 +15,8 @@ from .unary import UNARY
 
 BITS = "bits"  # a result of integers and bools alone
 
-# mx.nd's name of a function if NumPy's is different.
-WORDS = {
+# mx.nd's name of a function -> NumPy's name, if that is different.
+NUMPY_NAMES = {
     "divide": "true_divide",
     "modulo": "mod",
     "lesser": "less",
@@ -64,7 +64,7 @@ _MORE_ROWS = (
 # [(name, functor, gradient, kind of result, rule or function, row of mx.nd)]
 BINARIES = tuple(
     (
-        WORDS.get(row.function, row.function),
+        NUMPY_NAMES.get(row.function, row.function),
         _FUNCTORS.get(row.functor, row.functor),
         row.gradient,
         row.result,
@@ -78,7 +78,7 @@ BINARIES = tuple(
 UNARIES: dict[str, tuple[str, Unary | None]] = {}
 EXTENSIONS: dict[str, tuple[str, Unary | None]] = {}
 for _row in UNARY:
-    _name = WORDS.get(_row.name, _row.name)
+    _name = NUMPY_NAMES.get(_row.name, _row.name)
     if _name.startswith("_") or _name.endswith("_like"):
         continue
     _extends = not hasattr(numpy, _name)
@@ -95,7 +95,7 @@ NUMPY_ONLY_UNARIES = (
 )
 UNARIES |= {name: (f"_npi_{name}", None) for name, _ in NUMPY_ONLY_UNARIES}
 
-# Functions whose number may be on either side without another operator for it.
+# Functions of an array and a number whose operands may be swapped.
 _COMMUTATIVE = (
     "add",
     "multiply",
@@ -121,8 +121,8 @@ _SWAPPED_COMPARISONS |= {b: a for a, b in _SWAPPED_COMPARISONS.items()}
 
 
 def operators_of(name: str) -> tuple[str, str, str, str]:
-    """The operators of a binary function: for arrays of one shape, for arrays, for an array and a
-    number, for a number and an array.
+    """Return the operators of a binary function: for arrays of one shape, for arrays, for an array
+    and a number, for a number and an array.
 
     >>> operators_of("subtract")[2:], operators_of("greater")[3]
     (('_npi_subtract_scalar', '_npi_rsubtract_scalar'), '_npi_less_scalar')
@@ -133,8 +133,8 @@ def operators_of(name: str) -> tuple[str, str, str, str]:
     return array, array, scalar, f"_npi_r{name}_scalar"
 
 
-def names() -> tuple[str, ...]:
-    """Names of all operators with NumPy's semantics."""
+def operator_names() -> tuple[str, ...]:
+    """Return the names of all operators with NumPy's semantics."""
     found = {name for row in BINARIES for name in operators_of(row[0])}
     for operator, row in (*UNARIES.values(), *EXTENSIONS.values()):
         if row is None or operator != row.name:

@@ -1,4 +1,4 @@
-"""Reductions over axes: one row each."""
+"""The table of reductions over axes: one row for each."""
 
 from __future__ import annotations
 

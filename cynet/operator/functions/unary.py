@@ -1,4 +1,4 @@
-"""Unary functions: one row each.
+"""The table of unary functions: one row for each.
 
 Floating functions of integers are computed in float64 and truncated.
 """
@@ -26,7 +26,7 @@ def _cube_root(emit: Callable[..., Any], x: Any) -> Any:
 
 
 def _unary_example(name: str, output: str) -> str:
-    """The example of a function whose gradient is computed from the input."""
+    """Return the example of a function whose gradient is computed from the input."""
     return f""">>> x = mx.nd.array([-1.2, 0.4, 1.7])
 >>> x.attach_grad()
 >>> with mx.autograd.record():

@@ -1,4 +1,4 @@
-"""Shapes and dtypes of images."""
+"""Checks of the shapes and dtypes of images."""
 
 from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError
 from ..kernel_property import KernelProperty

@@ -47,7 +47,7 @@ class SolveProperty(StackProperty, operator="_linalg_solve", aliases=("linalg_so
         a, b = (*front, front[-1]), (*front, columns)
         return [a, b], [b], []
 
-    def sizes(self, in_shapes):
+    def stack_sizes(self, in_shapes):
         *leading, n, k = in_shapes[1]
         return leading, n, k
 

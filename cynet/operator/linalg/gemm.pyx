@@ -27,11 +27,11 @@ from ..second_order import Linear
 
 class GemmHooks(GraphHooks):
     def flops(self, prop, in_shapes, out_shapes):
-        _, k = prop.inner(in_shapes)
+        _, k = prop.rows_and_length(in_shapes)
         return 2 * k * prod(out_shapes[0])
 
 
-_AXIS = "Axis of the matrices' rows; their columns are in the last axis."
+_AXIS_DOC = "Axis of the matrices' rows; their columns are in the last axis."
 
 
 class _ProductsProperty(OperatorProperty):
@@ -51,7 +51,7 @@ class _ProductsProperty(OperatorProperty):
                 "have their rows in any but the last one")
         return axis
 
-    def inner(self, in_shapes):
+    def rows_and_length(self, in_shapes):
         """Return (axis of the rows, length that is summed over)."""
         a = in_shapes[0]
         axis = self.rows_axis(len(a))
@@ -87,7 +87,7 @@ class _ProductsProperty(OperatorProperty):
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        axis, k = self.inner(in_shapes)
+        axis, k = self.rows_and_length(in_shapes)
         out = self.output_shapes(in_shapes)[0]
         last = len(out) - 1
         check_sizes(f"operator {self.op_name}", *[prod(s[axis:]) for s in (*in_shapes, out)])
@@ -98,7 +98,7 @@ class _ProductsProperty(OperatorProperty):
 class Gemm2Property(_ProductsProperty, operator="_linalg_gemm2", aliases=("linalg_gemm2",)):
     """Matrix products: ``alpha op(A) op(B)``; op optionally transposes."""
 
-    axis = Int(-2, doc=_AXIS)
+    axis = Int(-2, doc=_AXIS_DOC)
 
     graph = GemmHooks(of_nothing=0.0)  # the sum over an axis of length 0
     second_order = Linear({0: (1,), 1: (0,)})
@@ -117,7 +117,7 @@ class GemmProperty(_ProductsProperty, operator="_linalg_gemm", aliases=("linalg_
 
     inputs_doc = {**_ProductsProperty.inputs_doc, "C": "What is added, of the output's shape."}
     beta = Double(1.0, doc="A factor of C.")
-    axis = Int(-2, doc=_AXIS)
+    axis = Int(-2, doc=_AXIS_DOC)
 
     graph = GemmHooks(takes_empty=True)
     second_order = Linear({0: (1,), 1: (0,), 2: ()})

@@ -51,14 +51,14 @@ class StackProperty(OperatorProperty):
             shape = require_square(self, "A", shape)
         return [shape], [shape], []
 
-    def sizes(self, in_shapes):
+    def stack_sizes(self, in_shapes):
         """Return (axes of the stack, rows, columns) for `StackOperator`."""
         *leading, m, n = in_shapes[0]
         return leading, m, n
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        leading, m, n = self.sizes(in_shapes)
+        leading, m, n = self.stack_sizes(in_shapes)
         return StackOperator(self, in_types[0], prod(leading), m, n)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..rnn.stepwise import constant, rows_of
+from ..rnn.stepwise import constant_like, split_rows
 from ..second_order import Rewrite
 
 _LOG_ZERO = -1e30  # the logarithm of no probability: finite, so that differences are numbers
@@ -51,25 +51,25 @@ def _ctc_loss(p, F, x, aux, training):
     logs = F.log_softmax(data, axis=2).reshape((-1,))
     offsets = (np.arange(steps)[:, None, None] * batch + np.arange(batch)[:, None]) * classes
     index = F.array((offsets + labels.classes).reshape(-1), ctx=data.ctx, dtype="int64")
-    chances = rows_of(F, F.take(logs, index, axis=0).reshape((steps, batch, n)))
-    never = constant(F, np.full((batch, 2), _LOG_ZERO), data)
-    bars = constant(F, np.where(labels.skips, 0, _LOG_ZERO), data)
+    chances = split_rows(F, F.take(logs, index, axis=0).reshape((steps, batch, n)))
+    never = constant_like(F, np.full((batch, 2), _LOG_ZERO), data)
+    bars = constant_like(F, np.where(labels.skips, 0, _LOG_ZERO), data)
     begin = np.full((batch, n), _LOG_ZERO)
     begin[:, :2] = 0
-    state = chances[0] + constant(F, begin, data)
+    state = chances[0] + constant_like(F, begin, data)
     for t in range(1, steps):
         padded = F.concat(never, state, dim=1)
         one, two = (F.slice_axis(padded, axis=1, begin=k, end=k + n) for k in (1, 0))
         following = chances[t] + _log_sum(F, state, one, two + bars)
         going = np.broadcast_to((t < labels.times)[:, None], (batch, n))
-        state = F.where(constant(F, going, data), following, state)
+        state = F.where(constant_like(F, going, data), following, state)
     rows = np.arange(batch)
     ends = np.full((batch, n), _LOG_ZERO)
     ends[rows, 2 * labels.lengths] = 0
     ends[rows, np.maximum(2 * labels.lengths - 1, 0)] = 0
-    state = state + constant(F, ends, data)
-    loss = -_log_sum(F, *rows_of(F, F.transpose(state)))
-    there = constant(F, labels.fits & (labels.times > 0), data)
+    state = state + constant_like(F, ends, data)
+    loss = -_log_sum(F, *split_rows(F, F.transpose(state)))
+    there = constant_like(F, labels.fits & (labels.times > 0), data)
     return [F.where(there, loss, F.zeros_like(loss))]
 
 

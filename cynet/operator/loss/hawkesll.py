@@ -15,7 +15,7 @@ from ..second_order import Rewrite
 
 
 def _differentiable_form(p, F, x, aux, training):
-    from ..rnn.stepwise import constant  # imported late: few programs use second gradients
+    from ..rnn.stepwise import constant_like  # imported late: few programs use second gradients
 
     lda, alpha, beta, state = x[:4]
     lags, marks, lengths, ends = (each.asnumpy() for each in x[4:])
@@ -23,23 +23,23 @@ def _differentiable_form(p, F, x, aux, training):
     times, ends = np.cumsum(lags.astype(np.float64), axis=1), ends[:, None]
     there = np.arange(steps) < lengths[:, None]
     marks = np.where(there, marks, 0)
-    kinds = constant(F, (marks[:, :, None] == np.arange(beta.size)) & there[:, :, None], lda)
+    kinds = constant_like(F, (marks[:, :, None] == np.arange(beta.size)) & there[:, :, None], lda)
     index = F.array(marks.reshape(-1), ctx=lda.ctx, dtype="int64")
     strength, decay = (F.take(each, index, axis=0).reshape((n, steps)) for each in (alpha, beta))
     rate, start = (
         F.sum(F.broadcast_mul(kinds, each.expand_dims(1)), axis=2) for each in (lda, state)
     )
-    valid = constant(F, there, lda)
+    valid = constant_like(F, there, lda)
     before = (marks[:, :, None] == marks[:, None]) & there[:, :, None] & there[:, None]
     before = before & (np.arange(steps)[:, None] > np.arange(steps))
-    apart = constant(F, np.where(before, times[:, :, None] - times[:, None], 0), lda)
-    echoes = F.exp(-F.broadcast_mul(decay.expand_dims(2), apart)) * constant(F, before, lda)
-    excited = start * F.exp(-decay * constant(F, times, lda)) + F.sum(echoes, axis=2)
+    apart = constant_like(F, np.where(before, times[:, :, None] - times[:, None], 0), lda)
+    echoes = F.exp(-F.broadcast_mul(decay.expand_dims(2), apart)) * constant_like(F, before, lda)
+    excited = start * F.exp(-decay * constant_like(F, times, lda)) + F.sum(echoes, axis=2)
     # a step without an event has the rate 1
     rates = (rate + strength * decay * excited) * valid + (1 - valid)
-    left = F.exp(-decay * constant(F, np.where(there, ends - times, 0), lda)) * valid
-    gone = F.exp(F.broadcast_mul(-beta.reshape((1, -1)), constant(F, ends, lda)))
-    quiet = lda * constant(F, np.broadcast_to(ends, lda.shape), lda)
+    left = F.exp(-decay * constant_like(F, np.where(there, ends - times, 0), lda)) * valid
+    gone = F.exp(F.broadcast_mul(-beta.reshape((1, -1)), constant_like(F, ends, lda)))
+    quiet = lda * constant_like(F, np.broadcast_to(ends, lda.shape), lda)
     quiet = quiet + F.broadcast_mul(state * (1 - gone), alpha.reshape((1, -1)))
     likelihood = F.sum(F.log(rates) - strength * (valid - left), axis=1) - F.sum(quiet, axis=1)
     last = state * gone + F.sum(F.broadcast_mul(kinds, left.expand_dims(2)), axis=1)

@@ -149,10 +149,10 @@ class NumpyFunction(OperatorProperty):
 
     def list_arguments(self):
         count = self.given.get("num_args", self.n_inputs)
-        return [f"arg{i}" for i in range(self.row.count(self.given) if count is None else count)]
+        return [f"arg{i}" for i in range(self.row.arity(self.given) if count is None else count)]
 
     def list_outputs(self):
-        count = self.row.outputs(self.given)
+        count = self.row.output_count(self.given)
         return ["output"] if count == 1 else [f"output{i}" for i in range(count)]
 
     def call(self, inputs):

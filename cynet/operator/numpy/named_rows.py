@@ -159,11 +159,11 @@ class Row:
         self._outputs = outputs
         self.doc = f"``mx.{path}`` under MXNet's name."
 
-    def count(self, given):
+    def arity(self, given):
         """Return the number of inputs of a node that was not read from a file."""
         return sum(not each.endswith("?") for each in self.arrays)
 
-    def outputs(self, given):
+    def output_count(self, given):
         """Return the number of outputs."""
         if self._outputs.isdigit():
             return int(self._outputs)

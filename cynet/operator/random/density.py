@@ -134,7 +134,7 @@ def _poisson_log_density(F, x, lam):
     return F.log(lam) * x.detach() - lam - F.gammaln(x.detach() + 1)
 
 
-def _negative_binomial(F, x, k, p):
+def _negative_binomial_log_density(F, x, k, p):
     return _log_binomial(F, x, k) + k * F.log(p) + x.detach() * F.log1p(-p)
 
 
@@ -203,7 +203,7 @@ ROWS = [
         "negative_binomial",
         {"k": "Failures at which experiments end.", "p": "Probabilities of a failure."},
         "negative binomial distributions",
-        _negative_binomial,
+        _negative_binomial_log_density,
         ("0, 1, 2", (2, 0.5), "0.25   0.25   0.1875"),
     ),
     Row(

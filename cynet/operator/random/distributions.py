@@ -53,7 +53,7 @@ class _RandomProperty(KernelProperty):
     def forward(self):
         """The kernel that draws; it reads arrays of parameters if they are given."""
         reads = self.list_arguments() if self.per_parameter else ()
-        name = "draw_by_rejection" if self.row.rejects else "draw"
+        name = "draw_by_rejection" if self.row.uses_rejection else "draw"
         return Kernel(name, tuple(reads), draws=True)
 
     per_parameter = False
@@ -188,7 +188,7 @@ class Distribution(NamedTuple):
     sample_names: tuple = ()
 
     @property
-    def rejects(self):
+    def uses_rejection(self):
         """True if the kernel may draw several times for one number."""
         return self.code > Law.Exponential
 

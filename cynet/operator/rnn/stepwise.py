@@ -6,7 +6,7 @@ from ..second_order import Rewrite
 from .layout import GATES, parameter_layout, reserved_layout
 
 
-def constant(F, values, like):
+def constant_like(F, values, like):
     """Convert a NumPy array to an array on the device and in the dtype of `like`."""
     return F.array(values, ctx=like.ctx, dtype=like.dtype)
 
@@ -16,7 +16,7 @@ def _slice_vector(F, vector, at, shape):
     return F.slice_axis(vector, axis=0, begin=at, end=at + int(np.prod(shape))).reshape(shape)
 
 
-def rows_of(F, array):
+def split_rows(F, array):
     """Return the slices of an array along its first axis, without that axis."""
     if array.shape[0] == 1:
         return [array.reshape(array.shape[1:])]
@@ -53,7 +53,7 @@ class _Direction:
         products = F.FullyConnected(
             data, self.i2h, self.i2h_bias, num_hidden=self.width, flatten=False
         )
-        return rows_of(F, products)
+        return split_rows(F, products)
 
     def step(self, product, h, cell):
         """The next (h, cell)."""
@@ -91,14 +91,14 @@ class _Direction:
 
     def _select_rows(self, rows, a, b):
         mask = np.broadcast_to(rows[:, None], a.shape)
-        return self.F.where(constant(self.F, mask, a), a, b)
+        return self.F.where(constant_like(self.F, mask, a), a, b)
 
 
 def _rnn_stepwise(p, F, x, aux, training):
     data, flat = x[:2]
     lstm = p.mode == "lstm"
-    states = rows_of(F, x[2])
-    cells = rows_of(F, x[3]) if lstm else [None] * len(states)
+    states = split_rows(F, x[2])
+    cells = split_rows(F, x[3]) if lstm else [None] * len(states)
     active = None
     if p.use_sequence_length:
         active = np.arange(data.shape[0])[:, None] < x[-1].asnumpy().astype(np.int64)

@@ -28,13 +28,13 @@ class AdamWBase(ManyWeights):
         """The index of `rescale_grad` among the arguments."""
         return 2 * self.count
 
-    def steps(self):
+    def weight_rates(self):
         """Return [(lr, wd, eta)] of the weights."""
         return zip(self.lrs, self.wds, self.etas)
 
-    def all_numbers(self):
+    def weight_numbers(self):
         own = self.beta1, self.beta2, self.epsilon
-        return [(eta, wd, 1.0, self.clip_gradient, *own, lr) for lr, wd, eta in self.steps()]
+        return [(eta, wd, 1.0, self.clip_gradient, *own, lr) for lr, wd, eta in self.weight_rates()]
 
 
 class AdamWProperty(AdamWBase, operator="_adamw_update"):
@@ -74,7 +74,7 @@ class AdamWProperty(AdamWBase, operator="_adamw_update"):
     def list_inputs(self):
         return ["weight", "grad", *self.states, "rescale_grad"]
 
-    def steps(self):
+    def weight_rates(self):
         return [(self.lr, self.wd, self.eta)]
 
 

@@ -104,14 +104,14 @@ class ManyWeights(OperatorProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         return UpdateOperator(self, in_types[0])
 
-    def numbers(self):
+    def rule_numbers(self):
         """Return the rule's own parameters a to e, as update.h names them."""
         return tuple([getattr(self, name) for name in self.own_numbers])
 
-    def all_numbers(self):
+    def weight_numbers(self):
         """Return for each weight: rate, decay, factor and bound of the gradient, the rule's own."""
         return [
-            (lr, wd, self.rescale_grad, self.clip_gradient, *self.numbers())
+            (lr, wd, self.rescale_grad, self.clip_gradient, *self.rule_numbers())
             for lr, wd in zip(self.lrs, self.wds)
         ]
 
@@ -181,8 +181,8 @@ class PreloadedSGDProperty(ManyWeights):
         """The index of the learning rates among the arguments."""
         return 2 * self.num_weights
 
-    def all_numbers(self):
-        each = 0.0, 0.0, self.rescale_grad, self.clip_gradient, *self.numbers()
+    def weight_numbers(self):
+        each = 0.0, 0.0, self.rescale_grad, self.clip_gradient, *self.rule_numbers()
         return [each] * self.num_weights
 
 

@@ -73,13 +73,13 @@ class UpdateProperty(OperatorProperty):
         """The clipping bound of the gradient, negative for none."""
         return self.clip_gradient
 
-    def numbers(self):
+    def rule_numbers(self):
         """Return the rule's own parameters a, b, c, d, e, as update.h names them."""
         return tuple([getattr(self, name) for name in self.own_numbers])
 
-    def all_numbers(self):
+    def weight_numbers(self):
         """Return rate, decay, factor and bound of the gradient, then the rule's own parameters."""
-        return [(self.lr, self.wd, self.rescale_grad, self.clip, *self.numbers())]
+        return [(self.lr, self.wd, self.rescale_grad, self.clip, *self.rule_numbers())]
 
     def create_operator(self, ctx, in_shapes, in_types):
         return UpdateOperator(self, in_types[0])
@@ -112,7 +112,7 @@ cdef class UpdateOperator(Operator):
         self.hold_add = find_update(b"hold", flag, False, True)
         self.n_states = len(prop.states)
         self.rates_index, self.rescale_index = prop.rates_index, prop.rescale_index
-        for numbers in prop.all_numbers():
+        for numbers in prop.weight_numbers():
             (params.lr, params.wd, params.rescale, params.clip, params.a, params.b, params.c,
              params.d, params.e) = (*numbers, 0.0, 0.0, 0.0, 0.0, 0.0)[:9]
             self.params.push_back(params)
@@ -372,7 +372,7 @@ class FTMLProperty(UpdateProperty):
         """The clipping bound of the gradient, negative for none."""
         return self.clip_grad
 
-    def numbers(self):
+    def rule_numbers(self):
         return (self.beta1, self.beta2, self.epsilon, self.beta1 ** self.t, self.beta2 ** self.t)
 
 

@@ -1,7 +1,7 @@
 """MXNet's predict API in C: a library that embeds Python (c_predict_api.cc) and calls this
 package."""
 
-from .arrays import lists
+from .arrays import read_arrays
 from .networks import Network
 
-__all__ = ["Network", "lists"]
+__all__ = ["Network", "read_arrays"]

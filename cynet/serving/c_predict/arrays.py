@@ -7,7 +7,7 @@ import numpy as np
 from ... import ndarray as nd
 
 
-def lists(content: bytes) -> list[tuple[str, bytes, tuple[int, ...]]]:
+def read_arrays(content: bytes) -> list[tuple[str, bytes, tuple[int, ...]]]:
     """Return name, float32 numbers and shape of each array of a file.
 
     Parameters

@@ -47,7 +47,7 @@ class Ref {
   PyObject* object_;
 };
 
-void start() {
+void start_python() {
   if (Py_IsInitialized()) return;
   PyConfig config;
   PyConfig_InitPythonConfig(&config);
@@ -81,7 +81,7 @@ std::string exception_text() {
   return text;
 }
 
-int failed(const char* text) {
+int set_error(const char* text) {
   last_error = text;
   return -1;
 }
@@ -90,19 +90,19 @@ int failed(const char* text) {
 template <class Body>
 int with_python(Body body) {
   std::call_once(started, start);
-  if (!why_not_started.empty()) return failed(why_not_started.c_str());
+  if (!why_not_started.empty()) return set_error(why_not_started.c_str());
   PyGILState_STATE state = PyGILState_Ensure();
   int code = 0;
   try {
-    if (!body()) code = failed(exception_text().c_str());
+    if (!body()) code = set_error(exception_text().c_str());
   } catch (const std::bad_alloc&) {
-    code = failed("out of memory");
+    code = set_error("out of memory");
   }
   PyGILState_Release(state);
   return code;
 }
 
-PyObject* package() { return PyImport_ImportModule("cynet.serving.c_predict"); }
+PyObject* import_package() { return PyImport_ImportModule("cynet.serving.c_predict"); }
 
 // Returns a dict {name: shape} for the arrays of a call.
 PyObject* shapes_of(mx_uint count, const char** keys, const mx_uint* starts,
@@ -125,7 +125,7 @@ PyObject* shapes_of(mx_uint count, const char** keys, const mx_uint* starts,
   return found.release();
 }
 
-bool numbers_of(PyObject* shape, std::vector<mx_uint>* out) {
+bool read_numbers(PyObject* shape, std::vector<mx_uint>* out) {
   out->clear();
   for (Py_ssize_t i = 0; i < PyTuple_Size(shape); ++i)
     out->push_back(static_cast<mx_uint>(PyLong_AsUnsignedLong(PyTuple_GetItem(shape, i))));
@@ -152,9 +152,9 @@ int MXPredCreatePartialOut(const char* symbol_json_str, const void* param_bytes,
   if (!symbol_json_str || !out || param_size < 0 || (param_size && !param_bytes) ||
       (num_input_nodes && (!input_keys || !input_shape_indptr || !input_shape_data)) ||
       (num_output_nodes && !output_keys))
-    return failed("MXPredCreate: a pointer is NULL, or param_size is below 0");
+    return set_error("MXPredCreate: a pointer is NULL, or param_size is below 0");
   return with_python([&] {
-    Ref module{package()};
+    Ref module{import_package()};
     Ref kind{module ? PyObject_GetAttrString(module.get(), "Network") : nullptr};
     Ref shapes{kind ? shapes_of(num_input_nodes, input_keys, input_shape_indptr, input_shape_data)
                     : nullptr};
@@ -186,7 +186,7 @@ int MXPredReshape(mx_uint num_input_nodes, const char** input_keys,
                   PredictorHandle handle, PredictorHandle* out) {
   if (!handle || !out ||
       (num_input_nodes && (!input_keys || !input_shape_indptr || !input_shape_data)))
-    return failed("MXPredReshape: a pointer is NULL");
+    return set_error("MXPredReshape: a pointer is NULL");
   return with_python([&] {
     Ref shapes{shapes_of(num_input_nodes, input_keys, input_shape_indptr, input_shape_data)};
     return shapes &&
@@ -197,11 +197,11 @@ int MXPredReshape(mx_uint num_input_nodes, const char** input_keys,
 int MXPredGetOutputShape(PredictorHandle handle, mx_uint index, mx_uint** shape_data,
                          mx_uint* shape_ndim) {
   if (!handle || !shape_data || !shape_ndim)
-    return failed("MXPredGetOutputShape: a pointer is NULL");
+    return set_error("MXPredGetOutputShape: a pointer is NULL");
   return with_python([&] {
     Ref shape{PyObject_CallMethod(network_of(handle), "shape", "I", index)};
     std::vector<mx_uint>& stored = static_cast<Predictor*>(handle)->shape;
-    if (!shape || !numbers_of(shape.get(), &stored)) return false;
+    if (!shape || !read_numbers(shape.get(), &stored)) return false;
     *shape_data = stored.data();
     *shape_ndim = static_cast<mx_uint>(stored.size());
     return true;
@@ -209,7 +209,7 @@ int MXPredGetOutputShape(PredictorHandle handle, mx_uint index, mx_uint** shape_
 }
 
 int MXPredSetInput(PredictorHandle handle, const char* key, const mx_float* data, mx_uint size) {
-  if (!handle || !key || !data) return failed("MXPredSetInput: a pointer is NULL");
+  if (!handle || !key || !data) return set_error("MXPredSetInput: a pointer is NULL");
   return with_python([&] {
     char* bytes = reinterpret_cast<char*>(const_cast<mx_float*>(data));
     Ref view{PyMemoryView_FromMemory(bytes, static_cast<Py_ssize_t>(size) * 4, PyBUF_READ)};
@@ -220,7 +220,7 @@ int MXPredSetInput(PredictorHandle handle, const char* key, const mx_float* data
 }
 
 int MXPredForward(PredictorHandle handle) {
-  if (!handle) return failed("MXPredForward: a pointer is NULL");
+  if (!handle) return set_error("MXPredForward: a pointer is NULL");
   return with_python([&] {
     Ref done{PyObject_CallMethod(network_of(handle), "forward", nullptr)};
     return static_cast<bool>(done);
@@ -228,7 +228,7 @@ int MXPredForward(PredictorHandle handle) {
 }
 
 int MXPredGetOutput(PredictorHandle handle, mx_uint index, mx_float* data, mx_uint size) {
-  if (!handle || !data) return failed("MXPredGetOutput: a pointer is NULL");
+  if (!handle || !data) return set_error("MXPredGetOutput: a pointer is NULL");
   return with_python([&] {
     char* bytes = reinterpret_cast<char*>(data);
     Ref view{PyMemoryView_FromMemory(bytes, static_cast<Py_ssize_t>(size) * 4, PyBUF_WRITE)};
@@ -239,7 +239,7 @@ int MXPredGetOutput(PredictorHandle handle, mx_uint index, mx_float* data, mx_ui
 }
 
 int MXPredFree(PredictorHandle handle) {
-  if (!handle) return failed("MXPredFree: a pointer is NULL");
+  if (!handle) return set_error("MXPredFree: a pointer is NULL");
   return with_python([&] {
     Py_DECREF(network_of(handle));
     delete static_cast<Predictor*>(handle);
@@ -250,10 +250,10 @@ int MXPredFree(PredictorHandle handle) {
 int MXNDListCreate(const char* nd_file_bytes, int nd_file_size, NDListHandle* out,
                    mx_uint* out_length) {
   if (!nd_file_bytes || nd_file_size < 0 || !out || !out_length)
-    return failed("MXNDListCreate: a pointer is NULL, or nd_file_size is below 0");
+    return set_error("MXNDListCreate: a pointer is NULL, or nd_file_size is below 0");
   return with_python([&] {
-    Ref module{package()};
-    Ref found{module ? PyObject_CallMethod(module.get(), "lists", "y#", nd_file_bytes,
+    Ref module{import_package()};
+    Ref found{module ? PyObject_CallMethod(module.get(), "read_arrays", "y#", nd_file_bytes,
                                            static_cast<Py_ssize_t>(nd_file_size))
                      : nullptr};
     if (!found) return false;
@@ -264,7 +264,7 @@ int MXNDListCreate(const char* nd_file_bytes, int nd_file_size, NDListHandle* ou
       PyObject* shape;
       if (!PyArg_ParseTuple(PyList_GetItem(found.get(), i), "s#y#O", &key, &key_size, &numbers,
                             &size, &shape) ||
-          !numbers_of(shape, &(*arrays)[i].shape)) {
+          !read_numbers(shape, &(*arrays)[i].shape)) {
         delete arrays;
         return false;
       }
@@ -280,9 +280,9 @@ int MXNDListCreate(const char* nd_file_bytes, int nd_file_size, NDListHandle* ou
 int MXNDListGet(NDListHandle handle, mx_uint index, const char** out_key, const mx_float** out_data,
                 const mx_uint** out_shape, mx_uint* out_ndim) {
   if (!handle || !out_key || !out_data || !out_shape || !out_ndim)
-    return failed("MXNDListGet: a pointer is NULL");
+    return set_error("MXNDListGet: a pointer is NULL");
   const auto& arrays = *static_cast<std::vector<Named>*>(handle);
-  if (index >= arrays.size()) return failed("MXNDListGet: there is no array of this number");
+  if (index >= arrays.size()) return set_error("MXNDListGet: there is no array of this number");
   const Named& one = arrays[index];
   *out_key = one.key.c_str();
   *out_data = reinterpret_cast<const mx_float*>(one.numbers.data());
@@ -292,7 +292,7 @@ int MXNDListGet(NDListHandle handle, mx_uint index, const char** out_key, const 
 }
 
 int MXNDListFree(NDListHandle handle) {
-  if (!handle) return failed("MXNDListFree: a pointer is NULL");
+  if (!handle) return set_error("MXNDListFree: a pointer is NULL");
   delete static_cast<std::vector<Named>*>(handle);
   return 0;
 }

@@ -1,6 +1,6 @@
 """Operators that have no form for GPUs, and why. The list only gets shorter."""
 
-from cynet.operator.functions.numpy_rows import names
+from cynet.operator.functions.numpy_rows import operator_names
 
 _USERS = "its code is the user's, for every device"
 
@@ -67,7 +67,7 @@ _QUANTIZED = """
 _NUMPY = "loops with several dtypes, which are compiled for the CPU alone so far"
 
 WITHOUT = {
-    **dict.fromkeys(set(names()) - {"_np_reshape"}, _NUMPY),
+    **dict.fromkeys(set(operator_names()) - {"_np_reshape"}, _NUMPY),
     **dict.fromkeys(_QUANTIZED.split(), "integers of 8 bits are for prediction on CPUs"),
     **dict.fromkeys(_PLACES.split(), _SMALL),
     **{f"_random_pdf_{name}": _SMALL for name in _DENSITIES.split()},
