@@ -20,7 +20,7 @@ from ..base.errors import OutOfMemoryError
 cnp.import_array()
 
 cdef int* _NPY_TYPES = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cnp.NPY_UINT8,
-                           cnp.NPY_INT32, cnp.NPY_INT8, cnp.NPY_INT64, cnp.NPY_BOOL]
+                        cnp.NPY_INT32, cnp.NPY_INT8, cnp.NPY_INT64, cnp.NPY_BOOL]
 
 
 cdef struct Task:
