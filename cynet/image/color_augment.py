@@ -21,7 +21,7 @@ __all__ += ["ContrastJitterAug", "HueJitterAug", "LightingAug", "RandomGrayAug"]
 __all__ += ["SaturationJitterAug"]
 
 _GRAY_WEIGHTS = np.array([[[0.299, 0.587, 0.114]]], np.float32)
-_IMAGENET_MEAN = [123.68, 116.28, 103.53]  # of ImageNet, MXNet's values
+_IMAGENET_MEAN = [123.68, 116.28, 103.53]  # mean color of ImageNet, as in MXNet
 _IMAGENET_STD = [58.395, 57.12, 57.375]
 _EIGENVALUES = [55.46, 4.794, 1.148]
 _EIGENVECTORS = [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]

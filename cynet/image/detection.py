@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["CreateDetAugmenter", "CreateMultiRandCropAugmenter", "DetAugmenter", "DetBorrowAug"]
 __all__ += ["DetHorizontalFlipAug", "DetRandomCropAug", "DetRandomPadAug", "DetRandomSelectAug"]
 
-_MIN_PIXELS = 2  # of a crop, an object in it, and a border, on each axis
+_MIN_PIXELS = 2  # minimum size of a crop, object or border on each axis
 
 
 class DetAugmenter(Guarded):

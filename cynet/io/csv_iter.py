@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from ..typing import DTypeLike, FileName, ShapeLike
 
-_MAX_NUMBER_CHARACTERS = 400  # the longest float64 with spaces around it
+_MAX_NUMBER_CHARACTERS = 400  # enough for a float64 with spaces around it
 _MAX_COMMENT_CHARACTERS = 1024
-_MAX_LINE_CHARACTERS = 1 << 24  # where only some columns are read
+_MAX_LINE_CHARACTERS = 1 << 24  # limit if only some columns are read
 _MISSING_TEXTS = ("", "NA", "N/A", "na", "null", "NULL")
 _BLOCK_CHARACTERS = 1 << 20  # read at once
 # An unpacked file may exceed one of two limits: bytes, and a multiple of the compressed size.

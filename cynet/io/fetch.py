@@ -2,7 +2,7 @@
 
 from ..base.errors import FileError
 
-MAX_DOWNLOAD_BYTES = 1 << 31  # of one download
+MAX_DOWNLOAD_BYTES = 1 << 31  # limit of one download
 _CHUNK_BYTES = 1 << 20
 _TIMEOUT_SECONDS = 10  # seconds without an answer
 

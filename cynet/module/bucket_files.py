@@ -19,7 +19,7 @@ def save_buckets(prefix, symbols, remove_amp_cast):
     keys = _as_array(list(symbols))
     if keys is None:
         logging.info("%s.buckets: no file holds keys as %s", prefix, shown(next(iter(symbols))))
-        with suppress(FileNotFoundError):  # a file of an earlier save
+        with suppress(FileNotFoundError):  # remove a file of an earlier save
             os.unlink(f"{prefix}.buckets")
         return
     for key, symbol in symbols.items():

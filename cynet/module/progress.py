@@ -11,8 +11,8 @@ from typing import Any
 from ..callback.messages import shows_info
 from ..distributed import is_first
 
-_EPOCH_PAUSE_SECONDS = 0.5  # minimum between the lines of two epochs
-_BATCH_PAUSE_SECONDS = 5.0  # without a line, until a batch shows one
+_EPOCH_PAUSE_SECONDS = 0.5  # minimum time between the lines of two epochs
+_BATCH_PAUSE_SECONDS = 5.0  # silence after which a batch shows a line
 
 
 class Progress:

@@ -17,7 +17,7 @@ _lock = threading.RLock()
 _anomaly_scopes = []  # open scopes of gluon.detect_anomaly
 _nan_scope = [None]  # the active debug_nans scope, or None
 _layer_of_node = {}  # node of the tape -> path of its layer; empty while the check is off
-_MAX_NODES = 10_000  # beyond it, nodes of freed graphs are dropped
+_MAX_NODES = 10_000  # limit beyond which nodes of freed graphs are dropped
 _reporters = []  # callbacks that are called with True or False
 _layer_getter = [lambda: ""]  # function that returns the path of the running layer
 

@@ -303,7 +303,7 @@ def where(reader: Reader, node: Node) -> Symbol:
 
 @imports("Cast", "CastLike")
 def cast(reader: Reader, node: Node) -> Symbol:
-    node.ignore("saturate", "round_mode")  # for 8-bit floats, which cynet lacks
+    node.ignore("saturate", "round_mode")  # concern 8-bit floats, which cynet lacks
     if node.kind == "CastLike":
         dtype = node.dtype(1)
         node.mark_unused(1)

@@ -97,7 +97,7 @@ def _transposed_pads(
 
 @imports("BatchNormalization")
 def batch_norm(reader: Reader, node: Node) -> Symbol:
-    node.ignore("momentum", "consumed_inputs")  # for training, and for memory in opset 1
+    node.ignore("momentum", "consumed_inputs")  # affect training, or memory in opset 1
     if node.get("training_mode", 0):
         node.refuse("training_mode=1")
     node.require_value("spatial", 1)
@@ -167,7 +167,7 @@ def lrn(reader: Reader, node: Node) -> Symbol:
 @imports("Gemm")
 def gemm(reader: Reader, node: Node) -> Symbol:
     """Import ``alpha A B + beta C``; constant B and C give a dense layer."""
-    node.ignore("broadcast")  # opsets below 7; C's shape shows it
+    node.ignore("broadcast")  # only below opset 7, where C's shape shows it
     alpha, beta = node.get("alpha", 1.0), node.get("beta", 1.0)
     left, right = bool(node.get("transA", 0)), bool(node.get("transB", 0))
     data = node.symbol(0)

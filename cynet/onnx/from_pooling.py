@@ -24,7 +24,7 @@ _MAX_OFFSETS = 128  # maximum taps of a dilated window; each becomes a slice
 @imports("MaxPool", "AveragePool", "LpPool")
 def pool(reader: Reader, node: Node) -> list[Symbol]:
     """Import pooling: data are padded where windows reach beyond them."""
-    node.ignore("storage_order")  # for the indices output, which is refused
+    node.ignore("storage_order")  # affects the indices output, which is refused
     kernel = list(node.get("kernel_shape"))
     n, ceil = len(kernel), node.get("ceil_mode", 0)
     stride = list(node.get("strides", [1] * n))

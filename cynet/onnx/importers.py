@@ -26,7 +26,7 @@ SUPPORTED_DTYPES = frozenset(NAMES.values())
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 # kind of a node -> function(reader, node) that returns its outputs as symbols
 IMPORTERS: dict[str, Callable[..., Any]] = {}
-_MAX_FOLDED_ELEMENTS = 1 << 20  # of a node that is computed at import
+_MAX_FOLDED_ELEMENTS = 1 << 20  # limit of a node that is computed at import
 # random numbers, and 8-bit weights, which stay 8-bit
 _UNFOLDED_KINDS = (
     "RandomNormal",

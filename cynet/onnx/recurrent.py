@@ -11,7 +11,7 @@ from .graph import exports
 if TYPE_CHECKING:
     from .graph import Graph, OpNode
 
-# indices of ONNX's gates in MXNet's order: ONNX has iofc for ifco, zrh for rzn
+# indices of ONNX's gates in MXNet's order: iofc in ifco, zrh in rzn
 GATE_ORDERS = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
 KIND_BY_MODE = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["do_rnn_checkpoint", "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint"]
 
-MAX_STEPS = 1_000_000  # of an unrolled graph; a step has many nodes
+MAX_STEPS = 1_000_000  # limit of an unrolled graph, since a step has many nodes
 
 
 def _as_cells(cells):

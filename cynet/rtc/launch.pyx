@@ -22,7 +22,7 @@ from ..kernels.parallel cimport threads_for
 from ..base.errors import ArgumentTypeError, OutOfMemoryError, wrap_error, user_frame
 
 cdef enum:
-    MAX_VALUE_BYTES = 64  # of one argument that is not an array
+    MAX_VALUE_BYTES = 64  # limit of an argument that is not an array
     MAX_FILE_NAME_BYTES = 240
     # A launch on arrays of at most this size runs on the caller's thread, a larger one if it is
     # expected to take at most INLINE_SEGMENT_US.
@@ -57,7 +57,7 @@ cdef struct LaunchTask:
 # Kernels and their names; a launch refers to its kernel by an index into both.
 cdef list _kernels = []
 cdef list _kernel_names = []
-cdef list _pace_addresses = []  # of the paces of the kernels, as int
+cdef list _pace_addresses = []  # of the kernels' paces, as int
 
 
 def register_kernel(kernel, str name):
@@ -148,7 +148,7 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
     task.arguments = <Argument*>(task + 1)
     task.values = <void**>(task.arguments + n)
     task.sizes = <int64_t*>(task.values + n)
-    variables = <VarHandle*>(task.sizes + n)  # of written arrays, then of read ones
+    variables = <VarHandle*>(task.sizes + n)  # written arrays first, then read arrays
     try:
         for i in range(n):
             task.values[i] = &task.arguments[i].value

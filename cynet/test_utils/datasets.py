@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["download", "download_model", "get_bz2_data", "get_cifar10", "get_im2rec_path"]
 __all__ += ["get_mnist", "get_mnist_iterator", "get_mnist_pkl", "get_mnist_ubyte", "get_zip_data"]
 
-_MAX_MNIST_BYTES = 47_040_017  # one more than the size of its largest file
+_MAX_MNIST_BYTES = 47_040_017  # one more than the size of MNIST's largest file
 
 _MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",

@@ -201,7 +201,7 @@ class _Int8Joiner:
         place = {id(node): i for i, node in enumerate(self.nodes)}
         taken: set[int] = set()
         for node in self.nodes:
-            if _is_operator(node, DEQUANTIZE):  # for an addition the integers before it count
+            if _is_operator(node, DEQUANTIZE):  # an addition uses the integers before it
                 place[id(node)] = place[id(node.inputs[0][0])]
         for node in self.nodes:
             if node.op is not None and is_layer(node) and self._has_int8_operands(node):
