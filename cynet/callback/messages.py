@@ -6,7 +6,7 @@ import sys
 from ..distributed import is_first
 
 
-def shows_info(logger=logging):
+def is_info_shown(logger=logging):
     """Return whether a line of level INFO would be shown.
 
     Parameters
@@ -29,7 +29,7 @@ def log_message(text, *values):
     """
     if not is_first():
         return
-    if shows_info():
+    if is_info_shown():
         logging.info(text, *values)
     else:
         print(text % values, file=sys.stderr, flush=True)

@@ -141,7 +141,7 @@ class _RecomputingNode(StepNode):
             if is_floating(each.dtype):
                 each.attach_grad()
         weights = [older.get(i, each) for i, each in enumerate(self.weights)]
-        with self._hold_weights(weights):
+        with self._use_weights(weights):
             outputs, _ = flatten(self._rerun_forward(inputs), "output")
         heads = [i for i, each in enumerate(outputs) if grads[i] is not None and entry_of(each)]
         wanted = [*inputs, *weights]
@@ -161,7 +161,7 @@ class _RecomputingNode(StepNode):
         return found
 
     @contextlib.contextmanager
-    def _hold_weights(self, weights):
+    def _use_weights(self, weights):
         """Restore the parameters' arrays of the forward pass for a ``with`` block."""
         changes = [
             (param, now, then)

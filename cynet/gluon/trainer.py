@@ -372,11 +372,11 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         check_flag("Trainer.step", "ignore_stale_grad", ignore_stale_grad)
         check_flag("Trainer.step", "zero_grad", zero_grad)
         with _UPDATE_SPAN:
-            self._check_and_rescale_grad(self._scale_of(batch_size))
+            self._check_and_rescale_grad(self._gradient_scale(batch_size))
             self._prepare_kvstore()
             if not ignore_stale_grad and (self._kvstore is not None or len(self._contexts) > 1):
                 self._check_fresh()
-            self._sum_in_step(all_are_fresh=not ignore_stale_grad)
+            self._sum_for_step(all_are_fresh=not ignore_stale_grad)
             self._update(ignore_stale_grad)
             if zero_grad:
                 for each in self._params:
@@ -456,7 +456,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                 "update: the KVStore updates the weights; make the Trainer with"
                 " update_on_kvstore=False"
             )
-        self._check_and_rescale_grad(self._scale_of(batch_size))
+        self._check_and_rescale_grad(self._gradient_scale(batch_size))
         if not ignore_stale_grad and len(self._contexts) > 1:
             self._check_fresh()  # raises an error before any weight changes
         self._update(ignore_stale_grad)
@@ -465,7 +465,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         """Set the factor of the gradients in this step."""
         self._optimizer.rescale_grad = scale
 
-    def _scale_of(self, batch_size):
+    def _gradient_scale(self, batch_size):
         try:
             scale, fits = self._scale / batch_size, bool(0 < batch_size < math.inf)
         except ZeroDivisionError as error:

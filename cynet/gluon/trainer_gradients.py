@@ -33,7 +33,7 @@ class TrainerGradients:
                     if not array._fresh_grad:
                         raise stale_error(each, array.context)
 
-    def _sum_in_step(self, all_are_fresh):
+    def _sum_for_step(self, all_are_fresh):
         """Call `_allreduce_grads` for `step`, which skips parameters without a gradient."""
         self._is_step, self._are_fresh = True, all_are_fresh
         try:

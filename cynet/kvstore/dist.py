@@ -14,7 +14,7 @@ from ..context import cpu
 from ..distributed import world
 from ..distributed.requests import SAME_SIZE_HINT
 from ..optimizer import Updater
-from ..optimizer.terms import first_difference, state_digest, step_settings, update_settings
+from ..optimizer.terms import all_settings, brief_settings, list_differences, state_digest
 from .buckets import broadcast_request, make_buckets, sum_in_place, sum_request, sum_two_bits
 from .compression import make_compression
 from .kvstore import KVStore
@@ -276,7 +276,7 @@ class DistKVStore(KVStore):
         >>> mx.kv.create("dist_sync").agree_on(mx.optimizer.SGD(learning_rate=0.1))
         """
         if self._world.size > 1:
-            self._check_agreement(where, update_settings(optimizer))
+            self._check_agreement(where, all_settings(optimizer))
 
     def agree_on_states(self, updater: Updater, where: str) -> None:
         """Wait for all ranks, and refuse optimizers' states, such as momenta, that differ.
@@ -300,7 +300,7 @@ class DistKVStore(KVStore):
         """
         if self._world.size > 1:
             self._check_agreement(
-                where, {**update_settings(updater.optimizer), **state_digest(updater)}
+                where, {**all_settings(updater.optimizer), **state_digest(updater)}
             )
 
     def load_optimizer_states(self, fname: FileName) -> None:
@@ -312,7 +312,7 @@ class DistKVStore(KVStore):
     def _check_agreement(self, where, terms):
         """Refuse terms, a dict of texts, that differ between ranks."""
         rows = self._world.gather(json.dumps(terms).encode(), f"what {where} is given")
-        found = first_difference([json.loads(each) for each in rows])
+        found = list_differences([json.loads(each) for each in rows])
         if found:
             raise MismatchError(
                 f"{where}: ranks must have the same optimizer, each of them updates its own"
@@ -407,7 +407,7 @@ class DistKVStore(KVStore):
     def _compare_terms_of(self, optimizer):
         """Let the next request compare the ranks' terms while it sums."""
         if optimizer is not None and self._world.size > 1:
-            self._terms = step_settings(optimizer)
+            self._terms = brief_settings(optimizer)
 
     def _submit(self, request, reads, writes):
         terms, self._terms = self._terms, ""

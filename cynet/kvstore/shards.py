@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import ndarray as nd
 from ..base.errors import ArgumentError
 from ..optimizer import get_updater
-from ..optimizer.state_file import unpack
+from ..optimizer.state_file import unpack_states
 from .changed_parts import ChangedParts
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class Shards:
         found = get_updater(updater.optimizer)
         content = b"".join(updater.state_chunks())
         parts = self._store._world.gather(content, "states of the optimizer")
-        ranks = [unpack(part)[0] for part in parts]
+        ranks = [unpack_states(part)[0] for part in parts]
         for key in keys:
             states = [each[key] for each in ranks if key in each]
             if states:

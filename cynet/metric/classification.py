@@ -143,7 +143,7 @@ class TopKAccuracy(EvalMetric):
             known = (label >= 0) & (label < classes)  # labels out of range are misses
             rows = np.bincount(label[known], minlength=classes)
             hits = np.bincount(label[hits], minlength=classes)
-            self._rows, self._hits = _padded_sum(self._rows, rows), _padded_sum(self._hits, hits)
+            self._rows, self._hits = _add_vectors(self._rows, rows), _add_vectors(self._hits, hits)
 
     def reset(self) -> None:
         super().reset()
@@ -168,12 +168,12 @@ class TopKAccuracy(EvalMetric):
         super()._merge_states([row[0] for row in rows])
         none = np.zeros(0, np.int64)
         self._hits, self._rows = (
-            functools.reduce(_padded_sum, [np.array(row[i], np.int64) for row in rows], none)
+            functools.reduce(_add_vectors, [np.array(row[i], np.int64) for row in rows], none)
             for i in (1, 2)
         )
 
 
-def _padded_sum(first, second):
+def _add_vectors(first, second):
     """Add two vectors; the shorter one is padded with zeros."""
     out = np.zeros(max(len(first), len(second)), np.int64)
     out[: len(first)] += first
@@ -366,8 +366,8 @@ class PCC(EvalMetric):
                 raise ArgumentError(f"{self.name}: classes must be 0 or more, and at least one")
             n = 1 + int(max(label.max(), pred.max()))
             counts = np.bincount(n * pred + label, minlength=n * n).reshape(n, n)
-            self._local = _add_padded(self._local, counts)
-            self._global = _add_padded(self._global, counts)
+            self._local = _add_matrices(self._local, counts)
+            self._global = _add_matrices(self._global, counts)
         self.num_inst += 1
         self.global_num_inst += 1
         self.sum_metric = self._score(self._local) * self.num_inst
@@ -378,7 +378,7 @@ class PCC(EvalMetric):
 
     def _merge_states(self, rows):
         super()._merge_states(rows)
-        counts = functools.reduce(_add_padded, [np.array(row[2]) for row in rows])
+        counts = functools.reduce(_add_matrices, [np.array(row[2]) for row in rows])
         self.sum_metric = self.global_sum_metric = self._score(counts) * self.num_inst
 
     @staticmethod
@@ -391,7 +391,7 @@ class PCC(EvalMetric):
         return float(np.sum(counts.diagonal() * n - rows * columns) / math.sqrt(spread))
 
 
-def _add_padded(old, new):
+def _add_matrices(old, new):
     n = max(len(old), len(new))
     out = np.zeros((n, n))
     out[: len(old), : len(old)] = old

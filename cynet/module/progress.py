@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from ..callback.messages import shows_info
+from ..callback.messages import is_info_shown
 from ..distributed import is_first
 
 _EPOCH_PAUSE_SECONDS = 0.5  # minimum time between the lines of two epochs
@@ -136,7 +136,7 @@ def choose_progress(verbose, logger, batch_end_callback, num_epoch, data):
     """
     if not is_first():
         return None
-    if verbose or (verbose is None and not shows_info(logger)):
+    if verbose or (verbose is None and not is_info_shown(logger)):
         batches = bool(verbose) or batch_end_callback is None
         kind = ProgressBar if batches and is_in_notebook() else Progress
         return kind(num_epoch - 1, _batches_per_epoch(data), batches)

@@ -20,7 +20,7 @@ from ..io.training_file import (
     write_training,
 )
 from ..optimizer.settings import accepted_settings
-from ..optimizer.state_file import unpack
+from ..optimizer.state_file import unpack_states
 
 _FORMAT = "cynet fit 1"
 _OPTIMIZER_KEY, _ARG_PREFIX, _AUX_PREFIX = "optimizer", "arg:", "aux:"
@@ -122,7 +122,7 @@ class Resume:
         (meta, arrays), self._read = self._read, None
         if _OPTIMIZER_KEY not in arrays:
             raise FormatError(f"{self.path}: it has no '{_OPTIMIZER_KEY}'")
-        states, optimizer = unpack(arrays[_OPTIMIZER_KEY].asnumpy().tobytes())
+        states, optimizer = unpack_states(arrays[_OPTIMIZER_KEY].asnumpy().tobytes())
         if optimizer is None:
             raise FormatError(f"{self.path}: its '{_OPTIMIZER_KEY}' has states alone")
         old, written = meta.get("asked"), meta.get("ranks", 1)

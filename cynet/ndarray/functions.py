@@ -74,9 +74,9 @@ def traced_call(name, *args):
     """The result of a function of ``mx.sym.contrib``; None where this thread does not trace."""
     if state.trace is None:
         return None
-    from ..gluon.block.traced import control_flow
+    from ..gluon.block.traced import trace_control_flow
 
-    return control_flow(name, *args)
+    return trace_control_flow(name, *args)
 
 
 def binary_of_symbols(row, lhs, rhs):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..typing import NDArray, State
 
 # A decay of 1 would divide by 0; above 1, the root does not exist.
-_DECAY_KIND = number(0, 1)
+_DECAY_RANGE = number(0, 1)
 _FTRL_RATE = 0.1
 
 
@@ -46,8 +46,8 @@ class Adam(FusedOptimizer):
 
     _by_entry = True
     serialized_fields = {
-        "beta1": _DECAY_KIND,
-        "beta2": _DECAY_KIND,
+        "beta1": _DECAY_RANGE,
+        "beta2": _DECAY_RANGE,
         "epsilon": number(),
         "lazy_update": FLAG,
     }
@@ -106,8 +106,8 @@ class AdamW(FusedOptimizer):
 
     _by_entry = True
     serialized_fields = {
-        "beta1": _DECAY_KIND,
-        "beta2": _DECAY_KIND,
+        "beta1": _DECAY_RANGE,
+        "beta2": _DECAY_RANGE,
         "epsilon": number(),
         "correct_bias": FLAG,
     }
@@ -156,7 +156,7 @@ class Adamax(FusedOptimizer):
     """
 
     _by_entry = True
-    serialized_fields = {"beta1": _DECAY_KIND, "beta2": _DECAY_KIND}
+    serialized_fields = {"beta1": _DECAY_RANGE, "beta2": _DECAY_RANGE}
     _rule_name, _n_states = "adamax", 2
 
     def __init__(
@@ -198,8 +198,8 @@ class Nadam(FusedOptimizer):
     """
 
     serialized_fields = {
-        "beta1": _DECAY_KIND,
-        "beta2": _DECAY_KIND,
+        "beta1": _DECAY_RANGE,
+        "beta2": _DECAY_RANGE,
         "epsilon": number(),
         "schedule_decay": number(),
         "m_schedule": number(),
@@ -262,7 +262,7 @@ class FTML(FusedOptimizer):
     """
 
     _by_entry = True
-    serialized_fields = {"beta1": _DECAY_KIND, "beta2": _DECAY_KIND, "epsilon": number()}
+    serialized_fields = {"beta1": _DECAY_RANGE, "beta2": _DECAY_RANGE, "epsilon": number()}
     _rule_name, _n_states = "ftml", 3
 
     def __init__(

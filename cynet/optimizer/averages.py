@@ -28,7 +28,7 @@ class Averages:
     def update(self, arrays):
         """Update all means by the arrays; the first call copies the arrays."""
         if self.count == 0:
-            self.values = {name: _average_dtype(each).copy() for name, each in arrays.items()}
+            self.values = {name: _to_mean_dtype(each).copy() for name, each in arrays.items()}
             self.count = 1
             return
         self.check_arrays(arrays)
@@ -45,7 +45,7 @@ class Averages:
                 _move_averages(
                     [self.values[each] for each in names[start : start + _MAX_WEIGHTS_PER_CALL]],
                     [
-                        _average_dtype(arrays[each])
+                        _to_mean_dtype(arrays[each])
                         for each in names[start : start + _MAX_WEIGHTS_PER_CALL]
                     ],
                     share,
@@ -77,7 +77,7 @@ class Averages:
         self.values, self.count = dict(values), int(count)
 
 
-def _average_dtype(array):
+def _to_mean_dtype(array):
     kind = np.dtype(array.dtype)
     return array if kind in (np.float64, np.float32) else array.astype("float32")
 

@@ -18,7 +18,7 @@ from ..base.guard import guarded
 from ..base.kinds import FLAG, count, number
 from ..base.overrides import overridden_methods
 from ..registry import Registry
-from .legacy_arrays import as_legacy
+from .legacy_arrays import as_nd_array
 from .settings import check_factors, check_real, check_settings, indices_by_dtype, warn_of_two_rates
 from .shown import OptimizerRepr
 
@@ -297,7 +297,7 @@ class Optimizer(OptimizerRepr):
         None, NDArray, or nested tuple of NDArray
             For a weight of 16 bits under ``multi_precision``, its float32 copy, too.
         """
-        weight = as_legacy(weight)
+        weight = as_nd_array(weight)
         if is_narrow(weight.dtype):
             if self.multi_precision:
                 master = weight.astype("float32")
@@ -335,7 +335,7 @@ class Optimizer(OptimizerRepr):
         return pair[::-1] if self._copy_is_last else pair
 
     def _update_one(self, index, weight, grad, state):
-        weight, grad = as_legacy(weight), as_legacy(grad)
+        weight, grad = as_nd_array(weight), as_nd_array(grad)
         if self.multi_precision and is_narrow(weight.dtype):
             master, inner = self._master_and_state(state)
             self.update(index, master, grad.astype("float32"), inner)

@@ -15,8 +15,8 @@ from .fused import FusedOptimizer
 if TYPE_CHECKING:
     from ..typing import NDArray, State
 
-_DECAY_KIND = number(0, 1)
-_BOUND_KIND = Kind(lambda v: v is None or number().fits(v), "a finite number or None")
+_DECAY_RANGE = number(0, 1)
+_NUMBER_OR_NONE = Kind(lambda v: v is None or number().fits(v), "a finite number or None")
 _STRATEGIES = ("linear", "power2", "sqrt", "lars")
 
 
@@ -64,11 +64,11 @@ class LAMB(FusedOptimizer):
     """
 
     serialized_fields = {
-        "beta1": _DECAY_KIND,
-        "beta2": _DECAY_KIND,
+        "beta1": _DECAY_RANGE,
+        "beta2": _DECAY_RANGE,
         "epsilon": number(),
-        "lower_bound": _BOUND_KIND,
-        "upper_bound": _BOUND_KIND,
+        "lower_bound": _NUMBER_OR_NONE,
+        "upper_bound": _NUMBER_OR_NONE,
         "bias_correction": FLAG,
     }
     _rule_name, _n_states, _norm = "lamb_move", 2, "lamb"
@@ -164,8 +164,8 @@ class LARS(FusedOptimizer):
         "eta": number(),
         "eps": number(),
         "momentum_correction": FLAG,
-        "rate": _BOUND_KIND,
-        "rate_before": _BOUND_KIND,
+        "rate": _NUMBER_OR_NONE,
+        "rate_before": _NUMBER_OR_NONE,
         "rate_step": count(),
     }
     _decayed = ("_weight",)

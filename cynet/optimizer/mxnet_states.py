@@ -18,7 +18,7 @@ from ..base.errors import ArgumentError, CynetError, FormatError, describe_error
 from ..base.files import read_file, write_atomically
 from ..base.kinds import settings_of
 from .base import OPTIMIZERS
-from .state_file import pack, restore_optimizer
+from .state_file import pack_states, restore_optimizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +122,7 @@ def convert(source: str, target: str, names: Sequence[str] | None = None) -> int
         states, optimizer = read_states(read_file(source), names)
     except FormatError as error:
         raise FormatError(f"{source}: {error}") from None
-    write_atomically(target, pack(states, optimizer))
+    write_atomically(target, pack_states(states, optimizer))
     return len(states)
 
 

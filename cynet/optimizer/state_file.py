@@ -36,7 +36,7 @@ _TABLE_CHECKS = {
 _GROUP_TABLES = ("_group_rates", "_group_decays")  # settings of Trainers with groups
 
 
-def pack(states, optimizer=None, pair=None):
+def pack_states(states, optimizer=None, pair=None):
     """Return a states file as byte chunks; states: dict of key to None, NDArray, nested tuples.
 
     states: dict
@@ -69,8 +69,8 @@ def pack(states, optimizer=None, pair=None):
     yield from sealed(itertools.chain([head], params_chunks(arrays)))
 
 
-def unpack(content, user=None):
-    """Return (states, optimizer or None) from the bytes of :func:`pack`.
+def unpack_states(content, user=None):
+    """Return (states, optimizer or None) from the bytes of :func:`pack_states`.
 
     content: bytes
     user (Optimizer, optional): Whose states they become where the bytes hold no optimizer.
@@ -156,13 +156,13 @@ def _build_states(header, arrays, name, user):
         }
         optimizer = None if header["optimizer"] is None else restore_optimizer(header["optimizer"])
         if header["copies are first"]:
-            states = _with_copies_last(states, optimizer or user)
+            states = _move_copies_last(states, optimizer or user)
     except CynetError as error:
         raise FormatError(f"{name}: {error}") from None
     return states, optimizer
 
 
-def _with_copies_last(states, optimizer):
+def _move_copies_last(states, optimizer):
     """Convert an older file's states to the present order of state and float32 copy, which only the
     file's version tells apart."""
     if not (getattr(optimizer, "_copy_is_last", False) and optimizer.multi_precision):
@@ -197,14 +197,14 @@ def _describe_optimizer(optimizer):
             for device, counts in optimizer._all_index_update_counts.items()
         ],
         **{name: list(getattr(optimizer, name).items()) for name in _TABLE_CHECKS},
-        **_groups_of(optimizer),
+        **_group_tables_of(optimizer),
         "lr_scheduler": None
         if scheduler is None
         else {"name": type(scheduler).__name__, "settings": settings_of(scheduler)},
     }
 
 
-def _groups_of(optimizer):
+def _group_tables_of(optimizer):
     found = {}
     for table in _GROUP_TABLES:
         pairs = [[k, v] for k, v in getattr(optimizer, table).items() if isinstance(k, str)]

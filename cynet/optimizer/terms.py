@@ -20,7 +20,7 @@ _EXCLUDED_ATTRIBUTES = {
 }
 
 
-def update_settings(optimizer):
+def all_settings(optimizer):
     """Return all settings of an optimizer that its steps depend on, as text by name.
 
     Attributes whose names begin with an underscore are nobody's business.
@@ -67,10 +67,10 @@ def state_digest(updater):
     return {"the digest of the states": digest.hexdigest()}
 
 
-def step_settings(optimizer):
+def brief_settings(optimizer):
     """Return the settings that may change between steps, as a short text.
 
-    >>> step_settings(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9)).split("; ")[:4]
+    >>> brief_settings(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9)).split("; ")[:4]
     ['optimizer=SGD', 'rescale_grad=1.0', 'learning_rate=0.5', 'wd=0.0']
     """
     values = vars(optimizer)
@@ -91,7 +91,7 @@ def step_settings(optimizer):
     return "; ".join(rows)
 
 
-def first_difference(rows):
+def list_differences(rows):
     """Return descriptions of the settings that differ between ranks.
 
     Parameters

@@ -9,7 +9,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.files import read_file
 from ..base.guard import guarded, refuse
 from ..base.overrides import is_ours
-from .state_file import pack, read_state_file, unpack
+from .state_file import pack_states, read_state_file, unpack_states
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -195,7 +195,7 @@ class Updater:
         return self._file_chunks(dump_optimizer, pair)
 
     def _file_chunks(self, dump_optimizer, pair=None):
-        return pack(self.states, self.optimizer if dump_optimizer else None, pair)
+        return pack_states(self.states, self.optimizer if dump_optimizer else None, pair)
 
     def set_states(self, states: bytes) -> None:
         """Load the result of ``get_states``.
@@ -219,7 +219,7 @@ class Updater:
         >>> other.optimizer.num_update
         1
         """
-        self.replace_states(*unpack(states, self.optimizer))
+        self.replace_states(*unpack_states(states, self.optimizer))
 
     def load(self, fname):
         """Load a file with the result of ``get_states``.

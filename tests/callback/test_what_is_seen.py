@@ -168,16 +168,16 @@ def test_stop_on_nan():
 
 
 def test_shows_info():
-    from cynet.callback.messages import shows_info
+    from cynet.callback.messages import is_info_shown
 
-    logger = logging.getLogger("cynet.test.shows_info")
+    logger = logging.getLogger("cynet.test.is_info_shown")
     logger.propagate = False
     logger.setLevel(logging.INFO)
-    assert not shows_info(logger)
+    assert not is_info_shown(logger)
     logger.addHandler(logging.NullHandler())
-    assert shows_info(logger)
+    assert is_info_shown(logger)
     logger.setLevel(logging.WARNING)
-    assert not shows_info(logger) and shows_info(object())
+    assert not is_info_shown(logger) and is_info_shown(object())
 
 
 def lines_of(capsys, **options):

@@ -7,7 +7,7 @@ import pytest
 import cynet as mx
 from cynet.distributed.requests import Request, shorten_difference
 from cynet.optimizer.base import OPTIMIZERS
-from cynet.optimizer.terms import first_difference, step_settings, update_settings
+from cynet.optimizer.terms import all_settings, brief_settings, list_differences
 
 OTHERS = {
     "lr_scheduler": lambda: mx.lr_scheduler.PolyScheduler(9),
@@ -47,14 +47,14 @@ CHANGED = [(klass, name, value) for klass, name, value in _changed()]
 )
 def test_every_setting_counts(klass, name, value):
     one, two = klass(), klass(**{name: value})
-    found = first_difference([update_settings(one), update_settings(klass()), update_settings(two)])
+    found = list_differences([all_settings(one), all_settings(klass()), all_settings(two)])
     assert found and all(" on rank 0 and " in each and each.endswith("rank 2") for each in found)
-    assert not first_difference([update_settings(one), update_settings(klass())])
+    assert not list_differences([all_settings(one), all_settings(klass())])
 
 
 def test_what_changes_between_steps():
     one, two = (mx.optimizer.Adam(learning_rate=0.5) for _ in range(2))
-    assert step_settings(one) == step_settings(two)
+    assert brief_settings(one) == brief_settings(two)
     for name, value in (
         ("lr", 0.1),
         ("wd", 0.1),
@@ -65,13 +65,13 @@ def test_what_changes_between_steps():
     ):
         before = getattr(two, name)
         setattr(two, name, value)
-        assert step_settings(one) != step_settings(two), name
+        assert brief_settings(one) != brief_settings(two), name
         setattr(two, name, before)
     schedule = mx.lr_scheduler.FactorScheduler(1, base_lr=0.001)
     two = mx.optimizer.Adam(lr_scheduler=schedule)
-    before = step_settings(two)
+    before = brief_settings(two)
     schedule.base_lr = 0.0005
-    assert step_settings(two) != before
+    assert brief_settings(two) != before
 
 
 def test_noise_of_other_seeds():
@@ -80,19 +80,19 @@ def test_noise_of_other_seeds():
     found = []
     for seed in (1, 2, 1):
         mx.random.seed(seed)
-        found.append((step_settings(sgld), step_settings(sgd)))
+        found.append((brief_settings(sgld), brief_settings(sgd)))
     assert found[0] == found[2] != found[1] and found[0][1] == found[1][1]
 
 
 def test_factors_of_single_weights():
     one, two = (mx.optimizer.SGD(param_idx2name={0: "a_weight"}) for _ in range(2))
     two.set_lr_mult({"a_weight": 0.5})
-    assert first_difference([update_settings(one), update_settings(two)]) == [
+    assert list_differences([all_settings(one), all_settings(two)]) == [
         "lr_mult of a_weight is not set on rank 0 and 0.5 on rank 1"
     ]
     weight = mx.gluon.Parameter("w", shape=(1,), wd_mult=0.0)
     two = mx.optimizer.SGD(param_dict={"w": weight})
-    assert first_difference([update_settings(one), update_settings(two)]) == [
+    assert list_differences([all_settings(one), all_settings(two)]) == [
         "wd_mult of w is not set on rank 0 and 0.0 on rank 1"
     ]
 
@@ -105,7 +105,7 @@ def test_a_class_of_the_user():
 
     one, two = Own(), Own(2)
     two._seen = 5
-    assert first_difference([update_settings(one), update_settings(two)]) == [
+    assert list_differences([all_settings(one), all_settings(two)]) == [
         "sharpness is 1 on rank 0 and 2 on rank 1"
     ]
 

@@ -8,7 +8,7 @@ from ...symbol import Symbol
 from ..tracing import is_tracing
 from .structure import flatten, regroup
 
-_RECORDS_FLAG = 1  # bit of autograd's state that means "recording"
+_RECORDING_BIT = 1  # bit of autograd's state that means "recording"
 
 
 class HookedCall:
@@ -126,4 +126,4 @@ def hooked_call(block, args, kwargs):
             f"{block.name} has backward hooks, which a Symbol, as for a Module, cannot hold; call"
             " it with NDArrays, or detach() the hooks"
         )
-    return HookedCall(block, args) if get_state() & _RECORDS_FLAG else None
+    return HookedCall(block, args) if get_state() & _RECORDING_BIT else None

@@ -213,7 +213,7 @@ class Block(BlockFiles):
         select : str, optional
             A regular expression that names match from their beginning: ``'.*weight|.*bias'``.
         """
-        return files.collected(self, select)
+        return files.select_parameters(self, select)
 
     def _collect_params_with_prefix(self, prefix=""):
         """Return a dict of structural name (``0.weight``) to Parameter."""

@@ -9,11 +9,11 @@ from ...base.files import file_name, read_file, write_atomically
 from ...base.kinds import check_flag, read_json
 from ..errors import MismatchError
 from ..parameter import ParameterDict
-from ..parameter.parameter_dict import brief_list, named_arrays
+from ..parameter.parameter_dict import brief_list, read_named_arrays
 from ..parameter.shapes import merge_shapes
 
 
-def collected(block, select):
+def select_parameters(block, select):
     """Return the Block's own parameters, then its children's, whose names match `select`."""
     found = ParameterDict(block.params.prefix)
     if select is None:
@@ -67,15 +67,15 @@ def load_parameters(block, filename, ctx, allow_missing, ignore_extra, cast_dtyp
     """Read parameters by structural names, full names or names without the Block's prefix,
     whichever fit most names in the file."""
     check_flag("load_parameters", "cast_dtype", cast_dtype)
-    arrays = saved_arrays(filename)
+    arrays = read_arrays(filename)
     load_arrays(block, arrays, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
 
 
-def saved_arrays(filename):
+def read_arrays(filename):
     """Read a file's arrays by name, without the prefixes ``arg:`` and ``aux:`` of a Module."""
     return {
         name.removeprefix("arg:").removeprefix("aux:"): each
-        for name, each in named_arrays(filename).items()
+        for name, each in read_named_arrays(filename).items()
     }
 
 

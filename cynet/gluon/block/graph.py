@@ -137,7 +137,7 @@ def trace_without_draws(block, arrays, form):
         after = _python_random_states()
         if after == before:
             return graph
-        seen.append(_nameless_content(graph))
+        seen.append(_content_without_names(graph))
     if others and all(each == seen[0] for each in seen):
         return graph
     raise UntraceableError("random numbers that Python draws cannot be part of a graph")
@@ -148,7 +148,7 @@ def _python_random_states():
     return hash(random.getstate()), numpy_state_token()
 
 
-def _nameless_content(graph):
+def _content_without_names(graph):
     """Return a graph's nodes and constants without names: equal for two traces of one function."""
     nodes = json.loads(graph.symbol.tojson())["nodes"]
     constants = [(each.shape, each.asnumpy().tobytes()) for each in graph.constants.values()]
@@ -302,7 +302,7 @@ class HookedGraph:
         return outputs[count:]
 
 
-def _infer_with(block, args, what, of_array):
+def _infer_params(block, args, what, of_array):
     """Yield (name, inferred value) of each parameter, by the Symbol's method `what`."""
     arrays, form = flatten([list(args), {}])
     graph = trace_block(block, arrays, form)
@@ -323,7 +323,7 @@ def _infer_with(block, args, what, of_array):
 def infer_shapes(block, args):
     """Set the shapes of all parameters that the graph determines from the inputs' shapes."""
     params = {each.name: each for each in block.collect_params().values()}
-    for name, shape in _infer_with(block, args, "infer_shape_partial", lambda each: each.shape):
+    for name, shape in _infer_params(block, args, "infer_shape_partial", lambda each: each.shape):
         if name in params and shape:
             params[name].shape = shape
 
@@ -331,7 +331,7 @@ def infer_shapes(block, args):
 def infer_types(block, args):
     """Set the dtypes of all parameters that the graph determines from the inputs' dtypes."""
     params = {each.name: each for each in block.collect_params().values()}
-    for name, kind in _infer_with(block, args, "infer_type", lambda each: each.dtype):
+    for name, kind in _infer_params(block, args, "infer_type", lambda each: each.dtype):
         if name in params and kind is not None and name_of(params[name].dtype) != name_of(kind):
             params[name].cast(kind)
 

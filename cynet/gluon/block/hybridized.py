@@ -19,7 +19,7 @@ _SPARSE_GRAD_REASON = (
 )
 _ARRAY_TYPES = {NDArray}  # the types of arguments that need no format
 _MAX_SIGNATURES = 10_000  # cached signatures (format, mode, shapes, dtypes)
-_TRAINS_FLAG = 2  # bit of autograd's state that means "training mode"
+_TRAINING_BIT = 2  # bit of autograd's state that means "training mode"
 _MAX_GRAPHS = 64  # graphs for one format of arguments, each for several shapes
 
 
@@ -92,7 +92,7 @@ class Hybridized:
                 return self.by_operator, (args, kwargs)
             refuse_mixture(arrays, self._block.name)
             key = (hashable_format(form), arrays[0]._face)
-        key = (key, get_state() & _TRAINS_FLAG)
+        key = (key, get_state() & _TRAINING_BIT)
         signature = (key, *[(each.shape, each.dtype_flag) for each in arrays])
         plan = self._plan_by_signature.get(signature) or self._exact_plans.get(signature)
         if plan is None:

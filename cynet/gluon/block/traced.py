@@ -217,52 +217,52 @@ class Traced(NumpyMethods, Symbol):
         trace.types[name] = name_of(trace.dtype(self))
         return made
 
-    def _refuse(self, what):
+    def _refuse_call(self, what):
         raise UntraceableError(
             f"{what} needs the values of an array, and a graph that is being traced has none"
         )
 
     def asnumpy(self):
         """Refused."""
-        self._refuse("asnumpy")
+        self._refuse_call("asnumpy")
 
     def asscalar(self):
         """Refused."""
-        self._refuse("asscalar")
+        self._refuse_call("asscalar")
 
     def wait_to_read(self):
         """Refused."""
-        self._refuse("wait_to_read")
+        self._refuse_call("wait_to_read")
 
     def backward(self, *args, **kwargs):
         """Refused."""
-        self._refuse("backward")
+        self._refuse_call("backward")
 
     def attach_grad(self, *args, **kwargs):
         """Refused."""
-        self._refuse("attach_grad")
+        self._refuse_call("attach_grad")
 
     def register_hook(self, *args, **kwargs):
         """Refused."""
-        self._refuse("register_hook")
+        self._refuse_call("register_hook")
 
     def __bool__(self):
-        self._refuse("__bool__")
+        self._refuse_call("__bool__")
 
     def __float__(self):
-        self._refuse("__float__")
+        self._refuse_call("__float__")
 
     def __int__(self):
-        self._refuse("__int__")
+        self._refuse_call("__int__")
 
     def __index__(self):
-        self._refuse("__index__")
+        self._refuse_call("__index__")
 
     def __array__(self, *args, **kwargs):
-        self._refuse("__array__")
+        self._refuse_call("__array__")
 
     def __setitem__(self, key, value):
-        self._refuse("__setitem__")
+        self._refuse_call("__setitem__")
 
     def reshape(self, *shape, **kwargs):
         """See ``NDArray.reshape``."""
@@ -434,7 +434,7 @@ def call_on_symbols(entry, name, args, kwargs):
     return active().kind(made.entries) if type(made) is Symbol else made
 
 
-def control_flow(name, *args):
+def trace_control_flow(name, *args):
     """Call ``foreach``, ``while_loop`` or ``cond`` while this thread traces; array arguments become
     constants."""
 

@@ -47,11 +47,11 @@ class TracedNumpy(ArrayMembers, Traced):
 
     def item(self, *args):
         """Refused."""
-        self._refuse("item")
+        self._refuse_call("item")
 
     def tolist(self):
         """Refused."""
-        self._refuse("tolist")
+        self._refuse_call("tolist")
 
     def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         """See ``mx.np.ndarray.astype``."""

@@ -42,12 +42,12 @@ class _ArrayPart:
 
 
 def pack_batch(batch, numpy_stays=True):
-    """Convert a batch, arrays and other values in lists, tuples and dicts, for `send`.
+    """Convert a batch, arrays and other values in lists, tuples and dicts, for `send_batch`.
 
     NumPy's arrays are NDArrays at the other end unless `numpy_stays`: a batchify_fn of the user's
     gave them.
 
-    All that runs code of the user's, or needs memory, is done here: what `send` raises is the
+    All that runs code of the user's, or needs memory, is done here: what `send_batch` raises is the
     pipe's.
     """
     arrays, size = [], 0
@@ -100,7 +100,7 @@ class _SparsePart:
         return _SparsePart, (self.stype, self.shape, self.parts)
 
 
-def send(connection, header, content):
+def send_batch(connection, header, content):
     """Send a `header` of plain values, and the result of `pack_batch`."""
     structure, block, number = content
     try:
@@ -112,7 +112,7 @@ def send(connection, header, content):
             os.close(number)
 
 
-def receive(connection):
+def receive_batch(connection):
     """Receive (header, content); `unpack_batch` makes the batch from the content."""
     header, structure, block = connection.recv()
     if isinstance(block, int):

@@ -23,7 +23,7 @@ from .batchify import default_batchify_fn, numpy_batchify
 from .failures import decode_error, encode_error
 from .fetch import fetch_samples
 from .seeding import seed_process, seed_thread
-from .transport import load_pickled, pack_batch, receive, send, unpack_batch
+from .transport import load_pickled, pack_batch, receive_batch, send_batch, unpack_batch
 
 _PARENT_CHECK_SECONDS = 2.0  # interval of a worker's check of its parent
 _STOP_TIMEOUT_SECONDS = 2.0  # a worker's time to exit before it is terminated
@@ -79,7 +79,7 @@ def _serve(pipe, inherited, dataset, batchify, parent):
                 error, content = None, _fetch_batch(dataset, load_pickled(indices), batchify)
             except BaseException as raised:  # user code may raise SystemExit
                 error, content = encode_error(raised), pack_batch(None)
-            send(pipe, (key, error), content)
+            send_batch(pipe, (key, error), content)
             error = content = None  # free the batch's memory
     os._exit(0)  # exit without the parent's atexit functions
 
@@ -170,10 +170,10 @@ class WorkerProcesses:
                 )
             self._is_in_sync = False
             for k in {waiting[each] for each in ready}:
-                self._receive_answer(k)
+                self._receive_result(k)
             self._is_in_sync = True
 
-    def _receive_answer(self, k):
+    def _receive_result(self, k):
         """Receive the next result of a worker, or detect its death."""
         try:
             if not self._pipes[k].poll(0):
@@ -181,7 +181,7 @@ class WorkerProcesses:
                 if self._workers[k].is_alive() or self._pipes[k].poll(0):
                     return
                 raise EOFError
-            (_, error), content = receive(self._pipes[k])
+            (_, error), content = receive_batch(self._pipes[k])
         except (EOFError, OSError):
             self._fail_tasks_of(k)
             return

@@ -19,7 +19,7 @@ from ...base.errors import (
 from ...base.files import file_name, write_atomically
 from ...base.guard import guarded
 from .. import utils
-from ..block.files import load_arrays, saved_arrays
+from ..block.files import load_arrays, read_arrays
 from ..errors import MismatchError
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def load_pretrained(
     from .torch_state import convert_arrays  # imported late: it imports the networks
 
     path = os.path.expanduser(file_name(pretrained, f"{name}: pretrained"))
-    arrays = convert_arrays(name, net, saved_arrays(path), path)
+    arrays = convert_arrays(name, net, read_arrays(path), path)
     try:
         load_arrays(net, arrays, path, ctx)
     except MismatchError as error:

@@ -158,7 +158,7 @@ def add_companion(layer, name, extra, sized, first, **kwargs):
     setattr(layer, f"{name}_{extra}", made)
 
 
-def axis_of(wrapper, weight, dim):
+def check_axis(wrapper, weight, dim):
     """Convert the axis `dim`, which may be negative, to a non-negative index."""
     ndim = len(weight.shape)
     if isinstance(dim, bool) or not isinstance(dim, int) or not -ndim <= dim < ndim:
@@ -231,7 +231,7 @@ class WeightNorm(ComputedWeights):
         names = matching_parameters("WeightNorm", layer, name)
         for each in names:
             if dim is not None:
-                dim = axis_of("WeightNorm", layer._reg_params[each], dim)
+                dim = check_axis("WeightNorm", layer._reg_params[each], dim)
         super().__init__(layer, names)
         rule = _WeightNormRule(layer, names, dim)
         for each in names:
@@ -305,7 +305,7 @@ class WeightDrop(ComputedWeights):
             raise ArgumentError(f"WeightDrop: rate must be from 0 to below 1, got {shown(rate)}")
         for each in names:
             for axis in axes:
-                axis_of("WeightDrop", layer._reg_params[each], axis)
+                check_axis("WeightDrop", layer._reg_params[each], axis)
         super().__init__(layer, names)
         self._set_rule(_WeightDropRule(layer, names, rate, tuple(axes)))
 

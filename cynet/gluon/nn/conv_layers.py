@@ -35,10 +35,10 @@ def check_layout(layout, axes):
         )
 
 
-def sizes_of(what, value, axes):
+def axis_sizes(what, value, axes):
     """Return a tuple of `axes` ints, from one int or `axes` ints.
 
-    >>> sizes_of("strides", 2, 3)
+    >>> axis_sizes("strides", 2, 3)
     (2, 2, 2)
     """
     if hasattr(value, "__index__"):
@@ -75,15 +75,15 @@ class _Conv(HybridBlock):
         axes = self._axes
         check_layout(layout, axes)
         groups = to_count(f"{type(self).__name__}: groups", groups)
-        kernel_size = sizes_of("kernel_size", kernel_size, axes)
+        kernel_size = axis_sizes("kernel_size", kernel_size, axes)
         sizes = {
             "kernel": kernel_size,
-            "stride": sizes_of("strides", strides, axes),
-            "pad": sizes_of("padding", padding, axes),
-            "dilate": sizes_of("dilation", dilation, axes),
+            "stride": axis_sizes("strides", strides, axes),
+            "pad": axis_sizes("padding", padding, axes),
+            "dilate": axis_sizes("dilation", dilation, axes),
         }
         if self._is_transposed:
-            sizes["adj"] = sizes_of("output_padding", output_padding, axes)
+            sizes["adj"] = axis_sizes("output_padding", output_padding, axes)
             outer, inner = in_channels, channels // groups
         else:
             outer, inner = channels, in_channels // groups

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...base.errors import ArgumentTypeError, shown
 from ...operator.paragraphs import with_paragraphs
 from ..block import HybridBlock
-from .conv_layers import LAYOUT_DOCS, check_layout, sizes_of
+from .conv_layers import LAYOUT_DOCS, axis_sizes, check_layout
 
 if TYPE_CHECKING:
     from ...typing import ShapeLike
@@ -41,9 +41,9 @@ class _Pooling(HybridBlock):
     ):
         axes = self._axes
         check_layout(layout, axes)
-        pool_size = sizes_of("pool_size", pool_size, axes)
-        strides = pool_size if strides is None else sizes_of("strides", strides, axes)
-        padding = sizes_of("padding", padding, axes)
+        pool_size = axis_sizes("pool_size", pool_size, axes)
+        strides = pool_size if strides is None else axis_sizes("strides", strides, axes)
+        padding = axis_sizes("padding", padding, axes)
         super().__init__(**kwargs)
         self._kwargs = {
             "kernel": pool_size,

@@ -12,7 +12,7 @@ from .computed_weights import (
     ComputedWeights,
     WeightRule,
     add_companion,
-    axis_of,
+    check_axis,
     matching_parameters,
     matrix_sizes,
 )
@@ -194,7 +194,7 @@ class SpectralNorm(ComputedWeights):
             dim = 1 if isinstance(layer, _TRANSPOSED_LAYERS) else 0
         for each in names:
             weight = layer._reg_params[each]
-            dim = axis_of("SpectralNorm", weight, dim)
+            dim = check_axis("SpectralNorm", weight, dim)
             if len(weight.shape) < 2:
                 raise ArgumentError(
                     f"SpectralNorm: parameter '{weight.name}' has shape {weight.shape}, and a"

@@ -108,7 +108,7 @@ class ParameterDict:
         return self._prefix
 
     # --- members ----------------------------------------------------------------------------------
-    def _find(self, name):
+    def _find_parameter(self, name):
         """Return the parameter with this full name, here or in `shared`, or None."""
         if name in self._params:
             return self._params[name]
@@ -134,7 +134,7 @@ class ParameterDict:
             An AssertionError: the parameter has another shape, dtype, ...
         """
         name = self._prefix + name
-        found = self._find(name)
+        found = self._find_parameter(name)
         if found is None:
             self._params[name] = found = Parameter(name, **kwargs)
             found._is_listed = True
@@ -183,7 +183,7 @@ class ParameterDict:
         ('net_scale', [2.0, 3.0], 'null')
         """
         name = self._prefix + name
-        found = self._find(name)
+        found = self._find_parameter(name)
         if found is None:
             if value is None:
                 raise NotFoundError(f"there is no constant '{name}'; give its value to make it")
@@ -421,7 +421,7 @@ class ParameterDict:
                     f"load: parameter '{name}' does not begin with restore_prefix"
                     f" '{restore_prefix}'"
                 )
-        arrays = named_arrays(filename)
+        arrays = read_named_arrays(filename)
         self.load_dict(
             arrays,
             ctx,
@@ -507,7 +507,7 @@ def _name_without_prefix(prefix, name):
     return prefix + name.removeprefix("arg:").removeprefix("aux:")
 
 
-def named_arrays(filename):
+def read_named_arrays(filename):
     """Read the arrays of a ``.params`` file by name."""
     arrays = nd.load(filename)
     if not isinstance(arrays, dict):

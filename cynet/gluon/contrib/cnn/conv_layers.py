@@ -12,7 +12,7 @@ from ....operator.paragraphs import with_paragraphs
 from ...block import HybridBlock
 from ...errors import MismatchError
 from ...nn.activations import Activation
-from ...nn.conv_layers import sizes_of
+from ...nn.conv_layers import axis_sizes
 
 if TYPE_CHECKING:
     from ....typing import InitializerLike, ShapeLike
@@ -93,10 +93,10 @@ class _DeformableConv(HybridBlock):
                 f"{shown(op_name)} and {shown(adj)}"
             )
         sizes = {
-            "kernel": sizes_of("kernel_size", kernel_size, 2),
-            "stride": sizes_of("strides", strides, 2),
-            "pad": sizes_of("padding", padding, 2),
-            "dilate": sizes_of("dilation", dilation, 2),
+            "kernel": axis_sizes("kernel_size", kernel_size, 2),
+            "stride": axis_sizes("strides", strides, 2),
+            "pad": axis_sizes("padding", padding, 2),
+            "dilate": axis_sizes("dilation", dilation, 2),
         }
         super().__init__(prefix=prefix, params=params)
         self._channels, self._in_channels = channels, in_channels

@@ -8,7 +8,7 @@ from ....base.errors import ArgumentError, shown, warn_user
 from ....metric import EvalMetric
 from ....metric.direction import larger_is_better
 
-_MODES = ("auto", "min", "max")
+_MONITOR_MODES = ("auto", "min", "max")
 
 
 def check_monitor(who, monitor):
@@ -22,7 +22,7 @@ def check_monitor(who, monitor):
 
 def comparison_function(who, monitor, mode):
     """Return ``numpy.less`` or ``numpy.greater``: whether a new value is better than an old one."""
-    if mode not in _MODES:
+    if mode not in _MONITOR_MODES:
         warn_user(
             f"{who}: mode must be 'auto', 'min' or 'max', got {shown(mode)}; it is taken as 'auto'",
             RuntimeWarning,

@@ -12,7 +12,7 @@ from ....base.kinds import to_index
 from ....distributed.launched import is_launched
 from ...block import HybridBlock
 from ...nn import BatchNorm, HybridSequential, Sequential
-from ...nn.conv_layers import sizes_of
+from ...nn.conv_layers import axis_sizes
 from ...rnn.cell import ops_of
 from .sync_norm import OPERATOR_NAME, layer_key
 
@@ -200,7 +200,7 @@ class _PixelShuffle(HybridBlock):
     def __init__(self, factor):
         super().__init__()
         what = f"{type(self).__name__}: factor"
-        factors = sizes_of(what, factor, self._dims)
+        factors = axis_sizes(what, factor, self._dims)
         self._factors = tuple(to_index(what, each) for each in factors)
         if min(self._factors) < 1:
             raise ArgumentError(f"{what} must be 1 or more, got {shown(factor)}")

@@ -8,7 +8,7 @@ from ....base.errors import ArgumentError, shown
 from ....base.guard import PER_BATCH, guarded
 from ....operator.nn.spatial_window import CHANNELS_FIRST
 from ...errors import MismatchError
-from ...nn.conv_layers import LAYOUT_DOCS, check_layout, sizes_of
+from ...nn.conv_layers import LAYOUT_DOCS, axis_sizes, check_layout
 from ...rnn import HybridRecurrentCell
 
 if TYPE_CHECKING:
@@ -116,23 +116,23 @@ class _ConvCell(HybridRecurrentCell):
         layout = CHANNELS_FIRST[axes] if conv_layout is None else conv_layout
         check_layout(layout, axes)
         what = type(self).__name__
-        shape = sizes_of(f"{what}: input_shape", input_shape, axes + 1)
+        shape = axis_sizes(f"{what}: input_shape", input_shape, axes + 1)
         self._input_shape, self._channels = shape, hidden_channels
         self._activation, self._layout = activation, layout
         self._channel_axis = layout.index("C")
-        h2h = sizes_of("h2h_kernel", h2h_kernel, axes)
+        h2h = axis_sizes("h2h_kernel", h2h_kernel, axes)
         if any(each % 2 == 0 for each in h2h):
             raise MismatchError(
                 f"{what}: h2h_kernel must be odd, for the state keeps its size; got"
                 f" {shown(h2h_kernel)}"
             )
-        i2h = sizes_of("i2h_kernel", i2h_kernel, axes)
+        i2h = axis_sizes("i2h_kernel", i2h_kernel, axes)
         self._i2h = {
             "kernel": i2h,
-            "pad": sizes_of("i2h_pad", i2h_pad, axes),
-            "dilate": sizes_of("i2h_dilate", i2h_dilate, axes),
+            "pad": axis_sizes("i2h_pad", i2h_pad, axes),
+            "dilate": axis_sizes("i2h_dilate", i2h_dilate, axes),
         }
-        dilate = sizes_of("h2h_dilate", h2h_dilate, axes)
+        dilate = axis_sizes("h2h_dilate", h2h_dilate, axes)
         pad = tuple(d * (k - 1) // 2 for d, k in zip(dilate, h2h))
         self._h2h = {"kernel": h2h, "pad": pad, "dilate": dilate}
         for each in (self._i2h, self._h2h):

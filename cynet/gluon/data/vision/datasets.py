@@ -10,7 +10,7 @@ from .... import ndarray as nd
 from ....base.errors import FormatError, UndefinedError
 from ....io import read_idx
 from ..dataset import _DownloadedDataset
-from .downloads import cifar, fashion_mnist, mnist
+from .downloads import find_cifar, find_fashion_mnist, find_mnist
 from .images import ImageFolderDataset, ImageRecordDataset
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class MNIST(_ImageDataset):
         super().__init__(root, transform)
 
     def _file_paths(self):
-        return mnist(self._root)
+        return find_mnist(self._root)
 
     def _read_arrays(self):
         part, paths = ("train" if self._train else "t10k"), self._file_paths()
@@ -137,7 +137,7 @@ class FashionMNIST(MNIST):
         super().__init__(root, train, transform)
 
     def _file_paths(self):
-        return fashion_mnist(self._root)
+        return find_fashion_mnist(self._root)
 
 
 class _Cifar(_ImageDataset):
@@ -149,7 +149,7 @@ class _Cifar(_ImageDataset):
     def _read_records(self, names):
         width = self._labels + 3 * 32 * 32
         parts = []
-        found = cifar(self._root, self._namespace, self._archive, self._folder, names)
+        found = find_cifar(self._root, self._namespace, self._archive, self._folder, names)
         for name, content in found:
             if not content or len(content) % width:
                 raise FormatError(

@@ -50,12 +50,12 @@ def _make_folder(folder):
         os.makedirs(folder, exist_ok=True)
 
 
-def mnist(root):
+def find_mnist(root):
     """Return the paths of MNIST's four files, downloaded into the folder if they are not there."""
     return files.find_mnist(root) or files.find_mnist() or files.download_mnist(Path(root))
 
 
-def fashion_mnist(root):
+def find_fashion_mnist(root):
     """Return paths of FashionMNIST's four files: in the folder, CYNET_DATA_DIR, or downloaded."""
     data_dir = config.get("CYNET_DATA_DIR")
     for folder in [root, *([os.path.join(data_dir, "fashion-mnist")] if data_dir else [])]:
@@ -77,7 +77,7 @@ def fashion_mnist(root):
     return paths
 
 
-def cifar(root, namespace, archive, below, names):
+def find_cifar(root, namespace, archive, below, names):
     """Return (path, bytes) of each of CIFAR's files `names`.
 
     They are looked for in the folder, in its subfolder `below` and in the archive there, then so in
