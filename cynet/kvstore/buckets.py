@@ -26,7 +26,7 @@ def sent_dtype(verb, dtype):
 _PIECE_BYTES = 2 << 20
 
 
-class Entry:
+class BucketEntry:
     """A key and the slice of a bucket that holds its array."""
 
     __slots__ = ("key", "view")
@@ -55,7 +55,7 @@ class Bucket:
         self.nbytes = self.flat.size * np.dtype(self.dtype).itemsize
         self.entries, start = [], 0
         for (key, shape, _), size in zip(rows, sizes):
-            self.entries.append(Entry(key, self.flat._view(shape, start)))
+            self.entries.append(BucketEntry(key, self.flat._view(shape, start)))
             start += size
         self.direct = len(rows) == 1 and self.nbytes >= _DIRECT_BYTES
         self.verb, self.priority = verb, priority
@@ -84,7 +84,7 @@ def make_buckets(verb, rows, priority, parts=_MIN_BUCKETS):
     goal = max(min(maximum, sum(sizes) // parts), 1 << 14)
     out, group, nbytes = [], [], 0
 
-    def close():
+    def close_bucket():
         nonlocal group, nbytes
         if group:
             out.append(Bucket(verb, group, priority - len(out)))
@@ -93,12 +93,12 @@ def make_buckets(verb, rows, priority, parts=_MIN_BUCKETS):
     for row, size in zip(rows, sizes):
         other = bool(group) and sent_dtype(verb, group[0][2]) != sent_dtype(verb, row[2])
         if other or nbytes + size > goal or size >= _DIRECT_BYTES:
-            close()
+            close_bucket()
         group.append(row)
         nbytes += size
         if size >= _DIRECT_BYTES:
-            close()
-    close()
+            close_bucket()
+    close_bucket()
     return out
 
 

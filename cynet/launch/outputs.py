@@ -12,7 +12,7 @@ _RANK_TAG = re.compile(rb"^\[(?:\d+,)?(\d+)\](?:<std(?:out|err)>)?: ?|^\[(\d+)\]
 _NOISE_LINE = b"NBC_Progress: an error "
 
 
-class Outputs:
+class OutputForwarder:
     """Forwards the lines that the launcher's processes print.
 
     prefix (bool): Show the number of the rank: ``[1] line``.

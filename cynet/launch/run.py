@@ -16,7 +16,7 @@ from ..base.kinds import read_json
 from .command import command_line
 from .guard import Guard
 from .hosts import check_hosts
-from .outputs import Outputs, print_message
+from .outputs import OutputForwarder, print_message
 from .sweep import descendant_processes, end_processes, remove_files
 
 _POLL_SECONDS = 0.1  # seconds between two checks of a job
@@ -27,7 +27,7 @@ class RunningJob:
     """A running job.
 
     job: Job
-    outputs: Outputs
+    outputs: OutputForwarder
     grace (float): Seconds from the first failure until what is left is killed.
     attempt (int): How often the job was started before.
     signals (list of int): The received signals; a handler may add more at any time.
@@ -97,7 +97,7 @@ def run(options, job, notes):
         print_message(each)
     if job.hostfile is not None and not (job.slurm or options.no_check):
         check_hosts(job)
-    outputs = Outputs(not options.no_prefix, options.log_dir)
+    outputs = OutputForwarder(not options.no_prefix, options.log_dir)
     try:
         return _run_attempts(options, job, outputs)
     finally:

@@ -197,7 +197,7 @@ class Field:
         return str(value)
 
 
-class _Bounded(Field):
+class _BoundedField(Field):
     """Base of numbers with optional bounds."""
 
     def __init__(
@@ -216,7 +216,7 @@ class _Bounded(Field):
         return f"{low}{' and' if low and high else ''}{high}"
 
 
-class Int(_Bounded):
+class Int(_BoundedField):
     """An integer of 64 bits, with optional bounds.
 
     It takes ints, whole floats, bools, and the text of these.
@@ -273,7 +273,7 @@ class IntOrNone(Int):
 BEYOND_FLOAT32 = 3.4028235677973366e38
 
 
-class Float(_Bounded):
+class Float(_BoundedField):
     """A real number within float32's range, or infinity or NaN, with optional bounds.
 
     Parameters

@@ -14,7 +14,7 @@ from ..base.errors import ArgumentError, GradientError, ShapeError
 from .checks.shapes import known_shape, plain_shape
 from .graph_hooks import GraphHooks
 from .registered import Registered
-from .storage_types import output_type
+from .storage_types import output_stype
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -330,7 +330,7 @@ class OperatorProperty(Registered):
         >>> get_operator("square").prop().infer_storage_type(["row_sparse"])
         (['row_sparse'], ['row_sparse'])
         """
-        return [*in_stypes], [output_type(self, in_stypes)] * len(self.list_outputs())
+        return [*in_stypes], [output_stype(self, in_stypes)] * len(self.list_outputs())
 
     # --- what execution needs ---------------------------------------------------------------------
     def forward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:

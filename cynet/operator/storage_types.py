@@ -75,7 +75,7 @@ def sparse_rule_of(prop: Registered | type[Registered]) -> SparseRule | None:
     return rule if isinstance(rule, SparseRule) else None
 
 
-def output_type(prop: Registered, stypes: Sequence[str]) -> str:
+def output_stype(prop: Registered, stypes: Sequence[str]) -> str:
     """Return the storage type of an operator's outputs for those of its inputs."""
     rule = sparse_rule_of(prop)
     return DENSE if rule is None else rule.gives(prop, stypes)

@@ -134,7 +134,7 @@ def test_what_the_guard_reads(monkeypatch, tmp_path):
         reading, writing = os.pipe()
         os.write(writing, text)
         os.close(writing)
-        guard._wait(reading)
+        guard._watch_launcher(reading)
         os.close(reading)
         assert seen == wanted
         seen.clear()
@@ -171,7 +171,7 @@ def test_what_the_guard_does_at_the_end(monkeypatch, tmp_path):
     os.write(writing, text[:20])
     os.write(writing, text[20:])
     os.close(writing)
-    guard._wait(reading)
+    guard._watch_launcher(reading)
     os.close(reading)
     names = [str(each) for each in folders]
     assert calls == [names, ({1: "x"}, guard._TERM_SECONDS), names, ({2: "y"}, 0.0), 7.5]

@@ -7,14 +7,14 @@ import types
 import pytest
 
 from cynet.base.errors import CynetError
-from cynet.launch.outputs import Outputs, print_message
+from cynet.launch.outputs import OutputForwarder, print_message
 
 NOISE = b"NBC_Progress: an error in the middle\n"
 
 
 def passed(lines, prefix=True, folder=None):
     """What comes out for the lines of one pipe."""
-    outputs = Outputs(prefix, folder)
+    outputs = OutputForwarder(prefix, folder)
     target = types.SimpleNamespace(buffer=io.BytesIO(), flush=lambda: None)
     outputs._forward_output(iter(lines), target)
     outputs.close()
@@ -67,11 +67,11 @@ def test_files_of_ranks(tmp_path):
     files = {each.name: each.read_bytes() for each in folder.iterdir()}
     assert files == {"rank-1.log": b"a\nc\na\n", "rank-0.log": b"b\n"}
     with pytest.raises(CynetError, match="cannot make"):
-        Outputs(True, str(folder / "rank-0.log" / "x"))
+        OutputForwarder(True, str(folder / "rank-0.log" / "x"))
 
 
 def test_two_pipes_at_once(tmp_path):
-    outputs = Outputs(True, str(tmp_path))
+    outputs = OutputForwarder(True, str(tmp_path))
     target = types.SimpleNamespace(buffer=io.BytesIO(), flush=lambda: None)
     threads = []
     pipes = [os.pipe() for _ in range(2)]

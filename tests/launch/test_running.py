@@ -23,7 +23,7 @@ with open(path, "w") as file:
 """
 
 
-class Outputs:
+class OutputForwarder:
     """What is followed."""
 
     def __init__(self):
@@ -46,7 +46,7 @@ def begun(monkeypatch, tmp_path):
         swept, told = [], []
         monkeypatch.setattr(run, "command_line", lambda job: [sys.executable, "-c", text])
         monkeypatch.setattr(run, "remove_files", swept.append)
-        outputs, guard = Outputs(), SimpleNamespace(add_job_folder=told.append)
+        outputs, guard = OutputForwarder(), SimpleNamespace(add_job_folder=told.append)
         job = Job(size, ["x"], env=env)
         each = run.RunningJob(job, outputs, grace, attempt, signals, guard)
         each.swept, each.told, each.outputs = swept, told, outputs
@@ -177,7 +177,7 @@ def test_notes_outputs_and_the_code(fails, no_prefix, monkeypatch, capsys, tmp_p
             raise ValueError("as it began")
         return 7
 
-    monkeypatch.setattr(run, "Outputs", Made)
+    monkeypatch.setattr(run, "OutputForwarder", Made)
     monkeypatch.setattr(run, "_run_attempts", attempts)
     options = given(no_prefix=no_prefix, log_dir=str(tmp_path))
     call = lambda: run.run(options, Job(2, ["x"]), ["a note", "one more"])  # noqa: E731

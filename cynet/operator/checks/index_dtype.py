@@ -22,7 +22,7 @@ MAX_EXACT_INTS = {
     "int64": (1 << 63) - 1,
     "bool": 1,
 }
-WIDE = dict.fromkeys(("float16", "bfloat16", "uint8", "int8", "bool"), "float32")
+WIDENED_DTYPES = dict.fromkeys(("float16", "bfloat16", "uint8", "int8", "bool"), "float32")
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
@@ -74,4 +74,4 @@ def types_beside_labels(in_types: list[Any], out_types: list[Any]) -> tuple[list
         return [None, in_types[1]], [None], []
     if out_types[0] not in (None, kind):
         raise ArgumentError(f"types of inputs {in_types} and outputs {out_types} must be alike")
-    return [kind, in_types[1] or WIDE.get(kind, kind)], [kind], []
+    return [kind, in_types[1] or WIDENED_DTYPES.get(kind, kind)], [kind], []

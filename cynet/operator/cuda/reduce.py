@@ -4,7 +4,7 @@ import ctypes
 from math import prod
 
 from ...base.errors import ArgumentError
-from ..checks.index_dtype import WIDE
+from ..checks.index_dtype import WIDENED_DTYPES
 from ..tensor.arg import ArgmaxChannelProperty, ArgProperty
 from ..tensor.axes import axis_of, split_at
 from ..tensor.reduce import ReduceProperty
@@ -67,7 +67,7 @@ def extreme(prop, shapes, types, forward, backward):
         outer, n, inner = 1, prod(shape), 1
     else:
         outer, n, inner = split_at(shape, axis_of(prop.axis, len(shape)))
-    kinds = C_TYPES[types[0]], C_TYPES[WIDE.get(types[0], types[0])]
+    kinds = C_TYPES[types[0]], C_TYPES[WIDENED_DTYPES.get(types[0], types[0])]
     sizes, largest = (outer, n, inner), prop.op_name != "argmin"
     forward += _line_launch(f"find_extreme<{', '.join(kinds)}>", IN[0], OUT[0], sizes, largest)
 

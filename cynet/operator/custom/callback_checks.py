@@ -32,7 +32,7 @@ class Callback(NamedTuple):
     name: str
 
 
-def callback(owner, method):
+def callback_of(owner, method):
     """Return the Callback for one method of `owner`."""
     return Callback(getattr(owner, method), method)
 

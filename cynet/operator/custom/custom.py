@@ -22,7 +22,7 @@ from ...base.errors import ArgumentError, ArgumentTypeError, CynetError, Operato
 from ...registry import Registry
 from .._base import OPERATORS
 from ..property import OperatorProperty
-from .callback_checks import Callback, CallbackChecker, callback
+from .callback_checks import Callback, CallbackChecker, callback_of
 from .definition_checks import register_property
 
 if TYPE_CHECKING:
@@ -478,12 +478,12 @@ def _check_definition(name, cls):
     check = CallbackChecker(f"custom operator '{name}'")
     try:
         probe = check.call(Callback(cls, cls.__name__))
-        arguments = check.parse_names(callback(probe, "list_arguments"))
-        outputs = check.parse_names(callback(probe, "list_outputs"), least=1)
-        states = check.parse_names(callback(probe, "list_auxiliary_states"))
+        arguments = check.parse_names(callback_of(probe, "list_arguments"))
+        outputs = check.parse_names(callback_of(probe, "list_outputs"), least=1)
+        states = check.parse_names(callback_of(probe, "list_auxiliary_states"))
         ids = list(range(2 * len(outputs) + len(arguments)))
         groups = ids[: len(outputs)], ids[len(outputs) : -len(outputs)], ids[-len(outputs) :]
-        check.parse_ids(callback(probe, "declare_backward_dependency"), *groups)
+        check.parse_ids(callback_of(probe, "declare_backward_dependency"), *groups)
     except OperatorError:  # raised by the user's code: it may need its parameters
         return
     twice = set(arguments) & set(states)

@@ -14,7 +14,7 @@ from ...base.errors import ArgumentError, ArgumentTypeError, CynetError, shown
 from .._base import OPERATORS, Operator, register_operator
 from ..parameters import MissingParameter
 from ..property import OperatorProperty, ResourceRequest, is_known
-from .callback_checks import TRIAL_SHAPES, CallbackChecker, callback
+from .callback_checks import TRIAL_SHAPES, CallbackChecker, callback_of
 
 
 @atexit.register
@@ -102,29 +102,29 @@ class GuardedProperty(OperatorProperty):
         except CynetError:
             raise
         except Exception as error:
-            raise self.check.failure(callback(super(), "__init__"), error) from error
+            raise self.check.failure(callback_of(super(), "__init__"), error) from error
         self._cached_names.clear()  # delete results from before all parameters were set
 
     def list_arguments(self):
         if "arguments" not in self._cached_names:
-            method = callback(super(), "list_arguments")
+            method = callback_of(super(), "list_arguments")
             self._cached_names["arguments"] = self.check.parse_names(method)
         return self._cached_names["arguments"].copy()
 
     def list_outputs(self):
         if "outputs" not in self._cached_names:
-            method = callback(super(), "list_outputs")
+            method = callback_of(super(), "list_outputs")
             self._cached_names["outputs"] = self.check.parse_names(method, least=1)
         return self._cached_names["outputs"].copy()
 
     def list_auxiliary_states(self):
         if "states" not in self._cached_names:
-            method = callback(super(), "list_auxiliary_states")
+            method = callback_of(super(), "list_auxiliary_states")
             self._cached_names["states"] = self.check.parse_names(method)
         return self._cached_names["states"].copy()
 
     def num_visible_outputs(self):
-        method = callback(super(), "num_visible_outputs")
+        method = callback_of(super(), "num_visible_outputs")
         found, n_out = self.check.call(method), len(self.list_outputs())
         if not isinstance(found, int) or not 1 <= found <= n_out:
             self.check.refuse(method, found, f"an int from 1 to the number of outputs, {n_out}")
@@ -138,23 +138,23 @@ class GuardedProperty(OperatorProperty):
         )
 
     def infer_shape(self, in_shapes, out_shapes):
-        method = callback(super(), "infer_shape")
+        method = callback_of(super(), "infer_shape")
         found = self.check.call(method, list(in_shapes), list(out_shapes))
         # without inputs, consumers of the output give its shape
         lengths, given = self._list_lengths(), in_shapes or [None]
         return self.check.parse_shapes(method, found, lengths, given, may_lack_states=False)
 
     def infer_type(self, in_types, out_types):
-        method = callback(super(), "infer_type")
+        method = callback_of(super(), "infer_type")
         found = self.check.call(method, list(in_types), list(out_types))
         lengths, complete = self._list_lengths(), bool(in_types) and None not in in_types
         return self.check.parse_types(method, found, lengths, complete, may_lack_states=False)
 
     def forward_resource(self, in_shapes):
-        return self._requested_resources(callback(super(), "forward_resource"), in_shapes)
+        return self._requested_resources(callback_of(super(), "forward_resource"), in_shapes)
 
     def backward_resource(self, in_shapes):
-        return self._requested_resources(callback(super(), "backward_resource"), in_shapes)
+        return self._requested_resources(callback_of(super(), "backward_resource"), in_shapes)
 
     def _requested_resources(self, method, in_shapes):
         found = self.check.call(method, list(in_shapes))
@@ -169,22 +169,22 @@ class GuardedProperty(OperatorProperty):
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
         return self.check.parse_ids(
-            callback(super(), "declare_backward_dependency"), out_grad, in_data, out_data
+            callback_of(super(), "declare_backward_dependency"), out_grad, in_data, out_data
         )
 
     def forward_inplace_option(self, in_data, out_data):
-        method = callback(super(), "forward_inplace_option")
+        method = callback_of(super(), "forward_inplace_option")
         return self.check.parse_pairs(method, (in_data, out_data), in_data, out_data)
 
     def backward_inplace_option(self, out_grad, in_data, out_data, in_grad):
         needed = self.declare_backward_dependency(out_grad, in_data, out_data)
         groups = (out_grad, in_data, out_data, in_grad)
         return self.check.parse_pairs(
-            callback(super(), "backward_inplace_option"), groups, needed, in_grad
+            callback_of(super(), "backward_inplace_option"), groups, needed, in_grad
         )
 
     def create_operator(self, ctx, in_shapes, in_types):
-        method = callback(super(), "create_operator")
+        method = callback_of(super(), "create_operator")
         found = self.check.call(method, ctx, list(in_shapes), list(in_types))
         if not isinstance(found, Operator):
             self.check.refuse(method, found, "an Operator")

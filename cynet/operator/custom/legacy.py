@@ -21,7 +21,7 @@ from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, is_known
 from ..second_order import Refused
 from ._borrow import lend, reclaim
-from .callback_checks import CallbackChecker, callback
+from .callback_checks import CallbackChecker, callback_of
 from .custom import OneInputOneOutput
 from .node import OutputGradients
 
@@ -271,15 +271,15 @@ class InstanceProperty(OperatorProperty):
         self.check = CallbackChecker(f"operator {type(instance).__name__}")
 
     def list_arguments(self):
-        return self.check.parse_names(callback(self.instance, "list_arguments"))
+        return self.check.parse_names(callback_of(self.instance, "list_arguments"))
 
     def list_outputs(self):
-        return self.check.parse_names(callback(self.instance, "list_outputs"), least=1)
+        return self.check.parse_names(callback_of(self.instance, "list_outputs"), least=1)
 
     def infer_shape(self, in_shapes, out_shapes):
         if in_shapes and not is_known(in_shapes[0]):
             return in_shapes, out_shapes, []
-        method = callback(self.instance, "infer_shape")
+        method = callback_of(self.instance, "infer_shape")
         found = self.check.call(
             method, [[] if s is None else list(plain_shape(s)) for s in in_shapes]
         )
@@ -287,7 +287,7 @@ class InstanceProperty(OperatorProperty):
         return self.check.parse_shapes(method, found, lengths, in_shapes)
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        method = callback(self.instance, "declare_backward_dependency")
+        method = callback_of(self.instance, "declare_backward_dependency")
         return self.check.parse_ids(method, out_grad, in_data, out_data)
 
     def create_operator(self, ctx, in_shapes, in_types):
@@ -321,7 +321,7 @@ class _NumpyOperator(Operator):
 
     def _run(self, method, **arrays):
         """Call the method with copies of the lists; the last list holds the targets."""
-        method = callback(self.instance, method)
+        method = callback_of(self.instance, method)
         given = {name: list(each) for name, each in arrays.items()}
         target = list(arrays)[-1]
         self.check.call(method, **given)

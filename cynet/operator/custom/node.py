@@ -13,7 +13,7 @@ from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, is_known
 from ..second_order import Refused
 from ._borrow import lend, ones, reclaim
-from .callback_checks import Callback, CallbackChecker, callback
+from .callback_checks import Callback, CallbackChecker, callback_of
 from .custom import CUSTOM_OPERATORS, REQUEST_NAMES, CustomOp
 
 
@@ -53,9 +53,9 @@ class CustomProperty(OperatorProperty):
         cls = CUSTOM_OPERATORS.get(op_type)
         _require_parameters(op_type, cls, self.kwargs)
         self.custom = check.call(Callback(cls, f"{cls.__name__}(**{self.kwargs})"), **self.kwargs)
-        self.arguments = check.parse_names(callback(self.custom, "list_arguments"))
-        self.outputs = check.parse_names(callback(self.custom, "list_outputs"), least=1)
-        self.states = check.parse_names(callback(self.custom, "list_auxiliary_states"))
+        self.arguments = check.parse_names(callback_of(self.custom, "list_arguments"))
+        self.outputs = check.parse_names(callback_of(self.custom, "list_outputs"), least=1)
+        self.states = check.parse_names(callback_of(self.custom, "list_auxiliary_states"))
         self.lengths = len(self.arguments), len(self.outputs), len(self.states)
 
     def params(self):
@@ -73,7 +73,7 @@ class CustomProperty(OperatorProperty):
     def infer_shape(self, in_shapes, out_shapes):
         if in_shapes and not is_known(in_shapes[0]):
             return in_shapes, out_shapes, [None] * self.lengths[2]
-        method = callback(self.custom, "infer_shape")
+        method = callback_of(self.custom, "infer_shape")
         found = self.check.call(
             method, [[] if s is None else list(plain_shape(s)) for s in in_shapes]
         )
@@ -82,16 +82,16 @@ class CustomProperty(OperatorProperty):
     def infer_type(self, in_types, out_types):
         if in_types and in_types[0] is None:
             return in_types, out_types, [None] * self.lengths[2]
-        method = callback(self.custom, "infer_type")
+        method = callback_of(self.custom, "infer_type")
         found = self.check.call(method, [None if t is None else scalar_type(t) for t in in_types])
         return self.check.parse_types(method, found, self.lengths, None not in in_types)
 
     def declare_backward_dependency(self, out_grad, in_data, out_data):
-        method = callback(self.custom, "declare_backward_dependency")
+        method = callback_of(self.custom, "declare_backward_dependency")
         return self.check.parse_ids(method, out_grad, in_data, out_data)
 
     def create_operator(self, ctx, in_shapes, in_types):
-        method = callback(self.custom, "create_operator")
+        method = callback_of(self.custom, "create_operator")
         types = [scalar_type(t) for t in in_types]
         op = self.check.call(method, ctx, [list(s) for s in in_shapes], types)
         if not isinstance(op, CustomOp):
@@ -152,7 +152,7 @@ class CustomOperator(Operator):
         """Call the method with copies of the lists; `target` names the list of arrays to write."""
         given, done = {name: list(each) for name, each in lent.items()}, False
         try:
-            method = callback(self.op, method)
+            method = callback_of(self.op, method)
             self.check.call(method, req=[REQUEST_NAMES[r] for r in req], **given, **more)
             self.check.refuse_replaced(method, given[target], lent[target])
             done = True

@@ -16,7 +16,7 @@ from .._base import OPERATORS, OpEntry, get_operator
 from ..checks.shapes import known_shape, plain_shape
 from ..functions.numpy_rows import EXTENSIONS, UNARIES
 from ..property import OperatorProperty, is_known
-from .named_rows import IGNORED, ROWS
+from .named_rows import IGNORED_NAMES, ROWS
 from .promotion import DEFAULT_FLOAT, FLOATS, promote_dtypes
 
 _CONSTANTS = {"nan": float("nan"), "inf": float("inf"), "-inf": -float("inf")}
@@ -98,7 +98,7 @@ def fit_params(entry, params):
         for key, text in params.items()
         if entry.prop.any_parameters
         or (key in fields and not (text == "None" and key == "step"))
-        or key not in (*IGNORED, "step")
+        or key not in (*IGNORED_NAMES, "step")
     }
 
 

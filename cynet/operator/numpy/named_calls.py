@@ -199,13 +199,13 @@ def where_numbers(called, x, p):
 def call(called, x, p):
     """Call any function, with its arguments as text; for functions that MXNet has no name for."""
 
-    def meant(value):
+    def resolve(value):
         if isinstance(value, dict):
             if "array" in value:
                 return onp.array(value["array"], value["dtype"])
             return x[value["input"]]
-        return type(value)(map(meant, value)) if isinstance(value, (list, tuple)) else value
+        return type(value)(map(resolve, value)) if isinstance(value, (list, tuple)) else value
 
     args, kwargs = p["arguments"]
-    kwargs = {key: meant(each) for key, each in kwargs.items()}
-    return called(p["function"])(*map(meant, args), **kwargs)
+    kwargs = {key: resolve(each) for key, each in kwargs.items()}
+    return called(p["function"])(*map(resolve, args), **kwargs)

@@ -3,7 +3,7 @@
 from . import named_calls
 
 # Parameters that are ignored.
-IGNORED = ("ctx", "num_args", "optimize", "order", "copy", "is_ascend", "size1", "is_int")
+IGNORED_NAMES = ("ctx", "num_args", "optimize", "order", "copy", "is_ascend", "size1", "is_int")
 
 # Columns: name, function, arrays, parameters (MXNet's=NumPy's), output dtypes, output count. "*":
 # all inputs as a sequence, "**": one by one; "low?": an array unless a parameter is given.
@@ -183,7 +183,7 @@ class Row:
         more = {
             self.words[key]: value
             for key, value in given.items()
-            if key not in IGNORED and not (value is None and f"{key}?" in self.arrays)
+            if key not in IGNORED_NAMES and not (value is None and f"{key}?" in self.arrays)
         }
         if self.arrays == ["*"]:
             return function(inputs, **more)

@@ -11,8 +11,8 @@ from ...base.errors import ArgumentTypeError, NumberError
 from ..functions.row import BOOL, FLOAT
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
-SIGNED = ("int8", "int32", "int64")
-INTEGERS = ("uint8", *SIGNED)
+SIGNED_INTEGERS = ("int8", "int32", "int64")
+INTEGERS = ("uint8", *SIGNED_INTEGERS)
 DEFAULT_FLOAT = "float32"
 
 

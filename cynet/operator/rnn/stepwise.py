@@ -47,7 +47,7 @@ class _Direction:
         if p.projection_size:
             self.projection = _slice_vector(F, flat, at.projection, (p.out_size, p.state_size))
 
-    def inputs(self, data):
+    def weighted_inputs(self, data):
         """Return the inputs of all steps times the weights, a list."""
         F = self.F
         products = F.FullyConnected(
@@ -77,7 +77,7 @@ class _Direction:
     def run(self, data, h, cell, active, backwards):
         """(outputs of all steps, last h, last cell); `active`: (steps, batch) of bool, or None."""
         F = self.F
-        products = self.inputs(data)
+        products = self.weighted_inputs(data)
         outs = [None] * len(products)
         for t in range(len(products))[:: -1 if backwards else 1]:
             next_h, next_cell = self.step(products[t], h, cell)

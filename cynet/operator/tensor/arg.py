@@ -5,7 +5,7 @@ places; the first of equal elements wins, and NaN is the extreme of any row that
 """
 
 from ...base.errors import ArgumentError
-from ..checks.index_dtype import WIDE, IndexWrite
+from ..checks.index_dtype import WIDENED_DTYPES, IndexWrite
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Int
 from ..property import ShapesFromInput
@@ -20,10 +20,10 @@ class ExtremeProperty(KernelProperty):
 
     def infer_type(self, in_types, out_types):
         kind = in_types[0] or out_types[0]
-        return [kind], [WIDE.get(kind, kind)], []
+        return [kind], [WIDENED_DTYPES.get(kind, kind)], []
 
     def arrays_read_by_index(self, in_shapes, in_types):
-        found = WIDE.get(in_types[0], in_types[0])
+        found = WIDENED_DTYPES.get(in_types[0], in_types[0])
         return [IndexWrite(("output", found, self.kernel_params(in_shapes)["n"]))]
 
 
