@@ -48,7 +48,7 @@ class RecordSource:
         self._files = [RecordFile(name) for name in record_files(path)]
         self.keys = None  # keys of the index
         if index is None:
-            found = [np.fromiter(file.offsets(skipped), np.int64) for file in self._files]
+            found = [np.fromiter(file.record_offsets(skipped), np.int64) for file in self._files]
         elif len(self._files) == 1:
             read = read_index(index)
             self.keys, found = list(read), [np.fromiter(read.values(), np.int64)]

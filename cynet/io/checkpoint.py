@@ -207,7 +207,7 @@ def _states_match_params(params, states):
         return False
 
 
-def states_of(prefix: FileName, epoch: int) -> str:
+def states_path(prefix: FileName, epoch: int) -> str:
     """Return the path of the optimizer states that belong to the parameters of an epoch.
 
     Raises FormatError when there are none: the process that saved them was stopped in between, or

@@ -209,7 +209,7 @@ class _ProtectedBatches:
         if not self._reused:
             self._reused = any(total_writes(arrays) != count for arrays, count in self._given)
 
-    def batch(self, batch):
+    def protect_batch(self, batch):
         """Copy a batch to a new object with new lists and, if necessary, new arrays."""
         copies = self._reused or self._unsure > 0
         self._unsure -= self._unsure > 0
@@ -472,7 +472,7 @@ def _fetch_next(source, apart):
         return error
     try:
         apart.detect_reuse()
-        batch = apart.batch(batch)
+        batch = apart.protect_batch(batch)
     except Exception as error:
         return loop_error(error, f"{describe_error(error)} (PrefetchingIter: a batch)")
     try:

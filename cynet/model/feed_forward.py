@@ -300,7 +300,7 @@ class FeedForward:
         """Take a predictor for this input form that no other call uses, or make a new one."""
         with contextlib.suppress(IndexError):  # another thread has taken the predictor
             last = self._predictors.pop()
-            if last.has_form(form):
+            if last.is_bound_for(form):
                 return last
         return BoundPredictor(form)
 

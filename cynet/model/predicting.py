@@ -20,7 +20,7 @@ class BoundPredictor:
         self.module = Module(symbol, data_names, labels, context=devices)
         self.module.bind(data_shapes, label_shapes, for_training=False)
 
-    def has_form(self, form):
+    def is_bound_for(self, form):
         """Return whether the Module was bound for this form of input."""
         return form[0] is self._form[0] and _plain_descriptions(form[1:]) == _plain_descriptions(
             self._form[1:]

@@ -12,7 +12,7 @@ from .. import symbol as sym
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.kinds import check_flag
 from ..executor.plan_cache import PlanCache
-from ..io.checkpoint import checked_prefix, load_params, save_checkpoint, states_of
+from ..io.checkpoint import checked_prefix, load_params, save_checkpoint, states_path
 from ..name import NameManager
 from .base_module import DEFAULT_INITIALIZER, BaseModule
 from .bucket_files import load_buckets, save_buckets
@@ -544,7 +544,7 @@ compression_params, shard_states
         params = load_params(prefix, epoch)
         module = BucketingModule.load_dict(symbols, sym_gen, default_bucket_key, *params, **kwargs)
         if load_optimizer_states:
-            module._preload_opt_states = states_of(prefix, epoch)
+            module._preload_opt_states = states_path(prefix, epoch)
         return module
 
     @staticmethod

@@ -329,7 +329,7 @@ class DataParallelExecutorGroup:
                 is_train = self.for_training
             self._pad = getattr(data_batch, "pad", None)
             if len(self.execs) == 1:
-                data, label = data_batch.data, self._labels_of(data_batch)
+                data, label = data_batch.data, self._labels_to_copy(data_batch)
                 self._has_labels = bool(label)
                 if len(data) == len(self.data_arrays) and len(label) in (0, len(self.label_arrays)):
                     targets = self._targets[: len(data) + len(label)]
@@ -343,7 +343,7 @@ class DataParallelExecutorGroup:
         """Copy a batch in."""
         self._pad = getattr(data_batch, "pad", None)
         self._load_kind("data", self.data_names, data_batch.data, self.data_arrays, self.data_axes)
-        label = self._labels_of(data_batch)
+        label = self._labels_to_copy(data_batch)
         self._has_labels = bool(label)
         if label:
             axes = self.label_axes
@@ -351,7 +351,7 @@ class DataParallelExecutorGroup:
                 axes = [axes[i] for i in self._label_positions]
             self._load_kind("label", self.bound_labels, label, self.label_arrays, axes)
 
-    def _labels_of(self, data_batch):
+    def _labels_to_copy(self, data_batch):
         """Return the labels to copy: none if the batch has none, or no output reads them."""
         label = getattr(data_batch, "label", None)
         if not label or not self.label_arrays:

@@ -16,7 +16,7 @@ from ..context import cpu, read_context
 from ..engine.trace import Span
 from ..initializer import InitDesc, create
 from ..io import DataDesc
-from ..io.checkpoint import load_checkpoint, states_of
+from ..io.checkpoint import load_checkpoint, states_path
 from ..kvstore import DistKVStore
 from ..ndarray.sparse.convert import as_row_sparse
 from ..symbol import Symbol
@@ -212,7 +212,7 @@ class Module(Optimization, BaseModule):
         module._arg_params, module._aux_params = args, auxs
         module.params_initialized = True
         if load_optimizer_states:
-            module._preload_opt_states = states_of(prefix, epoch)
+            module._preload_opt_states = states_path(prefix, epoch)
         return module
 
     # --- names and shapes ---

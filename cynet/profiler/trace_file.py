@@ -35,7 +35,7 @@ def trace_events():
                 gpus.add((gpu, number))
                 events.append(_metadata_event("process_name", gpu + 1, 0, f"gpu({gpu})"))
                 events.append(_metadata_event("thread_name", gpu + 1, number, name))
-            events.extend(_events_of(row, number, used))
+            events.extend(_record_events(row, number, used))
     return {
         "traceEvents": events,
         "displayTimeUnit": "ms",
@@ -52,7 +52,7 @@ def _gpu_event(row):
     return number if kind == Context.devstr2type["gpu"] else None
 
 
-def _events_of(row, thread, used):
+def _record_events(row, thread, used):
     """Return the trace events of a record; `used` has the last memory use of each device."""
     kind, name, node, category, backward, begin, end, value, dev_type, dev_id = row
     gpu = _gpu_event(row)

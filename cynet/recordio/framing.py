@@ -226,7 +226,7 @@ class RecordFile:
             at += inside + 4
         return self.size
 
-    def offsets(self, skip=None):
+    def record_offsets(self, skip=None):
         """Yield the offset of each record, found by the headers alone.
 
         skip (callable, optional): Called with each FormatError; without it the first one is raised.

@@ -35,7 +35,7 @@ def _image_kind(content):
 
 def _image_records(file, damaged):
     """Yield (offset, header, bytes) of each image record."""
-    for offset in file.offsets(damaged.append):
+    for offset in file.record_offsets(damaged.append):
         try:
             header, content = unpack(file.read_at(offset)[0])
         except CynetError as error:

@@ -62,7 +62,7 @@ def read_records(path):
     most = os.path.getsize(path) + 1
     plain = mx.recordio.MXRecordIO(path, "r", skip_damaged=True)
     found = list(itertools.islice(iter(plain.read, None), most))
-    offsets = list(itertools.islice(RecordFile(path).offsets(lambda error: None), most))
+    offsets = list(itertools.islice(RecordFile(path).record_offsets(lambda error: None), most))
     if len(found) > len(offsets) or len(offsets) == most:
         raise AssertionError(f"{len(found)} records at {len(offsets)} offsets")
     given = {"path_imgrec": path, "batch_size": 4, "data_shape": (3, 8, 8), "skip_damaged": True}

@@ -300,16 +300,16 @@ def test_a_file_system_without_links(tmp_path, monkeypatch):
         with pytest.raises(Stop, match="in between"):
             later.save_checkpoint(prefix, 1, save_optimizer_states=True)
     assert (tmp_path / "net-0001.states.old").exists()
-    assert checkpoint.states_of(prefix, 1) == f"{prefix}-0001.states.old"
+    assert checkpoint.states_path(prefix, 1) == f"{prefix}-0001.states.old"
     np.testing.assert_array_equal(resumed(prefix, 1).get_params()[0]["fc_weight"].asnumpy(), weight)
     for _ in range(2):  # the pair that is whole stays, however often the new one is stopped
         with monkeypatch.context() as patch:
             patch.setattr(checkpoint, "write_atomically", stopped)
             with pytest.raises(Stop, match="in between"):
                 later.save_checkpoint(prefix, 1, save_optimizer_states=True)
-        assert checkpoint.states_of(prefix, 1) == f"{prefix}-0001.states.old"
+        assert checkpoint.states_path(prefix, 1) == f"{prefix}-0001.states.old"
     later.save_checkpoint(prefix, 1, save_optimizer_states=True)
-    assert checkpoint.states_of(prefix, 1) == f"{prefix}-0001.states"
+    assert checkpoint.states_path(prefix, 1) == f"{prefix}-0001.states"
     assert not (tmp_path / "net-0001.states.old").exists()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import cynet as mx
-from cynet.io.checkpoint import states_of
+from cynet.io.checkpoint import states_path
 
 KILLS = int(os.environ.get("CYNET_STRESS_KILLS", 5))
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
@@ -49,7 +49,7 @@ def check(prefix):
     for params in sorted(Path(prefix).parent.glob("net-*.params")):
         epoch = int(params.stem.split("-")[1])
         try:
-            states = states_of(prefix, epoch)
+            states = states_path(prefix, epoch)
         except mx.base.MXNetError as error:
             assert "other parameters" in str(error) or "no such file" in str(error)
             continue

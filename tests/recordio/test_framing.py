@@ -45,7 +45,7 @@ def test_parts(tmp_path, record, parts):
     file = made(tmp_path / "a.rec", record, b"next")
     assert file.read(0) == (record, len(content))
     assert file.read_at(len(content))[0] == b"next"
-    assert list(file.offsets()) == [0, len(content)]
+    assert list(file.record_offsets()) == [0, len(content)]
 
 
 def test_random_records(tmp_path, rng):
@@ -92,7 +92,7 @@ def test_damage(tmp_path, at, byte, says):
     assert "a.rec" in str(caught.value) and says in str(caught.value)
     assert file.next_record_offset(12) == 24
     skipped = []
-    assert list(file.offsets(skipped.append)) == [0, 24] and len(skipped) == 1
+    assert list(file.record_offsets(skipped.append)) == [0, 24] and len(skipped) == 1
 
 
 def test_an_end_that_is_cut_off(tmp_path):
@@ -141,7 +141,7 @@ def test_records_behind_much_damage(tmp_path, rest):
             length = max(size * framing._READ_AHEAD_BYTES + beyond, 0) // 4 * 4
             path.write_bytes(one + b"\x0a" * length + one + one)
             file = RecordFile(path)
-            offsets = list(file.offsets(skip=lambda error: None))
+            offsets = list(file.record_offsets(skip=lambda error: None))
             behind = len(one) + length
             assert offsets == [0, behind, behind + len(one)], (size, beyond)
             assert file.read_at(offsets[1])[0] == b"one"

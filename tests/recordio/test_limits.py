@@ -33,7 +33,7 @@ def test_beginnings(tmp_path):
     (tmp_path / "a.rec").write_bytes(b"".join(chunks))
     file = framing.RecordFile(tmp_path / "a.rec")
     offsets = [0, len(chunks[0]), len(chunks[0]) + len(chunks[1])]
-    assert list(file.offsets()) == offsets
+    assert list(file.record_offsets()) == offsets
     for record, offset in zip(records, offsets):
         for size in (0, 1, 7, 8, 9, 12, 13, 100):
             assert file.read_beginning(offset, size) == (record[:size], len(record))

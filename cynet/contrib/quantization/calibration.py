@@ -76,7 +76,7 @@ class CalibrationCollector:
         """
         raise UndefinedError(f"{type(self).__name__} must define post_collect()")
 
-    def _wanted_values(self, name, arr):
+    def _recorded_values(self, name, arr):
         """Return the values of an output as a NumPy array, or None if it is not to be recorded."""
         if self.include_layer is not None and name not in self.include_layer:
             return None
@@ -122,7 +122,7 @@ class LayerOutputMinMaxCollector(CalibrationCollector):
         self.quantized_dtype = quantized_dtype
 
     def collect(self, name: str, arr: NDArray) -> None:
-        values = self._wanted_values(name, arr)
+        values = self._recorded_values(name, arr)
         if values is None:
             return
         low, high = float(values.min()), float(values.max())
@@ -167,7 +167,7 @@ class LayerHistogramCollector(CalibrationCollector):
         self.quantized_dtype = quantized_dtype
 
     def collect(self, name: str, arr: NDArray) -> None:
-        values = self._wanted_values(name, arr)
+        values = self._recorded_values(name, arr)
         if values is None:
             return
         low, high = float(values.min()), float(values.max())
