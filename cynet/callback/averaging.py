@@ -160,7 +160,7 @@ class SWA(_AveragingCallback):
             raise ArgumentError(f"SWA: start must be an int of 0 or more, got {shown(start)}")
 
     def epoch_trained(self, state: FitState) -> None:
-        """Add the epoch's weights to the mean, then swap it in."""
+        """Add the epoch's weights to the mean, then replace the weights by the mean."""
         if state.epoch >= self.start:
             self._update_average(state.module)
         super().epoch_trained(state)

@@ -97,7 +97,7 @@ class FitState:
         return self.module._updater_of_states("fit: callbacks").optimizer
 
     def figure(self, name: str) -> float:
-        """The last epoch's value of a metric.
+        """Return a metric's value in the last epoch.
 
         Parameters
         ----------

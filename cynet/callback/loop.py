@@ -316,7 +316,7 @@ class ProgressBar(SettingsRepr):
             self.close()
 
     def close(self) -> None:
-        """Leave the bar on the screen; the next call begins a new one."""
+        """Finish the progress bar; the next call starts a new bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

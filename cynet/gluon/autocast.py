@@ -66,7 +66,7 @@ def _remove_cast(block):
 
 
 class _LowPrecisionForward:
-    """Replaces a layer's `hybrid_forward`."""
+    """Replaces a layer's `hybrid_forward`: casts inputs and parameters, and the output back."""
 
     def __init__(self, block, dtype):
         self.block, self.dtype = block, dtype

@@ -6,7 +6,7 @@ __all__ = ["DeferredInitializationError", "MismatchError", "StaleGradientError",
 
 
 class DeferredInitializationError(StateError):
-    """A parameter waits for its shape, which the first forward pass gives."""
+    """A parameter is not initialized yet: the first forward pass determines its shape."""
 
 
 class StaleGradientError(CynetError, UserWarning):

@@ -138,7 +138,7 @@ class AdamW(FusedOptimizer):
 
 @register
 class Adamax(FusedOptimizer):
-    """Adam with the largest gradient so far in place of the mean square.
+    """Adam with the decayed maximum of gradients in place of the mean square.
 
     Parameters
     ----------

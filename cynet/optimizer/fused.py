@@ -64,7 +64,7 @@ class FusedOptimizer(Optimizer):
         return lr
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: State) -> None:
-        """Change one weight; push the step and return."""
+        """Update one weight by a step that the engine runs asynchronously."""
         own = self._has_user_steps()
         if isinstance(index, (list, tuple)):
             arrays = list(weight), list(grad), list(state)
@@ -93,7 +93,7 @@ class FusedOptimizer(Optimizer):
         grads: Sequence[NDArray],
         states: Sequence[State],
     ) -> None:
-        """Change several weights; push one function for all of them and return."""
+        """Update several weights by one function that the engine runs asynchronously."""
         if self._has_user_steps() or not self._can_fuse_updates(weights):
             super().update_all(indices, weights, grads, states)
         else:

@@ -1,4 +1,4 @@
-"""LAMB, LARS and LBSGD: steps as large as each layer's weights allow, for large batches."""
+"""LAMB, LARS and LBSGD: optimizers for large batches."""
 
 from __future__ import annotations
 
@@ -240,8 +240,8 @@ class LARS(FusedOptimizer):
 
 @register
 class LBSGD(FusedOptimizer):
-    """SGD for batches that are `batch_scale` small ones: gradients are summed over this many
-    updates, and the learning rate rises to its multiple during warm-up.
+    """SGD for large batches: sums gradients over `batch_scale` updates, and raises the learning
+    rate to `batch_scale` times its value during warm-up.
 
     Parameters
     ----------

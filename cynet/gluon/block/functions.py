@@ -10,7 +10,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 def operator_modules_of(kind):
-    """(``mx.nd``, ``mx.sym``) in the form that the module with `kind`'s ``hybrid_forward`` imports,
+    """Return (``mx.nd``, ``mx.sym``) as the module with `kind`'s ``hybrid_forward`` imports them,
     so that ``F is mx.nd`` holds there: from the package mxnet if it imports nothing of cynet."""
     namespace = getattr(kind.hybrid_forward, "__globals__", None)
     if namespace is None:

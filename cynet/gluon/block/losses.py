@@ -1,4 +1,4 @@
-"""Losses of a graph without their labels: their outputs, with special gradients."""
+"""Replaces loss operators without labels by their predictions, for inference."""
 
 from ... import symbol as sym
 from ...symbol import Symbol

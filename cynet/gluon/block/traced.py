@@ -87,7 +87,7 @@ class Trace:
         return found[0]
 
     def shape(self, symbol):
-        """The shape of a symbol of one output."""
+        """Return the shape of a symbol that has one output."""
         entry = symbol.entries[0]
         self._continue_inference(entry, self._shapes, self.shapes, "infer_shape")
         found = self._shapes.get(entry)
@@ -99,7 +99,7 @@ class Trace:
         return tuple(plain_shape(found))
 
     def dtype(self, symbol):
-        """The NumPy dtype of a symbol of one output."""
+        """Return the NumPy dtype of a symbol that has one output."""
         entry = symbol.entries[0]
         self._continue_inference(entry, self._types, self.types, "infer_type")
         found = self._types.get(entry)

@@ -231,7 +231,7 @@ class DataLoader(ReprMixin):
         self._waiting = None
 
     def close(self) -> None:
-        """End the workers; the next epoch starts new ones."""
+        """Stop the workers; the next epoch starts new workers."""
         pool, self._pool = self._pool, None
         self._waiting = self._position = None
         if pool is not None:
@@ -358,7 +358,7 @@ class DataLoader(ReprMixin):
 
 
 class _EpochIterator:
-    """The batches of one epoch."""
+    """Iterates over the batches of one epoch."""
 
     def __init__(self, loader, number, saved=None):
         self._loader = loader

@@ -318,7 +318,7 @@ class _FirstArgumentFunction:
 
 
 class _DownloadedDataset(Dataset):
-    """Samples and labels in memory, as `_get_data` of a subclass reads them.
+    """Base of data sets in memory; a subclass reads samples and labels in `_get_data`.
 
     root (str): Folder of its files.
     transform (callable or None): A function of a sample and its label.

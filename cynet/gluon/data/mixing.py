@@ -138,7 +138,7 @@ def _take_rows(data, rows):
 
 
 class MixUp(_BatchMixer):
-    """Each sample is ``share * itself + (1 - share) * another of the batch``, and so is its label.
+    """Replaces each sample x and its label by ``share * x + (1 - share) * y``, y of the same batch.
 
     `share` is drawn anew for each batch, from ``Beta(alpha, alpha)``. Zhang et al.,
     https://arxiv.org/abs/1710.09412. It is a `batchify_fn` of a DataLoader; ``mx.io.MixIter`` puts
@@ -186,7 +186,7 @@ class MixUp(_BatchMixer):
 
 
 class CutMix(_BatchMixer):
-    """Paste a rectangle of another image of the batch into each image; labels mix in proportion to
+    """Pastes a rectangle of another image of the batch into each image; labels mix in proportion to
     the areas.
 
     The rectangle is the same for the whole batch: its area is ``1 - share`` of the image's, `share`

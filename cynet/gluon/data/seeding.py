@@ -29,7 +29,7 @@ _thread_state = _ThreadState()
 
 
 def sample_generator():
-    """The NumPy Generator that transforms draw from.
+    """Return the NumPy Generator that transforms draw from.
 
     While a batch is made it is that of the batch, so that the seed says what is drawn, whichever
     thread or process makes it; outside of batches it is a new one.

@@ -1,4 +1,4 @@
-"""Streamed datasets: iterated samples without indices."""
+"""Datasets without indices, whose samples can only be iterated."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class IterableDataset(Guarded, LengthRepr):
         return iter(source() if self._made else source)
 
     def transform(self, fn: Callable[..., Any]) -> IterableDataset:
-        """Apply a function to each sample; of a tuple its fields are the arguments.
+        """Apply a function to each sample; the fields of a tuple are its arguments.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class IterableDataset(Guarded, LengthRepr):
         return _TransformedStream(self, fn)
 
     def transform_first(self, fn: Callable[..., Any]) -> IterableDataset:
-        """Apply a function to the first field of each sample; others stay.
+        """Apply a function to the first field of each sample; other fields stay unchanged.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class IterableDataset(Guarded, LengthRepr):
         return _MappedIterator(self, _filter_samples, fn)
 
     def take(self, count: int) -> IterableDataset:
-        """End after some samples.
+        """Return a stream of the first `count` samples.
 
         Parameters
         ----------

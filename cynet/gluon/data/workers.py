@@ -152,7 +152,7 @@ class WorkerProcesses:
             )
 
     def wait(self, task, timeout):
-        """Receive results until the result of `task` has come."""
+        """Receive results until `task` is done."""
         until = None if timeout is None else time.monotonic() + timeout
         while not task.is_done:
             self._check_in_sync()
@@ -282,7 +282,7 @@ class WorkerThreads:
         return not (self._closed or self._pool.interrupted)
 
     def close(self):
-        """End the threads once their tasks are done."""
+        """Stop the threads once their tasks are done."""
         self._closed = True
         self._pool.shutdown(wait=False, cancel_futures=True)
 

@@ -13,7 +13,7 @@ __all__ += ["SoftmaxCrossEntropyLoss"]
 
 
 class SigmoidBinaryCrossEntropyLoss(Loss):
-    """The cross-entropy of independent yes-or-no labels, its mean over each sample.
+    """The cross-entropy of independent binary labels, averaged over each sample.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 
 
 class SoftmaxCrossEntropyLoss(Loss):
-    """The cross-entropy of softmax probabilities, its mean over each sample.
+    """The cross-entropy of softmax probabilities, averaged over each sample.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ __all__ = ["CosineEmbeddingLoss", "SDMLLoss", "TripletLoss"]
 
 
 class TripletLoss(Loss):
-    """``max(0, |pred - positive|^2 - |pred - negative|^2 + margin)`` of each sample.
+    """Triplet loss of each sample: ``max(0, |pred - positive|^2 - |pred - negative|^2 + margin)``.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class TripletLoss(Loss):
 
 
 class CosineEmbeddingLoss(Loss):
-    """``1 - cos`` of pairs labelled 1, and ``max(0, cos - margin)`` of pairs labelled -1.
+    """Cosine loss: ``1 - cos`` of pairs labelled 1, ``max(0, cos - margin)`` of pairs labelled -1.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ def _check_number(of, name, value, maximum=float("inf")):
 
 
 class SigmoidFocalLoss(Loss):
-    """The cross-entropy of independent binary labels; well classified examples count little.
+    """The cross-entropy of independent binary labels, with low weight for well classified examples.
 
     The mean over each sample of ``alpha * label * (1 - p)**gamma * -log(p)
     + (1 - alpha) * (1 - label) * p**gamma * -log(1 - p)`` with ``p = sigmoid(pred)`` (Lin et al.,
@@ -71,7 +71,7 @@ class SigmoidFocalLoss(Loss):
 
 
 class SoftmaxFocalLoss(Loss):
-    """The cross-entropy of softmax probabilities; well classified examples count little.
+    """The cross-entropy of softmax probabilities, with low weight for well classified examples.
 
     The mean over each sample of ``(1 - p)**gamma * -log(p)``, where p is the probability of the
     label's class.

@@ -11,7 +11,7 @@ __all__ = ["HingeLoss", "LogisticLoss", "SquaredHingeLoss"]
 
 
 class HingeLoss(Loss):
-    """``max(0, margin - pred * label)`` of labels -1 and 1, its mean over each sample.
+    """The mean of ``max(0, margin - pred * label)`` over each sample, for labels -1 and 1.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class HingeLoss(Loss):
 
 
 class SquaredHingeLoss(HingeLoss):
-    """``max(0, margin - pred * label) ** 2`` of labels -1 and 1, its mean over each sample.
+    """The mean of ``max(0, margin - pred * label) ** 2`` over each sample, for labels -1 and 1.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class SquaredHingeLoss(HingeLoss):
 
 
 class LogisticLoss(Loss):
-    """``log(1 + exp(-pred * label))``, its mean over each sample.
+    """The mean of ``log(1 + exp(-pred * label))`` over each sample.
 
     Parameters
     ----------

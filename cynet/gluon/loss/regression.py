@@ -12,7 +12,7 @@ __all__ = ["HuberLoss", "L1Loss", "L2Loss", "PoissonNLLLoss"]
 
 
 class L2Loss(Loss):
-    """Half the squared error: ``weight / 2 * (pred - label) ** 2``, its mean over each sample.
+    """The mean over each sample of half the squared error, ``weight / 2 * (pred - label) ** 2``.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class L2Loss(Loss):
 
 
 class L1Loss(Loss):
-    """The absolute error, its mean over each sample.
+    """The mean over each sample of the absolute error.
 
     Examples
     --------

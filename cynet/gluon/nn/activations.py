@@ -52,7 +52,7 @@ class Activation(HybridBlock):
 
 
 class LeakyReLU(HybridBlock):
-    """``x`` above 0 and ``alpha * x`` below.
+    """Leaky ReLU: ``x`` above 0 and ``alpha * x`` below.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class LeakyReLU(HybridBlock):
 
 
 class PReLU(HybridBlock):
-    """``x`` above 0 and ``alpha * x`` below, where alpha is learned.
+    """Parametric ReLU: ``x`` above 0 and ``alpha * x`` below, with a learned alpha.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class PReLU(HybridBlock):
 
 
 class ELU(HybridBlock):
-    """``x`` above 0 and ``alpha * (exp(x) - 1)`` below.
+    """Exponential linear unit: ``x`` above 0 and ``alpha * (exp(x) - 1)`` below.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class SELU(HybridBlock):
 
 
 class GELU(HybridBlock):
-    """``x * Phi(x)``, where Phi is the normal distribution function.
+    """Gaussian error linear unit ``x * Phi(x)``, where Phi is the normal distribution function.
 
     Examples
     --------

@@ -34,7 +34,7 @@ def mask_scores(F, scores, mask):
 
 
 class MultiHeadAttention(HybridBlock):
-    """Attention: each query takes a mean of the values, weighted by how well their keys fit it.
+    """Multi-head attention: means of values, weighted by how well keys match a query.
 
     Inputs are of shape (batch, length, units). `key` is `query`, and `value` is `key`, if they are
     not given. `mask`, of shape (batch, length of query, length of key), is 1 where a query may look

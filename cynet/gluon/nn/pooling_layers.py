@@ -1,4 +1,4 @@
-"""Pooling over one, two or three spatial axes, and borders of images."""
+"""Pooling over one, two or three spatial axes, and reflection padding."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ class AvgPool3D(_Pooling):
 
 
 class GlobalMaxPool1D(_Pooling):
-    """The largest element of each channel, over one spatial axis.
+    """The maximum of each channel over one spatial axis.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ class GlobalMaxPool1D(_Pooling):
 
 
 class GlobalMaxPool2D(_Pooling):
-    """The largest element of each channel, over two spatial axes.
+    """The maximum of each channel over two spatial axes.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ class GlobalMaxPool2D(_Pooling):
 
 
 class GlobalMaxPool3D(_Pooling):
-    """The largest element of each channel, over three spatial axes.
+    """The maximum of each channel over three spatial axes.
 
     Parameters
     ----------

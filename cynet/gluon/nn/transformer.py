@@ -256,7 +256,7 @@ class _TransformerStack(HybridBlock):
 
 @_share_paragraphs
 class TransformerEncoder(_TransformerStack):
-    """`num_layers` of `TransformerEncoderLayer`, and a LayerNorm after them with `pre_norm`.
+    """A stack of `num_layers` TransformerEncoderLayers, and a final LayerNorm if `pre_norm`.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ class TransformerEncoder(_TransformerStack):
 
 @_share_paragraphs
 class TransformerDecoder(_TransformerStack):
-    """`num_layers` of `TransformerDecoderLayer`, and a LayerNorm after them with `pre_norm`.
+    """A stack of `num_layers` TransformerDecoderLayers, and a final LayerNorm if `pre_norm`.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ class ParameterArrays:
     def _check_and_get(self, arr_list, ctx):
         """Return the array of a list that is on `ctx`, or all arrays for the class ``list``."""
         if has_trace() and not self._is_builtin():
-            # raises: a value computed from the array would become a constant
+            # raises an error, because the array's values would become constants
             active().parameter_data(self)
         if arr_list is None:
             self._refuse_uninitialized()

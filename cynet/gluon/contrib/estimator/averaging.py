@@ -86,7 +86,7 @@ class AveragingHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
             self._means.enter_context(self.average.applied())
 
     def train_end(self, estimator: Estimator, *args: Any, **kwargs: Any) -> None:
-        """Leave the means in the network."""
+        """Keep the means as the network's weights when training ends."""
         self._means.close()
         if self.average.count:
             self.average.apply()

@@ -1,4 +1,4 @@
-"""BatchProcessor: the work for one batch of training or validation."""
+"""BatchProcessor: forward and backward of one batch of training or validation."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class _Attention(HybridBlock):
         super().__init__(**kwargs)
         self._heads, self._scale = num_heads, (units // num_heads) ** -0.5
         with self.name_scope():
-            # one product of matrices for queries, keys and values
+            # one matrix product for queries, keys and values
             self.qkv = nn.Dense(3 * units, flatten=False, in_units=units, prefix="qkv_")
             self.proj = nn.Dense(units, flatten=False, in_units=units, prefix="proj_")
             self.dropout = nn.Dropout(dropout)

@@ -1,4 +1,4 @@
-"""The networks by name."""
+"""get_model: creates a network by name."""
 
 from __future__ import annotations
 
