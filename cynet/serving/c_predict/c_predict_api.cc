@@ -89,7 +89,7 @@ int set_error(const char* text) {
 // Run `body` with the GIL; it returns false with an exception set.
 template <class Body>
 int with_python(Body body) {
-  std::call_once(started, start);
+  std::call_once(started, start_python);
   if (!why_not_started.empty()) return set_error(why_not_started.c_str());
   PyGILState_STATE state = PyGILState_Ensure();
   int code = 0;
