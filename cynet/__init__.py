@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-# Each line re-exports one module or name; floors in the order of docs/architecture/README.md.
-from .base import config, errors  # layer 0; base looks first whether cynet is built
+# Re-exported modules and names, in the order of the floors in docs/architecture/README.md.
+from .base import config, errors  # floor 0; base checks first that cynet is compiled
 from . import base
 from . import context
 from .context import Context, cpu, cpu_pinned, current_context, gpu

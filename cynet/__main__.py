@@ -28,7 +28,7 @@ Without arguments: describes this build and machine. With a script or a module: 
 Tools: python -m cynet.tools"""
 
 
-_COMMANDS = {  # command -> (its module, its line in the help)
+_COMMANDS = {  # command -> (module, help text)
     "run": ("", "a script written for MXNet: run script.py, run -m module"),
     "check": ("", "what scripts use that cynet does not have, without running them"),
     "info": ("", "this build and machine"),
@@ -41,7 +41,7 @@ _COMMANDS = {  # command -> (its module, its line in the help)
 
 
 def command(arguments=None):
-    """The program ``cynet``: runs the command named first; returns the exit status."""
+    """Run the program ``cynet``, whose first argument names a command; returns the exit status."""
     word, *others = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
     if word in ("-h", "--help"):
         print("usage: cynet COMMAND [arguments]; cynet COMMAND --help\n")

@@ -24,7 +24,7 @@ from ._typedefs cimport RunContext
 ctypedef void* VarHandle
 ctypedef void* OprHandle
 
-# Returns 0, or -1 with a Python exception set in its thread (by `with gil: raise ...`).
+# A function of the engine. Returns 0, or -1 with an exception set (by `with gil: raise ...`).
 ctypedef int (*EngineFn)(void* arg, RunContext* run_ctx) except -1 nogil
 # An EngineFn that counts as done only when some thread calls `complete(token, error)`.
 ctypedef int (*EngineAsyncFn)(void* arg, RunContext* run_ctx, void* token) except -1 nogil
@@ -35,26 +35,25 @@ cdef enum PushFlag:
     kNormal = 0
     kPython = 1  # takes the GIL while it runs, so it runs on a Python worker
     kInline = 2  # runs at once on the caller's thread if all its variables are ready
-    kCopy = 4    # a GPU's copy of much host memory: enqueueing it takes long
+    kCopy = 4    # copies much host memory to a GPU, which takes long to enqueue
 
 cdef VarHandle new_variable() except NULL nogil
-# Calls on_delete(arg) when everything pushed on `var` so far is done; at once if nothing is
-# pending.
+# Delete a variable: `on_delete(arg)` is called when all functions pushed on it so far are done.
 cdef int delete_variable(VarHandle var, EngineDeleter on_delete, void* arg) except -1 nogil
 
-# A function and its variables, checked once and pushed many times. A variable that appears twice in
-# the two lists is an ArgumentError.
+# Return an operator: a function and its variables, checked once, to be pushed many times. A
+# variable that appears twice in the two lists is an ArgumentError.
 cdef OprHandle new_operator(
     EngineAsyncFn fn, void* arg, EngineDeleter deleter,
     const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
     int flags, const char* name) except NULL nogil
-# new_operator for a function that is done when it returns.
+# `new_operator` for a function that is done when it returns.
 cdef OprHandle new_sync_operator(
     EngineFn fn, void* arg, EngineDeleter deleter,
     const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
     int flags, const char* name) except NULL nogil
 cdef int push(OprHandle opr, int dev_type, int dev_id, int priority) except -1 nogil
-# May be called while runs are pending; the operator is freed after the last one.
+# Delete an operator; it is freed after its last pending run.
 cdef int delete_operator(OprHandle opr) except -1 nogil
 
 cdef int push_sync(
@@ -65,39 +64,39 @@ cdef int push_async(
     EngineAsyncFn fn, void* arg, EngineDeleter deleter, int dev_type, int dev_id,
     const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
     int priority, int flags, const char* name) except -1 nogil
-# `error` is NULL for success, or a borrowed exception instance (PyObject*; the caller holds the
-# GIL).
+# Report that an asynchronous function is done. `error` is NULL for success, or a borrowed exception
+# (PyObject*; the caller holds the GIL).
 cdef void complete(void* token, void* error) noexcept nogil
 
 # An asynchronous function may call this once, before it returns: its results are complete and
 # others may read them, while it keeps reading its inputs until `complete`.
 cdef void publish_results(void* token) noexcept nogil
 
-# Waits until every write pushed so far is done, then raises the exception stored on `var`, if any.
+# Wait until the writes of `var` pushed so far are done; raise the exception stored on it, if any.
 cdef int wait_for_var(VarHandle var) except -1 nogil
-# Waits for every read and write pushed so far: call it before writing the data outside the engine.
+# Wait for every read and write of `var` pushed so far: call it before you write the data yourself.
 cdef int wait_to_write(VarHandle var) except -1 nogil
 cdef int wait_for_all() except -1 nogil
-# True when no write of `var` is pending, so its data may be read now.
+# Return whether no write of `var` is pending, so that its data may be read now.
 cdef bint is_ready(VarHandle var) noexcept nogil
-# True when `var` is ready and no failure is stored on it that would make the engine skip a reader.
+# Return whether `var` is ready and has no stored failure, which would make the engine skip readers.
 cdef bint is_settled(VarHandle var) noexcept nogil
 
-# ---- other engines; everything above uses the default one
+# ---- functions for an engine of your own; those above use the default engine
 ctypedef void* EngineHandle
 
 cdef EngineHandle default_engine() noexcept nogil
-# workers: size of the native pool; 0 means one per core. naive: every push runs at once, no
-# threads.
+# Return a new engine. `workers`: maximum of its native threads, 0 for half of the cores; `naive`:
+# every push runs at once, without threads.
 cdef EngineHandle make_engine(bint naive, int workers) except NULL nogil
-# The owner is done with it: its threads end when nothing is left to run, its memory is freed later.
+# Release an engine: its threads end when nothing is left to run, its memory is freed later.
 cdef void drop_engine(EngineHandle engine) noexcept nogil
 # At exit: ends all threads. Waits at most `seconds` for running functions; pending ones never
 # start.
 cdef void stop_engines(double seconds) noexcept nogil
-# The next failure that nobody has waited for, or NULL. The caller owns the exception (PyObject*).
+# Return the next error that no wait has raised, or NULL. The caller owns the exception (PyObject*).
 cdef void* next_failure() noexcept nogil
-# How many pushes of this thread may pass before sleeping workers are woken (0 or 1: every push
+# Set how many functions this thread pushes before sleeping workers are woken (0 or 1: every push
 # wakes them; so does any wait). Returns the old value.
 cdef int set_bulk_size(int size) noexcept nogil
 cdef VarHandle new_variable_on(EngineHandle engine) except NULL nogil

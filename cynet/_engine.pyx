@@ -10,41 +10,43 @@ from libc.stdlib cimport malloc
 from libcpp.atomic cimport memory_order_acquire
 
 from .engine.records cimport (
-    After, Engine, Failure, Operator, Run, RunFn, Var, is_free, kAsync, kDelete, kSync, clear, lock,
-    unlock
+    Engine, Failure, Operator, Run, RunFn, UnlockActions, Var, clear_actions, has_pending_write,
+    kAsync, kDelete, kSync, lock, unlock
 )
 from .engine.deferred cimport (
-    default_limit, flush_all, flush_before, load_mask, may_be_noted, noted_mask, set_limit
+    default_limit, deferred_mask, flush_all, flush_before, load_mask, may_be_deferred,
+    set_call_limit
 )
 from .engine.native cimport PyGILState_GetThisThreadState
-from .engine.process cimport create, next_unseen, stop_all, wake_all
+from .engine.process cimport create_engine, next_unseen_error, stop_all, wake_all
 from .engine.queue cimport (
-    are_distinct, enqueue_run, failure_on, finish, leave_writes, make_run, make_var,
-    release_operator, settle
+    are_distinct, enqueue_or_skip, enqueue_run, failure_on, finish_run, make_run, make_var,
+    release_operator, release_writes
 )
 from .engine.threads cimport (
-    drain, new_failure, note, plan, plan_push, retire, run_here, set_bulk, settle_after
+    add_failure, new_failure, plan_push_wakeups, plan_wakeups, retire_threads, run_on_this_thread,
+    run_ready, run_unlock_actions, set_pushes_per_wakeup
 )
 from .engine.wait cimport wait_all, wait_var
 
 from .base import config
 from .base.errors import ArgumentError, OutOfMemoryError
 
-cdef Engine* _default = NULL
+cdef Engine* _default_engine = NULL
 
 
 # ---- engines
 
 cdef EngineHandle default_engine() noexcept nogil:
-    return _default
+    return _default_engine
 
 
 cdef EngineHandle make_engine(bint naive, int workers) except NULL nogil:
-    return create(naive, workers)
+    return create_engine(naive, workers)
 
 
 cdef void drop_engine(EngineHandle engine) noexcept nogil:
-    retire(<Engine*>engine)
+    retire_threads(<Engine*>engine)
 
 
 cdef void stop_engines(double seconds) noexcept nogil:
@@ -52,7 +54,7 @@ cdef void stop_engines(double seconds) noexcept nogil:
 
 
 cdef void* next_failure() noexcept nogil:
-    return next_unseen()
+    return next_unseen_error()
 
 
 cdef bint is_naive(EngineHandle engine) noexcept nogil:
@@ -61,9 +63,9 @@ cdef bint is_naive(EngineHandle engine) noexcept nogil:
 
 cdef int set_bulk_size(int size) noexcept nogil:
     # while operators are bulked by default, each push still wakes workers
-    if set_bulk(0 if size == default_limit() else size) > 1:  # wake for what was pushed meanwhile
+    if set_pushes_per_wakeup(0 if size == default_limit() else size) > 1:
         wake_all()
-    return set_limit(size)
+    return set_call_limit(size)
 
 
 cdef Census census(EngineHandle engine) noexcept nogil:
@@ -86,7 +88,7 @@ cdef Census census(EngineHandle engine) noexcept nogil:
 # ---- variables
 
 cdef VarHandle new_variable() except NULL nogil:
-    return new_variable_on(_default)
+    return new_variable_on(_default_engine)
 
 
 cdef VarHandle new_variable_on(EngineHandle engine) except NULL nogil:
@@ -104,9 +106,9 @@ cdef VarHandle new_variable_on(EngineHandle engine) except NULL nogil:
 cdef int delete_variable(VarHandle handle, EngineDeleter on_delete, void* arg) except -1 nogil:
     cdef Var* var = <Var*>handle
     cdef Engine* e = var.engine
-    cdef After after
+    cdef UnlockActions after
     cdef Run* run
-    clear(&after)
+    clear_actions(&after)
     lock(e)
     run = make_run(e, 1)
     if run != NULL:
@@ -116,10 +118,10 @@ cdef int delete_variable(VarHandle handle, EngineDeleter on_delete, void* arg) e
         run.deleter = on_delete
         run.arg = arg
         if enqueue_run(e, run, NULL, 0, &var, 1):
-            settle(e, run, &after)
-        plan(e, &after)
+            enqueue_or_skip(e, run, &after)
+        plan_wakeups(e, &after)
     unlock(e)
-    settle_after(e, &after)
+    run_unlock_actions(e, &after)
     if run == NULL:
         with gil:
             raise OutOfMemoryError("no memory to delete an engine variable")
@@ -127,13 +129,13 @@ cdef int delete_variable(VarHandle handle, EngineDeleter on_delete, void* arg) e
 
 
 cdef bint is_ready(VarHandle handle) noexcept nogil:
-    return not may_be_noted(handle, False) and is_free(<Var*>handle)
+    return not may_be_deferred(handle, False) and not has_pending_write(<Var*>handle)
 
 
 cdef bint is_settled(VarHandle handle) noexcept nogil:
     cdef Var* var = <Var*>handle
     cdef bint failed
-    if not is_free(var):  # whoever pushes what is noted asks: its marks are there still
+    if has_pending_write(var):  # deferred calls are not looked for: the caller pushes them now
         return False
     if var.failure.load(memory_order_acquire) == NULL:
         return True
@@ -150,8 +152,8 @@ cdef OprHandle new_operator(
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int flags, const char* name) except NULL nogil:
     return _new_operator(
-        _default, kAsync, <RunFn>fn, arg, deleter, const_vars, n_const, mutable_vars, n_mutable,
-        flags, name)
+        _default_engine, kAsync, <RunFn>fn, arg, deleter, const_vars, n_const, mutable_vars,
+        n_mutable, flags, name)
 
 
 cdef OprHandle new_sync_operator(
@@ -159,8 +161,8 @@ cdef OprHandle new_sync_operator(
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int flags, const char* name) except NULL nogil:
     return _new_operator(
-        _default, kSync, <RunFn>fn, arg, deleter, const_vars, n_const, mutable_vars, n_mutable,
-        flags, name)
+        _default_engine, kSync, <RunFn>fn, arg, deleter, const_vars, n_const, mutable_vars,
+        n_mutable, flags, name)
 
 
 cdef OprHandle new_operator_on(
@@ -226,12 +228,12 @@ cdef int push(OprHandle handle, int dev_type, int dev_id, int priority) except -
     cdef Operator* opr = <Operator*>handle
     cdef Engine* e = opr.engine
     cdef Run* run
-    _flush_noted(opr.vars, opr.n_const, opr.vars + opr.n_const, opr.n_vars - opr.n_const)
+    _flush_deferred(opr.vars, opr.n_const, opr.vars + opr.n_const, opr.n_vars - opr.n_const)
     lock(e)
     run = make_run(e, opr.n_vars)
     if run == NULL:
         unlock(e)
-        _no_memory()
+        _raise_no_memory()
     run.kind = opr.kind
     run.fn = opr.fn
     run.arg = opr.arg
@@ -246,15 +248,15 @@ cdef int push(OprHandle handle, int dev_type, int dev_id, int priority) except -
         opr.epoch = e.epoch
         opr.uses = 0
     opr.uses += 1
-    _enter_and_go(e, run, opr.vars, opr.n_const, opr.vars + opr.n_const, opr.n_vars - opr.n_const)
+    _enqueue_or_run(e, run, opr.vars, opr.n_const, opr.vars + opr.n_const, opr.n_vars - opr.n_const)
     return 0
 
 
 cdef int delete_operator(OprHandle handle) except -1 nogil:
     cdef Operator* opr = <Operator*>handle
     cdef Engine* e = opr.engine
-    cdef After after
-    clear(&after)
+    cdef UnlockActions after
+    clear_actions(&after)
     lock(e)
     if opr.epoch != e.epoch:
         opr.epoch = e.epoch
@@ -263,7 +265,7 @@ cdef int delete_operator(OprHandle handle) except -1 nogil:
     opr.uses += 1
     release_operator(e, opr, &after)
     unlock(e)
-    settle_after(e, &after)
+    run_unlock_actions(e, &after)
     return 0
 
 
@@ -274,8 +276,8 @@ cdef int push_sync(
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int priority, int flags, const char* name) except -1 nogil:
     return _push_run(
-        _default, kSync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars, n_const,
-        <Var**>mutable_vars, n_mutable, priority, flags, name)
+        _default_engine, kSync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars,
+        n_const, <Var**>mutable_vars, n_mutable, priority, flags, name)
 
 
 cdef int push_async(
@@ -283,8 +285,8 @@ cdef int push_async(
         const VarHandle* const_vars, int n_const, const VarHandle* mutable_vars, int n_mutable,
         int priority, int flags, const char* name) except -1 nogil:
     return _push_run(
-        _default, kAsync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars, n_const,
-        <Var**>mutable_vars, n_mutable, priority, flags, name)
+        _default_engine, kAsync, <RunFn>fn, arg, deleter, dev_type, dev_id, <Var**>const_vars,
+        n_const, <Var**>mutable_vars, n_mutable, priority, flags, name)
 
 
 cdef int push_sync_on(
@@ -315,7 +317,7 @@ cdef inline int _push_run(
     if not (_belong_to_engine(e, <VarHandle*>const_vars, n_const)
             and _belong_to_engine(e, <VarHandle*>mutable_vars, n_mutable)):
         return _refuse_foreign(name)
-    _flush_noted(const_vars, n_const, mutable_vars, n_mutable)
+    _flush_deferred(const_vars, n_const, mutable_vars, n_mutable)
     lock(e)
     if n_const + n_mutable > 1 and not are_distinct(
             e, const_vars, n_const, mutable_vars, n_mutable):
@@ -324,7 +326,7 @@ cdef inline int _push_run(
     run = make_run(e, n_const + n_mutable)
     if run == NULL:
         unlock(e)
-        return _no_memory()
+        return _raise_no_memory()
     run.kind = kind
     run.fn = fn
     run.arg = arg
@@ -335,36 +337,36 @@ cdef inline int _push_run(
     run.priority = priority
     run.dev_type = dev_type
     run.dev_id = dev_id
-    _enter_and_go(e, run, const_vars, n_const, mutable_vars, n_mutable)
+    _enqueue_or_run(e, run, const_vars, n_const, mutable_vars, n_mutable)
     return 0
 
 
-cdef inline void _enter_and_go(
+cdef inline void _enqueue_or_run(
         Engine* e, Run* run, Var** const_vars, int n_const, Var** mutable_vars,
         int n_mutable) noexcept nogil:
-    """Queue the run and let go of the lock; execute it here when that is allowed."""
-    cdef After after
+    """Queue the run and release the lock; execute the run on this thread if its flags allow it."""
+    cdef UnlockActions after
     cdef bint here
-    clear(&after)
+    clear_actions(&after)
     if enqueue_run(e, run, const_vars, n_const, mutable_vars, n_mutable):
         here = run.flags & kInline and e.failures.empty() and not e.closing
         if here and PyGILState_GetThisThreadState() != NULL:
             unlock(e)
-            run_here(e, run)
+            run_on_this_thread(e, run)
             return
-        settle(e, run, &after)
-        plan_push(e, &after)
+        enqueue_or_skip(e, run, &after)
+        plan_push_wakeups(e, &after)
     unlock(e)
-    settle_after(e, &after)
+    run_unlock_actions(e, &after)
     if e.naive:
-        drain(e)
+        run_ready(e)
 
 
-cdef inline int _flush_noted(
+cdef inline int _flush_deferred(
         Var** const_vars, int n_const, Var** mutable_vars, int n_mutable) except -1 nogil:
-    """Push the noted calls that have to come first."""
+    """Push the deferred calls that must run before a function of these variables."""
     cdef int i
-    if load_mask(&noted_mask) == 0:
+    if load_mask(&deferred_mask) == 0:
         return 0
     for i in range(n_const):
         flush_before(const_vars[i], False)
@@ -394,7 +396,7 @@ cdef int _refuse_duplicate(const char* name) except -1 nogil:
             "each may appear once")
 
 
-cdef int _no_memory() except -1 nogil:
+cdef int _raise_no_memory() except -1 nogil:
     with gil:
         raise OutOfMemoryError("no memory to push a function")
 
@@ -406,10 +408,10 @@ cdef str _label_text(const char* name):
 cdef void complete(void* token, void* error) noexcept nogil:
     cdef Run* run = <Run*>token
     cdef Engine* e = run.engine
-    cdef After after
+    cdef UnlockActions after
     cdef Failure* failure = NULL
     cdef bint guest
-    clear(&after)
+    clear_actions(&after)
     if error != NULL:
         with gil:
             Py_INCREF(<object>error)
@@ -418,16 +420,16 @@ cdef void complete(void* token, void* error) noexcept nogil:
         run.deleter(run.arg)
     lock(e)
     if run.epoch == e.epoch:
-        note(e, failure)
-        finish(e, run, failure, &after)
-    guest = e.naive and e.native.ready > 0  # else the engine may be freed after its lock
+        add_failure(e, failure)
+        finish_run(e, run, failure, &after)
+    guest = e.naive and e.native.ready > 0  # otherwise the engine may be freed once it is unlocked
     if guest:
         e.guests += 1
-    plan(e, &after)
+    plan_wakeups(e, &after)
     unlock(e)
-    settle_after(e, &after)
+    run_unlock_actions(e, &after)
     if guest:
-        drain(e)
+        run_ready(e)
         lock(e)
         e.guests -= 1
         unlock(e)
@@ -436,14 +438,14 @@ cdef void complete(void* token, void* error) noexcept nogil:
 cdef void publish_results(void* token) noexcept nogil:
     cdef Run* run = <Run*>token
     cdef Engine* e = run.engine
-    cdef After after
-    clear(&after)
+    cdef UnlockActions after
+    clear_actions(&after)
     lock(e)
     if run.epoch == e.epoch:
-        leave_writes(e, run, &after)
-    plan(e, &after)
+        release_writes(e, run, &after)
+    plan_wakeups(e, &after)
     unlock(e)
-    settle_after(e, &after)
+    run_unlock_actions(e, &after)
 
 
 # ---- waiting
@@ -460,7 +462,7 @@ cdef int wait_to_write(VarHandle handle) except -1 nogil:
 
 cdef int wait_for_all() except -1 nogil:
     flush_all()
-    return wait_all(_default)
+    return wait_all(_default_engine)
 
 
 cdef int wait_for_all_on(EngineHandle engine) except -1 nogil:
@@ -470,11 +472,11 @@ cdef int wait_for_all_on(EngineHandle engine) except -1 nogil:
 
 # ---- the default engine
 
-cdef int _set_up() except -1:
-    global _default
-    _default = create(
+cdef int _create_default_engine() except -1:
+    global _default_engine
+    _default_engine = create_engine(
         config.get("CYNET_ENGINE_TYPE") == "NaiveEngine", config.get("CYNET_CPU_WORKERS"))
     return 0
 
 
-_set_up()
+_create_default_engine()

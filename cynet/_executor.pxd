@@ -18,42 +18,42 @@ cdef class Plan:
     cdef Tables* tables
     cdef size_t n_forward_segments
     cdef uint64_t n_random
-    cdef bint draws_in_prediction  # whether a run that is no training takes random streams
+    cdef bint draws_in_prediction  # whether prediction draws random numbers
     cdef int dev_type, dev_id
-    cdef readonly list labels   # a label for each step: "operator Convolution (node 'conv0')"
-    cdef readonly list cached     # the CachedResult of each group of cached steps, as given last
+    cdef readonly list labels   # labels in errors: "operator Convolution (node 'conv0')"
+    cdef readonly list cached     # the present CachedResult of each group of cached steps
     cdef list _origins
     cdef dict _origin_index
-    cdef list _texts  # bytes, which the steps point to
+    cdef list _texts  # bytes objects that own the steps' C strings
     cdef int _add_steps(self, graph, dict operators, dict arrays, NDArrayBase arena) except -1
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
     cdef const char* _c_text(self, str text) except NULL
-    cdef CachedGroup* _cached_of(self, group, dict known) except? NULL
+    cdef CachedGroup* _cached_group_of(self, group, dict known) except? NULL
     cdef int _add_resources(self, step, NativeStep* native) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
     cdef bint _is_recordable(self, dict operators, list steps, Segment* segment) except -1
     cdef int _add_variables(self, Segment* segment, tuple reached, list earlier,
                             dict arrays) except -1
     cdef int _push_segments(self, size_t first, size_t last, bint is_train) except -1
-    cdef bint _is_left_out(self, const Segment* segment) noexcept
-    # Push one segment of a run whose first random stream is `stream`.
+    cdef bint _can_skip(self, const Segment* segment) noexcept
+    # Push one segment of a run; `stream` is the run's first random stream.
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,
                           size_t origin) except -1 nogil
     # Index, in the plan's `_origins`, of the user's source line that started the run; HERE
     # (tables.pxd) means that this line is still on the stack.
-    cdef size_t number_of_user_line(self) except? 0
+    cdef size_t index_of_user_line(self) except? 0
 
 # Run one step, and time it if profiling is on; -1 with an exception pending when it fails.
 cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil
-# The text of the error of a failed step.
+# Return the label of a failed step with the shapes of its arrays.
 cdef str failed_step(Tables* tables, size_t index)
 # Drop one reference to a Plan's tables; the last one frees them.
 cdef void release_tables(Tables* tables) noexcept nogil
-# A run that holds the tables until `end_run`.
+# Return a new run of a segment; it holds a reference to the tables until `end_run`.
 cdef PlanRun* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t seed,
                       uint64_t stream,
                       size_t origin) except NULL nogil
 cdef void end_run(void* arg) noexcept nogil
 # Put a PlanRun's steps on a GPU's stream (QueueFn of cuda/graphs.pxd); `numbers` are the seed and
 # the first stream of its random numbers, which a graph's kernels count from.
-cdef int put_segment(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil
+cdef int enqueue_segment(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil

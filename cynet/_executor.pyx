@@ -8,14 +8,16 @@ from libc.string cimport memset
 
 from ._engine cimport delete_variable, kInline, kNormal, kPython, new_variable, push_sync
 from .engine.native cimport now_ns
-from .engine.trace cimport SYMBOLIC, begun, interned_text, note_operator
+from .engine.trace cimport SYMBOLIC, begin_time, interned_text, note_operator
 from .engine.inline cimport INLINE_SEGMENT_US
 from .engine.live_objects cimport count_live, live_counter
 from ._core.copy import copy_into
 from ._ndarray cimport NDArrayBase, new_view, same_shape
-from .executor.cached_results cimport CachedResult, complete, drop, hold, is_current, is_fresh
+from .executor.cached_results cimport (
+    CachedResult, hold_state, is_current, is_fresh, record_versions, release_state
+)
 from .executor.tables cimport HERE, call_step, is_timed, note_written, recording_of, runs_at_once
-from ._resource cimport Resource, draw_many, kRandom
+from ._resource cimport Resource, draw_streams, kRandom
 from ._core.touched_rows cimport are_rows_known, end_rows_write, watch_rows
 from ._typedefs cimport RunContext, TBlob, kCPU, kGPU
 from .cuda.graphs cimport prepare, release, release_all, run as run_recorded, set_random_base
@@ -27,7 +29,7 @@ from .graph.cost import seconds
 from .graph.cuts import gradient_cuts
 from .graph.ir import FORWARD, TEMP
 from .graph.row_gradients import gradients_by_rows
-from .graph.accesses import accesses_conflict, touched
+from .graph.accesses import accesses_conflict, find_accesses
 
 live_plans = live_counter()
 
@@ -60,20 +62,20 @@ cdef int _run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_c
 
 
 cdef int _run_device_segment(void* arg, RunContext* run_ctx) except -1 nogil:
-    """A segment on a GPU: put on its stream, or replayed as a graph."""
+    """Run a segment on a GPU: enqueue its steps on the stream, or replay them as a CUDA graph."""
     cdef PlanRun* run = <PlanRun*>arg
     cdef uint64_t words[2]
     if is_timed(run.tables):
         return _run_segment(arg, run_ctx)
     words[0], words[1] = run.seed, run.stream
-    run_recorded(recording_of(run), run_ctx, put_segment, arg, words,
+    run_recorded(recording_of(run), run_ctx, enqueue_segment, arg, words,
                  sizeof(words) * run.segment.is_random)
     note_written(run.segment)
     return 0
 
 
-cdef int put_segment(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
-    """`numbers` are seed and first stream: a graph's kernels count from them."""
+cdef int enqueue_segment(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
+    """Enqueue the steps; `numbers` are the seed and the first random stream."""
     cdef PlanRun* run = <PlanRun*>arg
     cdef uint64_t seed = run.seed, stream = run.stream
     cdef int code
@@ -81,7 +83,7 @@ cdef int put_segment(void* arg, RunContext* run_ctx, void* numbers) except -1 no
         return _run_segment(arg, run_ctx)
     run.seed = run.stream = 0
     set_random_base(numbers)
-    code = (<Quiet>_run_segment)(arg, run_ctx)  # the cast keeps a pending exception pending
+    code = (<Quiet>_run_segment)(arg, run_ctx)  # the cast keeps the exception set
     set_random_base(NULL)
     run.seed, run.stream = seed, stream
     return code
@@ -92,19 +94,19 @@ ctypedef int (*Quiet)(void* arg, RunContext* run_ctx) noexcept nogil
 
 cdef inline void _note_step(Tables* tables, size_t index, int64_t begin, bint profiled,
                             RunContext* run_ctx) noexcept nogil:
-    """A step has run: for `Plan.profile`, and for the profiler."""
+    """Record the time of a step that has run, for `Plan.profile` and for the profiler."""
     cdef NativeStep* step = &tables.steps[index]
     if profiled:
         tables.spent[index] += now_ns() - begin
         tables.calls[index] += 1
-    if begun(SYMBOLIC):
+    if begin_time(SYMBOLIC):
         note_operator(interned_text(step.name), interned_text(step.node), step.backward, begin,
                       run_ctx)
 
 
 cdef int run_step(Tables* tables, size_t index, PlanRun* run, RunContext* run_ctx) noexcept nogil:
     cdef bint profiled = tables.profiled.load()
-    cdef int64_t begin = now_ns() if profiled else begun(SYMBOLIC)
+    cdef int64_t begin = now_ns() if profiled else begin_time(SYMBOLIC)
     cdef int code = _run_step(tables, index, run, run_ctx)
     if begin and code == 0:
         _note_step(tables, index, begin, profiled, run_ctx)
@@ -128,14 +130,14 @@ cdef int _run_segment(void* arg, RunContext* run_ctx) except -1 nogil:
             if cached.fresh:
                 continue
         if run_step(run.tables, run.current, run, run_ctx) == -1:
-            _give_up(run)
+            _raise_step_error(run)
         if cached != NULL and cached.last == run.current:
-            complete(cached.state)
+            record_versions(cached.state)
     note_written(run.segment)
     return 0
 
 
-cdef int _give_up(PlanRun* run) except -1 nogil:
+cdef int _raise_step_error(PlanRun* run) except -1 nogil:
     """Raise the pending exception of step `current`, which has failed."""
     with gil:
         _raise_annotated(run)
@@ -143,7 +145,7 @@ cdef int _give_up(PlanRun* run) except -1 nogil:
 
 
 cdef int _raise_pending() except -1:
-    """Raises the exception that is set already."""
+    """Raise the exception that is already set in this thread."""
     return -1
 
 
@@ -153,7 +155,7 @@ cdef int _raise_annotated(PlanRun* run) except -1:
     try:
         _raise_pending()
     except BaseException as error:
-        filename, line = _line_of_user(run, keep[ORIGINS])
+        filename, line = _user_line(run, keep[ORIGINS])
         raised = wrap_error(error, f"{failed_step(run.tables, run.current)}, "
                             f"run from {filename}:{line}: {describe_error(error)}")
     raise raised
@@ -168,13 +170,13 @@ cdef str failed_step(Tables* tables, size_t index):
     return f"{labels[index]} failed in {direction} with inputs {inputs}"
 
 
-cdef tuple _line_of_user(PlanRun* run, list origins):
-    """The user's line that started the run."""
+cdef tuple _user_line(PlanRun* run, list origins):
+    """Return (file, line) of the user's code that started the run."""
     if run.origin != HERE:
         return origins[run.origin]
     try:
         return user_frame()
-    except ValueError:  # no Python on this thread: a worker has taken the segment meanwhile
+    except ValueError:  # no Python code on this thread: a worker runs the segment
         return "an unknown line", 0
 
 
@@ -204,7 +206,7 @@ cdef void release_tables(Tables* tables) noexcept nogil:
         del tables.segments[i]
     for i in range(tables.cached.size()):
         if tables.cached[i].state != NULL:
-            drop(tables.cached[i].state)
+            release_state(tables.cached[i].state)
         del tables.cached[i]
     with gil:
         Py_DECREF(<object>tables.keep)
@@ -213,7 +215,7 @@ cdef void release_tables(Tables* tables) noexcept nogil:
 
 
 cdef class Plan:
-    """A Graph as native tables, ready to run.
+    """A Graph as native tables that the engine can run.
 
     graph (Graph): After the memory pass.
     operators (dict of Step to Operator): For every forward step, also those that became views.
@@ -283,19 +285,19 @@ cdef class Plan:
                 _watch_rows(arrays[by_rows[step]], shared, &native)
             self._add_resources(step, &native)
             if step.cached is not None:
-                native.cached = self._cached_of(step.cached, cached)
+                native.cached = self._cached_group_of(step.cached, cached)
                 native.cached.last = self.tables.steps.size()
             self.tables.steps.push_back(native)
         return 0
 
     cdef const char* _c_text(self, str text) except NULL:
-        """`text` for C, as long as the tables."""
+        """Return `text` as a C string that lives as long as the tables."""
         cdef bytes encoded = text.encode()
         self._texts.append(encoded)
         return PyBytes_AS_STRING(encoded)
 
-    cdef CachedGroup* _cached_of(self, group, dict known) except? NULL:
-        """The record of a group of steps; `known` has those made before."""
+    cdef CachedGroup* _cached_group_of(self, group, dict known) except? NULL:
+        """Return the CachedGroup of a group of steps; `known` has the records that exist."""
         cdef CachedGroup* cached
         index = known.get(group)
         if index is not None:
@@ -307,7 +309,7 @@ cdef class Plan:
         self.tables.cached.push_back(cached)
         if self.cached[index] is not None:
             cached.state = (<CachedResult>self.cached[index]).state
-            hold(cached.state)
+            hold_state(cached.state)
         return cached
 
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0:
@@ -351,9 +353,9 @@ cdef class Plan:
         return 0
 
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1:
-        """Cut the steps where Python runs or the host waits for a GPU, where the device changes,
-        behind cached steps, between forward and backward, and where several processes are to have
-        the first gradients early."""
+        """Cut the steps into segments: where Python runs or the host waits for a GPU, where the
+        device changes, behind cached steps, between forward and backward, and where several
+        processes need the first gradients early."""
         cdef Segment* segment
         cdef size_t n = len(graph.steps), first = 0, last, i, cached = 0
         spans, cuts = [], gradient_cuts(graph)
@@ -388,10 +390,10 @@ cdef class Plan:
             if python[first]:
                 segment.flags = kPython
             elif segment.dev_type == kGPU:
-                segment.flags = kInline  # work of a GPU is only put on its stream
+                segment.flags = kInline  # the host only enqueues the work of a GPU
             elif 1e6 * sum([seconds(step) for step in steps]) <= INLINE_SEGMENT_US:
                 segment.flags = kInline
-            reached = touched(steps)
+            reached = find_accesses(steps)
             self._add_variables(segment, reached, spans, arrays)
             spans.append(reached)
             if guard is not None:
@@ -402,9 +404,9 @@ cdef class Plan:
         return 0
 
     cdef bint _is_recordable(self, dict operators, list steps, Segment* segment) except -1:
-        """True if a graph of these steps does the same in each run: none is skipped because its
-        result is cached, and random steps read their numbers from the place where each replay puts
-        them."""
+        """Return whether a CUDA graph of these steps does the same in each run: no step is skipped
+        because its result is cached, and random steps read their numbers from memory that each
+        replay sets."""
         cdef size_t i
         cdef int k
         cdef NativeStep* native
@@ -423,7 +425,8 @@ cdef class Plan:
 
     cdef int _add_variables(self, Segment* segment, tuple reached, list earlier,
                             dict arrays) except -1:
-        """The arrays of the segment, and the variables of earlier segments that it meets."""
+        """Add the variables of the segment's arrays, and of earlier segments that share its
+        memory."""
         cdef NDArrayBase array
         segment.mutable_vars.push_back(segment.var)
         seen = set()
@@ -455,7 +458,7 @@ cdef class Plan:
         self.tables.profiled.store(on)
 
     def profile(self):
-        """(nanoseconds, calls) of every step since `set_profiled`."""
+        """Return a list of (nanoseconds, calls) of every step since `set_profiled`."""
         return [(self.tables.spent[i], self.tables.calls[i])
                 for i in range(self.tables.calls.size())]
 
@@ -477,28 +480,28 @@ cdef class Plan:
         self._push_segments(self.n_forward_segments, self.tables.segments.size(), is_train)
 
     cdef int _push_segments(self, size_t first, size_t last, bint is_train) except -1:
-        cdef uint64_t seed = 0, stream = 0, left_out = 0  # a bit for each of the first 64 segments
+        cdef uint64_t seed = 0, stream = 0, left_out = 0  # left_out: a bit for each segment
         cdef bint here = True
         cdef size_t i, origin = HERE
         cdef Segment* segment
         for i in range(first, last):
-            if i < 64 and self._is_left_out(self.tables.segments[i]):
+            if i < 64 and self._can_skip(self.tables.segments[i]):
                 left_out |= <uint64_t>1 << i
             else:
                 here = here and runs_at_once(self.tables.segments[i])
         if not here:
-            origin = self.number_of_user_line()
+            origin = self.index_of_user_line()
         with nogil:
             if self.n_random and first < last and (is_train or self.draws_in_prediction):
                 segment = self.tables.segments[first]
-                stream = draw_many(self.n_random, segment.dev_type, segment.dev_id, &seed)
+                stream = draw_streams(self.n_random, segment.dev_type, segment.dev_id, &seed)
             for i in range(first, last):
                 if i >= 64 or not left_out >> i & 1:
                     self.push_segment(i, is_train, seed, stream, origin)
         return 0
 
-    cdef bint _is_left_out(self, const Segment* segment) noexcept:
-        """True if a segment has only cached steps, and their results are current."""
+    cdef bint _can_skip(self, const Segment* segment) noexcept:
+        """Return whether a segment has only cached steps whose results are current."""
         cdef size_t i
         for i in range(segment.cached_first, segment.cached_last):
             if not is_current((<CachedResult>self.cached[i]).state):
@@ -515,7 +518,7 @@ cdef class Plan:
                          segment.mutable_vars.data(), <int>segment.mutable_vars.size(),
                          0, segment.flags, b"executor")
 
-    cdef size_t number_of_user_line(self) except? 0:
+    cdef size_t index_of_user_line(self) except? 0:
         """Index, in `_origins`, of the user's source line that starts this run."""
         where = user_frame()
         index = self._origin_index.get(where)
@@ -538,8 +541,8 @@ cdef PlanRun* new_run(Tables* tables, Segment* segment, bint is_train, uint64_t 
 
 
 cdef bint _copy_all(list sources, list targets) except -1:
-    """Push copies of arrays into others. False, with nothing done, unless each source is an
-    NDArray of its target's shape."""
+    """Push a copy of each source into its target. False, with nothing done, unless each source is
+    an NDArray of its target's shape."""
     cdef NDArrayBase source, target
     if len(sources) != len(targets):
         return False
@@ -556,7 +559,7 @@ cdef bint _copy_all(list sources, list targets) except -1:
 
 
 cdef set _shared_chunks(dict arrays):
-    """The pieces of memory that several of the arrays have."""
+    """Return the addresses of chunks that several of the arrays share."""
     cdef NDArrayBase array
     cdef set seen = set(), shared = set()
     for array in arrays.values():
@@ -565,7 +568,8 @@ cdef set _shared_chunks(dict arrays):
 
 
 cdef int _watch_rows(NDArrayBase array, shared, NativeStep* native) except -1:
-    """Let a step that fills a gradient by rows keep them, where it alone has the memory."""
+    """Let a step that fills a gradient by rows record these, if no other array shares the
+    memory."""
     if array.blob.dev_type == kCPU and <size_t>array.chunk not in shared:
         native.context.rows = watch_rows(array)
         if native.context.rows != NULL:
@@ -574,7 +578,7 @@ cdef int _watch_rows(NDArrayBase array, shared, NativeStep* native) except -1:
 
 
 cdef bint _blocks_host(dict operators, step) except -1:
-    """True if the host waits for a GPU while it puts the step on its stream."""
+    """Return whether the host waits for a GPU while it enqueues the step."""
     return operators[step.origin or step].waits(step.direction != FORWARD)
 
 

@@ -17,12 +17,12 @@ from ._storage cimport Handle
 from ._typedefs cimport TBlob
 
 cdef cppclass RowSet:
-    # Rows of an array outside of which it is zero, while `are_rows_known` (touched_rows.pxd).
+    # A set of rows of an array; all other rows are zero while `are_rows_known` (touched_rows.pxd).
     # Guarded by the array's variable.
     char* data
-    int64_t n, length      # number of rows, and bytes of a row
+    int64_t n, length      # number of rows, and bytes per row
     unsigned writes        # number of writes to the variable when the set was made
-    bint known             # the set has been made
+    bint known             # the set is filled
     vector[uint64_t] bits  # bit r is 1 if row r is in the set, the lowest bit first
     atomic[int64_t] maximum   # upper bound of the number of rows in the set; read without a lock
 
@@ -31,43 +31,44 @@ ctypedef RowSet* RowSetPointer
 cdef cppclass Chunk:
     atomic[int] references
     VarHandle var
-    Handle handle     # handle.ptr == NULL: the memory is `owner`'s
+    Handle handle     # handle.ptr == NULL: `owner` owns the memory
     void* owner       # PyObject* that keeps foreign memory alive (DLPack, NumPy), or NULL
-    # False: memory straight from the pool that no function has written yet. Set by functions of the
+    # False: new memory that no function has written yet. Set by functions of the
     # engine that write the variable; read after a wait, so that what failed is never shown as data.
     bint written
-    # True: somebody outside of the engine has, or had, the memory to write in (DLPack, a writable
-    # buffer, foreign memory), so that the variable does not tell of all changes.
+    # True: code outside of the engine can write to the memory (DLPack, a writable buffer, foreign
+    # memory), so the variable does not count all changes.
     atomic[bint] exposed
     atomic[RowSetPointer] rows  # nonzero rows of an array in the chunk, or NULL; set once
 
 cdef class NDArrayBase:
     cdef TBlob blob      # data points into the chunk
     cdef Chunk* chunk
-    cdef object grad_entry  # the autograd tape's, else None
-    cdef Face face          # class of the array (mx.nd or mx.np); results have the same class
-    # Under mx.nd: a comparison made it, so that its numbers are truths (ndarray/_legacy.pyx).
+    cdef object grad_entry  # the array's node in autograd's tape, or None
+    cdef Face face          # the array's family, mx.nd or mx.np; results have the same
+    # mx.nd: the array is the result of a comparison, so it can be a mask (ndarray/_legacy.pyx).
     cdef bint truths
     cdef object __weakref__
 
     cdef int wait_read(self) except -1   # waits for the array's writers and raises their error
     cdef int wait_write(self) except -1  # waits for the array's writers and readers
 
-# A new array of the face's class with uninitialised memory. shape has ndim entries. Whoever has it
-# computed by the engine sets chunk.written to False and, in the function, to True.
+# Return a new array of the face's class with uninitialised memory. shape has ndim entries. Whoever
+# has it computed by the engine sets chunk.written to False and, in the function, to True.
 cdef NDArrayBase new_array(Face face, const int64_t* shape, int ndim, int dtype, int dev_type,
                            int dev_id)
-# A view of `base`'s memory, of its face: same chunk, `offset` elements further, another shape.
+# Return a view of `base`'s memory from element `offset` on, under another shape.
 cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int64_t offset)
-# An NDArray over memory that `owner` keeps alive; nothing else may write it while the engine may
-# use it.
+# Return an array over memory that `owner` keeps alive; no other code may write it while the engine
+# uses it.
 cdef NDArrayBase wrap_foreign(Face face, void* data, const int64_t* shape, int ndim, int dtype,
                               int dev_type, int dev_id, object owner)
 
-# Whether both arrays are views of one piece of memory and have a byte in common.
+# Return whether both arrays are views of one chunk and have a byte in common.
 cdef bint do_overlap(NDArrayBase a, NDArrayBase b) noexcept
 cdef tuple blob_shape(const TBlob* blob)
-# Fill shape from a sequence of ints; the number of axes. Negative and too large sizes are refused.
+# Fill `out` from a sequence of ints; returns the number of axes. Negative and too large sizes are
+# refused.
 cdef int read_shape(object shape, int64_t* out) except -1
 cdef bint is_on_host(const TBlob* blob) noexcept nogil
 

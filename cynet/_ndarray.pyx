@@ -28,9 +28,9 @@ from .base.errors import (
     ArgumentError, ArgumentTypeError, HostMemoryError, OperatorError, OutOfMemoryError, ShapeError,
     SizeError, shown)
 
-# No array has more elements: that many doubles are counted in 63 bits with some to spare.
+# The maximum size of an array: so many doubles have a size in bytes that fits into 63 bits.
 MAX_ELEMENTS = 1 << 56
-cdef double _MOST = MAX_ELEMENTS
+cdef double _MAX_ELEMENTS_AS_DOUBLE = MAX_ELEMENTS
 live_chunks = live_counter()
 
 cnp.import_array()
@@ -51,16 +51,16 @@ cdef extern from *:
     bint cynet_making
     object cynet_new(object type, object args)
 
-cdef const char** _FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
-cdef tuple _DEVICES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
+cdef const char** _BUFFER_FORMATS = [b"f", b"d", b"e", b"B", b"i", b"b", b"q", b"?"]
+cdef tuple _DEVICE_NAMES = (None, "cpu", "gpu", "cpu_pinned", None, "cpu_shared")
 cdef tuple _SCALAR_TYPES = tuple([SCALAR_TYPES.get(flag) for flag in range(kBfloat16 + 1)])
-cdef int* _TYPE_NUMBERS = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cnp.NPY_UINT8,
-                           cnp.NPY_INT32, cnp.NPY_INT8, cnp.NPY_INT64, cnp.NPY_BOOL]
+cdef int* _NUMPY_TYPES = [cnp.NPY_FLOAT32, cnp.NPY_FLOAT64, cnp.NPY_FLOAT16, cnp.NPY_UINT8,
+                          cnp.NPY_INT32, cnp.NPY_INT8, cnp.NPY_INT64, cnp.NPY_BOOL]
 cdef dict _contexts = {}
 
 
 def bare_array(cls):
-    """An array of class `cls` without memory, of the face that the class belongs to."""
+    """Return an array of class `cls` without memory; its face is that of the class."""
     cdef NDArrayBase out = cynet_new(cls, ())
     out.face = cls._face
     return out
@@ -68,7 +68,7 @@ def bare_array(cls):
 
 # --- chunks ---------------------------------------------------------------------------------------
 cdef void _free_chunk(void* arg) noexcept nogil:
-    # Runs when the engine is done with the variable, on any thread.
+    # Called when the engine has deleted the variable, on any thread.
     cdef Chunk* chunk = <Chunk*>arg
     cdef RowSet* rows
     if chunk.handle.ptr != NULL:
@@ -107,7 +107,7 @@ cdef void _release_chunk(void* chunk) noexcept:
 deferred.release_chunk = _release_chunk
 
 
-cdef inline NDArrayBase _new_bare(Face face):
+cdef inline NDArrayBase _new_bare_array(Face face):
     cdef NDArrayBase out = <NDArrayBase>cynet_new(face.array_class, ())
     out.face = face
     return out
@@ -122,7 +122,7 @@ cdef inline int _set_shape(TBlob* blob, const int64_t* shape, int ndim) except -
     for i in range(ndim):
         blob.shape[i] = shape[i]
         product *= shape[i]
-        if product > _MOST:
+        if product > _MAX_ELEMENTS_AS_DOUBLE:
             raise SizeError(f"an array of {product:g} elements is more than any memory holds")
         size *= shape[i]
     blob.ndim, blob.size = ndim, size
@@ -131,7 +131,7 @@ cdef inline int _set_shape(TBlob* blob, const int64_t* shape, int ndim) except -
 
 cdef NDArrayBase new_array(Face face, const int64_t* shape, int ndim, int dtype, int dev_type,
                            int dev_id):
-    cdef NDArrayBase out = _new_bare(face)
+    cdef NDArrayBase out = _new_bare_array(face)
     cdef size_t nbytes
     _set_shape(&out.blob, shape, ndim)
     out.blob.dtype = dtype
@@ -145,7 +145,7 @@ cdef NDArrayBase new_array(Face face, const int64_t* shape, int ndim, int dtype,
 
 
 cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int64_t offset):
-    cdef NDArrayBase out = _new_bare(base.face)
+    cdef NDArrayBase out = _new_bare_array(base.face)
     _set_shape(&out.blob, shape, ndim)
     out.blob.dtype = base.blob.dtype
     out.blob.dev_type = base.blob.dev_type
@@ -159,8 +159,8 @@ cdef NDArrayBase new_view(NDArrayBase base, const int64_t* shape, int ndim, int6
 
 
 def with_face(NDArrayBase base not None, Face face not None):
-    """The same memory, and the same place in a graph, as an array of another face."""
-    cdef NDArrayBase out = _new_bare(face)
+    """Return an array of another face with the same memory and the same node of autograd."""
+    cdef NDArrayBase out = _new_bare_array(face)
     out.blob, out.grad_entry = base.blob, base.grad_entry
     base.chunk.references.fetch_add(1)
     out.chunk = base.chunk
@@ -171,7 +171,7 @@ def with_face(NDArrayBase base not None, Face face not None):
 
 cdef NDArrayBase wrap_foreign(Face face, void* data, const int64_t* shape, int ndim, int dtype,
                               int dev_type, int dev_id, object owner):
-    cdef NDArrayBase out = _new_bare(face)
+    cdef NDArrayBase out = _new_bare_array(face)
     _set_shape(&out.blob, shape, ndim)
     out.blob.dtype = dtype
     out.blob.dev_type = dev_type
@@ -225,7 +225,7 @@ cdef bint is_on_host(const TBlob* blob) noexcept nogil:
 
 
 def empty(shape, int dtype, int dev_type, int dev_id, bint promised=False, Face face=None):
-    """A new array with uninitialised memory: `dtype` is a type flag, `dev_type` a device code.
+    """Return an array with uninitialised memory; `dtype` is a type flag, `dev_type` a device code.
 
     `promised`: the engine will write it; reading it raises when that fails. By default of mx.nd.
     """
@@ -237,7 +237,7 @@ def empty(shape, int dtype, int dev_type, int dev_id, bint promised=False, Face 
 
 
 cdef void _copy_bytes(void* to, const void* source, size_t nbytes) noexcept nogil:
-    """memcpy; in several threads where most of it is faults of pages that nobody has touched."""
+    """Copy bytes; with several threads where page faults of new memory take most of the time."""
     cdef StridedCopy all_of_it
     if nbytes < 4 << 20:
         memcpy(to, source, nbytes)
@@ -251,7 +251,7 @@ cdef void _copy_bytes(void* to, const void* source, size_t nbytes) noexcept nogi
 
 
 def waitall():
-    """Wait until everything pushed to the engine is done; raise what failed and nobody raised."""
+    """Wait until everything pushed to the engine is done; raise the first error not raised yet."""
     with nogil:
         _engine.wait_for_all()
     for device in opened_devices():
@@ -259,17 +259,17 @@ def waitall():
 
 
 def device_context(int dev_type, int dev_id):
-    """The Context of a device code and index; the same object each time."""
+    """Return the Context of a device code and index, the same object each time."""
     context = _contexts.get((dev_type, dev_id))
     if context is None:
-        context = _contexts.setdefault((dev_type, dev_id), Context(_DEVICES[dev_type], dev_id))
+        context = _contexts.setdefault((dev_type, dev_id), Context(_DEVICE_NAMES[dev_type], dev_id))
     return context
 
 
 # --- loans ----------------------------------------------------------------------------------------
 cdef cppclass Loan:
-    # Memory lent for one call to an array of an operator's Python code (custom/_borrow.pyx).
-    unordered_set[void*] arrays  # all arrays in the chunk, borrowed, while they are in that memory
+    # Memory that an operator's Python code lends to an array for one call (custom/_borrow.pyx).
+    unordered_set[void*] arrays  # the arrays that use the lent memory, borrowed
     void* memory
     size_t nbytes
     bint is_target               # Python code may write to the array
@@ -301,8 +301,8 @@ cdef void _forget_view(NDArrayBase view) noexcept:
 
 
 def begin_loan(NDArrayBase array, bint is_target):
-    """The foreign memory of `array`, which has no views yet, is given back by `end_loan`; with
-    `is_target` what was written is there then."""
+    """Mark the foreign memory of `array`, which has no views yet, as lent until `end_loan`. With
+    `is_target` the written values are copied back then."""
     cdef Loan* loan = new Loan()
     loan.arrays.insert(<void*>array)
     loan.memory, loan.nbytes = array.blob.data, array.blob.size * dtype_size(array.blob.dtype)
@@ -311,8 +311,8 @@ def begin_loan(NDArrayBase array, bint is_target):
 
 
 def end_loan(list arrays, Py_ssize_t place):
-    """Give the memory of ``arrays[place]`` back, which becomes None. Where somebody has it or a
-    view of it, these get memory of their own with the same values."""
+    """End the loan of the memory of ``arrays[place]``, which becomes None. Where somebody has it or
+    a view of it, these get memory of their own with the same values."""
     cdef NDArrayBase array = arrays[place]
     cdef Chunk* chunk = array.chunk
     cdef Loan* loan = _loan_of(chunk)
@@ -320,25 +320,25 @@ def end_loan(list arrays, Py_ssize_t place):
     if loan == NULL:
         return
     chunk.references.fetch_add(1)
-    loan.arrays.insert(NULL)  # an entry of its own, so that the loan ends here
+    loan.arrays.insert(NULL)  # an entry that is no array, so that the loan ends here
     try:
-        if array.blob.data != loan.memory:  # the array got own memory: a pointer was requested
+        if array.blob.data != loan.memory:  # the array moved to memory of its own
             if loan.is_target:
                 _move_bytes(array, loan.memory, array.blob.data, loan.nbytes)
         else:
             array = None  # an array that is still referenced stays in the set
             loan.arrays.erase(NULL)
             if not loan.arrays.empty():
-                own_memory(<NDArrayBase>dereference(loan.arrays.begin()))
+                move_to_own_memory(<NDArrayBase>dereference(loan.arrays.begin()))
     finally:
         _loans.erase(chunk)
         del loan
         _release_chunk(chunk)
 
 
-def own_memory(NDArrayBase array):
-    """Before anybody keeps a pointer into lent memory: `array` and its views get memory of their
-    own, with the same values. Waits for what is pending there. Of other arrays nothing changes."""
+def move_to_own_memory(NDArrayBase array):
+    """Move `array` and its views from lent memory to memory of their own, before a pointer into it
+    is handed out. Waits for pending functions. Other arrays are left unchanged."""
     cdef Loan* loan = _loan_of(array.chunk)
     cdef NDArrayBase each
     cdef Handle handle
@@ -346,7 +346,7 @@ def own_memory(NDArrayBase array):
     if loan == NULL or loan.arrays.empty():
         return
     array.wait_write()
-    if _loan_of(array.chunk) != loan or loan.arrays.empty():  # the loan ended meanwhile
+    if _loan_of(array.chunk) != loan or loan.arrays.empty():  # another thread ended the loan
         return
     memset(&handle, 0, sizeof(Handle))
     alloc(loan.nbytes if loan.nbytes else 1, array.blob.dev_type, array.blob.dev_id, &handle)
@@ -362,7 +362,7 @@ def own_memory(NDArrayBase array):
 
 
 cdef int _move_bytes(NDArrayBase array, void* to, const void* source, size_t nbytes) except -1:
-    """On the array's device."""
+    """Copy bytes on the array's device."""
     if array.blob.dev_type == kGPU:
         copy_on_gpu(array.blob.dev_id, to, source, nbytes)
     else:
@@ -419,7 +419,7 @@ cdef class NDArrayBase:
 
     @property
     def dtype_flag(self):
-        """The type flag of ``.params`` files, an int."""
+        """The type flag of the dtype, an int, as in ``.params`` files."""
         return self.blob.dtype
 
     @property
@@ -436,25 +436,26 @@ cdef class NDArrayBase:
     def data_ptr(self):
         """Address of the first element, an int. What is written there without the engine's
         knowledge is seen from the next run on."""
-        from ._core.saved_values import expose
-        expose(self)
+        from ._core.saved_values import expose_memory
+        expose_memory(self)
         return <size_t>self.blob.data
 
     def wait_to_read(self):
-        """Wait until everything that writes this array is done; raise what failed on the way."""
+        """Wait until all writes of this array are done; raise the error of a failed one."""
         self.wait_read()
         if self.blob.dev_type == kGPU:
             synchronize(self.blob.dev_id)
 
     def wait_to_write(self):
-        """Wait for all that reads or writes this array; raise what failed on the way."""
+        """Wait until all reads and writes of this array are done; raise the error of a failed
+        one."""
         self.wait_write()
         if self.blob.dev_type == kGPU:
             synchronize(self.blob.dev_id)
 
     def asnumpy(self):
-        """A copy as a writable NumPy array of the same shape and dtype (of bfloat16: float32, which
-        has all its numbers); waits for pending writes."""
+        """Return a copy as a writable NumPy array of the same shape and dtype (bfloat16 gives
+        float32); waits for pending writes."""
         out = self.host_copy()
         if self.blob.dtype != kBfloat16:
             return out
@@ -463,14 +464,14 @@ cdef class NDArrayBase:
         return out.view(np.float32)
 
     def host_copy(self):
-        """`asnumpy`, but for bfloat16: an array of its dtype, which holds the bits."""
+        """Like `asnumpy`, but bfloat16 gives an array of `BFLOAT16`, which holds the bits."""
         cdef size_t nbytes = self.blob.size * dtype_size(self.blob.dtype)
         cdef void* to
         cdef cnp.npy_intp sizes[MAX_NDIM]
         cdef int i
         for i in range(self.blob.ndim):
             sizes[i] = self.blob.shape[i]
-        number = cnp.NPY_UINT16 if self.blob.dtype == kBfloat16 else _TYPE_NUMBERS[self.blob.dtype]
+        number = cnp.NPY_UINT16 if self.blob.dtype == kBfloat16 else _NUMPY_TYPES[self.blob.dtype]
         out = cnp.PyArray_SimpleNew(self.blob.ndim, sizes, number)
         to = cnp.PyArray_DATA(<cnp.ndarray>out)
         with nogil:
@@ -485,7 +486,7 @@ cdef class NDArrayBase:
         return out.view(BFLOAT16) if self.blob.dtype == kBfloat16 else out
 
     def asscalar(self):
-        """The one element, as a NumPy scalar of the array's dtype (of bfloat16: float32)."""
+        """Return the only element as a NumPy scalar of its dtype (bfloat16 gives float32)."""
         if self.blob.size != 1:
             raise ArgumentError(f"asscalar takes an array of one element, not shape {self.shape}")
         return self.asnumpy().reshape(1)[0]
@@ -501,12 +502,12 @@ cdef class NDArrayBase:
         cdef Py_ssize_t i, stride = dtype_size(self.blob.dtype)
         if not is_on_host(&self.blob):
             raise HostMemoryError(f"the host cannot read this {self.stype} array on {self.context}")
-        if self.blob.dtype == kBfloat16:  # NumPy would take bits for numbers
+        if self.blob.dtype == kBfloat16:  # NumPy would read the bits as integers
             raise HostMemoryError("bfloat16 has no form in the buffer protocol; use asnumpy()")
-        own_memory(self)
+        move_to_own_memory(self)
         if flags & PyBUF_WRITABLE:
-            from ._core.saved_values import expose
-            expose(self)
+            from ._core.saved_values import expose_memory
+            expose_memory(self)
             self.wait_write()
         self.wait_read()
         sizes = <Py_ssize_t*>PyMem_Malloc(2 * (MAX_NDIM + 1) * sizeof(Py_ssize_t))
@@ -522,7 +523,7 @@ cdef class NDArrayBase:
         view.len = self.blob.size * view.itemsize
         view.readonly = 0 if flags & PyBUF_WRITABLE else 1
         view.ndim = self.blob.ndim
-        view.format = <char*>_FORMATS[self.blob.dtype] if flags & PyBUF_FORMAT else NULL
+        view.format = <char*>_BUFFER_FORMATS[self.blob.dtype] if flags & PyBUF_FORMAT else NULL
         view.shape = sizes
         view.strides = sizes + MAX_NDIM
         view.suboffsets = NULL
@@ -532,7 +533,7 @@ cdef class NDArrayBase:
         PyMem_Free(view.internal)
 
     def _view(self, shape, int64_t offset=0):
-        """A view of the memory from element `offset` on, under another shape."""
+        """Return a view of the memory from element `offset` on, under another shape."""
         cdef int64_t sizes[MAX_NDIM]
         cdef int i, ndim = read_shape(shape, sizes)
         cdef int64_t size = 1
@@ -544,7 +545,7 @@ cdef class NDArrayBase:
         return new_view(self, sizes, ndim, offset)
 
     def _plain_reshape(self, tuple shape):
-        """A view under `shape` when it holds sizes and at most one -1, else None."""
+        """Return a view under `shape` if it has only sizes and at most one -1, else None."""
         cdef int64_t sizes[MAX_NDIM]
         cdef int64_t size = 1, n
         cdef int i, unknown = -1, ndim
@@ -572,7 +573,7 @@ cdef class NDArrayBase:
         return new_view(self, sizes, ndim, 0) if size == self.blob.size else None
 
     def shares_memory(self, other):
-        """True if both are views of one piece of memory and have a byte in common.
+        """Return whether both are views of one piece of memory and have a byte in common.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The documentation of the operators whose names begin with ``_np_``: functions by those names."""
+"""Documented functions of the operators whose names begin with ``_np_``."""
 
 from .numpy_op_signature import _get_builtin_op
 

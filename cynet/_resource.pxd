@@ -18,26 +18,24 @@ cdef enum ResourceType:
 
 cdef struct Resource:
     int type         # ResourceType
-    int index        # index of the operator's request
+    int index        # index among the resources that the operator requests
     uint64_t seed    # kRandom: key of the Philox generator
     uint64_t stream  # kRandom: upper half of its counter; the lower half is the operator's to count
 
-# At least nbytes of 64-byte aligned memory of this thread; a second call with the same resource may
-# move it.
+# Return at least nbytes of this thread's temporary memory, 64-byte aligned; a second call for the
+# same resource may move it.
 cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil
-# Memory of a GPU for work that is put on its stream before the operator returns.
+# Return memory of a GPU for work that the operator enqueues before it returns.
 cdef void* get_device_workspace(int dev_id, int index, size_t nbytes) except NULL nogil
 cdef cppclass RetainedSpace:
     # Memory of a GPU that captured graphs use for as long as they live.
     vector[Handle] handles
-    size_t newest[64]  # newest handle of each index, counted from 1; 0: none
+    size_t newest[64]  # for each index: 1 + index of its newest handle, or 0
 
-# While `keep` is not NULL, this thread's memory from get_device_workspace is found or put there
-# instead
-# of being reused.
+# While `keep` is not NULL, get_device_workspace of this thread uses the memory in `keep`, which is
+# not reused.
 cdef void retain_device_workspace(RetainedSpace* keep) noexcept nogil
-# Fill in the resources that a request asks for, in push order: called once per run, by the thread
-# that pushes.
-cdef void draw(Resource* resource, int dev_type, int dev_id) noexcept nogil
-# Move the streams on by n at once; returns the first of them (a plan draws for all its steps so).
-cdef uint64_t draw_many(uint64_t n, int dev_type, int dev_id, uint64_t* seed) noexcept nogil
+# Assign the device's next random stream to a resource. Called once per run, in push order.
+cdef void draw_stream(Resource* resource, int dev_type, int dev_id) noexcept nogil
+# Take the device's next n random streams, for all steps of a plan; returns the index of the first.
+cdef uint64_t draw_streams(uint64_t n, int dev_type, int dev_id, uint64_t* seed) noexcept nogil

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint64_t
 from libcpp.unordered_map cimport unordered_map
 
-from ._storage cimport Handle, alloc, free, trim_count
+from ._storage cimport Handle, alloc, free, empty_cache_count
 from ._typedefs cimport kCPU, kGPU
 
 from ._storage import on_empty_cache
@@ -20,22 +20,23 @@ cdef extern from *:
     #include <pthread.h>
     #endif
     // A thread's temporary buffers. `owner` frees them when the thread ends.
-    struct CynetTemp {
+    struct CynetTempBuffer {
         // as _storage.pxd's Handle
         void* ptr; size_t size; size_t capacity; int dev_type; int dev_id;
         unsigned long long trims;
     };
     static const int CYNET_TEMPS = 64;  // temporary spaces of the host, and as many of a GPU
-    static void (*cynet_temp_free)(CynetTemp*);
+    static void (*cynet_temp_free)(CynetTempBuffer*);
     struct CynetTemps {
-        CynetTemp items[2 * CYNET_TEMPS];
+        CynetTempBuffer items[2 * CYNET_TEMPS];
         CynetTemps() : items() {}
         ~CynetTemps() {
             for (int i = 0; i < 2 * CYNET_TEMPS; ++i) if (items[i].ptr) cynet_temp_free(&items[i]);
         }
     };
     static thread_local void* cynet_retained_space = nullptr;
-    static CynetTemp* cynet_temps() { static thread_local CynetTemps temps; return temps.items; }
+    static CynetTempBuffer* cynet_temps() {
+        static thread_local CynetTemps temps; return temps.items; }
     // Streams of this thread alone, in place of the CPU's, while `own` is set.
     struct CynetOwnStreams { bool own; unsigned long long seed, drawn; };
     static thread_local CynetOwnStreams cynet_own_streams;
@@ -48,7 +49,7 @@ cdef extern from *:
     cppclass Mutex "std::mutex":
         void lock() noexcept nogil
         void unlock() noexcept nogil
-    ctypedef struct Temp "CynetTemp":
+    ctypedef struct TempBuffer "CynetTempBuffer":
         void* ptr
         size_t size
         size_t capacity
@@ -56,8 +57,8 @@ cdef extern from *:
         int dev_id
         unsigned long long trims
     int TEMPS "CYNET_TEMPS"
-    void (*temp_free "cynet_temp_free")(Temp*) noexcept nogil
-    Temp* temps "cynet_temps" () noexcept nogil
+    void (*free_temp_at_exit "cynet_temp_free")(TempBuffer*) noexcept nogil
+    TempBuffer* temps "cynet_temps" () noexcept nogil
     void* retained_space "cynet_retained_space"
     ctypedef struct OwnStreams "CynetOwnStreams":
         bint own
@@ -69,21 +70,21 @@ cdef extern from *:
         void (*child)() noexcept nogil) noexcept nogil
 
 cdef enum:
-    TYPES = 6
-    IDS = 64
+    N_DEVICE_TYPES = 6
+    N_DEVICE_IDS = 64
 
 cdef struct Generator:
     uint64_t seed
     uint64_t drawn  # streams given out since the last seed
 
-cdef Generator _generators[TYPES][IDS]
-cdef unordered_map[uint64_t, Generator] _higher  # generators of indices >= IDS, made at first use
+cdef Generator _generators[N_DEVICE_TYPES][N_DEVICE_IDS]
+cdef unordered_map[uint64_t, Generator] _more_generators  # of indices >= N_DEVICE_IDS
 cdef uint64_t _seed = 0  # seed of all devices
 cdef Mutex _lock  # guards the generators and the seed; held for a few instructions
 
 
 # --- temporary space -----------------------------------------------------------------------------
-cdef void _free_temp(Temp* temp) noexcept nogil:
+cdef void _free_temp(TempBuffer* temp) noexcept nogil:
     cdef Handle handle
     handle.ptr, handle.size, handle.capacity = temp.ptr, temp.size, temp.capacity
     handle.dev_type, handle.dev_id = temp.dev_type, temp.dev_id
@@ -92,25 +93,25 @@ cdef void _free_temp(Temp* temp) noexcept nogil:
     temp.capacity = 0
 
 
-cdef int _bad_index(int index) except -1 with gil:
+cdef int _raise_bad_index(int index) except -1 with gil:
     raise ArgumentError(
         f"resource index {index} is out of range: an operator requests at most {TEMPS} resources")
 
 
 cdef void* get_space(Resource* resource, size_t nbytes) except NULL nogil:
-    """This thread's buffer at the resource's index, grown to at least nbytes."""
+    """Return this thread's buffer of the resource's index, enlarged to at least nbytes."""
     if resource.index < 0 or resource.index >= TEMPS:
-        _bad_index(resource.index)
+        _raise_bad_index(resource.index)
     return _grow_workspace(temps() + resource.index, nbytes, kCPU, 0)
 
 
 cdef void* get_device_workspace(int dev_id, int index, size_t nbytes) except NULL nogil:
-    """This thread's buffer `index` on a GPU, or, after
-    `retain_device_workspace`, a buffer of its RetainedSpace."""
+    """Return this thread's buffer `index` on a GPU, or, after `retain_device_workspace`, a buffer
+    of its RetainedSpace."""
     cdef Handle handle
     cdef RetainedSpace* keep
     if index < 0 or index >= TEMPS:
-        _bad_index(index)
+        _raise_bad_index(index)
     if retained_space == NULL:
         return _grow_workspace(temps() + TEMPS + index, nbytes, kGPU, dev_id)
     keep = <RetainedSpace*>retained_space
@@ -126,9 +127,10 @@ cdef void retain_device_workspace(RetainedSpace* keep) noexcept nogil:
     retained_space = keep
 
 
-cdef void* _grow_workspace(Temp* temp, size_t nbytes, int dev_type, int dev_id) except NULL nogil:
+cdef void* _grow_workspace(
+        TempBuffer* temp, size_t nbytes, int dev_type, int dev_id) except NULL nogil:
     cdef Handle handle
-    if (temp.capacity >= nbytes and temp.ptr != NULL and temp.trims == trim_count()
+    if (temp.capacity >= nbytes and temp.ptr != NULL and temp.trims == empty_cache_count()
             and temp.dev_id == dev_id):
         if dev_type == kCPU:
             cynet_limit_block(temp.ptr, nbytes, temp.capacity)
@@ -138,13 +140,13 @@ cdef void* _grow_workspace(Temp* temp, size_t nbytes, int dev_type, int dev_id) 
     alloc(nbytes, dev_type, dev_id, &handle)
     temp.ptr, temp.size, temp.capacity = handle.ptr, handle.size, handle.capacity
     temp.dev_type, temp.dev_id = handle.dev_type, handle.dev_id
-    temp.trims = trim_count()
+    temp.trims = empty_cache_count()
     return temp.ptr
 
 
 def release_workspaces():
     """Give this thread's temporary space back to the pool (empty_cache calls it)."""
-    cdef Temp* mine = temps()
+    cdef TempBuffer* mine = temps()
     cdef int i
     for i in range(2 * TEMPS):
         if mine[i].ptr != NULL:
@@ -153,24 +155,24 @@ def release_workspaces():
 
 # --- random streams ------------------------------------------------------------------------------
 cdef inline Generator* _generator_of(int dev_type, int dev_id) noexcept nogil:
-    # The caller holds _lock.
+    # `_lock` must be held.
     cdef uint64_t key
-    if 0 <= dev_id < IDS:
-        return &_generators[dev_type & 7 if (dev_type & 7) < TYPES else 0][dev_id]
+    if 0 <= dev_id < N_DEVICE_IDS:
+        return &_generators[dev_type & 7 if (dev_type & 7) < N_DEVICE_TYPES else 0][dev_id]
     key = (<uint64_t>dev_type << 32) | <uint64_t><unsigned int>dev_id
-    if _higher.count(key) == 0:
-        _higher[key].seed = _device_seed(_seed, dev_id)
-        _higher[key].drawn = 0
-    return &_higher[key]
+    if _more_generators.count(key) == 0:
+        _more_generators[key].seed = _device_seed(_seed, dev_id)
+        _more_generators[key].drawn = 0
+    return &_more_generators[key]
 
 
-cdef void draw(Resource* resource, int dev_type, int dev_id) noexcept nogil:
-    """The device's next stream, for a random resource; temporary space needs nothing."""
+cdef void draw_stream(Resource* resource, int dev_type, int dev_id) noexcept nogil:
+    """Take the device's next stream if the resource is random; nothing for temporary space."""
     if resource.type == kRandom:
-        resource.stream = draw_many(1, dev_type, dev_id, &resource.seed)
+        resource.stream = draw_streams(1, dev_type, dev_id, &resource.seed)
 
 
-cdef uint64_t draw_many(uint64_t n, int dev_type, int dev_id, uint64_t* seed) noexcept nogil:
+cdef uint64_t draw_streams(uint64_t n, int dev_type, int dev_id, uint64_t* seed) noexcept nogil:
     """Take the next n streams; returns the index of the first."""
     cdef Generator* generator
     cdef uint64_t first
@@ -189,7 +191,7 @@ cdef uint64_t draw_many(uint64_t n, int dev_type, int dev_id, uint64_t* seed) no
 
 
 cdef uint64_t _device_seed(uint64_t seed, int dev_id) noexcept nogil:
-    # Index 0 uses the seed as it is; the others must not repeat its numbers (parallel dropout).
+    # Device 0 uses the seed itself; other devices get other seeds, so that their numbers differ.
     return seed + <uint64_t>dev_id * <uint64_t>0x9E3779B97F4A7C15
 
 
@@ -210,9 +212,9 @@ def seed_device(seed, ctx="all"):
             raise ArgumentError(f"ctx must be a Context or 'all', got {shown(ctx)}")
         _lock.lock()
         _seed = number
-        _higher.clear()
-        for i in range(TYPES):
-            for j in range(IDS):
+        _more_generators.clear()
+        for i in range(N_DEVICE_TYPES):
+            for j in range(N_DEVICE_IDS):
                 _generators[i][j].seed = _device_seed(number, j)
                 _generators[i][j].drawn = 0
         _lock.unlock()
@@ -235,12 +237,12 @@ def random_state():
     found = []
     _lock.lock()
     try:
-        for i in range(TYPES):
-            for j in range(IDS):
+        for i in range(N_DEVICE_TYPES):
+            for j in range(N_DEVICE_IDS):
                 one = _generators[i][j]
                 if one.drawn or one.seed != _device_seed(_seed, j):
                     found.append((i, j, one.seed, one.drawn))
-        for each in _higher:
+        for each in _more_generators:
             found.append((each.first >> 32, each.first & 0xFFFFFFFF, each.second.seed,
                           each.second.drawn))
         return _seed, found
@@ -249,7 +251,7 @@ def random_state():
 
 
 def set_random_state(state):
-    """Put every device's generator where `random_state` found it.
+    """Restore the state of all devices' generators that `random_state` returned.
 
     Raises ArgumentError when that is no such state.
     """
@@ -259,7 +261,7 @@ def set_random_state(state):
     try:
         base, devices = state
         devices = [tuple(int(n) for n in each) for each in devices]
-        good = all(len(each) == 4 and 0 <= each[0] < TYPES and 0 <= each[1] < 1 << 31
+        good = all(len(each) == 4 and 0 <= each[0] < N_DEVICE_TYPES and 0 <= each[1] < 1 << 31
                    and 0 <= each[2] < 1 << 64 and 0 <= each[3] < 1 << 64 for each in devices)
     except (TypeError, ValueError):
         good = False
@@ -275,7 +277,7 @@ def set_random_state(state):
 
 
 def use_own_streams(state):
-    """Give this thread its own CPU streams, or take them away.
+    """Let this thread use random streams of its own on the CPU, or the device's again.
 
     state ((int, int) or None): (seed, streams drawn), a seed as of `seed_device`; None: the
         device's streams again.
@@ -293,12 +295,12 @@ def use_own_streams(state):
 def next_stream(ctx):
     """Take the device's next random stream: (seed, stream), for tests and for Python operators."""
     cdef uint64_t seed
-    cdef uint64_t stream = draw_many(1, ctx.device_typeid, ctx.device_id, &seed)
+    cdef uint64_t stream = draw_streams(1, ctx.device_typeid, ctx.device_id, &seed)
     return seed, stream
 
 
 def workspace_address(int index, size_t nbytes):
-    """Address of this thread's temporary space of request `index`, at least nbytes, for tests."""
+    """Return the address of this thread's temporary space `index` of at least nbytes, for tests."""
     cdef Resource resource
     resource.type, resource.index = kTempSpace, index
     return <size_t>get_space(&resource, nbytes)
@@ -312,7 +314,7 @@ cdef void _after_fork() noexcept nogil:
     _lock.unlock()
 
 
-temp_free = _free_temp
+free_temp_at_exit = _free_temp
 on_empty_cache(release_workspaces)
 at_fork(_before_fork, _after_fork, _after_fork)
 seed_device(0)

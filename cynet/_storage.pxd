@@ -18,14 +18,13 @@ cdef struct Handle:
     int dev_id
 
 cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 nogil
-# Sets handle.ptr to NULL; a handle whose ptr is NULL already is left alone.
+# Free a block and set handle.ptr to NULL; a handle whose ptr is NULL is left unchanged.
 cdef void free(Handle* handle) noexcept nogil
 
-# How often empty_cache was called; per-thread memory compares it to know that it should be given
-# up.
-cdef unsigned long long trim_count() noexcept nogil
+# The number of calls of empty_cache, by which threads see that they should free their memory.
+cdef unsigned long long empty_cache_count() noexcept nogil
 
-# Bytes handed out and not given back, as of a moment ago: no lock is taken.
+# Bytes in use on a device, read without a lock.
 cdef size_t bytes_in_use(int dev_type, int dev_id) noexcept nogil
 
 cdef class Backend:

@@ -5,24 +5,26 @@ from libcpp.atomic cimport atomic
 
 from ._typedefs cimport kCPU, kCPUPinned, kCPUShared, kGPU
 from .storage.pools cimport (
-    ARENAS, Arena, CLASSES, HAS_ARENAS, HUGE, HUGE_PAGE, HUGE_PATIENCE, HUGE_SOON, IDS,
-    KEEPS_MEMORY, LARGE, MIN_RETAINED, Lock, MIDDLE, Node, PATIENCE, SOON, TYPES, cynet_at_fork,
-    cynet_host_alloc, cynet_host_free, cynet_host_memory, cynet_limit_block, cynet_log2, cynet_page
+    Arena, FreeBlock, HAS_ARENAS, HUGE_BYTES, HUGE_PAGE_BYTES, HUGE_RECUR_ALLOCATIONS,
+    HUGE_TRIM_ALLOCATIONS, KEEPS_MEMORY, LARGE_BYTES, Lock, MIDDLE_BYTES, MIN_RETAINED_BYTES,
+    N_ARENAS, N_DEVICE_IDS, N_DEVICE_TYPES, N_SIZE_CLASSES, RECUR_ALLOCATIONS, TRIM_ALLOCATIONS,
+    cynet_at_fork, cynet_host_alloc, cynet_host_free, cynet_host_memory, cynet_limit_block,
+    cynet_log2, cynet_page
 )
 
 from .base import config
 from .context import Context, load_gpu_backend
 from .base.errors import ArgumentError, ArgumentTypeError, CynetError, OutOfMemoryError, shown
 
-cdef size_t LARGEST = (<size_t>1) << 47  # more than any address space holds: refused without asking
+cdef size_t MAX_BLOCK_BYTES = (<size_t>1) << 47  # no address space holds a larger block
 
 
 cdef cppclass Pool:
     Lock lock
-    Node* lists[CLASSES]
-    Arena arenas[ARENAS]
-    uint64_t due    # allocation at which the arenas are looked at
-    size_t listed   # blocks of at most this many bytes come from the free lists
+    FreeBlock* lists[N_SIZE_CLASSES]
+    Arena arenas[N_ARENAS]
+    uint64_t due    # count of allocations at which the arenas are trimmed next
+    size_t listed   # maximum bytes of a block of the free lists
     size_t used
     size_t cached   # bytes in the free lists
     size_t peak
@@ -32,18 +34,18 @@ cdef cppclass Pool:
     int dev_type, dev_id
 
 
-cdef Pool* _pools[TYPES][IDS]  # made once, never freed; guarded by _pools_lock while made
-cdef atomic[bint] _made[TYPES][IDS]
+cdef Pool* _pools[N_DEVICE_TYPES][N_DEVICE_IDS]  # made under _pools_lock, never freed
+cdef atomic[bint] _has_pool[N_DEVICE_TYPES][N_DEVICE_IDS]
 cdef Lock _pools_lock
-cdef atomic[unsigned long long] _trims
+cdef atomic[unsigned long long] _empty_cache_calls
 cdef dict _backends = {}
 cdef list _releasers = []  # functions that free per-thread memory of kernels
 cdef size_t _host_limit
 
 
 cdef class Backend:
-    """Base of the allocators of a kind of device, whose memory is pooled: four methods to define,
-    which are called with the GIL and without a lock.
+    """Base class of the allocators of a device type, whose memory is pooled. A subclass defines
+    four methods, which are called with the GIL and without a lock.
 
     Examples
     --------
@@ -87,7 +89,7 @@ cdef class Backend:
         raise CynetError(f"{type(self).__name__} defines no memory_info")
 
     def synchronize(self, dev_id):
-        """Return when the device has done all it was given.
+        """Wait until the device has finished all enqueued work.
 
         Parameters
         ----------
@@ -97,8 +99,8 @@ cdef class Backend:
         raise CynetError(f"{type(self).__name__} defines no synchronize")
 
 
-cdef inline int _class_of(size_t nbytes, size_t* capacity) noexcept nogil:
-    """Index of the smallest class that holds nbytes (1 .. LARGEST), and its size."""
+cdef inline int _size_class_of(size_t nbytes, size_t* capacity) noexcept nogil:
+    """Index of the smallest class that holds nbytes (1 .. MAX_BLOCK_BYTES), and its size."""
     cdef int exponent, step
     cdef size_t unit
     if nbytes <= 256:
@@ -112,13 +114,14 @@ cdef inline int _class_of(size_t nbytes, size_t* capacity) noexcept nogil:
     return 3 + 4 * (exponent - 8) + step
 
 
-cdef int _no_pool(int dev_type, int dev_id) except -1 with gil:
+cdef int _raise_no_pool(int dev_type, int dev_id) except -1 with gil:
     name = Context.devtype2str.get(dev_type, f"device type {dev_type}")
-    raise ArgumentError(f"{name}({dev_id}) does not exist: device indices are 0 to {IDS - 1}")
+    raise ArgumentError(f"{name}({dev_id}) does not exist: "
+                        f"device indices are 0 to {N_DEVICE_IDS - 1}")
 
 
 cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
-    """Make the pool of a device whose indices were checked."""
+    """Create the pool of a device, whose type and id are valid."""
     cdef Pool* pool
     backend = _backends.get(dev_type)
     if backend is None and dev_type in (kGPU, kCPUPinned):
@@ -127,49 +130,52 @@ cdef int _make_pool(int dev_type, int dev_id) except -1 with gil:
         except CynetError:
             if dev_type == kGPU:
                 raise
-        # None without a GPU: pinned memory is then ordinary host memory
+        # None where no GPU is used: pinned memory is then ordinary host memory
         backend = _backends.get(dev_type)
     if backend is None and dev_type not in (kCPU, kCPUPinned, kCPUShared):
-        _no_pool(dev_type, dev_id)
+        _raise_no_pool(dev_type, dev_id)
     cdef size_t limit = _host_limit
     if backend is not None:
-        limit = <size_t>-1  # a device's memory is kept until a request fails
+        limit = <size_t>-1  # a device's memory stays cached until a request fails
         backend.memory_info(dev_id)  # raises for a device that does not exist
     _pools_lock.lock()
-    if not _made[dev_type][dev_id].load():
+    if not _has_pool[dev_type][dev_id].load():
         pool = new Pool()
         pool.limit = limit
         pool.due = <uint64_t>-1
-        pool.listed = LARGEST
+        pool.listed = MAX_BLOCK_BYTES
         if backend is None and not KEEPS_MEMORY:
             pool.limit = 0
         elif backend is None and HAS_ARENAS:
             pool.listed = 4 * cynet_page()
-            pool.arenas[0].init(cynet_page(), PATIENCE, SOON, MIN_RETAINED)
-            pool.arenas[1].init(cynet_page(), PATIENCE, SOON, MIN_RETAINED)
-            pool.arenas[2].init(HUGE_PAGE, PATIENCE, SOON, MIN_RETAINED)
-            pool.arenas[3].init(HUGE_PAGE, HUGE_PATIENCE, HUGE_SOON, 0)
+            pool.arenas[0].init(
+                cynet_page(), TRIM_ALLOCATIONS, RECUR_ALLOCATIONS, MIN_RETAINED_BYTES)
+            pool.arenas[1].init(
+                cynet_page(), TRIM_ALLOCATIONS, RECUR_ALLOCATIONS, MIN_RETAINED_BYTES)
+            pool.arenas[2].init(
+                HUGE_PAGE_BYTES, TRIM_ALLOCATIONS, RECUR_ALLOCATIONS, MIN_RETAINED_BYTES)
+            pool.arenas[3].init(HUGE_PAGE_BYTES, HUGE_TRIM_ALLOCATIONS, HUGE_RECUR_ALLOCATIONS, 0)
         pool.backend = <void*>backend if backend is not None else NULL
         pool.dev_type = dev_type
         pool.dev_id = dev_id
         _pools[dev_type][dev_id] = pool
-        _made[dev_type][dev_id].store(True)
+        _has_pool[dev_type][dev_id].store(True)
     _pools_lock.unlock()
     return 0
 
 
 cdef inline Pool* _device_pool(int dev_type, int dev_id) except NULL nogil:
-    if dev_id >= IDS and (dev_type == kCPU or dev_type == kCPUShared):
-        dev_id &= IDS - 1  # the ids are labels of one and the same memory
-    if dev_type < 0 or dev_type >= TYPES or dev_id < 0 or dev_id >= IDS:
-        _no_pool(dev_type, dev_id)
-    if not _made[dev_type][dev_id].load():
+    if dev_id >= N_DEVICE_IDS and (dev_type == kCPU or dev_type == kCPUShared):
+        dev_id &= N_DEVICE_IDS - 1  # all ids have the same memory
+    if dev_type < 0 or dev_type >= N_DEVICE_TYPES or dev_id < 0 or dev_id >= N_DEVICE_IDS:
+        _raise_no_pool(dev_type, dev_id)
+    if not _has_pool[dev_type][dev_id].load():
         _make_pool(dev_type, dev_id)
     return _pools[dev_type][dev_id]
 
 
 cdef void* _raw_alloc(Pool* pool, size_t capacity) except? NULL nogil:
-    """Newly allocated memory; NULL without an exception if the system has no more."""
+    """Allocate memory from the system or backend; NULL without an exception if there is none."""
     if pool.backend == NULL:
         return cynet_host_alloc(capacity)
     with gil:
@@ -190,7 +196,7 @@ cdef void _raw_free(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
 cdef inline size_t _cached_bytes(Pool* pool) noexcept nogil:
     cdef size_t total = pool.cached
     cdef int i
-    for i in range(ARENAS):
+    for i in range(N_ARENAS):
         total += pool.arenas[i].free_bytes
     return total
 
@@ -202,38 +208,38 @@ cdef inline void _count_allocation(Pool* pool, size_t capacity) noexcept nogil:
 
 
 cdef void _release_unneeded(Pool* pool) noexcept nogil:
-    """Return memory to the system that the arenas have not needed for a long time."""
+    """Return memory that the arenas have not used for a long time to the system."""
     cdef void* blocks
     cdef Arena* arena
     cdef uint64_t due
     cdef int i, k
-    for i in range(ARENAS):
+    for i in range(N_ARENAS):
         arena = &pool.arenas[i]
         pool.lock.lock()
-        blocks = arena.detach(arena.excess(pool.hits + pool.misses), False)
+        blocks = arena.detach_blocks(arena.excess_bytes(pool.hits + pool.misses), False)
         due = pool.arenas[0].due
-        for k in range(1, ARENAS):
+        for k in range(1, N_ARENAS):
             due = min(due, pool.arenas[k].due)
         pool.due = due
         pool.lock.unlock()
-        arena.unmap(blocks, &pool.lock)
+        arena.unmap_blocks(blocks, &pool.lock)
 
 
 cdef size_t _release_cached(Pool* pool) noexcept nogil:
-    """Give back everything cached; returns its bytes."""
-    cdef Node* lists[CLASSES]
-    cdef Node *node, *after
+    """Free all cached memory of a pool; returns its bytes."""
+    cdef FreeBlock* lists[N_SIZE_CLASSES]
+    cdef FreeBlock *node, *after
     cdef void *blocks, *ptr
     cdef size_t given, capacity
     cdef int i
     pool.lock.lock()
-    for i in range(CLASSES):
+    for i in range(N_SIZE_CLASSES):
         lists[i] = pool.lists[i]
         pool.lists[i] = NULL
     given = pool.cached
     pool.cached = 0
     pool.lock.unlock()
-    for i in range(CLASSES):
+    for i in range(N_SIZE_CLASSES):
         capacity = _class_capacity(i)
         node = lists[i]
         while node != NULL:
@@ -243,12 +249,12 @@ cdef size_t _release_cached(Pool* pool) noexcept nogil:
                 cynet_host_free(node)
             _raw_free(pool, ptr, capacity)
             node = after
-    for i in range(ARENAS):
+    for i in range(N_ARENAS):
         pool.lock.lock()
         given += pool.arenas[i].free_bytes
-        blocks = pool.arenas[i].detach(pool.arenas[i].free_bytes, True)
+        blocks = pool.arenas[i].detach_blocks(pool.arenas[i].free_bytes, True)
         pool.lock.unlock()
-        pool.arenas[i].unmap(blocks, &pool.lock)
+        pool.arenas[i].unmap_blocks(blocks, &pool.lock)
     return given
 
 
@@ -269,10 +275,10 @@ cdef int _raise_exhausted(Pool* pool, size_t nbytes, size_t given) except -1 wit
         " bytes free")
 
 
-cdef void* _from_list(Pool* pool, size_t nbytes, size_t* capacity) except? NULL nogil:
-    """A block of a size class; NULL without an exception if memory is exhausted."""
-    cdef int index = _class_of(nbytes, capacity)
-    cdef Node* node
+cdef void* _alloc_from_list(Pool* pool, size_t nbytes, size_t* capacity) except? NULL nogil:
+    """Return a block of a size class; NULL without an exception if memory is exhausted."""
+    cdef int index = _size_class_of(nbytes, capacity)
+    cdef FreeBlock* node
     cdef void* ptr
     cdef bint due
     pool.lock.lock()
@@ -301,18 +307,18 @@ cdef void* _from_list(Pool* pool, size_t nbytes, size_t* capacity) except? NULL 
 
 
 cdef inline Arena* _arena_of(Pool* pool, size_t nbytes) noexcept nogil:
-    return &pool.arenas[(nbytes >= MIDDLE) + (nbytes >= LARGE) + (nbytes >= HUGE)]
+    return &pool.arenas[(nbytes >= MIDDLE_BYTES) + (nbytes >= LARGE_BYTES) + (nbytes >= HUGE_BYTES)]
 
 
-cdef void* _from_arena(Pool* pool, size_t nbytes, size_t* capacity) noexcept nogil:
-    """Whole pages of host memory; NULL if memory is exhausted."""
+cdef void* _alloc_from_arena(Pool* pool, size_t nbytes, size_t* capacity) noexcept nogil:
+    """Return whole pages of host memory from an arena; NULL if memory is exhausted."""
     cdef size_t rounded = _arena_of(pool, nbytes).round(nbytes)
     cdef Arena* arena = _arena_of(pool, rounded)
     cdef uint64_t clock
     cdef void* ptr
     cdef bint due
     pool.lock.lock()
-    ptr = arena.take(rounded, capacity)
+    ptr = arena.take_block(rounded, capacity)
     if ptr != NULL:
         pool.hits += 1
         _count_allocation(pool, capacity[0])
@@ -324,7 +330,7 @@ cdef void* _from_arena(Pool* pool, size_t nbytes, size_t* capacity) noexcept nog
     pool.misses += 1
     clock = pool.hits + pool.misses
     pool.lock.unlock()
-    ptr = arena.grow(rounded, capacity, clock, &pool.lock)
+    ptr = arena.map_block(rounded, capacity, clock, &pool.lock)
     if ptr != NULL:
         pool.lock.lock()
         _count_allocation(pool, capacity[0])
@@ -334,19 +340,19 @@ cdef void* _from_arena(Pool* pool, size_t nbytes, size_t* capacity) noexcept nog
 
 
 cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 nogil:
-    """Memory of at least nbytes (0 counts as 1), uninitialised."""
+    """Allocate a block of at least nbytes (0 counts as 1), uninitialised."""
     cdef Pool* pool = _device_pool(dev_type, dev_id)
     cdef size_t given = 0
     cdef size_t wanted = nbytes if nbytes else 1
     cdef void* ptr = NULL
     cdef int attempt
-    if nbytes > LARGEST:
+    if nbytes > MAX_BLOCK_BYTES:
         _raise_exhausted(pool, nbytes, 0)
     for attempt in range(2):
         if wanted <= pool.listed:
-            ptr = _from_list(pool, wanted, &out.capacity)
+            ptr = _alloc_from_list(pool, wanted, &out.capacity)
         else:
-            ptr = _from_arena(pool, wanted, &out.capacity)
+            ptr = _alloc_from_arena(pool, wanted, &out.capacity)
         if ptr != NULL:
             break
         if attempt == 0:
@@ -363,7 +369,7 @@ cdef int alloc(size_t nbytes, int dev_type, int dev_id, Handle* out) except -1 n
 
 
 cdef void free(Handle* handle) noexcept nogil:
-    """Give a block back to its pool, or to the system when the pool is full."""
+    """Return a block to its pool, or to the system if the pool is full."""
     cdef void* ptr = handle.ptr
     cdef size_t capacity = handle.capacity
     cdef Pool* pool
@@ -374,16 +380,16 @@ cdef void free(Handle* handle) noexcept nogil:
     if pool.backend == NULL:
         cynet_limit_block(ptr, capacity, capacity)
     if capacity <= pool.listed:
-        _to_list(pool, ptr, capacity)
+        _free_to_list(pool, ptr, capacity)
     else:
-        _to_arena(pool, ptr, capacity)
+        _free_to_arena(pool, ptr, capacity)
 
 
-cdef void _to_list(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
-    cdef int index = _class_of(capacity, &capacity)
-    cdef Node* node = <Node*>ptr
+cdef void _free_to_list(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
+    cdef int index = _size_class_of(capacity, &capacity)
+    cdef FreeBlock* node = <FreeBlock*>ptr
     if pool.backend != NULL:
-        node = <Node*>cynet_host_alloc(sizeof(Node))
+        node = <FreeBlock*>cynet_host_alloc(sizeof(FreeBlock))
     pool.lock.lock()
     pool.used -= capacity
     if node != NULL and _cached_bytes(pool) + capacity <= pool.limit:
@@ -399,47 +405,47 @@ cdef void _to_list(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
     _raw_free(pool, ptr, capacity)
 
 
-cdef void _to_arena(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
+cdef void _free_to_arena(Pool* pool, void* ptr, size_t capacity) noexcept nogil:
     cdef Arena* arena = _arena_of(pool, capacity)
     cdef void* over = NULL
     cdef size_t cached
     pool.lock.lock()
     pool.used -= capacity
-    arena.give(ptr)
+    arena.return_block(ptr)
     cached = _cached_bytes(pool)
     if cached > pool.limit:
-        over = arena.detach(cached - pool.limit, False)
+        over = arena.detach_blocks(cached - pool.limit, False)
     pool.lock.unlock()
     if over != NULL:
-        arena.unmap(over, &pool.lock)
+        arena.unmap_blocks(over, &pool.lock)
 
 
-cdef unsigned long long trim_count() noexcept nogil:
-    return _trims.load()
+cdef unsigned long long empty_cache_count() noexcept nogil:
+    return _empty_cache_calls.load()
 
 
 # --- fork: no thread may hold a lock while the process is copied ---------------------------------
 cdef void _before_fork() noexcept nogil:
     cdef int i, j
     _pools_lock.lock()
-    for i in range(TYPES):
-        for j in range(IDS):
-            if _made[i][j].load():
+    for i in range(N_DEVICE_TYPES):
+        for j in range(N_DEVICE_IDS):
+            if _has_pool[i][j].load():
                 _pools[i][j].lock.lock()
 
 
 cdef void _after_fork() noexcept nogil:
     cdef int i, j
-    for i in range(TYPES):
-        for j in range(IDS):
-            if _made[i][j].load():
+    for i in range(N_DEVICE_TYPES):
+        for j in range(N_DEVICE_IDS):
+            if _has_pool[i][j].load():
                 _pools[i][j].lock.unlock()
     _pools_lock.unlock()
 
 
 cdef size_t bytes_in_use(int dev_type, int dev_id) noexcept nogil:
-    dev_id &= IDS - 1
-    return _pools[dev_type][dev_id].used if _made[dev_type][dev_id].load() else 0
+    dev_id &= N_DEVICE_IDS - 1
+    return _pools[dev_type][dev_id].used if _has_pool[dev_type][dev_id].load() else 0
 
 
 # --- for Python (exported by storage/__init__.py) ------------------------------------------------
@@ -459,7 +465,7 @@ cdef dict _pool_statistics(Pool* pool):
 
 
 def stats(ctx):
-    """Figures of a device's pool.
+    """Return statistics of a device's pool.
 
     Parameters
     ----------
@@ -507,7 +513,7 @@ def memory_info(ctx):
 
 
 def empty_cache(ctx):
-    """Give everything a device's pool keeps for reuse back to the device; memory in use stays.
+    """Return a pool's unused memory to the device; memory in use stays.
 
     Of more than a thousand holes between blocks in use the pages go back, not the addresses, which
     ``cached_bytes`` still counts. Other threads give temporary space back when they next need some.
@@ -524,7 +530,7 @@ def empty_cache(ctx):
     0
     """
     cdef Pool* pool = _pool_of(ctx)
-    _trims.fetch_add(1)
+    _empty_cache_calls.fetch_add(1)
     for release in _releasers:
         release()
     with nogil:
@@ -532,12 +538,12 @@ def empty_cache(ctx):
 
 
 def on_empty_cache(release):
-    """Have `release()` called whenever empty_cache is, on the calling thread."""
+    """Register a function that empty_cache calls, on the thread that calls empty_cache."""
     _releasers.append(release)
 
 
 def register_backend(device_type, backend):
-    """Let `backend` supply the memory of all devices of a type.
+    """Register the allocator of all devices of a type.
 
     Parameters
     ----------
@@ -562,19 +568,19 @@ def register_backend(device_type, backend):
     if not isinstance(backend, Backend):
         raise ArgumentTypeError(f"backend must be a storage Backend, got {type(backend).__name__}")
     cdef int i, code = Context.devstr2type[device_type]
-    for i in range(IDS):
-        if _made[code][i].load():
+    for i in range(N_DEVICE_IDS):
+        if _has_pool[code][i].load():
             raise ArgumentError(f"{device_type}({i}) already has a pool: register before use")
     _backends[code] = backend
 
 
 def backend_of(device_type):
-    """The Backend that supplies the memory of a device type; None where none is registered."""
+    """Return the Backend of a device type; None if none is registered."""
     return _backends.get(Context.devstr2type[device_type])
 
 
 def has_backend(device_type):
-    """Say whether memory of a device type can be had.
+    """Return whether memory of a device type can be allocated.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The words of all compiled code: device, dtype and request codes, TBlob, RunContext.
+"""Types of all compiled code: codes of devices, dtypes and requests, TBlob, RunContext.
 
 The numbers are MXNet's own type flags and device codes, so that files need no translation.
 """
@@ -6,7 +6,7 @@ The numbers are MXNet's own type flags and device codes, so that files need no t
 from libc.stdint cimport int64_t
 
 cdef enum:
-    MAX_NDIM = 8  # a TBlob is a plain value; more axes than this are refused where a shape enters
+    MAX_NDIM = 8  # maximum number of axes, so that a TBlob has a fixed size
 
 cdef enum DType:
     kFloat32 = 0
@@ -22,7 +22,7 @@ cdef enum DType:
 cdef enum OpReq:
     kNullOp = 0        # write nothing
     kWriteTo = 1       # overwrite the output
-    kWriteInplace = 2  # overwrite; the output's memory is an input's memory
+    kWriteInplace = 2  # overwrite an input: output and input share memory
     kAddTo = 3         # add to the output
 
 cdef enum DeviceType:
@@ -32,7 +32,7 @@ cdef enum DeviceType:
     kCPUShared = 5
 
 cdef struct TBlob:
-    # A contiguous (row-major) tensor somebody else owns. data == NULL: not given.
+    # A contiguous (row-major) tensor; the memory belongs to someone else. data == NULL: not given.
     void* data
     int64_t shape[8]
     int64_t size  # number of elements
@@ -49,7 +49,7 @@ cdef struct RunContext:
     int worker    # index of the worker; 0 is the thread that pushed
 
 cdef inline size_t dtype_size(int dtype) noexcept nogil:
-    """Bytes of one element; 0 for a number that is not a DType."""
+    """Return the bytes of one element; 0 for a code that is not a DType."""
     if dtype == kFloat32 or dtype == kInt32:
         return 4
     if dtype == kFloat64 or dtype == kInt64:
@@ -62,5 +62,5 @@ cdef inline size_t dtype_size(int dtype) noexcept nogil:
 
 
 cdef inline int64_t aligned(int64_t nbytes) noexcept nogil:
-    # `nbytes` rounded up to a multiple of a cache line: where the next piece of a workspace begins.
+    # Round `nbytes` up to a multiple of a cache line, where the next piece of a workspace begins.
     return (nbytes + 63) // 64 * 64

@@ -13,14 +13,14 @@ __all__ = ["AttrScope"]
 
 _local = threading.local()
 
-# users write these without underscores, nodes store them with; both spellings can be read
+# users write these keys without underscores, nodes store them with; both spellings can be read
 _OWN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
 _STORED_KEYS = {key: f"__{key}__" for key in _OWN_KEYS}
 _KEY_OF_STORED = {stored: key for key, stored in _STORED_KEYS.items()}
 
 
 def stored_key(key):
-    """The key under which a node keeps an attribute.
+    """Return the key under which a node stores an attribute.
 
     >>> stored_key("lr_mult"), stored_key("__mood__")
     ('__lr_mult__', '__mood__')
@@ -29,7 +29,7 @@ def stored_key(key):
 
 
 def is_attribute_key(key):
-    """True when `key` can only be an attribute, never an operator's parameter."""
+    """Return whether `key` can only be an attribute, never an operator's parameter."""
     return key in _STORED_KEYS or (len(key) > 4 and key.startswith("__") and key.endswith("__"))
 
 
@@ -46,7 +46,7 @@ def split_suffix(key):
 
 
 def add_plain_keys(attrs):
-    """A copy of `attrs` that has ``lr_mult`` beside ``__lr_mult__``, and so on."""
+    """Return a copy of `attrs` that has ``lr_mult`` in addition to ``__lr_mult__``, and so on."""
     out = dict(attrs)
     for stored, spoken in _KEY_OF_STORED.items():
         if stored in attrs:
@@ -55,7 +55,7 @@ def add_plain_keys(attrs):
 
 
 class _CurrentScope(type):
-    """Gives the class its ``current`` attribute, one per thread."""
+    """Metaclass of AttrScope: gives it the attribute ``current``, a value per thread."""
 
     @property
     def current(cls) -> AttrScope:
@@ -94,7 +94,7 @@ class AttrScope(metaclass=_CurrentScope):
     ('dev1', 'calm', '2')
     """
 
-    # how often each name of a subgraph was given; scripts written for MXNet reset and read it
+    # the number of subgraphs of each name; scripts written for MXNet read and reset it
     _subgraph_names: defaultdict[str, int] = defaultdict(int)
 
     def __init__(self, **attrs: str) -> None:
@@ -108,7 +108,7 @@ class AttrScope(metaclass=_CurrentScope):
         self._outer = []
 
     def get(self, attr: dict[str, str] | None = None) -> dict[str, str]:
-        """Give a new dict of the attributes of the scope, overridden by others.
+        """Return a new dict of the scope's attributes, updated with `attr`.
 
         Parameters
         ----------

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
 
-_TYPES = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
-_NAMES = {code: name for name, code in _TYPES.items()}
+_CODE_OF_TYPE = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
+_TYPE_OF_CODE = {code: name for name, code in _CODE_OF_TYPE.items()}
 
 
 class _ContextType(type):
-    """The class of Context, whose attribute `default_ctx` follows the ``with`` statements."""
+    """Metaclass of Context, for `default_ctx`: the context of the innermost ``with``."""
 
     @property
     def default_ctx(cls) -> Context:
@@ -64,32 +64,31 @@ class Context(metaclass=_ContextType):
     """
 
     __slots__ = ("device_id", "device_typeid")
-    devtype2str = _NAMES
-    devstr2type = _TYPES
+    devtype2str = _TYPE_OF_CODE
+    devstr2type = _CODE_OF_TYPE
 
     def __init__(self, device_type: str | Context, device_id: int = 0) -> None:
         if isinstance(device_type, Context):
             self.device_typeid, self.device_id = device_type.device_typeid, device_type.device_id
         else:
             if not isinstance(device_type, str):
-                raise ArgumentTypeError(
-                    f"a device type is a str, one of {', '.join(_TYPES)}; got {shown(device_type)}"
-                )
-            if device_type not in _TYPES:
+                names, found = ", ".join(_CODE_OF_TYPE), shown(device_type)
+                raise ArgumentTypeError(f"a device type is a str, one of {names}; got {found}")
+            if device_type not in _CODE_OF_TYPE:
                 raise ArgumentError(
-                    f"device type {shown(device_type)} is not one of {', '.join(_TYPES)}"
+                    f"device type {shown(device_type)} is not one of {', '.join(_CODE_OF_TYPE)}"
                 )
             device_id = to_index("device_id", device_id)
             if device_id < 0:
                 raise ArgumentError(f"device_id must not be negative, got {shown(device_id)}")
             if device_id >= 1 << 31:
                 raise ArgumentError(f"device_id must be below 2**31, got {shown(device_id)}")
-            self.device_typeid, self.device_id = _TYPES[device_type], device_id
+            self.device_typeid, self.device_id = _CODE_OF_TYPE[device_type], device_id
 
     @property
     def device_type(self) -> str:
         """``'cpu'``, ``'gpu'``, ``'cpu_pinned'`` or ``'cpu_shared'``."""
-        return _NAMES[self.device_typeid]
+        return _TYPE_OF_CODE[self.device_typeid]
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -116,7 +115,7 @@ class Context(metaclass=_ContextType):
         _current.value = _current.outer.pop()
 
     def empty_cache(self) -> None:
-        """Give the memory that is kept for reuse back to the device.
+        """Return unused cached memory to the device.
 
         See ``mx.storage.empty_cache``.
 
@@ -178,37 +177,37 @@ def gpu(device_id: int = 0) -> Context:
     return Context("gpu", device_id)
 
 
-_backend = None  # the module of the backend for GPUs, or the error text of its import
+_gpu_backend = None  # the module of the backend for GPUs, or the error text of its import
 
 
 def load_gpu_backend():
-    """Load the backend for GPUs, unless one was registered for their memory already.
+    """Load cynet's backend for GPUs, unless another package has registered one.
 
     Raises CynetError: one sentence: what is missing here, and how to get it.
     """
-    global _backend
-    if _backend is None and _gpu_memory() is None:
+    global _gpu_backend
+    if _gpu_backend is None and _gpu_allocator() is None:
         try:
             from .cuda import backend
 
-            _backend = backend
+            _gpu_backend = backend
         except CynetError as error:
-            _backend = str(
+            _gpu_backend = str(
                 error
             )  # the error would keep alive the frames it passed, and their arrays
-    if isinstance(_backend, str):
-        raise CynetError(_backend)
+    if isinstance(_gpu_backend, str):
+        raise CynetError(_gpu_backend)
 
 
-def _gpu_memory():
-    """The Backend that supplies the memory of GPUs, or None."""
+def _gpu_allocator():
+    """Return the storage Backend of GPUs, or None."""
     from ._storage import backend_of
 
     return backend_of("gpu")
 
 
-def gpu_missing(device_id, count):
-    """A sentence with the missing GPU, and the reason."""
+def missing_gpu_text(device_id, count):
+    """Return the text of the error for a GPU that does not exist."""
     there = f"gpu(0) to gpu({count - 1})" if count > 1 else "gpu(0)"
     return f"gpu({device_id}) does not exist: this machine has {there if count else 'no GPU'}"
 
@@ -224,12 +223,12 @@ def num_gpus() -> int:
         load_gpu_backend()
     except CynetError:
         return 0
-    if _backend is not None:
-        return _backend.count_gpus()
+    if _gpu_backend is not None:
+        return _gpu_backend.count_gpus()
     count = 0  # a backend that another package registered
     while True:
         try:
-            _gpu_memory().memory_info(count)
+            _gpu_allocator().memory_info(count)
         except CynetError:
             return count
         count += 1
@@ -237,7 +236,7 @@ def num_gpus() -> int:
 
 @guarded
 def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
-    """Ask for the memory of a GPU in bytes: (free, total).
+    """Return the memory of a GPU in bytes: (free, total).
 
     Parameters
     ----------
@@ -255,7 +254,7 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
     ...     free, total = mx.context.gpu_memory_info(0)
     """
     load_gpu_backend()
-    return _gpu_memory().memory_info(device_id)
+    return _gpu_allocator().memory_info(device_id)
 
 
 class _CurrentContext(threading.local):
@@ -266,7 +265,7 @@ _current = _CurrentContext()
 
 
 def current_context() -> Context:
-    """Give the innermost ``with Context`` of this thread, else ``cpu(0)``.
+    """Return the context of the innermost ``with`` statement of this thread, else ``cpu(0)``.
 
     Examples
     --------
@@ -278,7 +277,7 @@ def current_context() -> Context:
 
 
 def read_context(ctx: ContextLike | None) -> Context:
-    """A Context from a Context, None (the current one) or MXNet's text, ``'cpu(0)'``."""
+    """Return a Context from a Context, None (the current one) or a text, ``'cpu(0)'``."""
     if ctx is None:
         return current_context()
     if isinstance(ctx, Context):

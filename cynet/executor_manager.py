@@ -1,4 +1,4 @@
-"""mx.executor_manager: data-parallel training as it was before Module, on Module's executors."""
+"""mx.executor_manager: the interface of data-parallel training before Module."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def _bind_exec(
     input_types: dict[str, Any] | None = None,
     logger: Logger | None = None,
 ) -> Executor:
-    """An executor with new arrays, or with the arrays of another one.
+    """Bind an executor to new arrays, or to those of another executor.
 
     input_shapes, input_types: Of the inputs; the others' are inferred.
     param_names: Arguments that are parameters.
     need_grad: True: all parameters get gradients; a set: the arguments in it.
-    base_exec: Whose parameters, gradients and states are used.
-    shared_data_arrays: Arrays of inputs, which executors of several sizes share: a smaller one is a
+    base_exec: The executor whose parameters, gradients and states are used.
+    shared_data_arrays: Input arrays, which executors of several sizes share: a smaller one is a
         part of the array, a larger one takes its place.
 
     Raises ArgumentError when `need_grad` names what is no argument.
@@ -186,9 +186,9 @@ class DataParallelExecutorGroup:
         self.train_execs = self._group.execs
         self.data_arrays = self._input_slices(self.data_names)
         self.label_arrays = self._input_slices(self.label_names)
-        self.param_arrays = self._by_name(self.param_names, "arg_dict")
-        self.grad_arrays = self._by_name(self.param_names, "grad_dict")
-        self.aux_arrays = self._by_name(self.aux_names, "aux_dict")
+        self.param_arrays = self._arrays_of_devices(self.param_names, "arg_dict")
+        self.grad_arrays = self._arrays_of_devices(self.param_names, "grad_dict")
+        self.aux_arrays = self._arrays_of_devices(self.aux_names, "aux_dict")
 
     def _input_slices(self, names):
         pairs = list(zip(self.slices, self.train_execs))
@@ -196,11 +196,11 @@ class DataParallelExecutorGroup:
             [(part, exe.arg_dict[n]) for part, exe in pairs if n in exe.arg_dict] for n in names
         ]
 
-    def _by_name(self, names, table):
+    def _arrays_of_devices(self, names, table):
         return [[getattr(exe, table)[name] for exe in self.train_execs] for name in names]
 
     def load_data_batch(self, data_batch: DataBatch | Any) -> None:
-        """Copy a batch in, to each device its slice.
+        """Copy each device's slice of a batch into its input arrays.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class DataParallelExecutorGroup:
         self._group.load(data_batch)
 
     def forward(self, is_train: bool = False) -> None:
-        """Compute the outputs of all devices.
+        """Run forward on all devices.
 
         Parameters
         ----------
@@ -221,13 +221,13 @@ class DataParallelExecutorGroup:
             executor.forward(is_train)
 
     def backward(self) -> None:
-        """Compute the gradients of all devices."""
+        """Run backward on all devices."""
         self._group.backward()
 
     def update_metric(
         self, metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
-        """Give labels and outputs to a metric.
+        """Update a metric with labels and outputs.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class DataParallelExecutorGroup:
 
 @guarded(but=("forward", "backward", "load_data_batch", "update_metric"))
 class DataParallelExecutorManager:
-    """Executors on several devices, and for each bucket if there is a `sym_gen`.
+    """Executors on several devices, with `sym_gen` for each bucket.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ class DataParallelExecutorManager:
         self.execgrp = DataParallelExecutorGroup(
             symbol, self.arg_names, self.param_names, self.ctx, self.slices, train_data
         )
-        self.curr_execgrp = None  # group of the batch that was loaded last
+        self.curr_execgrp = None  # the group of the last loaded batch
         self.execgrp_bucket = {}
         if sym_gen is not None:
             self.execgrp_bucket[train_data.default_bucket_key] = self.execgrp
@@ -338,7 +338,7 @@ class DataParallelExecutorManager:
         return self.curr_execgrp
 
     def install_monitor(self, monitor: Monitor) -> None:
-        """Have a Monitor watch all executors.
+        """Install a Monitor on all executors.
 
         Parameters
         ----------
@@ -394,21 +394,21 @@ class DataParallelExecutorManager:
 
     @property
     def param_arrays(self) -> list[list[NDArray]]:
-        """For each parameter the arrays of all devices."""
+        """The arrays of all devices, for each parameter."""
         return self.execgrp.param_arrays
 
     @property
     def grad_arrays(self) -> list[list[NDArray]]:
-        """For each parameter the gradients of all devices."""
+        """The gradients of all devices, for each parameter."""
         return self.execgrp.grad_arrays
 
     @property
     def aux_arrays(self) -> list[list[NDArray]]:
-        """For each auxiliary state the arrays of all devices."""
+        """The arrays of all devices, for each auxiliary state."""
         return self.execgrp.aux_arrays
 
     def load_data_batch(self, data_batch: DataBatch | Any) -> None:
-        """Copy a batch in; if there is a `sym_gen`, for the executors of its bucket.
+        """Copy a batch into the input arrays, with `sym_gen` into those of its bucket's executors.
 
         Parameters
         ----------
@@ -455,7 +455,7 @@ class DataParallelExecutorManager:
     def update_metric(
         self, metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
-        """Give labels and outputs of the batch that was loaded to a metric.
+        """Update a metric with labels and outputs of the loaded batch.
 
         Parameters
         ----------

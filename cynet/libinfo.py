@@ -1,4 +1,4 @@
-"""mx.libinfo: names of MXNet 1.9.1 that are missing here, said in one sentence where one is used.
+"""mx.libinfo: names of MXNet 1.9.1 that are missing here, each explained by the AttributeError.
 
 Importing this module, the last one of the package, gives the modules that MXNet has, too, an
 ``__getattr__`` that knows these names, and those that are imported when they are first used.
@@ -70,7 +70,7 @@ for _each in ("", "UInt8"):
 _SHORT_NAMES = {"ndarray": "nd", "symbol": "sym"}  # module name -> its alias in scripts
 
 
-# Replacements for missing names; the others have no equivalent.
+# Replacements of missing names; other names have none.
 _NP_HINT = "use mx.nd, and Gluon with NDArrays"
 _REPLACEMENTS = {
     **dict.fromkeys(("np_symbol",), _NP_HINT),
@@ -81,12 +81,12 @@ _REPLACEMENTS = {
 
 
 def replacement_for(name):
-    """The replacement of a missing name of MXNet, "" where nothing here does the same."""
+    """Return the replacement of a missing name of MXNet; "" if there is none."""
     return _REPLACEMENTS.get(name, "")
 
 
 def name_hint(path, name, known=()):
-    """A hint at the name that was meant where `path` lacks one: the end of a sentence, or "".
+    """Return a hint at the name that was meant by a missing name, as the end of a sentence, or "".
 
     >>> name_hint("mx", "no_grad")
     '; what other packages call no_grad: mx.autograd.pause()'
@@ -100,12 +100,12 @@ def name_hint(path, name, known=()):
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
-def explain(path, name, known=()):
-    """The text of an AttributeError for a name that `path` lacks; `known` are the existing names.
+def explain_name(path, name, known=()):
+    """Return the error text for a missing name of `path`; `known` are the existing names.
 
-    >>> explain("mx", "library")  # doctest: +ELLIPSIS
+    >>> explain_name("mx", "library")  # doctest: +ELLIPSIS
     'mx.library is a name of MXNet 1.9.1 that cynet does not provide; operators in Cython ...'
-    >>> explain("mx.metric", "Acuracy", ["Accuracy", "MSE"])
+    >>> explain_name("mx.metric", "Acuracy", ["Accuracy", "MSE"])
     "mx.metric has no attribute 'Acuracy'; did you mean Accuracy?"
     """
     spoken = ".".join(_SHORT_NAMES.get(part, part) for part in path.split("."))
@@ -123,8 +123,8 @@ def explain(path, name, known=()):
     return f"{spoken} has no attribute '{name[:200]}'{name_hint(path, name, known)}"
 
 
-class _LacksError(NotFoundError):
-    """Looks for near names when it is read: `hasattr` asks often and reads nothing."""
+class _MissingNameError(NotFoundError):
+    """The error for a missing name; similar names are searched when its text is read."""
 
     def __init__(self, path, name, module):
         super().__init__(path, name)
@@ -132,24 +132,24 @@ class _LacksError(NotFoundError):
 
     def __str__(self):
         known = [each for each in dir(self._module) if not each.startswith("_")]
-        return explain(*self.args, known)
+        return explain_name(*self.args, known)
 
 
-class Missing:
-    """Descriptor for an attribute of MXNet's class that cynet's lacks; ``hasattr`` is False."""
+class MissingName:
+    """Descriptor of an attribute that only MXNet's class has: its access raises an error."""
 
     def __init__(self, path, name):
         self.path, self.name = path, name
 
     def __get__(self, instance, owner=None):
-        raise NotFoundError(explain(self.path, self.name))
+        raise NotFoundError(explain_name(self.path, self.name))
 
 
 def _make_getattr(path, module):
-    """A ``__getattr__`` for a module, around the module's own, if it has one."""
+    """Make a ``__getattr__`` for a module, around the module's own, if it has one."""
     inner = getattr(module, "__getattr__", None)
 
-    def find(name):
+    def find_name(name):
         later = _LAZY_NAMES.get(f"{path}.{name}"[3:])
         if later is not None:
             source, _, member = later.partition(":")
@@ -162,14 +162,14 @@ def _make_getattr(path, module):
             try:
                 return inner(name)
             except AttributeError:
-                pass  # the error below names the attribute, with MXNet's meaning
-        raise _LacksError(path, name, module)
+                pass  # the error below explains the name
+        raise _MissingNameError(path, name, module)
 
-    return find
+    return find_name
 
 
 def _install_getattr(path, module):
-    """Give a module ``__getattr__``, and ``__dir__`` of its public names, later imports too."""
+    """Give a module ``__getattr__``, and ``__dir__`` of its public names and later imports."""
     later = [
         name
         for owner, _, name in (each.rpartition(".") for each in _LAZY_NAMES)
@@ -177,23 +177,23 @@ def _install_getattr(path, module):
     ]
     inner = own_dict(module).get("__dir__")
 
-    def listed():
+    def public_names():
         names = inner() if inner is not None else own_dict(module)
         return sorted({*(name for name in names if _is_shown(module, name)), *later})
 
-    module.__dir__ = listed
+    module.__dir__ = public_names
     module.__getattr__ = _make_getattr(path, module)
 
 
 def _is_shown(module, name):
-    """Return whether `dir` shows a name: the module's own names, not its imports."""
+    """Return whether `dir` shows a name: names of the module, not its imports."""
     public = own_dict(module).get("__all__")
     if name.startswith("_") or name not in own_dict(module) or (public and name in public):
         return True
     if name in created_names.get(module.__name__, ()):
         return True
     value = own_dict(module)[name]
-    if isinstance(value, ModuleType):  # a module of a folder, where MXNet has one of that name
+    if isinstance(value, ModuleType):  # a submodule, if MXNet has one of this name
         path = module.__name__.partition(".")[2]
         return public is None and f"{path}.{name}".lstrip(".") in globals_of_mxnet()
     if public is not None:
@@ -214,11 +214,11 @@ class _MissingNameFinder:
         if spec is not None:
             run = spec.loader.exec_module
 
-            def answered(module):
+            def execute_module(module):
                 run(module)
-                name_missing_in(inner)
+                explain_names_of(inner)
 
-            spec.loader.exec_module = answered
+            spec.loader.exec_module = execute_module
         return spec
 
 
@@ -231,60 +231,60 @@ class _MissingModuleFinder:
         if name.startswith(f"{_PACKAGE}."):
             owner = "mx" + owner[len(_PACKAGE) :]
             if last in missing_names().get(owner, ()):
-                # `from owner import last` goes on where an ImportError has the whole name
-                raise MissingModuleError(explain(owner, last), name=last)
+                # `from owner import last` shows this error if its name is the whole name
+                raise MissingModuleError(explain_name(owner, last), name=last)
         return None
 
 
-def _say_in_class(cls, path):
-    """Let a class explain its missing names; neither `hasattr` nor `dir` sees them."""
+def _explain_in_class(cls, path):
+    """Give a class MissingName descriptors, which `hasattr` and `dir` do not show."""
     names = {*missing_names().get(path, ()), *OTHER_NAMES.get(path, ())}
     for name in names:
         if not hasattr(cls, name):
-            setattr(cls, name, Missing(path, name))
+            setattr(cls, name, MissingName(path, name))
     own = cls.__dir__
 
-    def seen(self):
-        static = {n for n in names if isinstance(inspect.getattr_static(self, n, None), Missing)}
+    def list_names(self):
+        static = {n for n in names if type(inspect.getattr_static(self, n, None)) is MissingName}
         return sorted({*own(self)} - static)
 
-    cls.__dir__ = seen
+    cls.__dir__ = list_names
 
 
-def _own_names():
-    """Module or class, such as ``cynet.metric``, to its path in MXNet, if it lacks names."""
+def _path_of_names():
+    """Return a dict: module or class with missing names -> its path in MXNet."""
     return {_PACKAGE + path[2:]: path for path in (*missing_names(), *OTHER_NAMES)}
 
 
-def name_missing_in(package):
-    """Let the modules and classes of a package that is imported later, ``"gluon"``, explain missing
-    names."""
+def explain_names_of(package):
+    """Install the explanations of missing names in a package that is imported later, such as
+    ``"gluon"``."""
     inside = f"{_PACKAGE}.{package}"
     for name, module in list(sys.modules.items()):
         inner = name == inside or (name.startswith(f"{inside}.") and "._" not in name)
         if inner and getattr(own_dict(module).get("__dir__"), "__module__", None) != __name__:
             _install_getattr("mx" + name[len(_PACKAGE) :], module)
-    for name, path in _own_names().items():
+    for name, path in _path_of_names().items():
         if name.startswith(f"{inside}.") and name not in sys.modules:
             owner, _, cls = name.rpartition(".")
-            _say_in_class(getattr(sys.modules[owner], cls), path)
+            _explain_in_class(getattr(sys.modules[owner], cls), path)
 
 
 def _install_finders():
     package = sys.modules[_PACKAGE]
     modules = {k: each for k, each in vars(package).items() if isinstance(each, ModuleType)}
-    spoken = {k: f"{_PACKAGE}.{k}" for k in modules}  # errors and config are in base/
+    spoken = {k: f"{_PACKAGE}.{k}" for k in modules}  # errors and config are defined in base/
     public = {n if (n := spoken[k]) in sys.modules else m.__name__ for k, m in modules.items()}
     later = tuple(f"{_PACKAGE}.{each}" for each in _LAZY_NAMES)
-    named = {name for name in _own_names() if not name.startswith(later)}
-    faces = (f"{_PACKAGE}.ndarray.", f"{_PACKAGE}.symbol.")  # mx.nd.random and its kin
+    named = {name for name in _path_of_names() if not name.startswith(later)}
+    faces = (f"{_PACKAGE}.ndarray.", f"{_PACKAGE}.symbol.")  # such as mx.nd.random
     named |= {n for n, m in sys.modules.items() if n.startswith(faces) and "__dir__" in own_dict(m)}
     for name in sorted((public | named) & sys.modules.keys()):
         if name.partition(".")[0] == _PACKAGE:
             _install_getattr("mx" + name[len(_PACKAGE) :], sys.modules[name])
     for name in sorted(named - sys.modules.keys()):
         owner, _, cls = name.rpartition(".")
-        _say_in_class(getattr(sys.modules[owner], cls), "mx" + name[len(_PACKAGE) :])
+        _explain_in_class(getattr(sys.modules[owner], cls), "mx" + name[len(_PACKAGE) :])
     sys.meta_path.insert(0, _MissingNameFinder)
     sys.meta_path.append(_MissingModuleFinder)
 

@@ -1,4 +1,4 @@
-"""mx.log: a logger whose lines have the level's letter, the time, the place and colours."""
+"""mx.log: a logger whose lines have the level's letter, time, source line and colours."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEVEL_LETTERS = {CRITICAL: "C", ERROR: "E", WARNING: "W", INFO: "I", DEBUG: "D"
 
 
 class _Formatter(logging.Formatter):
-    """``I1126 02:23:33 4242 train:main:17] text``, in the level's colour on terminals."""
+    """Formats lines as ``I1126 02:23:33 4242 train:main:17] text``, coloured on terminals."""
 
     def __init__(self, coloured):
         super().__init__(datefmt="%m%d %H:%M:%S")

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 from .base.errors import ArgumentError, ArgumentTypeError, FormatError, UndefinedError, shown
 from .base.guard import Guarded, guarded
-from .base.kinds import RISING, Kind, count, number, word
+from .base.kinds import RISING_INTS, Kind, count, number, word
 from .base.reprs import SettingsRepr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _FACTOR_KIND = Kind(lambda value: number(-1).fits(value) and value <= 1, "a number from -1 to 1")
-_MAX_FACTORS = 1000  # limit of factors multiplied one by one; more become a power
+_MAX_FACTORS = 1000  # maximum number of factors multiplied one by one; more become a power
 
 
 class LRScheduler(Guarded, SettingsRepr):
-    """A learning rate that depends on the number of updates, with an optional warm-up.
+    """Base class: a learning rate that depends on the number of updates, with an optional warm-up.
 
     One thread at a time uses it (docs/guide/threads.md).
 
@@ -50,7 +50,7 @@ class LRScheduler(Guarded, SettingsRepr):
     [0.0, 0.25, 0.5, 0.75]
     """
 
-    serialized_fields = {  # stored in files; a subclass adds its own
+    serialized_fields = {  # settings that are stored in files, and their kinds
         "base_lr": number(),
         "warmup_steps": count(),
         "warmup_final_lr": number(),
@@ -83,7 +83,7 @@ class LRScheduler(Guarded, SettingsRepr):
         self.warmup_mode = warmup_mode
 
     def get_warmup_lr(self, num_update: int) -> float:
-        """The rate at `num_update`, which must lie within the warm-up.
+        """Return the rate at `num_update`, which must lie within the warm-up.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class LRScheduler(Guarded, SettingsRepr):
         return self.warmup_begin_lr + rise * num_update / self.warmup_steps
 
     def _check_restored(self):
-        """Refuse settings from a file that contradict each other, though each is valid alone."""
+        """Check that settings from a file do not contradict each other."""
 
     def __call__(self, num_update: int) -> float:
         raise UndefinedError(f"{type(self).__name__} defines no __call__")
@@ -218,7 +218,7 @@ class MultiFactorScheduler(LRScheduler):
     """
 
     serialized_fields = {
-        "step": RISING,
+        "step": RISING_INTS,
         "cur_step_ind": count(),
         "factor": _FACTOR_KIND,
         "count": count(),
@@ -286,14 +286,14 @@ class _Decay(LRScheduler):
             )
 
     def _decay_curve(self, progress):
-        """The part of the fall that is left, 1 to 0, at `progress` from 0 to 1."""
+        """Return the part of the decay that is left (1 to 0) at `progress` (0 to 1)."""
         raise UndefinedError(f"{type(self).__name__} defines no _decay_curve")
 
     def __call__(self, num_update):
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
         if num_update <= self.max_update:
-            # max_steps is 0 when the warm-up takes all updates: then the fall is over at once
+            # max_steps is 0 if the warm-up takes all updates: then the decay is over at once
             done = (num_update - self.warmup_steps) / self.max_steps if self.max_steps > 0 else 1.0
             fall = self.base_lr_orig - self.final_lr
             self.base_lr = self.final_lr + fall * self._decay_curve(done)
@@ -377,7 +377,7 @@ class CosineScheduler(_Decay):
 
 
 class OneCycleScheduler(LRScheduler):
-    """One rise from a low rate to `max_lr` and one fall far below it, as Smith's 1cycle policy.
+    """The rate rises from a low value to `max_lr`, then falls far below: Smith's 1cycle policy.
 
     Parameters
     ----------
@@ -447,7 +447,7 @@ class OneCycleScheduler(LRScheduler):
 
     def __call__(self, num_update: int) -> float:
         first = self.max_lr / self.div_factor
-        peak = self.pct_start * self.total_steps - 1  # the first update is at 0
+        peak = self.pct_start * self.total_steps - 1  # updates are counted from 0
         last = self.total_steps - 1
         step = min(max(num_update - 1, 0), last)
         if step <= peak:

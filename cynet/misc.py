@@ -1,4 +1,4 @@
-"""mx.misc: learning-rate schedules of the oldest scripts, which call them with an iteration."""
+"""mx.misc: learning-rate schedules of old scripts, called with the iteration."""
 
 import logging
 import math
@@ -11,7 +11,7 @@ __all__ = ["FactorScheduler", "LearningRateScheduler"]
 
 @guarded
 class LearningRateScheduler:
-    """Base: ``scheduler(iteration)`` is the learning rate; `base_lr` is set by the optimizer.
+    """Base class: ``scheduler(iteration)`` is the learning rate; the optimizer sets `base_lr`.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class LearningRateScheduler:
 
 @guarded
 class FactorScheduler(LearningRateScheduler):
-    """``base_lr * factor ** (iteration // step)``.
+    """The rate ``base_lr * factor ** (iteration // step)``.
 
     Parameters
     ----------

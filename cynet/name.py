@@ -1,4 +1,4 @@
-"""Automatic names of symbols: NameManager counts, Prefix puts a word before."""
+"""Automatic names of symbols: NameManager counts, Prefix adds a prefix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _local = threading.local()
 
 
 class _CurrentName(type):
-    """Gives the class its ``current`` attribute, one per thread."""
+    """Metaclass of NameManager: gives it the attribute ``current``, a value per thread."""
 
     @property
     def current(cls) -> NameManager:
@@ -84,7 +84,7 @@ class NameManager(metaclass=_CurrentName):
 
 @guarded(but=("get",))
 class Prefix(NameManager):
-    """Puts a word before every name, given or made up.
+    """Puts a prefix before each name, automatic or not.
 
     Parameters
     ----------
@@ -110,5 +110,5 @@ class Prefix(NameManager):
         self._prefix = prefix
 
     def get(self, name: str | None, hint: str) -> str:
-        """The name with the prefix before it."""
+        """Return the name with the prefix."""
         return self._prefix + super().get(name, hint)

@@ -1,4 +1,4 @@
-"""NumPy's functions that are forwarded to mx.np for its arrays, as listed by MXNet 1.9.1.
+"""The list of NumPy's functions that call mx.np's functions for its arrays, as in MXNet 1.9.1.
 
 NumPy asks ``__array_function__`` and ``__array_ufunc__`` of ``mx.np.ndarray``; nothing has to be
 switched on.
@@ -37,21 +37,21 @@ greater greater_equal
 """
 
 
-def _of_numpy(names):
-    """The functions that the installed NumPy has."""
+def _existing_names(names):
+    """Return the names that the installed NumPy has."""
 
-    def there(name):
+    def exists(name):
         return hasattr(functools.reduce(getattr, name.split(".")[:-1], onp), name.split(".")[-1])
 
-    return list(filter(there, names.split()))
+    return list(filter(exists, names.split()))
 
 
-_NUMPY_ARRAY_FUNCTION_LIST = _of_numpy(_FUNCTIONS)
-_NUMPY_ARRAY_UFUNC_LIST = _of_numpy(_UFUNCS)
+_NUMPY_ARRAY_FUNCTION_LIST = _existing_names(_FUNCTIONS)
+_NUMPY_ARRAY_UFUNC_LIST = _existing_names(_UFUNCS)
 
 
 def with_array_function_protocol(func: Callable) -> Callable:
-    """Let a function run where NumPy's functions take arrays of mx.np; they always do.
+    """Return the function unchanged: NumPy's functions always accept arrays of mx.np.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Functions of the operators whose names begin with ``_np_``, as members of mx.np."""
+"""The functions of operators whose names begin with ``_np_``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PREFIX = "_np_"
 
 @cache
 def _get_builtin_op(op_name: str) -> Callable:
-    """The function of an operator, with the signature that its parameters give.
+    """Return the function of an operator, with a signature made from its parameters.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""mx.random: the seed of all random numbers, and mx.nd.random's functions by an older name."""
+"""mx.random: the seed of all random numbers, and the functions of mx.nd.random."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def seed(seed_state: int, ctx: ContextLike = "all") -> None:
     """
     seed_device(seed_state, ctx)
     if ctx == "all":
-        _state[:] = [int(seed_state), 0]
+        _shuffle_state[:] = [int(seed_state), 0]
 
 
 def get_state() -> dict[str, Any]:
-    """Return where all random numbers are: of every device, and of shuffles of data; a dict of ints
-    and lists, which JSON can hold.
+    """Return the state of all random numbers, of devices and of shuffles of data, as a dict for
+    JSON.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def get_state() -> dict[str, Any]:
     >>> bool((first == mx.random.uniform(shape=3).asnumpy()).all())
     True
     """
-    return {"devices": random_state(), "shuffles": list(_state)}
+    return {"devices": random_state(), "shuffles": list(_shuffle_state)}
 
 
 @guarded
@@ -118,38 +118,38 @@ def set_state(state: dict[str, Any]) -> None:
     """
     if not isinstance(state, dict) or not {"devices", "shuffles"} <= state.keys():
         raise ArgumentError(f"expected a state of random numbers, got {shown(state)}")
-    _check_shuffles(state["shuffles"])
+    _check_shuffle_state(state["shuffles"])
     set_random_state(state["devices"])
-    _state[:] = state["shuffles"]
+    _shuffle_state[:] = state["shuffles"]
 
 
-_state: list[int] = []  # the seed of all devices, and how many shuffles were drawn since
+_shuffle_state: list[int] = []  # [seed of all devices, number of shuffles since], or empty
 
 
 def shuffle_state() -> list[int]:
-    """The state of the next shuffle of data, where `seed` was called; else an empty list."""
-    return list(_state)
+    """Return the state of shuffles of data; an empty list if `seed` was not called."""
+    return list(_shuffle_state)
 
 
 def set_shuffle_state(state: list[int]) -> None:
-    """Restore the result of `shuffle_state`."""
-    _check_shuffles(state)
-    _state[:] = state
+    """Restore a state that `shuffle_state` returned."""
+    _check_shuffle_state(state)
+    _shuffle_state[:] = state
 
 
-def _check_shuffles(state):
+def _check_shuffle_state(state):
     if not isinstance(state, list) or len(state) not in (0, 2) or set(map(type, state)) - {int}:
         raise ArgumentError(f"expected seed and count of shuffles, got {shown(state)}")
 
 
 def last_seed() -> int | None:
-    """The argument of the last `seed`, or None."""
-    return _state[0] if _state else None
+    """Return the argument of the last call of `seed`, or None."""
+    return _shuffle_state[0] if _shuffle_state else None
 
 
 def shuffles_drawn() -> tuple[int, int] | None:
-    """Count a shuffle of data: the seed and the shuffles since; None before `seed`."""
-    if not _state:
+    """Count a shuffle of data; returns (seed, number of shuffles since), or None before `seed`."""
+    if not _shuffle_state:
         return None
-    _state[1] += 1
-    return _state[0], _state[1]
+    _shuffle_state[1] += 1
+    return _shuffle_state[0], _shuffle_state[1]

@@ -1,4 +1,4 @@
-"""The one registry: names to classes or entries, for operators, optimizers, metrics, ..."""
+"""Registry: names -> classes or entries, for operators, optimizers, metrics, ..."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
-_MAX_NAME = 100  # characters
+_MAX_NAME_CHARS = 100  # characters
 
 
 def import_all(package: str) -> None:
@@ -28,7 +28,7 @@ def import_all(package: str) -> None:
 
 
 class Registry:
-    """Names (and aliases) to objects of one kind.
+    """A table of names (and aliases) -> objects of one kind.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Registry:
     def register(
         self, name: str, value: Any, aliases: Sequence[str] = (), override: bool = False
     ) -> Any:
-        """Add `value` under `name` and `aliases`; a taken name is refused unless `override`."""
+        """Register `value` under its names; an existing name is an error unless `override`."""
         for each in (name, *aliases):
             self._import_owner(self._normalized_name(each))
             taken = self._table.get(self._normalized_name(each))
@@ -72,7 +72,7 @@ class Registry:
         return value
 
     def register_later(self, module: str, names: Iterable[str]) -> None:
-        """Names that `module` registers: it is imported when one of them is first looked up."""
+        """Declare names that `module` registers; it is imported when one is first looked up."""
         self._later.update(dict.fromkeys(map(self._normalized_name, names), module))
 
     def _import_owner(self, key: str) -> None:
@@ -87,16 +87,16 @@ class Registry:
 
     @property
     def table(self) -> MappingProxyType[str, Any]:
-        """Name to object, a dict of everything registered; later registrations appear in it."""
+        """A dict of all registered names -> objects, which shows later registrations too."""
         self._import_all()
         return MappingProxyType(self._table)
 
     def remove(self, name: str) -> None:
-        """Remove a name, if it is there; the object stays valid."""
+        """Remove a name if it is registered; the object stays valid."""
         self._table.pop(self._normalized_name(name), None)
 
     def get(self, name: str) -> Any:
-        """The object registered as `name`, or NotFoundError that offers near names."""
+        """Return the object registered as `name`; NotFoundError lists similar names."""
         if not isinstance(name, str):
             raise ArgumentTypeError(f"{self.kind} name must be a str, got {shown(name)}")
         try:
@@ -105,17 +105,17 @@ class Registry:
             owner = self._later.get(self._normalized_name(name))
             if owner is not None:
                 importlib.import_module(owner)
-            if self._normalized_name(name) in self._table:  # the name exists by now
+            if self._normalized_name(name) in self._table:  # the import has registered the name
                 return self._table[self._normalized_name(name)]
             from difflib import get_close_matches
 
-            # a text much longer than any name is similar to none, and slow to compare
-            near = get_close_matches(self._normalized_name(name)[:_MAX_NAME], [*self], 3)
+            # long texts are slow to compare and similar to no name
+            near = get_close_matches(self._normalized_name(name)[:_MAX_NAME_CHARS], [*self], 3)
             hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise NotFoundError(f"no {self.kind} is named {shown(name)}{hint}") from None
 
     def create(self, spec: Any, *args: Any, **kwargs: Any) -> Any:
-        """`spec` itself when it is no name, else an instance of the class it names."""
+        """Return an instance of the class that `spec` names; `spec` itself if it is no name."""
         return self.get(spec)(*args, **kwargs) if isinstance(spec, str) else spec
 
     def __contains__(self, name: str) -> bool:
@@ -127,16 +127,16 @@ class Registry:
         return iter([*self._table, *self._later])
 
     def items(self) -> ItemsView[str, Any]:
-        """Pairs (name, object), aliases included."""
+        """Return pairs (name, object), with aliases."""
         self._import_all()
         return self._table.items()
 
     def loaded_items(self) -> ItemsView[str, Any]:
-        """Like `items`, without objects that were never looked up."""
+        """Like `items`, without modules that were not imported yet."""
         return self._table.items()
 
 
-_OF_CLASSES = {}  # base class -> Registry of its subclasses
+_REGISTRY_OF_CLASS = {}  # base class -> Registry of its subclasses
 
 
 def _registry_of(base_class, nickname=None):
@@ -145,9 +145,9 @@ def _registry_of(base_class, nickname=None):
     nickname = base_class.__name__ if nickname is None else nickname
     if not isinstance(nickname, str):
         raise ArgumentTypeError(f"what a registry has is named by a str, got {shown(nickname)}")
-    if base_class not in _OF_CLASSES:
-        _OF_CLASSES[base_class] = Registry(nickname, ignore_case=True)
-    return _OF_CLASSES[base_class]
+    if base_class not in _REGISTRY_OF_CLASS:
+        _REGISTRY_OF_CLASS[base_class] = Registry(nickname, ignore_case=True)
+    return _REGISTRY_OF_CLASS[base_class]
 
 
 def get_registry(base_class):
@@ -178,7 +178,7 @@ def get_registry(base_class):
 
 
 def get_register_func(base_class, nickname):
-    """Make the function that registers subclasses of a base class; a decorator, too.
+    """Make the function that registers subclasses of a base class, also as a decorator.
 
     Parameters
     ----------

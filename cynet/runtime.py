@@ -1,4 +1,4 @@
-"""mx.runtime: the features of this build; a description of machine and build for reports."""
+"""mx.runtime: the features of this build, and a description of it for bug reports."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import NamedTuple
 import numpy as np
 
 from .base import config
-from .base.compat import packages
+from .base.compat import optional_packages
 from .base.cores import usable_cores
 from .base.errors import CynetError, NotFoundError
 from .base.guard import guarded
 from .context import load_gpu_backend, num_gpus
 from .engine import get
-from .graph.pipeline import PASSES, enabled
+from .graph.pipeline import PASSES, enabled_passes
 from .kernels.conv import onednn
 from .kernels.isa.dispatch import cpu_capabilities, cpu_capability
 from .kernels.threading.threads import get_num_threads
 
 __all__ = ["Feature", "Features", "describe", "feature_list"]
 
-# Features of MXNet's list that no build of cynet has: sparse servers, other frameworks, ...
+# Features of MXNet that no build of cynet has: other BLAS libraries, TensorRT, ...
 _NEVER_FEATURES = (
     "NCCL",
     "CUDA_RTC",
@@ -44,7 +44,7 @@ _NEVER_FEATURES = (
 
 
 class Feature(NamedTuple):
-    """One feature: its name, and whether this build has it.
+    """A feature: its name, and whether this build has it.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Feature(NamedTuple):
 
 
 def feature_list() -> list[Feature]:
-    """List the features that MXNet 1.9.1 lists, each with whether cynet has it here.
+    """List MXNet 1.9.1's features, and whether this build of cynet has them.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class Features(dict):
 
     @guarded
     def is_enabled(self, feature_name: str) -> bool:
-        """Return whether a feature is there.
+        """Return whether this build has a feature.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ def _package_version(package):
 
 
 def _processor_model():
-    """The model of the processor, as Linux reports it."""
+    """Return the processor's model, as Linux reports it."""
     try:
         with open("/proc/cpuinfo") as file:
             found = next((line for line in file if line.startswith("model name")), "")
@@ -173,8 +173,8 @@ def _gpu_names():
 
 
 def _live_objects():
-    """Numbers of live objects, by kind, for tests; None if they are not counted: only builds with
-    bounds checks or a sanitizer count (CYNET_DEBUG_COUNTERS of setup.py)."""
+    """Return the number of live objects by kind, for tests. None if they are not counted: only
+    builds with bounds checks or a sanitizer count (CYNET_DEBUG_COUNTERS of setup.py)."""
     from . import executor  # noqa: F401 - which imports _executor in its order
     from ._executor import live_plans
     from ._ndarray import live_chunks
@@ -199,8 +199,10 @@ def describe() -> str:
     ['cynet', 'Python', 'system', 'processor']
     """
     package = sys.modules[__name__.partition(".")[0]]
-    on = enabled()
-    optional = [f"{name} {_package_version(name)}" for name in packages() if _package_version(name)]
+    on = enabled_passes()
+    optional = [
+        f"{name} {_package_version(name)}" for name in optional_packages() if _package_version(name)
+    ]
     settings = config.given()
     rows = {
         "cynet": f"{package.__version__}, {os.path.dirname(package.__file__)}",

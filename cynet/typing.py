@@ -118,13 +118,13 @@ Class = TypeVar("Class", bound=type)
 
 
 class SciPyMatrix(Protocol):
-    """A sparse matrix of ``scipy.sparse``, of any form."""
+    """A sparse matrix of ``scipy.sparse``, in any format."""
 
     def tocsr(self) -> Any: ...
 
 
 class BinaryFunction(Protocol):
-    """A function of two operands, as ``mx.nd.add``."""
+    """A function of two operands, such as ``mx.nd.add``."""
 
     @overload
     def __call__(self, lhs: NDArray, rhs: Operand) -> NDArray: ...

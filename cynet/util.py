@@ -42,7 +42,7 @@ __all__ = [
 
 @guarded
 def makedirs(d: str) -> None:
-    """Make a folder, and those it is in, unless it is there.
+    """Make a folder and its parent folders, unless they exist.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def get_gpu_count() -> int:
 
 @guarded
 def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
-    """Ask for the memory of a GPU in bytes: (free, total).
+    """Return the memory of a GPU in bytes: (free, total).
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
 
 @guarded
 def set_module(module: str):
-    """Set the module that users import a function or class from: a decorator.
+    """Return a decorator that sets the ``__module__`` of a function or class.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def set_module(module: str):
 
 
 def wraps_safely(wrapped, assigned=functools.WRAPPER_ASSIGNMENTS):
-    """``functools.wraps`` for objects that lack some of the attributes.
+    """``functools.wraps`` for objects that lack some of the copied attributes.
 
     Parameters
     ----------

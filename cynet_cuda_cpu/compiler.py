@@ -146,7 +146,7 @@ def _object_path(text, flags, headers):
         "\0".join([text, *headers, _compiler_identity(), *flags]).encode()
     ).hexdigest()[:40]
     try:
-        return cache.folder("kernels") / f"{key}.so"
+        return cache.code_folder("kernels") / f"{key}.so"
     except OSError as error:
         raise _cache_error(config.cache_folder() / "kernels", error) from None
 

@@ -188,8 +188,8 @@ def method_rows(path, methods):
         full = f"{path}.{name}"
         excuse = why_not_asked(full)
         found = inspect.getattr_static(owner, name, None) if owner is not None else None
-        there = found is not None and type(found).__name__ != "Missing"
-        if not there and owner is not None and type(found).__name__ != "Missing":
+        there = found is not None and type(found).__name__ != "MissingName"
+        if not there and owner is not None and type(found).__name__ != "MissingName":
             there = hasattr(owner, name) or hasattr(instance, name)
         if not there:
             out.append(Row(full, ABSENT, excuse or "not written yet", counted=not excuse))

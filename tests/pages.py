@@ -70,7 +70,7 @@ def forked(page, write):
         warnings.simplefilter("error")
         from cynet.base import cache
 
-        compiled = [cache.folder(kind) for kind in ("kernels", "pyx")]
+        compiled = [cache.code_folder(kind) for kind in ("kernels", "pyx")]
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as home:
             for kept in compiled:  # what pages compile is looked up as in a program of the user's
                 os.symlink(kept, os.path.join(home, kept.name))

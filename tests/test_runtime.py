@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import cynet as mx
-from cynet.base.compat import packages
+from cynet.base.compat import optional_packages
 
 NAMES = json.loads((Path(__file__).parent / "fixtures" / "compat.json").read_text())["features"]
 
@@ -33,10 +33,10 @@ def test_an_unknown_feature():
 
 
 def test_optional_packages_go_by_their_names_at_pip():
-    assert "opencv-python-headless" in packages()
+    assert "opencv-python-headless" in optional_packages()
     row = next(line for line in mx.runtime.describe().splitlines() if line.startswith("optional"))
     installed = {each.metadata["Name"].lower() for each in metadata.distributions()}
-    for name in packages():
+    for name in optional_packages():
         assert (f" {name} " in row) == (name.lower() in installed), name
 
 

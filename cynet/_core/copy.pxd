@@ -9,8 +9,8 @@ from libc.stdint cimport int64_t
 
 from .._ndarray cimport NDArrayBase
 
-# dst[...] = src[...], strides in elements, in engine order; the arrays' memory, offset elements
-# further.
+# A part of an array: its shape, its strides and its offset from the array's first element, in
+# elements.
 cdef struct Region:
     int ndim
     int64_t offset
@@ -21,12 +21,12 @@ cdef Region whole_region(NDArrayBase array) noexcept
 # differ.
 cdef int push_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
                    const Region* source) except -1
-# Push: the one element at `value`, of src_type, everywhere into dst's region.
+# Push a fill of dst's region with the element at `value`, whose dtype is src_type.
 cdef int push_fill(NDArrayBase dst, const Region* to, const void* value, int src_type) except -1
 # Copy host memory into dst's region, in engine order, and wait until the caller's memory is free.
 cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int src_type,
                         const int64_t* src_stride) except -1
-# Push: row i of `picked` is row rows[i] of `array`, rows of nbytes bytes; with `scatter` the other
-# way round, where the last of equal rows stays and, on the CPU, `picked` may be one row for all.
+# Push a copy of the rows of `array` at the indices `rows`, of nbytes each, into `picked`; with
+# `scatter` from `picked` into them: the last of equal indices counts, and `picked` may be one row.
 cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, int64_t n,
                    int64_t nbytes, bint scatter) except -1

@@ -26,14 +26,14 @@ import numpy as np
 from ..cuda.device import device
 from ..base.errors import OutOfMemoryError, ShapeError
 
-# names of the dtypes in kernels/strided.cu, by flag
-cdef dict _TYPES = {0: "float", 1: "double", 2: "cynet::half", 3: "unsigned char", 4: "int",
-                    5: "signed char", 6: "long long", 7: "bool", kBfloat16: "cynet::bfloat16"}
-cdef dict _WIDTHS = {1: "unsigned char", 2: "unsigned short", 4: "int", 8: "long long"}
+# type flag -> C++ type in kernels/strided.cu
+cdef dict _CUDA_TYPES = {0: "float", 1: "double", 2: "cynet::half", 3: "unsigned char", 4: "int",
+                         5: "signed char", 6: "long long", 7: "bool", kBfloat16: "cynet::bfloat16"}
+cdef dict _CUDA_TYPES_BY_WIDTH = {1: "unsigned char", 2: "unsigned short", 4: "int", 8: "long long"}
 cdef dict _kernels = {}  # (GPU, instance) -> the kernel from Device.kernel
 
 cdef enum:
-    BLOCK = 256      # threads
+    BLOCK_THREADS = 256      # threads
     MAX_BLOCKS = 1 << 16
 
 
@@ -45,8 +45,8 @@ cdef struct CopyTask:
     Strides strides
     void* kernel
     size_t nbytes
-    bint direct     # the host's side is pinned
-    int dev_id      # the GPU that holds `what`, or the GPU of its source
+    bint direct     # the host's array is in pinned memory, so the GPU writes it directly
+    int dev_id      # the GPU of the target, or of the source where only that is on a GPU
     void* token     # token of the engine
 
 
@@ -77,7 +77,7 @@ cdef int64_t _region_size(const Region* region) noexcept:
 
 
 cdef bint _is_row_major(int ndim, const int64_t* shape, const int64_t* stride) noexcept:
-    # Whether the elements lie one behind the other, in row-major order.
+    # Return whether the elements are contiguous, in row-major order.
     cdef int64_t want = 1
     cdef int i
     for i in range(ndim - 1, -1, -1):
@@ -88,7 +88,7 @@ cdef bint _is_row_major(int ndim, const int64_t* shape, const int64_t* stride) n
 
 
 cdef NDArrayBase _new_flat_array(const Region* like, int dtype, int dev_type, int dev_id):
-    # A new array of the region's shape, in one axis: it may have more than an array has.
+    # Return a new one-dimensional array with as many elements as the region.
     cdef int64_t size = _region_size(like)
     cdef NDArrayBase out = new_array(ND, &size, 1, dtype, dev_type, dev_id)
     out.chunk.written = False
@@ -96,7 +96,7 @@ cdef NDArrayBase _new_flat_array(const Region* like, int dtype, int dev_type, in
 
 
 cdef Region _row_major_region(const Region* like) noexcept:
-    # The region of `_new_flat_array(like)`: the same shape, row-major.
+    # Return the region of `_new_flat_array(like)`: the same shape, contiguous.
     cdef Region out = like[0]
     cdef int64_t stride = 1
     cdef int i
@@ -108,8 +108,7 @@ cdef Region _row_major_region(const Region* like) noexcept:
 
 
 def copy_into(NDArrayBase source, NDArrayBase target):
-    """Push a copy of `source` into `target`, of the same shape, converting the dtype; they may be
-    on different devices."""
+    """Push a copy of `source` into `target`, of the same shape; dtypes and devices may differ."""
     cdef Region to, region
     refuse_sparse(source, "copy")
     refuse_sparse(target, "copy")
@@ -121,8 +120,8 @@ def copy_into(NDArrayBase source, NDArrayBase target):
     push_copy(target, &to, source, &region)
 
 
-def copied(NDArrayBase source, int dtype=-1):
-    """A new array on the device of `source` with its values, as type flag `dtype` (-1: its own)."""
+def copy_array(NDArrayBase source, int dtype=-1):
+    """Return a copy of `source` on its device; `dtype` is a type flag, -1 keeps the dtype."""
     refuse_sparse(source, "copy")
     cdef NDArrayBase target = new_array(
         source.face, source.blob.shape, source.blob.ndim, source.blob.dtype if dtype < 0 else dtype,
@@ -135,7 +134,7 @@ def copied(NDArrayBase source, int dtype=-1):
 
 
 def copy_all(sources, list targets):
-    """Push a copy of each array into the first of the list in its place in `targets`.
+    """Push a copy of each array of `sources` into the first array of its list in `targets`.
 
     Returns int: how many were copied: fewer than there are where the next one is no NDArray, or of
     another shape than its target, or the target itself.
@@ -220,13 +219,13 @@ cdef void* _gpu_kernel(int dev_id, str instance) except NULL:
 
 
 cdef int _launch_kernel(CopyTask* task, const void* second, void* stream) except -1 nogil:
-    """The kernel of `task` for (target, argument behind the pointer `second`, strides)."""
+    """Launch the kernel of `task` with target, the argument at `second`, and strides."""
     cdef unsigned grid[3]
     cdef unsigned block[3]
     cdef void* params[3]
-    cdef int64_t blocks = (task.strides.n + BLOCK - 1) // BLOCK
+    cdef int64_t blocks = (task.strides.n + BLOCK_THREADS - 1) // BLOCK_THREADS
     grid[0] = <unsigned>min(blocks, <int64_t>MAX_BLOCKS)
-    block[0] = BLOCK
+    block[0] = BLOCK_THREADS
     grid[1] = grid[2] = block[1] = block[2] = 1
     params[0], params[1], params[2] = &task.what.dst, <void*>second, &task.strides
     check(launch(task.kernel, grid, block, 0, stream, params), task.dev_id, b"a copy")
@@ -254,14 +253,14 @@ cdef int _run_fill_kernel(void* arg, RunContext* run_ctx) except -1 nogil:
     return _launch_kernel(<CopyTask*>arg, (<CopyTask*>arg).value, run_ctx.stream)
 
 
-cdef int _run_move(void* arg, RunContext* run_ctx) except -1 nogil:
+cdef int _run_device_move(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef CopyTask* task = <CopyTask*>arg
     copy_on_gpu(run_ctx.dev_id, task.what.dst, task.what.src, task.nbytes)
     task.target.written = True
     return 0
 
 
-cdef int _run_across(void* arg, RunContext* run_ctx) except -1 nogil:
+cdef int _run_copy_between_devices(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef CopyTask* task = <CopyTask*>arg
     copy_between_devices(run_ctx.dev_id, task.what.dst, task.dev_id, task.what.src, task.nbytes)
     task.target.written = True
@@ -275,24 +274,24 @@ cdef int _run_upload(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
-cdef void _run_read(void* arg, void* error) noexcept nogil:
+cdef void _finish_upload(void* arg, void* error) noexcept nogil:
     complete((<CopyTask*>arg).token, error)
 
 
 cdef int _run_upload_pinned(void* arg, RunContext* run_ctx, void* token) except -1 nogil:
-    # The target exists for later work on the GPU's stream; the source until the GPU has read it.
+    # Later work on the GPU's stream may read the target at once; the source stays until it is read.
     cdef CopyTask* task = <CopyTask*>arg
     cdef void* read = upload_pinned(run_ctx.dev_id, task.what.dst, task.what.src, task.nbytes)
     task.token = token
     task.target.written = True
     publish_results(token)
-    return call_later(run_ctx.dev_id, read, _run_read, task)
+    return call_later(run_ctx.dev_id, read, _finish_upload, task)
 
 
 cdef int _run_fill(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef CopyTask* task = <CopyTask*>arg
     cdef unsigned word = 0
-    cdef int width = task.strides.ndim  # `_push_fill_device` puts the value there
+    cdef int width = task.strides.ndim  # `_push_device_fill` stores the width there
     memcpy(&word, task.value, width)
     fill(run_ctx.dev_id, task.what.dst, word, width, task.nbytes)
     task.target.written = True
@@ -318,7 +317,7 @@ cdef int _run_download(void* arg, RunContext* run_ctx, void* token) except -1 no
 
 cdef int _push_download(NDArrayBase dst, const Region* to, NDArrayBase src,
                         const Region* source) except -1:
-    # Push a copy from a GPU's row-major region to the host; it is done when the bytes are there.
+    # Push a copy from a GPU's contiguous region to the host; done when the bytes have arrived.
     cdef CopyTask* task = _new_task(dst, to)
     cdef Region packed = _row_major_region(source)
     cdef VarHandle origin = src.chunk.var
@@ -350,7 +349,7 @@ cdef int _push_upload_pinned(NDArrayBase dst, const Region* to, NDArrayBase src,
 
 cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
                            const Region* source) except -1:
-    """push_copy from, to or within GPUs; the two arrays do not overlap."""
+    """`push_copy` where an array is on a GPU; the two arrays do not overlap."""
     cdef bint plain_from = _is_row_major(source.ndim, source.shape, source.stride)
     cdef bint plain_to = _is_row_major(to.ndim, to.shape, to.stride)
     cdef bint same = dst.blob.dtype == src.blob.dtype
@@ -360,7 +359,7 @@ cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
     cdef CopyTask* task
     cdef void* kernel = NULL
     if src.blob.dev_type != kGPU:
-        if not plain_from or not same:  # first in order and converted, on the host
+        if not plain_from or not same:  # first contiguous and of the dtype, on the host
             between = _new_flat_array(to, dst.blob.dtype, kCPU, 0)
             push_copy(between, &packed, src, source)
             return push_copy(dst, to, between, &packed)
@@ -372,7 +371,7 @@ cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
             return _push_upload_pinned(dst, to, src, source)
         run = _run_upload
     elif dst.blob.dev_type != kGPU or dst.blob.dev_id != src.blob.dev_id:
-        if not plain_from:  # first the elements are put in order on the GPU
+        if not plain_from:  # first make the elements contiguous, on the GPU
             between = _new_flat_array(to, src.blob.dtype, kGPU, src.blob.dev_id)
             push_copy(between, &packed, src, source)
             return push_copy(dst, to, between, &packed)
@@ -382,25 +381,26 @@ cdef int _push_device_copy(NDArrayBase dst, const Region* to, NDArrayBase src,
             between = _new_flat_array(to, src.blob.dtype, kGPU, dst.blob.dev_id)
             push_copy(between, &packed, src, source)
             return push_copy(dst, to, between, &packed)
-        run = _run_across
+        run = _run_copy_between_devices
     elif plain_from and plain_to and same:
-        run = _run_move
+        run = _run_device_move
     else:
         run = _run_assign
     if run == _run_assign:
         kernel = _gpu_kernel(dst.blob.dev_id,
-                             f"assign<{_TYPES[dst.blob.dtype]}, {_TYPES[src.blob.dtype]}>")
+                             f"assign<{_CUDA_TYPES[dst.blob.dtype]}, "
+                             f"{_CUDA_TYPES[src.blob.dtype]}>")
     task = _new_task(dst, to)
     task.kernel = kernel
     _set_source(task, src, source)
     _set_strides(task)
-    if run == _run_across:
+    if run == _run_copy_between_devices:
         task.dev_id = src.blob.dev_id
     return _push_task(run, task, dst, src.chunk.var, _region_size(to))
 
 
 cdef int _push_device_fill(NDArrayBase dst, const Region* to, const char* value) except -1:
-    """Fill with an element of dst's dtype; `value` has 8 bytes, those behind the element are 0."""
+    """Fill a GPU's array with the element at `value`, of 8 bytes with zeros at the end."""
     cdef int width = <int>dtype_size(dst.blob.dtype)
     cdef int i, narrow
     cdef CopyTask* task
@@ -409,7 +409,7 @@ cdef int _push_device_fill(NDArrayBase dst, const Region* to, const char* value)
     while narrow > 1 and memcmp(value, value + narrow // 2, narrow // 2) == 0:
         narrow //= 2  # the driver's fill repeats a pattern of at most 4 bytes
     if not _is_row_major(to.ndim, to.shape, to.stride) or narrow == 8:
-        kernel = _gpu_kernel(dst.blob.dev_id, f"fill<{_WIDTHS[width]}>")
+        kernel = _gpu_kernel(dst.blob.dev_id, f"fill<{_CUDA_TYPES_BY_WIDTH[width]}>")
     task = _new_task(dst, to)
     task.kernel = kernel
     memcpy(task.value, value, 8)
@@ -497,14 +497,14 @@ cdef int copy_from_host(NDArrayBase dst, const Region* to, const void* src, int 
 # --- rows by index --------------------------------------------------------------------------------
 cdef struct RowsTask:
     char* array     # the indexed array's memory
-    char* rows_of   # the picked rows, `step` bytes apart
+    char* picked_rows   # the picked rows, `step` bytes apart
     Chunk* target
     int64_t n
     int64_t nbytes  # bytes of a row
     int64_t step
     bint scatter
     void* kernel    # kernel of a GPU
-    void* numbers   # row indices on the GPU
+    void* row_indices   # row indices on the GPU
     int64_t rows[1]
 
 
@@ -512,9 +512,10 @@ cdef int _run_rows(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef RowsTask* task = <RowsTask*>arg
     cdef bint serial = run_ctx.worker == 0 and task.n * task.nbytes <= INLINE_COPY_BYTES
     if task.scatter:
-        copy_scatter(task.array, task.rows_of, task.step, task.rows, task.n, task.nbytes, serial)
+        copy_scatter(
+            task.array, task.picked_rows, task.step, task.rows, task.n, task.nbytes, serial)
     else:
-        copy_gather(task.rows_of, task.array, task.rows, task.n, task.nbytes, serial)
+        copy_gather(task.picked_rows, task.array, task.rows, task.n, task.nbytes, serial)
     task.target.written = True
     return 0
 
@@ -524,11 +525,11 @@ cdef int _run_rows_kernel(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef unsigned grid[3]
     cdef unsigned block[3]
     cdef void* params[5]
-    cdef int64_t blocks = (task.n * task.nbytes + BLOCK - 1) // BLOCK
+    cdef int64_t blocks = (task.n * task.nbytes + BLOCK_THREADS - 1) // BLOCK_THREADS
     grid[0] = <unsigned>min(blocks, <int64_t>MAX_BLOCKS)
-    block[0] = BLOCK
+    block[0] = BLOCK_THREADS
     grid[1] = grid[2] = block[1] = block[2] = 1
-    params[0], params[1], params[2] = &task.rows_of, &task.array, &task.numbers
+    params[0], params[1], params[2] = &task.picked_rows, &task.array, &task.row_indices
     params[3], params[4] = &task.n, &task.nbytes
     check(launch(task.kernel, grid, block, 0, run_ctx.stream, params), run_ctx.dev_id, b"indexing")
     task.target.written = True
@@ -538,7 +539,7 @@ cdef int _run_rows_kernel(void* arg, RunContext* run_ctx) except -1 nogil:
 cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, int64_t n,
                    int64_t nbytes, bint scatter) except -1:
     cdef RowsTask* task
-    cdef NDArrayBase numbers = None
+    cdef NDArrayBase row_indices = None
     cdef VarHandle sources[2]
     cdef VarHandle target
     cdef void* kernel = NULL
@@ -548,12 +549,12 @@ cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, i
         return 0
     if gpu:
         kernel = _gpu_kernel(array.blob.dev_id, "scatter_rows" if scatter else "gather_rows")
-        numbers = _upload_rows(rows, n, array.blob.dev_id)
+        row_indices = _upload_rows(rows, n, array.blob.dev_id)
     task = <RowsTask*>c_malloc(sizeof(RowsTask) + (0 if gpu else n * sizeof(int64_t)))
     if task == NULL:
         raise OutOfMemoryError("no memory for a copy")
     task.array = <char*>array.blob.data
-    task.rows_of = <char*>picked.blob.data
+    task.picked_rows = <char*>picked.blob.data
     task.target = array.chunk if scatter else picked.chunk
     task.n = n
     task.nbytes = nbytes
@@ -563,8 +564,8 @@ cdef int push_rows(NDArrayBase array, NDArrayBase picked, const int64_t* rows, i
     sources[0] = picked.chunk.var if scatter else array.chunk.var
     target = array.chunk.var if scatter else picked.chunk.var
     if gpu:
-        task.numbers = numbers.blob.data
-        sources[1] = numbers.chunk.var
+        task.row_indices = row_indices.blob.data
+        sources[1] = row_indices.chunk.var
         n_sources = 2
     else:
         memcpy(task.rows, rows, n * sizeof(int64_t))
@@ -583,7 +584,7 @@ cdef NDArrayBase _upload_rows(const int64_t* rows, int64_t n, int dev_id):
     return out
 
 
-def last_of_equal(rows):
-    """The last position of each row index in `rows`: one thread writes a repeated row."""
+def last_of_equal_rows(rows):
+    """Return the last position of each index in `rows`: one thread writes a repeated row."""
     _, last = np.unique(rows[::-1], return_index=True)
     return np.sort(len(rows) - 1 - last)

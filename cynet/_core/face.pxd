@@ -7,15 +7,15 @@ knows its face; what is computed from the array belongs to the same one.
 cdef class Face:
     cdef readonly str name
     cdef readonly object array_class  # Python class of the face's arrays
-    # A Slot (ndarray/_arithmetic.pyx) for each of Python's operators.
+    # One Slot for each arithmetic operator of Python (ndarray/_arithmetic.pyx).
     cdef tuple slots
-    cdef dict sites                   # OpEntry -> CallSite (ndarray/_call.pyx)
-    # key_of(array, key): the key with its masks turned into NumPy arrays of bool; None where a mask
-    # is an array of dtype bool.
-    cdef object key_of
-    cdef object scalars               # True, or a function that says it at each call
+    cdef dict sites                   # OpEntry -> its CallSite (ndarray/_call.pyx)
+    # read_masks(array, key) returns the key of an index with each mask as a NumPy array of bool.
+    # None: only arrays of dtype bool are masks.
+    cdef object read_masks
+    cdef object scalars               # True, or a function that returns a bool
 
-    # Whether a result without axes has the shape (); else it is (1,).
+    # Return whether a result without axes has the shape (); otherwise its shape is (1,).
     cdef bint has_scalars(self) except -1
 
 # The face of mx.nd: arrays of MXNet as they were before NumPy's semantics.

@@ -1,4 +1,4 @@
-"""Faces of the arrays (contract in face.pxd)."""
+"""Face: the rules of a family of array functions (contract in face.pxd)."""
 
 from ..base.errors import ArgumentTypeError, shown
 from ..base.np_shape import is_np_shape
@@ -10,12 +10,12 @@ cdef class Face:
     name (str): What an error calls it, as ``"mx.nd"``.
     scalars (bool or callable): Whether an array that has no axes left has the shape (), or a
         function that says it at each call; else the shape is (1,).
-    key_of (callable, optional): ``key_of(array, key)`` gives the key of ``array[key]`` with NumPy
-        arrays of bool in place of masks. By default what is of dtype bool is a mask.
+    read_masks (callable, optional): ``read_masks(array, key)`` returns the key of ``array[key]``
+        with NumPy arrays of bool in place of masks. By default what is of dtype bool is a mask.
     """
 
-    def __init__(self, name, scalars=True, key_of=None):
-        self.name, self.scalars, self.key_of = name, scalars, key_of
+    def __init__(self, name, scalars=True, read_masks=None):
+        self.name, self.scalars, self.read_masks = name, scalars, read_masks
         self.sites = {}
 
     def set_array_class(self, cls):
@@ -28,13 +28,13 @@ cdef class Face:
         self.array_class = cls
         cls._face = self
 
-    def set_key_of(self, key_of):
-        """Set which keys count as masks, see `key_of` above."""
-        self.key_of = key_of
+    def set_mask_reader(self, read_masks):
+        """Set the function `read_masks`, which decides what counts as a mask."""
+        self.read_masks = read_masks
 
     @property
     def no_axes(self):
-        """The shape of a result without axes: () or (1,)."""
+        """Return the shape of a result without axes: () or (1,)."""
         return () if self.has_scalars() else (1,)
 
     cdef bint has_scalars(self) except -1:

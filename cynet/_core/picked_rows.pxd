@@ -7,11 +7,11 @@ Promises:
 
 from .._ndarray cimport NDArrayBase
 
-# The rows of `array` whose byte of `marks` is not 0; a row has the axes behind the first `axes`.
-# The marks are those of `mask`, which is waited for, or, where that is None, memory that is read
-# before this returns.
-cdef NDArrayBase marked_rows(NDArrayBase array, int axes, NDArrayBase mask, const char* marks)
+# Return the rows of `array` whose byte in `marks` is not 0. A row has all axes but the first
+# `axes`. The marks are those of `mask`, which is waited for, or, where that is None, memory that is
+# read before this returns.
+cdef NDArrayBase rows_by_mask(NDArrayBase array, int axes, NDArrayBase mask, const char* marks)
 
-# The rows of `array` at the indices `numbers`, int64 and all of them within bounds, which are read
-# when the engine runs this.
-cdef NDArrayBase numbered_rows(NDArrayBase array, NDArrayBase numbers)
+# Return the rows of `array` at the indices `numbers`, an int64 array whose values are within
+# bounds. The engine reads the indices when it runs the function.
+cdef NDArrayBase rows_by_index(NDArrayBase array, NDArrayBase numbers)

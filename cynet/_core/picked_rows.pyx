@@ -1,4 +1,4 @@
-"""Rows by masks and numbers (contract in picked_rows.pxd)."""
+"""Rows of an array by a mask or by indices (contract in picked_rows.pxd)."""
 
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free as c_free
@@ -17,24 +17,24 @@ from ..kernels.parallel cimport threads_awake, threads_for
 from ..base.errors import OutOfMemoryError, ShapeError
 
 
-cdef struct Task:
+cdef struct PickTask:
     char* to
     const char* source
     const char* by     # marks, or numbers
     Chunk* target
-    int64_t n          # number of marks or of row numbers
+    int64_t n          # number of marks or of indices
     int64_t nbytes     # bytes of a row
     int64_t total      # number of marked rows
     int64_t starts[1]
 
 
-cdef void _free(void* arg) noexcept nogil:
+cdef void _free_task(void* arg) noexcept nogil:
     c_free(arg)
 
 
-cdef int _push_task(_engine.EngineFn run, Task* task, NDArrayBase out, NDArrayBase array,
+cdef int _push_task(_engine.EngineFn run, PickTask* task, NDArrayBase out, NDArrayBase array,
                     NDArrayBase other, int64_t touched) except -1:
-    # `touched`: bytes that are read and written. `other`, which is read as well, may be None.
+    # `touched`: number of bytes read and written. `other`, which is read as well, may be None.
     cdef VarHandle sources[2]
     cdef VarHandle target = out.chunk.var
     cdef int n_sources = 1
@@ -47,14 +47,14 @@ cdef int _push_task(_engine.EngineFn run, Task* task, NDArrayBase out, NDArrayBa
         sources[1] = other.chunk.var
         n_sources = 2
     with nogil:
-        _engine.push_sync(run, task, _free, array.blob.dev_type, array.blob.dev_id, sources,
+        _engine.push_sync(run, task, _free_task, array.blob.dev_type, array.blob.dev_id, sources,
                           n_sources, &target, 1, 0, flags, b"index")
     return 0
 
 
 # --- by a mask ------------------------------------------------------------------------------------
-cdef int _run_marked(void* arg, RunContext* run_ctx) except -1 nogil:
-    cdef Task* task = <Task*>arg
+cdef int _run_rows_by_mask(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef PickTask* task = <PickTask*>arg
     cdef int64_t work = task.n + task.total * task.nbytes // 4
     cdef bint serial = run_ctx.worker == 0 and work <= INLINE_COPY_BYTES // 4
     gather_marked(threads_awake(work) if serial else threads_for(work), task.to, task.source,
@@ -63,20 +63,20 @@ cdef int _run_marked(void* arg, RunContext* run_ctx) except -1 nogil:
     return 0
 
 
-cdef NDArrayBase marked_rows(NDArrayBase array, int axes, NDArrayBase mask, const char* marks):
+cdef NDArrayBase rows_by_mask(NDArrayBase array, int axes, NDArrayBase mask, const char* marks):
     cdef int64_t shape[MAX_NDIM]
     cdef int64_t n = 1, nbytes = dtype_size(array.blob.dtype), starts_end
     cdef int i
     cdef NDArrayBase out
-    cdef Task* task
+    cdef PickTask* task
     for i in range(array.blob.ndim):
         if i < axes:
             n *= array.blob.shape[i]
         else:
             shape[i - axes + 1] = array.blob.shape[i]
             nbytes *= array.blob.shape[i]
-    starts_end = sizeof(Task) + mark_blocks(n) * sizeof(int64_t)
-    task = <Task*>c_malloc(starts_end + (n if mask is None else 0))
+    starts_end = sizeof(PickTask) + mark_blocks(n) * sizeof(int64_t)
+    task = <PickTask*>c_malloc(starts_end + (n if mask is None else 0))
     if task == NULL:
         raise OutOfMemoryError("no memory for the rows that a mask marks")
     try:
@@ -97,25 +97,25 @@ cdef NDArrayBase marked_rows(NDArrayBase array, int axes, NDArrayBase mask, cons
         c_free(task)
         return out
     task.n, task.nbytes, task.total = n, nbytes, shape[0]
-    _push_task(_run_marked, task, out, array, mask, n + 2 * shape[0] * nbytes)
+    _push_task(_run_rows_by_mask, task, out, array, mask, n + 2 * shape[0] * nbytes)
     return out
 
 
 # --- by indices -----------------------------------------------------------------------------------
-cdef int _run_numbered(void* arg, RunContext* run_ctx) except -1 nogil:
-    cdef Task* task = <Task*>arg
+cdef int _run_rows_by_index(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef PickTask* task = <PickTask*>arg
     cdef bint serial = run_ctx.worker == 0 and task.n * task.nbytes <= INLINE_COPY_BYTES
     copy_gather(task.to, task.source, <const int64_t*>task.by, task.n, task.nbytes, serial)
     task.target.written = True
     return 0
 
 
-cdef NDArrayBase numbered_rows(NDArrayBase array, NDArrayBase numbers):
+cdef NDArrayBase rows_by_index(NDArrayBase array, NDArrayBase numbers):
     cdef int64_t shape[MAX_NDIM]
     cdef int64_t nbytes = dtype_size(array.blob.dtype)
     cdef int i, ndim = numbers.blob.ndim + array.blob.ndim - 1
     cdef NDArrayBase out
-    cdef Task* task
+    cdef PickTask* task
     if ndim > MAX_NDIM:
         raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, the index gives {ndim}")
     for i in range(numbers.blob.ndim):
@@ -127,10 +127,10 @@ cdef NDArrayBase numbered_rows(NDArrayBase array, NDArrayBase numbers):
                     array.blob.dev_id)
     if out.blob.size == 0:
         return out
-    task = <Task*>c_malloc(sizeof(Task))
+    task = <PickTask*>c_malloc(sizeof(PickTask))
     if task == NULL:
         raise OutOfMemoryError("no memory for a copy")
     task.by = <const char*>numbers.blob.data
     task.n, task.nbytes = numbers.blob.size, nbytes
-    _push_task(_run_numbered, task, out, array, numbers, 2 * task.n * nbytes)
+    _push_task(_run_rows_by_index, task, out, array, numbers, 2 * task.n * nbytes)
     return out

@@ -11,7 +11,7 @@ from .._typedefs cimport RunContext, dtype_size
 
 from ..base.errors import ArgumentError, OutOfMemoryError
 
-cdef struct Task:
+cdef struct PutRowsTask:
     char* to
     const char* source
     int64_t nbytes  # bytes of a row
@@ -19,15 +19,15 @@ cdef struct Task:
     int64_t rows[1]
 
 
-cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
-    cdef Task* task = <Task*>arg
+cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
+    cdef PutRowsTask* task = <PutRowsTask*>arg
     cdef int64_t i
     for i in range(task.n):
         memcpy(task.to + task.rows[i] * task.nbytes, task.source + i * task.nbytes, task.nbytes)
     return 0
 
 
-cdef void _free(void* arg) noexcept nogil:
+cdef void _free_task(void* arg) noexcept nogil:
     free(arg)
 
 
@@ -40,14 +40,14 @@ def put_rows(NDArrayBase target not None, NDArrayBase source not None, const int
         For arrays that are not alike, and a row that is not there.
     """
     cdef int64_t n = rows.shape[0], i, height = target.blob.shape[0] if target.blob.ndim else 0
-    cdef Task* task
+    cdef PutRowsTask* task
     cdef VarHandle read = source.chunk.var, write = target.chunk.var
     if (source.shape != (n, *target.shape[1:]) or source.blob.dtype != target.blob.dtype
             or not is_on_host(&target.blob) or not is_on_host(&source.blob) or read == write):
         raise ArgumentError(f"put_rows: {n} rows from shape {source.shape} to {target.shape}")
     if target.blob.size == 0 or n == 0:
         return
-    task = <Task*>malloc(sizeof(Task) + n * sizeof(int64_t))
+    task = <PutRowsTask*>malloc(sizeof(PutRowsTask) + n * sizeof(int64_t))
     if task == NULL:
         raise OutOfMemoryError("no memory for the numbers of rows")
     task.to, task.source, task.n = <char*>target.blob.data, <const char*>source.blob.data, n
@@ -58,5 +58,5 @@ def put_rows(NDArrayBase target not None, NDArrayBase source not None, const int
             raise ArgumentError(f"put_rows: row {rows[i]} of {height}")
         task.rows[i] = rows[i]
     with nogil:
-        _engine.push_sync(_run, task, _free, target.blob.dev_type, target.blob.dev_id, &read, 1,
-                          &write, 1, 0, kNormal, b"put_rows")
+        _engine.push_sync(_run_task, task, _free_task, target.blob.dev_type, target.blob.dev_id,
+                          &read, 1, &write, 1, 0, kNormal, b"put_rows")

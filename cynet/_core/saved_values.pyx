@@ -1,4 +1,4 @@
-"""Values that recorded steps read (contract in the .pxd)."""
+"""Values that recorded steps read in backward (contract in saved_values.pxd)."""
 
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
@@ -7,24 +7,24 @@ from ..engine.records cimport pushed_writes
 from .._ndarray cimport NDArrayBase, do_overlap, is_on_host, new_view
 from .._typedefs cimport dtype_size
 
-from .._ndarray import own_memory
+from .._ndarray import move_to_own_memory
 
-cdef long _readers = 0
-# Both dicts are keyed by the address of an array's chunk, which the view in the value keeps alive.
-cdef dict _older_copies = {}    # [(pushed writes, copy, view)]
-cdef dict _exposed_marks = {}  # [(pushed writes, fingerprint, view)]
-
-
-cdef void count_reader(int more) noexcept:
-    global _readers
-    _readers += more
+cdef long _n_recorded_steps = 0
+# Both dicts: address of an array's chunk -> list of tuples. The view keeps the chunk alive.
+cdef dict _older_copies = {}    # [(write count, copy, view)]
+cdef dict _exposed_checksums = {}  # [(write count, checksum, view)]
 
 
-cdef NDArrayBase _view(NDArrayBase array):
+cdef void count_recorded_step(int more) noexcept:
+    global _n_recorded_steps
+    _n_recorded_steps += more
+
+
+cdef NDArrayBase _whole_view(NDArrayBase array):
     return new_view(array, array.blob.shape, array.blob.ndim, 0)
 
 
-cdef NDArrayBase older_values(NDArrayBase array, unsigned writes):
+cdef NDArrayBase recorded_values(NDArrayBase array, unsigned writes):
     cdef NDArrayBase copy, view
     cdef size_t begin = <size_t>array.blob.data, start, size = dtype_size(array.blob.dtype)
     for pushed, copy, view in _older_copies.get(<size_t>array.chunk, ()):
@@ -36,14 +36,14 @@ cdef NDArrayBase older_values(NDArrayBase array, unsigned writes):
     return None
 
 
-cdef int forget_older() except -1:
-    if _readers == 0:
+cdef int drop_unused_copies() except -1:
+    if _n_recorded_steps == 0:
         _older_copies.clear()
-        _exposed_marks.clear()
+        _exposed_checksums.clear()
     return 0
 
 
-def write_apart(NDArrayBase array not None, value):
+def write_unrecorded(NDArrayBase array not None, value):
     """``array[:] = value``; steps recorded with the old values still use the old values in
     backward.
 
@@ -51,16 +51,16 @@ def write_apart(NDArrayBase array not None, value):
     are kept while anything is recorded that backward has not let go of.
     """
     cdef NDArrayBase view
-    forget_older()
-    if _readers:
-        view = _view(array)
+    drop_unused_copies()
+    if _n_recorded_steps:
+        view = _whole_view(array)
         _older_copies.setdefault(<size_t>array.chunk, []).append(
             (pushed_writes(array.chunk.var), (<object>view).copy(), view))
     (<object>array)[:] = value
 
 
 def total_writes(list arrays):
-    """A version number, which every write to one of the arrays changes."""
+    """Return a version number that every write to one of the arrays changes."""
     cdef NDArrayBase array
     cdef uint64_t total = 0
     for array in arrays:
@@ -69,8 +69,8 @@ def total_writes(list arrays):
 
 
 def write_stamp(list arrays):
-    """The arrays with a version stamp; None where code outside of the engine may write to one. Two
-    equal stamps mean that no value has changed."""
+    """Return the arrays' ids and version number; None if code outside of the engine may write to
+    one. Two equal stamps mean that no value has changed."""
     cdef NDArrayBase array
     for array in arrays:
         if array.chunk.exposed.load():
@@ -78,7 +78,7 @@ def write_stamp(list arrays):
     return [id(array) for array in arrays], total_writes(arrays)
 
 
-# --- memory that others may write -----------------------------------------------------------------
+# --- memory that code outside of the engine may write ---------------------------------------------
 cdef uint64_t _checksum_bytes(const char* data, size_t n) noexcept nogil:
     # A hash of the bytes: an FNV-like product over words.
     cdef uint64_t out = 0xcbf29ce484222325, word
@@ -106,7 +106,7 @@ cdef object _checksum_array(NDArrayBase array):
     return out
 
 
-cdef dict with_checksum(dict marks, Py_ssize_t i, NDArrayBase array):
+cdef dict add_checksum(dict marks, Py_ssize_t i, NDArrayBase array):
     marks = {} if marks is None else marks
     marks[i] = _checksum_array(array)
     return marks
@@ -118,20 +118,20 @@ cdef bint was_changed_outside(dict marks, Py_ssize_t i, NDArrayBase array) excep
         return False
     if marks is not None and i in marks:
         return _checksum_array(array) != marks[i]
-    for pushed, mark, view in _exposed_marks.get(<size_t>array.chunk, ()):
+    for pushed, mark, view in _exposed_checksums.get(<size_t>array.chunk, ()):
         if pushed == pushed_writes(array.chunk.var) and do_overlap(view, array) and (
                 _checksum_array(view) != mark):
             return True
     return False
 
 
-def expose(NDArrayBase array not None):
-    """Prepare an array for code outside that may write to its memory: the array gets memory of its
-    own, and recorded steps are marked, so that they notice a change."""
+def expose_memory(NDArrayBase array not None):
+    """Prepare an array for code outside of the engine that may write to it: the array gets memory
+    of its own, and while steps are recorded its checksum is stored, to detect changes."""
     array.chunk.exposed.store(True)
-    own_memory(array)
-    forget_older()
-    if _readers:
-        view = _view(array)
-        _exposed_marks.setdefault(<size_t>array.chunk, []).append(
+    move_to_own_memory(array)
+    drop_unused_copies()
+    if _n_recorded_steps:
+        view = _whole_view(array)
+        _exposed_checksums.setdefault(<size_t>array.chunk, []).append(
             (pushed_writes(array.chunk.var), _checksum_array(view), view))

@@ -1,17 +1,17 @@
-"""The test for sparse arrays: their own blob has no elements and an invalid device; their parts are
-in ndarray/sparse/arrays.py."""
+"""The test for sparse arrays. Their TBlob has no elements and the device type SPARSE_DEVICE_TYPE;
+the arrays of values and indices are attributes (ndarray/sparse/arrays.py)."""
 
 from .._ndarray cimport NDArrayBase
 from .._typedefs cimport TBlob
 
 cdef enum:
-    SPARSE = 9  # the device type of such a blob
+    SPARSE_DEVICE_TYPE = 9  # the device type of a sparse array's TBlob
 
 cdef inline bint is_sparse(const TBlob* blob) noexcept nogil:
-    return blob.dev_type == SPARSE
+    return blob.dev_type == SPARSE_DEVICE_TYPE
 
-# The array itself, or a dense one with its values.
+# Return the array itself if it is dense, else a new dense array with its values.
 cpdef NDArrayBase dense_of(NDArrayBase array)
 
-# Raises ArgumentError if the array is sparse.
+# Raise ArgumentError if the array is sparse; `what` names the function.
 cdef int refuse_sparse(NDArrayBase array, str what) except -1

@@ -1,4 +1,4 @@
-"""Refusing sparse arrays where dense memory is read (contract in sparse_kind.pxd)."""
+"""Functions that tell sparse arrays from dense ones (contract in sparse_kind.pxd)."""
 
 from libc.stdint cimport int64_t
 
@@ -18,7 +18,7 @@ cdef int refuse_sparse(NDArrayBase array, str what) except -1:
 
 
 def is_dense(NDArrayBase array not None):
-    """True if the array has memory of its own."""
+    """Return whether the array is dense."""
     return not is_sparse(&array.blob)
 
 
@@ -26,13 +26,13 @@ cpdef NDArrayBase dense_of(NDArrayBase array):
     return (<object>array).tostype("default") if is_sparse(&array.blob) else array
 
 
-def sparse_shell(cls, int dtype):
-    """An array of class `cls` for a sparse matrix, whose memory is in other arrays."""
+def new_sparse_array(cls, int dtype):
+    """Return an array of the sparse class `cls`, without memory: its values are in other arrays."""
     cdef int64_t nothing = 0
     cdef NDArrayBase dense = new_array(ND, &nothing, 1, dtype, kCPU, 0)
     cdef NDArrayBase out = bare_array(cls)
     out.blob = dense.blob
-    out.blob.dev_type = SPARSE
+    out.blob.dev_type = SPARSE_DEVICE_TYPE
     dense.chunk.references.fetch_add(1)
     out.chunk = dense.chunk
     return out

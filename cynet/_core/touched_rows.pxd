@@ -8,12 +8,12 @@ memory and is valid until some other function writes there.
 from ..engine.records cimport writes_of
 from .._ndarray cimport Chunk, NDArrayBase, RowSet
 
-# The set of an array's rows, created on the first call. NULL if the array has no rows, or if
-# another view of the same memory has a set already.
+# Return the set of an array's nonzero rows, created on the first call. NULL if the array has no
+# rows, or if another view of the same memory has a set already.
 cdef RowSet* watch_rows(NDArrayBase array) except? NULL
 
 cdef inline bint are_rows_known(Chunk* chunk) noexcept nogil:
-    """True when every row outside the set is zero. Only a function of the engine that reads or
+    """Return whether every row outside the set is zero. Only a function of the engine that reads or
     writes the array may call it: otherwise the answer may change meanwhile."""
     cdef RowSet* rows = chunk.rows.load()
     return (rows != NULL and rows.known and not chunk.exposed.load()

@@ -1,4 +1,4 @@
-"""Sets of rows (contract in touched_rows.pxd)."""
+"""The set of a gradient's nonzero rows (contract in touched_rows.pxd)."""
 
 from libc.stdint cimport int64_t
 
@@ -23,8 +23,8 @@ cdef RowSet* watch_rows(NDArrayBase array) except? NULL:
 
 
 def known_rows(NDArrayBase array):
-    """Indices of the rows that may hold other values than zeros, or None if the engine does not
-    know. Waits for the array; for tests and debugging."""
+    """Return the indices of the rows that may be nonzero, or None if they are not recorded. Waits
+    for the array; for tests and debugging."""
     cdef int64_t i
     cdef const RowSet* rows
     array.wait_read()

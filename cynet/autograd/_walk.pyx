@@ -6,7 +6,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
-from .._core.saved_values cimport forget_older
+from .._core.saved_values cimport drop_unused_copies
 from .._core.sparse_kind cimport dense_of, is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape
 from .._typedefs cimport TBlob, kAddTo, kNullOp, kWriteTo
@@ -21,7 +21,7 @@ from ._arrays cimport (
 from .. import ndarray
 from ..base.errors import GradientError
 from ..base.kinds import check_flag
-from ..base.observers import backward_steps
+from ..base.observers import backward_observers
 from ..engine.trace import Span
 from ..operator.second_order import Flat, Formula, Linear, Rewrite
 from ..operator.property import OperatorProperty
@@ -32,7 +32,7 @@ cdef enum:
     SLOTS = 64  # bits of a node's `shared_grads`, one for each output
 cdef uint64_t _walk_count = 0
 cdef set _running_walks = set()  # ids of the running walks
-cdef list _watchers = backward_steps
+cdef list _watchers = backward_observers
 SPAN = Span("backward", "training")
 
 cdef str _NO_LEAF = (
@@ -146,7 +146,7 @@ cdef class Walk:
             for node in self.order:
                 if node is not None:
                     node.grads = None
-            forget_older()
+            drop_unused_copies()
         return 0
 
     cdef int call_hooks(self, Node node) except -1:

@@ -1,4 +1,4 @@
-"""mx.base: the exception class of MXNet's name, and names that scripts import from there."""
+"""mx.base: MXNetError, and names that scripts written for MXNet import from there."""
 
 from . import built  # imported before any compiled module
 from .errors import (

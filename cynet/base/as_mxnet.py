@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import CynetError, MissingModuleError, shown
-from .mxnet_globals import Face, globals_of_mxnet, is_missing
+from .mxnet_globals import MXNetModule, globals_of_mxnet, is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _PACKAGE = __name__.partition(".")[0]
 _VERSION = "1.9.1"  # the version that scripts see as mxnet.__version__
 
-# Modules of MXNet under another name here, as some of MXNet's files are merged in cynet.
-_ELSEWHERE = {
+# Modules of MXNet that have another name here: MXNet's name -> cynet's name.
+_CYNET_MODULE_OF_MXNET = {
     "gluon.contrib.estimator.utils": "gluon.contrib.estimator",
     "image.image": "image",
     "io.io": "io",
@@ -35,8 +35,8 @@ _ELSEWHERE = {
     "symbol.op": "symbol",
 }
 
-# Names that NumPy has removed since, as expressions of its present names.
-_NUMPY_TYPES = {
+# Types that NumPy has removed since MXNet 1.9.1, and the Python types they were.
+_REMOVED_NUMPY_TYPES = {
     "bool": bool,
     "complex": complex,
     "float": float,
@@ -46,7 +46,7 @@ _NUMPY_TYPES = {
     "str": str,
     "unicode": str,
 }
-_NUMPY_NAMES = {
+_NUMPY_NAME_OF_REMOVED = {
     "Inf": "inf",
     "Infinity": "inf",
     "NAN": "nan",
@@ -72,11 +72,11 @@ def _scalar_of_array(a: Any) -> Any:
     return np.asarray(a).item()
 
 
-def _takes_ragged(make: Callable[..., Any]) -> Callable[..., Any]:
-    """`make`, one of NumPy's makers of arrays, which takes lists of different lengths as well."""
+def _accept_ragged_lists(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `make`, such as np.array, so that it accepts lists of different lengths."""
 
     @wraps(make)
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def make_array(*args: Any, **kwargs: Any) -> Any:
         try:
             return make(*args, **kwargs)
         except ValueError as error:
@@ -90,23 +90,23 @@ def _takes_ragged(make: Callable[..., Any]) -> Callable[..., Any]:
         )
         return make(*args, **{**kwargs, "dtype": object})
 
-    vars(made)["takes_ragged"] = True
-    return made
+    vars(make_array)["takes_ragged"] = True
+    return make_array
 
 
-def give_numpy_names() -> None:
-    """Give NumPy back the names that it had in MXNet's time; names that it still has stay.
+def restore_numpy_names() -> None:
+    """Restore names that NumPy has removed since MXNet 1.9.1.
 
-    >>> give_numpy_names()
+    >>> restore_numpy_names()
     >>> import numpy
     >>> numpy.int is int, float(numpy.asscalar(numpy.float32([2])))
     (True, 2.0)
     """
     there = vars(np)
-    for name, value in _NUMPY_TYPES.items():
+    for name, value in _REMOVED_NUMPY_TYPES.items():
         if name not in there:
             setattr(np, name, value)
-    for name, now in _NUMPY_NAMES.items():
+    for name, now in _NUMPY_NAME_OF_REMOVED.items():
         if name not in there and now in there:
             setattr(np, name, there[now])
     for name, given in (("asscalar", _scalar_of_array), ("PINF", np.inf), ("NINF", -np.inf)):
@@ -114,37 +114,37 @@ def give_numpy_names() -> None:
             setattr(np, name, given)
 
 
-def take_ragged_arrays() -> None:
-    """Let NumPy make arrays of objects of lists of different lengths, as it did before 1.24."""
+def accept_ragged_lists() -> None:
+    """Let NumPy turn lists of different lengths into arrays of objects, as before 1.24."""
     for name in ("array", "asarray", "asanyarray"):
         make = getattr(np, name)
         if not hasattr(make, "takes_ragged"):
-            setattr(np, name, _takes_ragged(make))
+            setattr(np, name, _accept_ragged_lists(make))
 
 
-def _root_module() -> Face:
-    """The module ``mxnet``: all that cynet has, and a version that MXNet's scripts accept."""
-    root = Face("mxnet", [sys.modules[_PACKAGE]])
+def _make_root_module() -> MXNetModule:
+    """Make the module ``mxnet``: cynet with a version that MXNet's scripts accept."""
+    root = MXNetModule("mxnet", [sys.modules[_PACKAGE]])
     root.__version__ = _VERSION
     return root
 
 
-def _module_for(name: str) -> Face:
-    """The module for MXNet's ``name``, as ``mxnet.module.base_module``."""
+def _make_module(name: str) -> MXNetModule:
+    """Make the module that is imported as ``name``, such as ``mxnet.module.base_module``."""
     path = name.partition(".")[2]
-    target = f"{_PACKAGE}.{_ELSEWHERE.get(path, path)}"
+    target = f"{_PACKAGE}.{_CYNET_MODULE_OF_MXNET.get(path, path)}"
     try:
         found = importlib.import_module(target)
     except ModuleNotFoundError as error:
         if not target.startswith(error.name or " "):
             raise
     else:
-        # Some of MXNet's modules hold more names than the module of that name here, such as
-        # mxnet.symbol.symbol (Symbol, Variable, Group) and mxnet.gluon.nn.conv_layers: the parent
-        # package defines the missing ones.
+        # Some of MXNet's modules have more names than the module of that name here, such as
+        # mxnet.symbol.symbol (Symbol, Variable, Group): the parent package defines the missing
+        # names.
         inner = "." in path and not hasattr(found, "__path__")
         above = [sys.modules[found.__name__.rpartition(".")[0]]] if inner else []
-        face = Face(name, [found, *above])
+        face = MXNetModule(name, [found, *above])
         if path == "libinfo":
             face.__version__ = _VERSION
         return face
@@ -154,16 +154,16 @@ def _module_for(name: str) -> Face:
         found = parent._find_in_sources(last)
     except AttributeError as error:
         if path in globals_of_mxnet() and not is_missing(name):  # a module that only MXNet has
-            return Face(name, parent._sources)
+            return MXNetModule(name, parent._sources)
         # the import goes on after an ImportError that has the full name
         raise MissingModuleError(str(error), name=last) from None
     if not isinstance(found, ModuleType):
         raise MissingModuleError(f"{shown(name)} is not a module", name=name)
-    return Face(name, found._sources)
+    return MXNetModule(name, found._sources)
 
 
-class _Finder:
-    """Answers ``import mxnet`` and ``import mxnet.x`` with cynet's modules."""
+class _ImportHook:
+    """Import hook: ``import mxnet`` and ``import mxnet.x`` give cynet's modules."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -173,14 +173,14 @@ class _Finder:
             return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
         return None
 
-    def create_module(self, spec: ModuleSpec) -> Face:
-        return _root_module() if spec.name == "mxnet" else _module_for(spec.name)
+    def create_module(self, spec: ModuleSpec) -> MXNetModule:
+        return _make_root_module() if spec.name == "mxnet" else _make_module(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         pass
 
 
-_finder = _Finder()
+_import_hook = _ImportHook()
 
 
 def install_as_mxnet(numpy_names: bool = True) -> None:
@@ -206,13 +206,13 @@ def install_as_mxnet(numpy_names: bool = True) -> None:
     ('1.9.1', True)
     """
     loaded = sys.modules.get("mxnet")
-    if loaded is not None and _finder not in sys.meta_path:
+    if loaded is not None and _import_hook not in sys.meta_path:
         raise CynetError(
             f"install_as_mxnet: mxnet has been imported from {shown(loaded.__file__)}; call it"
             " before"
         )
-    if _finder not in sys.meta_path:
-        sys.meta_path.insert(0, _finder)
+    if _import_hook not in sys.meta_path:
+        sys.meta_path.insert(0, _import_hook)
     if numpy_names:
-        give_numpy_names()
-        take_ragged_arrays()
+        restore_numpy_names()
+        accept_ragged_lists()

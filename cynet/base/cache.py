@@ -20,13 +20,13 @@ from pathlib import Path
 from . import config
 from .files import write_atomically
 
-_KINDS = ("kernels", "pyx")
+_FOLDER_NAMES = ("kernels", "pyx")
 _FILE_MARK = b"CYNETSUM"
-_TAIL_BYTES = len(_FILE_MARK) + hashlib.sha256().digest_size
+_CHECKSUM_BYTES = len(_FILE_MARK) + hashlib.sha256().digest_size
 
 
-def folder(kind: str) -> Path:
-    """The folder of compiled code of a kind, ``kernels`` or ``pyx``; this user alone can write it.
+def code_folder(kind: str) -> Path:
+    """Return the cache folder of a kind of code, ``kernels`` or ``pyx``; only this user can write.
 
     It is under CYNET_HOME. Where others may write there, that right is taken away; where it belongs
     to another user, a folder that lasts as long as the process takes its place.
@@ -48,18 +48,18 @@ def folder(kind: str) -> Path:
 
 @functools.cache
 def _private_folder(place: str, fault: str) -> Path:
-    """A private folder for this process, with a warning that it replaces `place`."""
+    """Make a temporary folder for this process, and warn that it replaces the folder `place`."""
     warnings.warn(
         f"compiled code is not cached in {place}, because {fault}; each process compiles it "
         "again. Set CYNET_HOME to a folder of your own",
         stacklevel=4,
     )
     made, owner = Path(tempfile.mkdtemp(prefix="cynet-")), os.getpid()
-    for kind in _KINDS:
+    for kind in _FOLDER_NAMES:
         (made / kind).mkdir()
 
     def remove() -> None:
-        if os.getpid() == owner:  # a forked child must not do it at its exit
+        if os.getpid() == owner:  # a forked child must not remove the folder at its exit
             shutil.rmtree(made, ignore_errors=True)
 
     atexit.register(remove)
@@ -70,7 +70,7 @@ _FOREIGN_REASON, _WRITABLE_REASON = "it belongs to another user", "others can wr
 
 
 def _distrust_reason(found: os.stat_result) -> str | None:
-    """The reason why a file or folder must not be trusted, from its os.stat; None if it may."""
+    """Return why a file or folder is not trusted, from its os.stat; None if it is trusted."""
     if not hasattr(os, "geteuid"):
         return None
     if found.st_uid != os.geteuid():
@@ -79,7 +79,7 @@ def _distrust_reason(found: os.stat_result) -> str | None:
 
 
 def read_cached(path: str | Path) -> bytes | None:
-    """The object given to `write_cached`; None if it is missing, another user's or damaged."""
+    """Read a file that `write_cached` wrote; None if it is missing, another user's or damaged."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             return None
@@ -89,12 +89,12 @@ def read_cached(path: str | Path) -> bytes | None:
             whole = file.read()
     except OSError:
         return None
-    body = whole[:-_TAIL_BYTES]
-    return body if whole[-_TAIL_BYTES:] == _digest_of_content(path, body) else None
+    body = whole[:-_CHECKSUM_BYTES]
+    return body if whole[-_CHECKSUM_BYTES:] == _digest_of_content(path, body) else None
 
 
 def write_cached(path: str | Path, data: bytes) -> None:
-    """Write an object to the cache, whole or not at all, so that `read_cached` finds it."""
+    """Write a file to the cache atomically, with a checksum that `read_cached` checks."""
     write_atomically(path, [data, _digest_of_content(path, data)], private=True)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from .errors import CynetError
 
-# package: the extra of pip that brings it
+# package -> the extra of cynet-mx that installs it
 _EXTRAS_OF_PACKAGE = {
     "Cython": "cython",
     "cv2": "image",
@@ -26,7 +26,7 @@ _EXTRAS_OF_PACKAGE = {
     "waitress": "serve",
     "wandb": "track",
 }
-# packages whose name differs from their module's name
+# package -> its module, where the names differ
 _IMPORT_NAMES = {
     "cv2": "opencv-python-headless",
     "mlflow": "mlflow-skinny",
@@ -35,17 +35,17 @@ _IMPORT_NAMES = {
 }
 
 
-def packages() -> list[str]:
-    """The optional packages, as pip calls them, in order."""
+def optional_packages() -> list[str]:
+    """Return the sorted names of the optional packages."""
     return sorted((_IMPORT_NAMES.get(name, name) for name in _EXTRAS_OF_PACKAGE), key=str.lower)
 
 
 def optional(name: str, purpose: str) -> Any:
-    """The optional module `name`; a missing one raises an error that says which package `purpose`
+    """Import an optional module. If it is missing, the error names the package that `purpose`
     needs.
 
     name: Dotted module name.
-    purpose: Who asks, for the message.
+    purpose: The feature that needs the module, for the error.
 
     Raises CynetError when the package is not installed.
     """

@@ -1,4 +1,4 @@
-"""Declared settings: every environment variable cynet reads, with type, default and meaning."""
+"""Declared settings: all environment variables that cynet reads, with type, default and meaning."""
 
 import os
 import warnings
@@ -21,7 +21,7 @@ class Setting(NamedTuple):
     doc: str
 
 
-_MAX_COUNT = (1 << 43) - 1  # maximum number of MiB: as bytes it fits into 64 bits
+_MAX_MIB = (1 << 43) - 1  # maximum of settings in MiB: as bytes it fits into 64 bits
 
 
 def _int_parser(maximum: int) -> Callable[[str], int]:
@@ -34,11 +34,11 @@ def _int_parser(maximum: int) -> Callable[[str], int]:
     return parse
 
 
-_count, _threads = _int_parser(_MAX_COUNT), _int_parser(4096)
+_parse_mib, _parse_threads = _int_parser(_MAX_MIB), _int_parser(4096)
 
 
-def _count_or_auto(text: str) -> int | str:
-    return text if text == "auto" else _count(text)
+def _parse_count_or_auto(text: str) -> int | str:
+    return text if text == "auto" else _parse_mib(text)
 
 
 def _word_parser(*words: str) -> Callable[[str], str]:
@@ -68,14 +68,14 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_CPU_WORKERS",
-            _threads,
+            _parse_threads,
             0,
             "Threads that run native functions; 0 means half the number of cores that affinity and "
             "a container's quota leave, since each operator uses all of them.",
         ),
         Setting(
             "CYNET_NUM_THREADS",
-            _threads,
+            _parse_threads,
             0,
             "Threads of one CPU kernel, at most the cores that affinity and a container's quota "
             "leave; 0 means that many.",
@@ -135,14 +135,14 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_STORAGE_CACHE_MB",
-            _count,
+            _parse_mib,
             0,
             "Most memory the CPU pool keeps for reuse, in MiB; 0 means a quarter of physical "
             "memory.",
         ),
         Setting(
             "CYNET_RUNS_BEFORE_PLAN",
-            _count_or_auto,
+            _parse_count_or_auto,
             "auto",
             "Runs of a graph that has a plan already, on inputs of other shapes: how many go "
             "operator by operator before a plan is made for these shapes, too; 0: none; auto: as "
@@ -150,7 +150,7 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_PLAN_CACHE_MB",
-            _count,
+            _parse_mib,
             0,
             "Most memory that plans for input shapes met before take, of all hybridized Blocks and "
             "Modules together, in MiB; 0 means a quarter of physical memory.",
@@ -164,7 +164,7 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_CALL_CACHE",
-            _count,
+            _parse_mib,
             16384,
             "Most signatures (operator, shapes, dtypes, parameters) of imperative calls that are "
             "remembered, of all operators together; each takes some 2 to 4 KiB.",
@@ -206,14 +206,14 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_DIST_BUCKET_KB",
-            _count,
+            _parse_mib,
             4096,
             "Most KiB of small arrays that a distributed KVStore joins into one sum over the "
             "ranks.",
         ),
         Setting(
             "CYNET_DIST_STALL",
-            _count,
+            _parse_mib,
             300,
             "Seconds that a rank waits for the others without any progress before it gives up with "
             "an error; longer than what any rank computes or reads between two sums.",
@@ -226,7 +226,7 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_LAUNCH_ATTEMPT",
-            _count,
+            _parse_mib,
             0,
             "How often python -m cynet.launch has begun this job before (set by it).",
         ),
@@ -273,7 +273,7 @@ _SETTINGS = {
         ),
         Setting(
             "CYNET_CHECK_KERNELS",
-            _count,
+            _parse_mib,
             0,
             "1: CUDA kernels on the CPU run in the checking mode (mx.rtc).",
         ),
@@ -308,8 +308,8 @@ _MXNET_NAMES = {
     "CYNET_CUDNN_AUTOTUNE": "MXNET_CUDNN_AUTOTUNE_DEFAULT",
     "CYNET_GLUON_REPO": "MXNET_GLUON_REPO",
 }
-# Variables of MXNet that are not read, and the setting of cynet that has the same effect.
-_LIKE_MXNET = {
+# Variables of MXNet that are not read -> the setting of cynet with the same effect.
+_SETTING_OF_MXNET_VARIABLE = {
     "MXNET_ENGINE_TYPE": "CYNET_ENGINE_TYPE",
     "MXNET_CPU_WORKER_NTHREADS": "CYNET_CPU_WORKERS",
     "MXNET_HOME": "CYNET_HOME",
@@ -321,17 +321,17 @@ _LIKE_MXNET = {
     "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD": "CYNET_BULK",
     "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD": "CYNET_BULK",
 }
-# Variables that the build, benchmarks and tests read themselves.
-_OF_TESTS = ("CYNET_TEST_", "CYNET_STRESS_", "CYNET_FUZZ_", "CYNET_BUILD_", "CYNET_RANDOM_")
+# Prefixes of variables that only the build, benchmarks and tests read.
+_PREFIXES = ("CYNET_TEST_", "CYNET_STRESS_", "CYNET_FUZZ_", "CYNET_BUILD_", "CYNET_RANDOM_")
 
 
-def _warn_of_names(environ: Iterable[str]) -> None:
-    """One warning for each variable called CYNET_... or MXNET_... that nothing reads."""
+def _warn_of_unknown_names(environ: Iterable[str]) -> None:
+    """Warn of each environment variable CYNET_... or MXNET_... that cynet does not read."""
     known = {*_SETTINGS, *_MXNET_NAMES.values()}
     for name in sorted(environ):
-        if name in known or name.startswith(_OF_TESTS) or not name.startswith(("CYNET_", "MXNET_")):
+        if name in known or name.startswith(_PREFIXES) or not name.startswith(("CYNET_", "MXNET_")):
             continue
-        near = [_LIKE_MXNET[name]] if name in _LIKE_MXNET else None
+        near = [_SETTING_OF_MXNET_VARIABLE[name]] if name in _SETTING_OF_MXNET_VARIABLE else None
         if near is None:
             import difflib  # imported late: rarely needed
 
@@ -340,11 +340,11 @@ def _warn_of_names(environ: Iterable[str]) -> None:
         warnings.warn(f"environment variable {name} is not read by cynet{hint}", stacklevel=6)
 
 
-_warn_of_names(os.environ)  # unknown names are reported once, at import
+_warn_of_unknown_names(os.environ)  # unknown names are reported once, at import
 
 
 def get(name: str) -> Any:
-    """Give the value of a declared setting, from the environment or its default.
+    """Return the value of a declared setting, from the environment or its default.
 
     Parameters
     ----------
@@ -393,7 +393,7 @@ def cache_folder() -> "Path":
     ...     mx.config.cache_folder().name
     'kept'
     """
-    from pathlib import Path  # here, because it takes 3 ms of an import of cynet
+    from pathlib import Path  # imported here, as it takes 3 ms of an import of cynet
 
     return Path(get("CYNET_HOME") or Path.home() / ".cache" / "cynet")
 
@@ -511,7 +511,7 @@ def environment(name: str, value: str | None) -> Iterator[None]:
 
 @contextmanager
 def suggestions(values: dict[str, str]) -> Iterator[None]:
-    """Set environment variables for a while, unless the user has set one of them.
+    """Set environment variables inside of a block, unless the user has set one of them.
 
     Parameters
     ----------

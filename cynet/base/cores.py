@@ -6,11 +6,11 @@ and 2). Each group above the process's own counts as well.
 
 import os
 
-_ROOT = "/"
+_ROOT_FOLDER = "/"
 
 
 def usable_cores() -> int:
-    """The number of threads that can run at once, at least 1.
+    """Return the number of cores this process may use, at least 1.
 
     Of a quota that is no whole number the rest is left out: a thread more would use up the quota
     and then stop with all others until the next period.
@@ -22,27 +22,27 @@ def usable_cores() -> int:
         cores = len(os.sched_getaffinity(0))
     else:
         cores = os.cpu_count() or 1
-    return max(1, int(min(cores, quota_of(_ROOT))))
+    return max(1, int(min(cores, core_quota(_ROOT_FOLDER))))
 
 
-def quota_of(root: "str | os.PathLike[str]") -> float:
-    """The cores that control groups allow to this process; infinity without a limit.
+def core_quota(root: "str | os.PathLike[str]") -> float:
+    """Return the cores that control groups allow to this process; infinity without a limit.
 
-    root: The folder that has ``proc`` and ``sys``: ``/`` but in tests.
+    root: The folder that contains ``proc`` and ``sys``: ``/``, except in tests.
     """
     least, groups = float("inf"), os.path.join(root, "sys/fs/cgroup")
     for line in _read_text(os.path.join(root, "proc/self/cgroup")).splitlines():
         number, controllers, group = (line.split(":", 2) + ["", ""])[:3]
         if number == "0" and not controllers:
-            mount, read = groups, _quota_2
+            mount, read = groups, _quota_of_cgroup_v2
         elif "cpu" in controllers.split(","):
-            mount, read = os.path.join(groups, controllers), _quota_1
+            mount, read = os.path.join(groups, controllers), _quota_of_cgroup_v1
             if not os.path.isdir(mount):
                 mount = os.path.join(groups, "cpu")
         else:
             continue
         inner = group.strip("/")
-        # within a container the path may be the host's, which is not there: its mount is the group
+        # in a container the host's path may be missing: then the mount itself is the group
         least = min(least, read(mount))
         while inner:
             least = min(least, read(os.path.join(mount, inner)))
@@ -66,11 +66,11 @@ def _quota_ratio(quota_text: str, period_text: str) -> float:
     return quota / period if quota > 0 and period > 0 else float("inf")
 
 
-def _quota_2(folder: str) -> float:
+def _quota_of_cgroup_v2(folder: str) -> float:
     words = _read_text(os.path.join(folder, "cpu.max")).split()
     return _quota_ratio(*words) if len(words) == 2 else float("inf")
 
 
-def _quota_1(folder: str) -> float:
+def _quota_of_cgroup_v1(folder: str) -> float:
     texts = (_read_text(os.path.join(folder, f"cpu.cfs_{each}_us")) for each in ("quota", "period"))
     return _quota_ratio(*texts)

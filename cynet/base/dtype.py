@@ -8,7 +8,7 @@ from .errors import ArgumentTypeError, shown
 
 # NumPy has no bfloat16: this is MXNet's dtype for it, whose elements are the bits
 BFLOAT16 = np.dtype([("bfloat16", np.uint16)])
-# MXNet's type flag, as .params files and _typedefs.pxd have it, and the name; and the other way
+# MXNet's type flag, as in .params files and _typedefs.pxd -> name; FLAGS is the inverse
 NAMES = {
     0: "float32",
     1: "float64",
@@ -21,23 +21,23 @@ NAMES = {
     12: "bfloat16",
 }
 FLAGS = {name: flag for flag, name in NAMES.items()}
-NUMPY: dict[int, Any] = {
+DTYPES: dict[int, Any] = {
     flag: BFLOAT16 if name == "bfloat16" else np.dtype(name) for flag, name in NAMES.items()
 }
-ITEMSIZES = {name: NUMPY[flag].itemsize for flag, name in NAMES.items()}
-# the values of `NDArray.dtype`: NumPy's scalar type, if there is one
-SCALAR_TYPES: dict[int, Any] = {flag: d if d is BFLOAT16 else d.type for flag, d in NUMPY.items()}
-_FLAG = {dtype: flag for flag, dtype in NUMPY.items()}
-# the spellings that need no np.dtype: names and scalar types
-_DIRECT: dict[Any, int] = {
+ITEMSIZES = {name: DTYPES[flag].itemsize for flag, name in NAMES.items()}
+# type flag -> the value of `NDArray.dtype`, NumPy's scalar type if there is one
+SCALAR_TYPES: dict[int, Any] = {flag: d if d is BFLOAT16 else d.type for flag, d in DTYPES.items()}
+_FLAG_OF_DTYPE = {dtype: flag for flag, dtype in DTYPES.items()}
+# names and scalar types -> type flag, without a call of np.dtype
+_FLAG_OF_SPELLING: dict[Any, int] = {
     **FLAGS,
-    **{d.type: flag for flag, d in NUMPY.items() if d is not BFLOAT16},
+    **{d.type: flag for flag, d in DTYPES.items() if d is not BFLOAT16},
 }
-_OTHERS = {"bfloat16": BFLOAT16}  # dtypes that ml_dtypes adds to NumPy's, by name
+_ML_DTYPES = {"bfloat16": BFLOAT16}  # dtypes of the package ml_dtypes, by name
 
 
 def dtype_flag(dtype: Any) -> int:
-    """The type flag of anything that NumPy accepts as a dtype (None means float32).
+    """Return the type flag of anything that NumPy accepts as a dtype (None means float32).
 
     ``bfloat16`` is a name, MXNet's ``np.dtype([('bfloat16', np.uint16)])``, or what the package
     ml_dtypes has by that name.
@@ -48,21 +48,21 @@ def dtype_flag(dtype: Any) -> int:
     if dtype is None:
         return 0
     if type(dtype) is str or type(dtype) is type:
-        flag = _DIRECT.get(dtype)
+        flag = _FLAG_OF_SPELLING.get(dtype)
         if flag is not None:
             return flag
     elif not isinstance(dtype, (np.dtype, type, str)) and hasattr(dtype, "dtype"):
-        return dtype_flag(dtype.dtype)  # an array or scalar given in place of its dtype
+        return dtype_flag(dtype.dtype)  # an array or scalar stands for its dtype
     try:
         dtype = np.dtype(dtype)
-        flag = _FLAG.get(dtype)
-        return _FLAG[_OTHERS[dtype.name]] if flag is None else flag  # NumPy takes 2 us for a name
-    except Exception:  # NumPy reads a dtype from much, and raises of many classes
+        flag = _FLAG_OF_DTYPE.get(dtype)
+        return _FLAG_OF_DTYPE[_ML_DTYPES[dtype.name]] if flag is None else flag
+    except Exception:  # np.dtype raises many classes of exceptions
         raise ArgumentTypeError(f"dtype {shown(dtype)} is not one of {', '.join(FLAGS)}") from None
 
 
 def name_of(dtype: Any) -> str:
-    """The name of anything `dtype_flag` takes.
+    """Return the name of a dtype, in any form that `dtype_flag` accepts.
 
     >>> name_of(np.float16), name_of(BFLOAT16)
     ('float16', 'bfloat16')
@@ -71,7 +71,7 @@ def name_of(dtype: Any) -> str:
 
 
 def scalar_type(dtype: Any) -> Any:
-    """The ``dtype`` of an array of this dtype: a NumPy scalar type, or `BFLOAT16`.
+    """Return the attribute ``dtype`` of arrays of a dtype: a NumPy scalar type, or `BFLOAT16`.
 
     >>> scalar_type("float32")
     <class 'numpy.float32'>
@@ -80,12 +80,12 @@ def scalar_type(dtype: Any) -> Any:
 
 
 def numpy_dtype(flag: int) -> Any:
-    """The NumPy dtype of a type flag.
+    """Return the NumPy dtype of a type flag.
 
     >>> numpy_dtype(2)
     dtype('float16')
     """
-    return NUMPY[flag]
+    return DTYPES[flag]
 
 
 def is_bfloat16(dtype: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Exceptions: few classes under CynetError, and the one way an asynchronous error is annotated."""
+"""Exceptions: subclasses of CynetError, and the annotation of errors of asynchronous functions."""
 
 import builtins
 import contextlib
@@ -15,26 +15,26 @@ from typing import Any
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 MAX_SHOWN = 200  # characters of a value in a message
-_MAX_TEXT = 4000  # characters of a annotated error's text
-_MAX_ANNOTATIONS = 4  # limit of annotating one error again with its traceback
+_MAX_TEXT_CHARS = 4000  # maximum length of an annotated error's text
+_MAX_ANNOTATIONS = 4  # maximum number of annotations of one error
 
 
-_NOT_USERS = (PACKAGE, contextlib.__file__)  # files of scopes around cynet's functions
+_OWN_FILES = (PACKAGE, contextlib.__file__)  # files whose frames are not the user's
 
 
 def user_frame() -> tuple[str, int]:
-    """(file name, line) of the innermost running Python code that is not cynet's own.
+    """Return (file name, line) of the innermost running Python code outside of cynet.
 
     What asynchronous functions remember, to say in an error who pushed them.
     """
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_USERS):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN_FILES):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
 
 
 class _ShortRepr(reprlib.Repr):
-    """`repr` in bounded time: of long and deep values only the beginning is read."""
+    """A `repr` in bounded time, which reads only the beginning of long and deep values."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,36 +43,36 @@ class _ShortRepr(reprlib.Repr):
         self.maxdeque = self.maxarray = 60
         self.maxstring = self.maxlong = self.maxother = MAX_SHOWN
 
-    def repr_NDArray(self, x: Any, level: int) -> str:  # NDArray values may have to be waited for
+    def repr_NDArray(self, x: Any, level: int) -> str:  # without values, which may be pending
         return f"<NDArray {'x'.join(map(str, x.shape))} @{x.context}>"
 
     def repr_ndarray(self, x: Any, level: int) -> str:
         return " ".join(repr(x).split()) if x.size <= 8 else f"<ndarray {x.shape} {x.dtype}>"
 
     def repr_int(self, x: int, level: int) -> str:
-        if x.bit_length() > 4 * MAX_SHOWN:  # Python refuses to write the longest ints
+        if x.bit_length() > 4 * MAX_SHOWN:  # Python refuses to print ints of over 4300 digits
             return f"<an int of {x.bit_length()} bits>"
         return super().repr_int(x, level)
 
 
-_short = _ShortRepr()
+_short_repr = _ShortRepr()
 
 
 def shown(value: object) -> str:
-    """`repr` of a value for a message: at most 200 characters, and it never fails.
+    """Return the `repr` of a value for a message: at most 200 characters, and it never fails.
 
     >>> shown("net"), len(shown("x" * 10**6)), shown(10**400)
     ("'net'", 200, '<an int of 1329 bits>')
     """
     try:
-        text = _short.repr(value)
+        text = _short_repr.repr(value)
     except Exception:  # the value's own repr
         text = f"<{type(value).__name__}>"
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun, for a message.
+    """Return a number with its noun, for a message.
 
     >>> counted(1, "epoch"), counted(2, "epoch")
     ('1 epoch', '2 epochs')
@@ -81,7 +81,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def listed(values: Iterable[object]) -> str:
-    """Names for a message, at most 200 characters of them.
+    """Return names joined for a message, at most 200 characters.
 
     >>> listed(["a", "b"])
     "'a', 'b'"
@@ -102,7 +102,7 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
 
 class CynetError(RuntimeError):
-    """Base of every error cynet raises by itself; ``mx.base.MXNetError`` is the same class, and a
+    """Base class of all errors of cynet. ``mx.base.MXNetError`` is the same class, and a
     RuntimeError as in MXNet.
 
     An error that is also of a class with an ``__init__`` of its own (OSError, ImportError) names
@@ -130,7 +130,7 @@ class ShapeError(ArgumentError):
 
 
 class MismatchError(ArgumentError, AssertionError):
-    """Things that must agree do not: names, shapes, contexts; an AssertionError in MXNet."""
+    """Names, shapes or contexts that must agree do not; an AssertionError in MXNet."""
 
 
 class NotImplementedForSymbol(CynetError, NotImplementedError, TypeError):
@@ -212,24 +212,25 @@ class GradientError(CynetError):
 
 
 class NestingError(CynetError, RecursionError):
-    """Functions of the engine wait for one another too deep."""
+    """Too many functions of the engine wait inside of one another."""
 
 
 class KernelError(CynetError):
-    """A CUDA kernel does not compile, or made an invalid access; names the kernel and its line."""
+    """A CUDA kernel does not compile or made an invalid access; the message names its line."""
 
 
 class PeerError(CynetError):
-    """Another process of this training failed, ended or does not answer; names rank and host."""
+    """Another process of this training failed or does not answer; the message names rank and
+    host."""
 
 
 class OperatorError(CynetError):
-    """A function failed inside the engine, raised when its result is waited for; or a call failed
-    with an error for which Python has its own class."""
+    """A function failed inside of the engine: raised by a wait for its result. Also a failed call
+    whose error is of another class of Python."""
 
 
 def file_error(error: OSError, verb: str, path: object) -> FileError:
-    """The FileError of an OSError that happened to `path`: "cannot VERB 'PATH': reason"."""
+    """Return the FileError for an OSError: "cannot VERB 'PATH': reason"."""
     kinds = (MissingFileError, FileAccessError, FolderError, NoFolderError)
     kind = next((k for k in kinds if isinstance(error, k.__bases__[1])), FileError)
     reason = error.strerror or str(error)
@@ -237,19 +238,19 @@ def file_error(error: OSError, verb: str, path: object) -> FileError:
     return kind(error.errno, f"cannot {verb} {shown(str(path))}: {reason}", path)
 
 
-class _Annotated:
-    """Base that `wrap_error` adds to an exception class: its own text, and its depth."""
+class _AnnotatedError:
+    """Base class that `wrap_error` adds to an exception's class: a text and an annotation count."""
 
     _text, _depth = "", 0
     __cause__: BaseException | None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Replaces the original's, which may count its subclasses or refuse them."""
+        """Replace the method of the original class, which may count or refuse its subclasses."""
 
     def __new__(cls, error: Any, text: str, depth: int) -> Any:
-        if _Group is not None and isinstance(error, _Group):
-            return _Group.__new__(cls, text, error.exceptions)
-        for base in cls.__mro__:  # the constructor that Python's own base class insists on
+        if _ExceptionGroup is not None and isinstance(error, _ExceptionGroup):
+            return _ExceptionGroup.__new__(cls, text, error.exceptions)
+        for base in cls.__mro__:  # the constructor of the builtin base class
             if isinstance(vars(base).get("__new__"), types.BuiltinFunctionType):
                 try:
                     return base.__new__(cls, text)  # type: ignore[arg-type]
@@ -276,14 +277,14 @@ class _Annotated:
         return _restore_error, (self.__cause__, self._text)
 
 
-_Group = getattr(builtins, "BaseExceptionGroup", None)  # Python 3.10 has no BaseExceptionGroup
+_ExceptionGroup = getattr(builtins, "BaseExceptionGroup", None)  # None in Python 3.10
 _MEMBER_TYPES = (types.MemberDescriptorType, types.GetSetDescriptorType)
 # class of an error -> its annotated class
-_annotated: weakref.WeakValueDictionary[type, Any] = weakref.WeakValueDictionary()
+_annotated_classes: weakref.WeakValueDictionary[type, Any] = weakref.WeakValueDictionary()
 
 
 def _extra_attributes(error: BaseException) -> dict[str, Any]:
-    """The attributes of an error beside its text: errno, filename, ..., and those of a user."""
+    """Return the attributes of an error: errno, filename, ..., and those that a user has set."""
     found: dict[str, Any] = {}
     for base in type(error).__mro__:
         for name, member in vars(base).items():
@@ -296,43 +297,45 @@ def _extra_attributes(error: BaseException) -> dict[str, Any]:
     return found
 
 
-def _fill(names: dict[str, Any], space: dict[str, Any]) -> None:
+def _fill_names(names: dict[str, Any], space: dict[str, Any]) -> None:
     space.update(names)
 
 
 def _annotated_class(kind: type) -> Any:
-    """The class of errors that are of `kind` and an OperatorError.
+    """Return a class that is a subclass of `kind` and of OperatorError.
 
     Where the two cannot be joined (a base of `kind` is written in C and has no Python layout), the
     nearest base of `kind` stands for it.
     """
-    found = _annotated.get(kind)
+    found = _annotated_classes.get(kind)
     if found is not None:
         return found
     names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
     for base in kind.__mro__:
-        if issubclass(base, _Annotated):
+        if issubclass(base, _AnnotatedError):
             found = base
         else:
             bases = (base,) if issubclass(base, OperatorError) else (OperatorError, base)
             try:
                 found = types.new_class(
-                    kind.__name__, (_Annotated, *bases), exec_body=functools.partial(_fill, names)
+                    kind.__name__,
+                    (_AnnotatedError, *bases),
+                    exec_body=functools.partial(_fill_names, names),
                 )
             except (MemoryError, RecursionError):  # can be raised when memory or stack is short
                 raise
-            except Exception:  # no such class can be
+            except Exception:  # the two classes cannot be combined
                 continue
-        _annotated[kind] = found
+        _annotated_classes[kind] = found
         return found
 
 
-# Created in advance: when they are needed, memory or stack may be too little for a class.
+# Created in advance: when such errors occur, memory or stack may not suffice for a new class.
 _PREPARED_CLASSES = [_annotated_class(kind) for kind in (Exception, MemoryError, RecursionError)]
 
 
-def shorten(text: str, maximum: int = _MAX_TEXT) -> str:
-    """`text` with at most `maximum` characters: its begin and its end.
+def shorten(text: str, maximum: int = _MAX_TEXT_CHARS) -> str:
+    """Shorten `text` to `maximum` characters: its begin and its end.
 
     >>> shorten("a" * 30 + "b" * 30, 40)
     'aaaaaaaaaaaaaaaaaaaaaaa [...] bbbbbbbbbb'
@@ -344,7 +347,7 @@ def shorten(text: str, maximum: int = _MAX_TEXT) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    """The class and the text of an exception, for messages about it.
+    """Return the class and the text of an exception, for a message.
 
     >>> describe_error(KeyError("a"))
     "KeyError: 'a'"
@@ -356,18 +359,18 @@ def describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {shorten(text)}"
 
 
-def of_user(trace: TracebackType | None) -> TracebackType | None:
-    """The part of a traceback that begins in the user's function; None if there is none."""
+def user_traceback(trace: TracebackType | None) -> TracebackType | None:
+    """Return the part of a traceback that begins in the user's function; None if there is none."""
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
-        if not name.startswith((*_NOT_USERS, "cynet" + os.sep)):  # compiled modules' are relative
+        if not name.startswith((*_OWN_FILES, "cynet" + os.sep)):  # compiled modules' are relative
             return trace
         trace = trace.tb_next
     return None
 
 
 def wrap_error(error: Any, message: str) -> Any:
-    """An exception with the text `message`: an `OperatorError` of `error`'s own type, caused by it.
+    """Return an `OperatorError` with the text `message` that is also of `error`'s class.
 
     So ``except mx.base.MXNetError`` and ``except ZeroDivisionError`` both catch a division by zero
     that happened in a worker; what the error holds (errno, the errors of a group, attributes of the
@@ -381,16 +384,16 @@ def wrap_error(error: Any, message: str) -> Any:
     """
     if not isinstance(error, Exception):
         return error
-    annotated = isinstance(error, _Annotated)
+    annotated = isinstance(error, _AnnotatedError)
     depth: int = getattr(error, "_depth", 0) if annotated else 0
     kind = _annotated_class(type(error))
     cause: BaseException = error
     trace = error.__traceback__
     if annotated and error.__cause__ is not None:
         cause = error.__cause__
-    elif (theirs := of_user(trace)) is not None:
+    elif (theirs := user_traceback(trace)) is not None:
         cause = error.with_traceback(theirs)
-    trace = of_user(cause.__traceback__) or (trace if depth <= _MAX_ANNOTATIONS else None)
+    trace = user_traceback(cause.__traceback__) or (trace if depth <= _MAX_ANNOTATIONS else None)
     try:
         out = kind(cause, shorten(message), depth + 1)
     except Exception:  # a class whose objects only its own code can create
@@ -400,8 +403,8 @@ def wrap_error(error: Any, message: str) -> Any:
 
 
 def loop_error(error: Any, message: str) -> Any:
-    """`wrap_error` for a user's code inside of a loop or an iterator. A StopIteration would end the
-    loop silently, so it is replaced by an OperatorError.
+    """`wrap_error` for an error of a user's code inside of a loop or an iterator. A StopIteration
+    would end the loop silently, so it is replaced by an OperatorError.
 
     >>> type(loop_error(StopIteration(), "in sample 3")).__name__
     'OperatorError'
@@ -414,12 +417,12 @@ def loop_error(error: Any, message: str) -> Any:
 
 
 def with_message(error: Any, message: str) -> Any:
-    """An error of the class of `error`, a CynetError, with `message` for its text.
+    """Return an error of the class of `error`, a CynetError, with the text `message`.
 
     >>> with_message(ShapeError("(2, 3)"), "node 'a': (2, 3)")
     ShapeError("node 'a': (2, 3)")
     """
-    if isinstance(error, _Annotated):
+    if isinstance(error, _AnnotatedError):
         return wrap_error(error, message)
     try:
         return type(error)(message)
@@ -428,5 +431,5 @@ def with_message(error: Any, message: str) -> Any:
 
 
 def _restore_error(cause: BaseException | None, text: str) -> Any:
-    """A pickled error restored; its class is created again where it is loaded."""
+    """Restore a pickled error; its class is created again in the process that loads it."""
     return OperatorError(text) if cause is None else wrap_error(cause, text)

@@ -1,4 +1,4 @@
-"""Files: opening and replacing them, written whole or not at all, with errors that name the file.
+"""Files: opened and replaced atomically, with errors that name the file.
 
 A new content is written to a temporary file beside the old one, `.cynet-....part`, which then takes
 its place. As long as it is written its process holds a lock on it; those without one are what a
@@ -28,18 +28,18 @@ from .errors import (
 
 try:
     import fcntl
-except ImportError:  # Windows does not allow removing an open file
+except ImportError:  # on Windows, where an open file cannot be removed
     fcntl = None  # type: ignore[assignment]
 
 _PART_FILE = re.compile(r"\.cynet-[0-9a-f]{16}\.part")
 _BINARY = getattr(os, "O_BINARY", 0)
-# a checksum at the end of a file, by which damage anywhere in it is noticed when it is read
+# the checksum at the end of a file, which detects damage when the file is read
 _CHECKSUM_MARK, _DIGEST_BYTES, _CHUNK_BYTES = b"CYNSUM1\n", 20, 1 << 20
-SEAL = len(_CHECKSUM_MARK) + _DIGEST_BYTES
+SEAL_BYTES = len(_CHECKSUM_MARK) + _DIGEST_BYTES
 
 
 def file_name(given: Any, purpose: str = "a file name") -> str:
-    """The name of a file that a user gave, as a str.
+    """Check the name of a file that a user gave; returns it as a str.
 
     Raises ArgumentTypeError or ArgumentError when it is no str or path, or no file can have that
     name.
@@ -58,7 +58,7 @@ def file_name(given: Any, purpose: str = "a file name") -> str:
 
 @contextmanager
 def naming(verb: str, name: object) -> Iterator[None]:
-    """Make an OSError inside the block a FileError, "cannot VERB 'NAME': ..."."""
+    """Turn an OSError inside of the block into a FileError, "cannot VERB 'NAME': ..."."""
     try:
         yield
     except FileError:
@@ -69,7 +69,7 @@ def naming(verb: str, name: object) -> Iterator[None]:
 
 @contextmanager
 def open_for_reading(path: Any) -> Iterator[Any]:
-    """A file, open for reading bytes while the block runs; pipes are read, devices refused.
+    """Open a file for reading bytes inside of a block; pipes are accepted, devices refused.
 
     Raises FileError: also the OSError of its kind; of anything that fails with an OSError in the
     block.
@@ -83,13 +83,13 @@ def open_for_reading(path: Any) -> Iterator[Any]:
 
 
 def read_file(path: Any) -> bytes:
-    """The bytes of a file."""
+    """Read the bytes of a file."""
     with open_for_reading(path) as file:
         return bytes(file.read())
 
 
 def write_atomically(path: Any, data: Iterable[Any], private: bool = False) -> None:
-    """Write `data` (bytes, or an iterable of bytes-like chunks) to `path`, as `replacing` does it.
+    """Write `data` (bytes, or an iterable of bytes-like chunks) to `path` by `overwrite`.
 
     Examples
     --------
@@ -100,14 +100,14 @@ def write_atomically(path: Any, data: Iterable[Any], private: bool = False) -> N
     ['a.bin']
     """
     chunks = [data] if isinstance(data, (bytes, bytearray, memoryview)) else data
-    with replacing(path, private) as file:
+    with overwrite(path, private) as file:
         for chunk in chunks:
             file.write(chunk)
 
 
 @contextmanager
-def replacing(path: Any, private: bool = False) -> Iterator[Any]:
-    """A file open for writing whose content takes the place of `path` when the block ends.
+def overwrite(path: Any, private: bool = False) -> Iterator[Any]:
+    """Open a new file for writing, which replaces the file at `path` when the block ends.
 
     When the block raises, `path` stays as it was. A link stays one: what it points to is replaced.
     Permissions and, where that is allowed, the owner of the old file are kept. Pipes and character
@@ -129,11 +129,10 @@ def replacing(path: Any, private: bool = False) -> Iterator[Any]:
 
 
 class NewFile:
-    """The steps of `replacing`, one at a time: for a file that is written in many calls, and for
-    several files that belong together, which are all written before the first one replaces its old
-    file.
+    """The steps of `overwrite` as methods, for a file that is written in many calls, and for
+    several files that are all written before the first one replaces its old file.
 
-    path, private: See `replacing`.
+    path, private: See `overwrite`.
     buffering: Of the file, as ``open`` takes it.
 
     Examples
@@ -164,13 +163,13 @@ class NewFile:
             self._target = os.path.realpath(name)
             self._folder = os.path.dirname(self._target)
             _check_writable(name, old, self._target, self._folder)
-            _remove_dead_parts(self._folder)
-            self._part, number = _new_part(self._folder, old, private)
+            _remove_dead_part_files(self._folder)
+            self._part, number = _new_part_file(self._folder, old, private)
             self.file = os.fdopen(number, "wb", buffering)
 
     @property
     def regular(self) -> bool:
-        """True for a regular file, which replaces another one; False for a pipe or a device."""
+        """Whether the target is a regular file, which is replaced; False for a pipe or a device."""
         return self._part is not None
 
     def finish(self) -> None:
@@ -181,7 +180,7 @@ class NewFile:
                 os.fsync(self.file.fileno())
 
     def put(self) -> None:
-        """Replace the old file by the one that was written."""
+        """Replace the old file by the new one."""
         with naming("write", self.name):
             if self._part is None or fcntl is None:
                 self.file.close()
@@ -192,7 +191,7 @@ class NewFile:
                 _sync_folder(self._folder)
 
     def discard(self) -> None:
-        """Delete what was written; the old file stays unchanged."""
+        """Delete the new file; the old file stays unchanged."""
         part, self._part = self._part, None
         with suppress(OSError):
             self.file.close()
@@ -202,12 +201,12 @@ class NewFile:
 
 
 def _error_arguments(number: int, reason: str, name: str) -> tuple[int, str, str]:
-    """The arguments of a FileError that does not come from the system."""
+    """Return the arguments of a FileError that the system has not raised."""
     return number, f"cannot write {shown(name)}: {reason}", name
 
 
 def _check_writable(name: str, old: os.stat_result | None, target: str, folder: str) -> None:
-    """Refuse a path that open() would refuse, too."""
+    """Raise the error that open() would raise for a path that cannot be written."""
     if name.endswith(os.sep):
         raise FolderError(*_error_arguments(errno.EISDIR, "it ends like a folder's name", name))
     if not os.path.isdir(folder):
@@ -219,7 +218,7 @@ def _check_writable(name: str, old: os.stat_result | None, target: str, folder: 
 
 
 def _open_special_file(name: str, mode: int) -> int:
-    """A descriptor of a pipe or a device instead of a regular file."""
+    """Open a pipe or a device for writing; returns its descriptor."""
     if stat.S_ISDIR(mode):
         raise FolderError(*_error_arguments(errno.EISDIR, "it is a folder", name))
     if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
@@ -242,13 +241,13 @@ def _new_digest() -> Any:
     return blake2b(digest_size=_DIGEST_BYTES)
 
 
-def sealed(chunks: Iterable[Any]) -> Iterator[Any]:
-    """Chunks of bytes, and after them their checksum.
+def append_checksum(chunks: Iterable[Any]) -> Iterator[Any]:
+    """Yield chunks of bytes, then the checksum of all of them.
 
     Examples
     --------
-    >>> content = b"".join(sealed([b"abc"]))
-    >>> content[:3], len(content) - SEAL
+    >>> content = b"".join(append_checksum([b"abc"]))
+    >>> content[:3], len(content) - SEAL_BYTES
     (b'abc', 3)
     """
     digest = _new_digest()
@@ -259,18 +258,18 @@ def sealed(chunks: Iterable[Any]) -> Iterator[Any]:
 
 
 def content_size(file: Any, size: int, name: object) -> int:
-    """Return how many of the `size` bytes of an open file are its content; it is read to the end.
+    """Return the size of an open file without its checksum, which is checked; reads the whole file.
 
     Raises FormatError: they are not what the checksum says. A file without one is as old as that.
     """
-    if size < SEAL:
+    if size < SEAL_BYTES:
         return size
-    file.seek(size - SEAL)
-    seal = bytes(file.read(SEAL))
+    file.seek(size - SEAL_BYTES)
+    seal = bytes(file.read(SEAL_BYTES))
     if seal[: len(_CHECKSUM_MARK)] != _CHECKSUM_MARK:
         return size
     file.seek(0)
-    digest, left = _new_digest(), size - SEAL
+    digest, left = _new_digest(), size - SEAL_BYTES
     while left:
         piece = file.read(min(left, _CHUNK_BYTES))
         if not piece:
@@ -279,12 +278,12 @@ def content_size(file: Any, size: int, name: object) -> int:
         left -= len(piece)
     if digest.digest() != seal[len(_CHECKSUM_MARK) :]:
         raise FormatError(f"{name}: damaged: its checksum is that of another content")
-    return size - SEAL
+    return size - SEAL_BYTES
 
 
 @contextmanager
-def opened_sealed(path: Any) -> Iterator[tuple[Any, int, bool]]:
-    """(file, size of its content, whether it has a checksum), after a check of the checksum."""
+def open_checked(path: Any) -> Iterator[tuple[Any, int, bool]]:
+    """Open a file and check its checksum; gives (file, size of its content, has a checksum)."""
     with open_for_reading(path) as file:
         if file.seekable():
             size = os.fstat(file.fileno()).st_size
@@ -296,8 +295,8 @@ def opened_sealed(path: Any) -> Iterator[tuple[Any, int, bool]]:
         yield file, content, content < size
 
 
-def _new_part(folder: str, old: os.stat_result | None, private: bool) -> tuple[str, int]:
-    """Path and descriptor of a new, locked temporary file with the permissions of `old`."""
+def _new_part_file(folder: str, old: os.stat_result | None, private: bool) -> tuple[str, int]:
+    """Create a locked temporary file with `old`'s permissions; returns path and descriptor."""
     replaced = None if private else old
     # the system removes the umask from the mode
     mode = 0o600 if replaced is not None or private else 0o666
@@ -307,18 +306,18 @@ def _new_part(folder: str, old: os.stat_result | None, private: bool) -> tuple[s
         try:
             if _lock_file(number) is not False and os.fstat(number).st_nlink:
                 if replaced is not None:
-                    _take_over(number, replaced)
+                    _copy_permissions(number, replaced)
                 return part, number
         except BaseException:
             os.close(number)
             with suppress(OSError):
                 os.unlink(part)
             raise
-        os.close(number)  # another save took it for a dead one's in between
+        os.close(number)  # another process has removed the file before it was locked
 
 
-def _take_over(number: int, old: os.stat_result) -> None:
-    """Owner and permissions of the file that is replaced."""
+def _copy_permissions(number: int, old: os.stat_result) -> None:
+    """Copy owner and permissions from the replaced file to the new one."""
     if not hasattr(os, "fchmod"):
         return
     new = os.fstat(number)
@@ -331,7 +330,8 @@ def _take_over(number: int, old: os.stat_result) -> None:
 
 
 def _lock_file(number: int) -> bool | None:
-    """Take the lock of a temporary file: True; False if its process lives; None: no locks here."""
+    """Lock a temporary file: True if locked, False if its process lives, None without file
+    locks."""
     if fcntl is None:
         return None
     try:
@@ -343,7 +343,7 @@ def _lock_file(number: int) -> bool | None:
     return True
 
 
-def _remove_dead_parts(folder: str) -> None:
+def _remove_dead_part_files(folder: str) -> None:
     """Remove the temporary files that no living process writes."""
     try:
         parts = [each for each in os.listdir(folder) if _PART_FILE.fullmatch(each)]
@@ -364,7 +364,7 @@ def _remove_dead_parts(folder: str) -> None:
 
 
 def _sync_folder(folder: str) -> None:
-    """Make a renaming last beyond a failure of the machine."""
+    """Flush a folder to disk, so that a renaming survives a crash of the machine."""
     try:
         number = os.open(folder, os.O_RDONLY)
     except OSError:  # Windows, or a folder without permission

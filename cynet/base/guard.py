@@ -1,4 +1,4 @@
-"""The public boundary: Python's exceptions for wrong arguments leave as errors of cynet.
+"""The decorator `guarded`: turns Python's exceptions for wrong arguments into errors of cynet.
 
 Checks with messages of their own stand in the functions. What passes those and fails further in, as
 an attribute of None or an int too large for C, is told here with the call and what it takes.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _Target = TypeVar("_Target")
 _PASSED_ERRORS = (CynetError, StopIteration, StopAsyncIteration, AssertionError, Warning)
-_KINDS = (
+_ERROR_CLASS_OF_EXCEPTION = (
     (UnicodeDecodeError, FormatError),
     (struct.error, FormatError),
     (zlib.error, FormatError),
@@ -46,12 +46,12 @@ _KINDS = (
     ((TypeError, AttributeError), ArgumentTypeError),
     ((ValueError, re.error), ArgumentError),
 )
-_OPERATORS = (
+_SPECIAL_METHODS = (
     *("__init__", "__new__", "__call__", "__getitem__", "__setitem__", "__delitem__"),
     *("__contains__", "__enter__", "__exit__", "__len__", "__iter__", "__next__"),
 )
-# Methods that a training loop calls for every batch: they check for themselves.
-PER_BATCH = (
+# Methods that a training loop calls for every batch: not decorated, they check their arguments.
+PER_BATCH_METHODS = (
     *("forward", "backward", "update", "forward_backward", "train_step", "update_metric"),
     *("prepare", "get_outputs", "next", "iter_next", "getdata", "getlabel", "getpad", "getindex"),
     *("__next__", "__iter__"),
@@ -59,10 +59,10 @@ PER_BATCH = (
 _PACKAGE = __name__.partition(".")[0]
 _OWN_PACKAGES = {_PACKAGE, "numpy", *sys.stdlib_module_names}
 _OWN_PACKAGES -= {"__main__"}
-_PARAMETER = re.compile(r"^[ ]*(\w[\w, *]*) : (.+)$", re.M)
+_PARAMETER_PATTERN = re.compile(r"^[ ]*(\w[\w, *]*) : (.+)$", re.M)
 _UNEXPECTED_PATTERN = re.compile(r"unexpected keyword argument '(\w+)'")
 _MISSING_PATTERN = re.compile(r"missing \d+ required")
-_MAX_MESSAGE = 1000  # characters of a message
+_MAX_MESSAGE_CHARS = 1000  # characters of a message
 
 
 @overload
@@ -74,7 +74,7 @@ def guarded(*, but: Sequence[str] = ()) -> Callable[[_Target], _Target]: ...
 
 
 def guarded(target: Any = None, *, but: Sequence[str] = ()) -> Any:
-    """A function or class whose calls raise errors of cynet over wrong arguments.
+    """Decorate a function or class, so that wrong arguments raise errors of cynet.
 
     Of a class these are the public methods and properties it defines itself, not those that a
     subclass defines. What code of the user raises that is called on the way, passes unchanged.
@@ -101,7 +101,7 @@ def guarded(target: Any = None, *, but: Sequence[str] = ()) -> Any:
     if not isinstance(target, type):
         return _guard_function(target)
     for name, member in list(vars(target).items()):
-        if name in but or (name.startswith("_") and name not in _OPERATORS):
+        if name in but or (name.startswith("_") and name not in _SPECIAL_METHODS):
             continue
         if isinstance(member, types.FunctionType):
             setattr(target, name, _guard_function(member))
@@ -114,7 +114,7 @@ def guarded(target: Any = None, *, but: Sequence[str] = ()) -> Any:
 
 
 class Guarded:
-    """Base of families whose public classes are guarded when they are made; users' classes are not.
+    """Base class whose subclasses in cynet are decorated with `guarded`; users' subclasses are not.
 
     Attributes
     ----------
@@ -169,29 +169,29 @@ def _guard_function(function: Callable[..., Any]) -> Callable[..., Any]:
 def refusal(
     error: Exception, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> Exception:
-    """The error of cynet for `error`, which a call of `function` raised; `error` if the user's."""
-    if isinstance(error, _PASSED_ERRORS) or _is_of_user(error.__traceback__):
+    """Return cynet's error for one that a call raised; the error itself if user code raised it."""
+    if isinstance(error, _PASSED_ERRORS) or _is_user_traceback(error.__traceback__):
         return error
     if isinstance(error, OSError) and error.errno is not None:
         return file_error(error, "use", error.filename or describe_call(function, args, kwargs))
     text = "nested too deep" if isinstance(error, RecursionError) else _error_text(error)
     trace = error.__traceback__
-    if trace is not None and trace.tb_next is not None:  # else Python's message names the function
+    if trace is not None and trace.tb_next is not None:  # Python's message lacks its name
         text = f"{describe_call(function, args, kwargs)}: {text}"
     if isinstance(error, TypeError):
         text += _keyword_hint(text, function, args, kwargs)
         if args and function.__name__ == "__init__":  # the class may inherit __init__
-            kind = next(each for each in type(args[0]).__mro__ if not _is_users(each.__module__))
+            kind = next(k for k in type(args[0]).__mro__ if not _is_user_module(k.__module__))
             text = text.replace(f"{function.__qualname__}()", f"{kind.__name__}.__init__()")
-    for raised, kind in _KINDS:
+    for raised, kind in _ERROR_CLASS_OF_EXCEPTION:
         if isinstance(error, raised):
-            return kind(shorten(text, _MAX_MESSAGE))
-    wrapped: Exception = wrap_error(error, shorten(text, _MAX_MESSAGE))
+            return kind(shorten(text, _MAX_MESSAGE_CHARS))
+    wrapped: Exception = wrap_error(error, shorten(text, _MAX_MESSAGE_CHARS))
     return wrapped
 
 
 def refuse(error: Exception, function: Callable[..., Any], *args: Any) -> NoReturn:
-    """Raise the exception of `refusal`: in an except block of a method that is not guarded."""
+    """Raise the result of `refusal`, in an except block of a method that is not guarded."""
     refused = refusal(error, function, args, {})
     if refused is error:
         raise error
@@ -211,7 +211,7 @@ def _error_text(error: Exception) -> str:
 def _keyword_hint(
     text: str, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> str:
-    """A hint at the right keyword after Python refused a keyword; "" for other errors.
+    """Return a hint at the right keyword for an unexpected or missing keyword; "" for other errors.
 
     A method that hands keywords on also takes the keywords of the base classes' methods.
     """
@@ -240,22 +240,22 @@ def _keyword_hint(
     return ""
 
 
-def _is_of_user(trace: types.TracebackType | None) -> bool:
-    """Return whether the user's code was running: code outside of cynet, Python and NumPy."""
+def _is_user_traceback(trace: types.TracebackType | None) -> bool:
+    """Return whether the error was raised in user code: outside of cynet, Python and NumPy."""
     while trace is not None:
-        if _is_users(trace.tb_frame.f_globals.get("__name__")):
+        if _is_user_module(trace.tb_frame.f_globals.get("__name__")):
             return True
         trace = trace.tb_next
     return False
 
 
-def _is_users(module: object) -> bool:
-    """True if a module of this name is the user's: outside of cynet, Python and NumPy."""
+def _is_user_module(module: object) -> bool:
+    """Return whether a module of this name is user code: outside of cynet, Python and NumPy."""
     return not isinstance(module, str) or module.partition(".")[0] not in _OWN_PACKAGES
 
 
 def describe_call(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> str:
-    """A call as text, with its documentation of the given arguments.
+    """Return a call as text, with the documented types of its arguments.
 
     >>> describe_call(guarded, (3,), {})
     'guarded(target=3) [target: function or class]'
@@ -275,7 +275,7 @@ def describe_call(function: Callable[..., Any], args: Sequence[Any], kwargs: dic
         else:
             name = f"{kind.__name__}.{name}"
     wanted: dict[str, str] = {}
-    for names, what in _PARAMETER.findall(doc):
+    for names, what in _PARAMETER_PATTERN.findall(doc):
         wanted.update((each.strip(" *"), what.strip()) for each in names.split(","))
     listed = ", ".join(f"{key}={shown(value)}" for key, value in given.items())
     expected = "; ".join(f"{key}: {wanted[key]}" for key in given if key in wanted)

@@ -1,4 +1,4 @@
-"""Delays Ctrl-C while something must not be left half done."""
+"""Delays Ctrl-C during operations that must be completed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 @contextlib.contextmanager
-def interrupts_later() -> Iterator[None]:
+def delay_interrupts() -> Iterator[None]:
     """Delay SIGINT until the end of the block. Python ignores exceptions of handlers while it runs
     the hooks around a fork (logging has some); and a file that was just received would stay
     open."""
@@ -30,7 +30,7 @@ def interrupts_later() -> Iterator[None]:
 
 
 class ThreadPool(ThreadPoolExecutor):
-    """An executor that is shut down when a signal interrupts `submit`.
+    """A thread pool that is shut down if a signal interrupts `submit`.
 
     A KeyboardInterrupt while Python waits for a new thread to begin leaves that thread out of the
     executor's list. The interpreter would wait for it forever at its end. Shut down, it ends.

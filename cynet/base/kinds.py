@@ -1,6 +1,5 @@
-"""Kinds of the settings that optimizers and schedules keep in files, checked when they are read;
-how JSON from outside, and settings that it names, are taken; and the checks of numbers and flags
-that many functions take.
+"""Checks of values: the kinds of settings that optimizers and schedules store in files; JSON from
+files; and numbers and flags that many functions accept.
 
 A class declares its settings in a table, ``serialized_fields``: name -> kind. Those of its bases
 count, too.
@@ -63,7 +62,7 @@ def count(low: int = 0) -> Kind:
 
 
 def word(*words: str) -> Kind:
-    """A Kind: one word of a few."""
+    """A Kind of str: one of `words`."""
     return Kind(
         lambda v: isinstance(v, str) and v in words, "one of " + ", ".join(map(repr, words))
     )
@@ -79,7 +78,7 @@ def check_flag(where: str, name: str, value: Any) -> None:
 
 
 def to_count(what: str, value: Any) -> int:
-    """The int from 1 on that `value` is.
+    """Return `value` as an int of at least 1.
 
     >>> to_count("n", np.int64(3))
     3
@@ -91,7 +90,7 @@ def to_count(what: str, value: Any) -> int:
 
 
 def to_index(what: str, value: Any, wanted: str = "an int") -> int:
-    """The int that `value` is; a bool, a float, an array of several are refused.
+    """Return `value` as an int; a bool, a float and an array of several elements are refused.
 
     >>> to_index("n", np.int64(3))
     3
@@ -104,10 +103,10 @@ def to_index(what: str, value: Any, wanted: str = "an int") -> int:
     raise ArgumentTypeError(f"{what} must be {wanted}, got {shown(value)} ({type(value).__name__})")
 
 
-def is_one(value: Any) -> bool:
-    """Return whether it is an int, and not several: an array of NumPy has ``__index__``, too.
+def is_single_int(value: Any) -> bool:
+    """Return whether `value` is a single int: arrays of NumPy also have ``__index__``.
 
-    >>> is_one(np.int64(3)), is_one(np.array([3, 4])), is_one((3,))
+    >>> is_single_int(np.int64(3)), is_single_int(np.array([3, 4])), is_single_int((3,))
     (True, False, False)
     """
     return hasattr(value, "__index__") and not getattr(value, "ndim", 0)
@@ -119,7 +118,7 @@ def check_numbers(where: str, **numbers: Any) -> None:
         to_index(f"{where}: {name}", number, "a whole number")
 
 
-RISING = Kind(
+RISING_INTS = Kind(
     lambda value: (
         isinstance(value, list)
         and bool(value)
@@ -138,7 +137,7 @@ def _declared_kinds(klass: type) -> dict[str, Kind]:
 
 
 def settings_of(instance: object) -> dict[str, Any]:
-    """The settings of an object: those declared, for a user's class also other plain attributes."""
+    """Return an object's declared settings, and other plain attributes of a user's class."""
     klass = type(instance)
     kinds = _declared_kinds(klass)
     found = {}
@@ -153,17 +152,17 @@ def settings_of(instance: object) -> dict[str, Any]:
                 f"{klass.__name__}.{name} cannot be kept in a file: it must be"
                 f" {kinds[name].expected}, got {shown(value)}"
             )
-        if plain and name != "lr_scheduler" and (name in kinds or not _is_own(klass)):
+        if plain and name != "lr_scheduler" and (name in kinds or not _is_own_class(klass)):
             found[name] = value
     return found
 
 
-def _is_own(klass: type) -> bool:
+def _is_own_class(klass: type) -> bool:
     return klass.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def checked_settings(klass: type, settings: Any) -> dict[str, Any]:
-    """`settings`, as `settings_of` gave them of an object of `klass`, if each is of its kind.
+    """Check settings that `settings_of` returned for an object of `klass`; returns them.
 
     Raises FormatError: naming the setting, what was expected and what was found.
     """
@@ -178,7 +177,7 @@ def checked_settings(klass: type, settings: Any) -> dict[str, Any]:
         if kind is None:
             known = getattr(klass, name, None)
             hidden = callable(known) or hasattr(type(known), "__get__")
-            if _is_own(klass) or hidden or not name.isidentifier() or name.startswith("__"):
+            if _is_own_class(klass) or hidden or not name.isidentifier() or name.startswith("__"):
                 raise FormatError(f"{klass.__name__} has no setting {shown(name)}")
         elif not kind.fits(value):
             raise FormatError(
@@ -188,7 +187,7 @@ def checked_settings(klass: type, settings: Any) -> dict[str, Any]:
 
 
 def read_json(text: str | bytes, **settings: Any) -> Any:
-    """The value of a JSON text; `settings` are those of ``json.loads``.
+    """Return the value of a JSON text; `settings` are those of ``json.loads``.
 
     Raises FormatError: Whatever is wrong with the text, too deep a nesting included.
 
@@ -207,15 +206,15 @@ def read_json(text: str | bytes, **settings: Any) -> Any:
         raise FormatError("it is nested too deep") from None
     except ValueError as error:
         maximum = getattr(sys, "get_int_max_str_digits", int)()
-        # Python's message is for users who can raise the limit
+        # replaces Python's message, which tells how to raise the limit
         if f"({maximum} digits)" in str(error):
             raise FormatError(f"it has an integer of more than {maximum} digits") from None
         raise FormatError(str(error)) from None
 
 
 @contextmanager
-def saved_json(path: str, form: str, what: str) -> Iterator[dict[str, Any]]:
-    """The value of a JSON file with the form `form`, for a ``with`` that takes it apart.
+def open_json(path: str, form: str, what: str) -> Iterator[dict[str, Any]]:
+    """Give the value of a JSON file inside of a block; errors of the block become a FormatError.
 
     Raises FormatError: the file has no such value, or what stands in the ``with`` failed on it:
     names the file.
@@ -233,9 +232,9 @@ def saved_json(path: str, form: str, what: str) -> Iterator[dict[str, Any]]:
 def call_with(
     where: str, function: Callable[..., Any], args: Sequence[Any], settings: dict[str, Any]
 ) -> Any:
-    """``function(*args, **settings)``, where someone outside has chosen the names of `settings`.
+    """Return ``function(*args, **settings)``; the names of `settings` come from outside.
 
-    where: What messages begin with.
+    where: The begin of messages.
 
     Raises ArgumentTypeError: a name that is no str, or that `function` does not take; among them
     ``self``.
@@ -258,6 +257,6 @@ def call_with(
         inspect.signature(function).bind(*args, **settings)
     except TypeError as error:
         raise ArgumentTypeError(f"{where}: {error}") from None
-    except ValueError:  # a C function without a signature: the call itself reports wrong arguments
+    except ValueError:  # a C function without a signature reports wrong arguments itself
         pass
     return function(*args, **settings)

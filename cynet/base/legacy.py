@@ -1,4 +1,4 @@
-"""Names that scripts import from mx.base beside exceptions: Python 2's, helpers for ctypes."""
+"""Names that old scripts import from mx.base: names of Python 2, and helpers for ctypes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
     "with_metaclass",
 ]
 
-# Python 2's names with their meaning today.
+# Names of Python 2 with their present types.
 basestring = str
 long = int
 string_types = (str,)
@@ -84,7 +84,7 @@ else:
 
 
 class _NullType:
-    """The class of `_Null`: marks a parameter that is not given, where None is a valid value."""
+    """The class of `_Null`, the default of parameters for which None is a valid value."""
 
     def __repr__(self) -> str:
         return "_Null"
@@ -95,7 +95,7 @@ _Null = _NullType()
 
 @guarded
 def py_str(data: bytes | str) -> str:
-    """Decode UTF-8; a str is itself, as names that cynet hands to callbacks are.
+    """Decode UTF-8 bytes; a str is returned unchanged, as cynet passes str to callbacks.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def check_call(ret: int) -> None:
 
 @guarded
 def c_str_array(strings: Sequence[str]) -> ctypes.Array[ctypes.c_char_p]:
-    """Make a ctypes array of ``char*`` of some strs.
+    """Make a ctypes array of ``char*`` from strs.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def c_str_array(strings: Sequence[str]) -> ctypes.Array[ctypes.c_char_p]:
 
 
 def data_dir_default() -> str:
-    """Give the folder of downloads: CYNET_HOME, or ~/.cache/cynet.
+    """Return the folder of downloads: CYNET_HOME, or ~/.cache/cynet.
 
     Examples
     --------
@@ -239,7 +239,7 @@ data_dir = data_dir_default
 
 
 def with_metaclass(meta: type, *bases: type) -> type:
-    """Make a class by a metaclass, in a form that Python 2 understands, too.
+    """Make a base class with a metaclass, in a form that also works in Python 2.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def with_metaclass(meta: type, *bases: type) -> type:
 
 
 class _BasePlaceholder(type):
-    """A placeholder for base classes: the class made from it gets the given bases and metaclass."""
+    """Metaclass of a temporary base class: its subclass gets the real bases and metaclass."""
 
     def __new__(cls, name: str, bases: tuple[Any, ...], body: dict[str, Any]) -> Any:
         meta, real = bases[0].made_by
@@ -294,11 +294,11 @@ class classproperty:
 
 
 def _as_list(obj: Any) -> list[Any] | tuple[Any, ...]:
-    """A list or tuple unchanged, anything else in a list."""
+    """Return a list or tuple unchanged, any other object in a list."""
     return obj if isinstance(obj, (list, tuple)) else [obj]
 
 
 def _multiple_callbacks(callbacks: Any, *args: Any, **kwargs: Any) -> None:
-    """Call a callback, each one of a list, or nothing for None."""
+    """Call a callback, all callbacks of a list, or nothing for None."""
     for callback in _as_list([] if callbacks is None else callbacks):
         callback(*args, **kwargs)

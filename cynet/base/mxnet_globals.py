@@ -2,8 +2,8 @@
 
 A package that was written for MXNet takes more from its modules than their public names: what they
 import themselves (``from mxnet.metric import ndarray``), their private helpers, and all that
-``import *`` gives. `Face` looks a name up in cynet's module, in the package above it, and in the
-table of MXNet's globals, ``mxnet_globals.txt`` (``tests/fixtures/globals.py`` writes it).
+``import *`` gives. `MXNetModule` looks a name up in cynet's module, in its parent package, and in
+the table of MXNet's globals, ``mxnet_globals.txt`` (``tests/fixtures/globals.py`` writes it).
 """
 
 from __future__ import annotations
@@ -25,40 +25,40 @@ if TYPE_CHECKING:
 
 _PACKAGE = __name__.partition(".")[0]
 
-_CODES = (np.float32, np.float64, np.float16, np.uint8, np.int32, np.int8, np.int64, np.bool_)
-_STORAGES = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
-# Values of MXNet's private names, by the path of their module.
-_VALUES: dict[str, dict[str, Any]] = {
+_DTYPES = (np.float32, np.float64, np.float16, np.uint8, np.int32, np.int8, np.int64, np.bool_)
+_STORAGE_CODES = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
+# Values of MXNet's private names: path of the module -> name -> value.
+_PRIVATE_VALUES: dict[str, dict[str, Any]] = {
     "contrib.text._constants": {"UNKNOWN_IDX": 0},
     "gluon.contrib.data._constants": {"EOS_TOKEN": "<eos>"},
     "lr_scheduler": {"pi": math.pi},
     "ndarray.ndarray": {
-        "_DTYPE_MX_TO_NP": {-1: None, **dict(enumerate(_CODES))},
-        "_DTYPE_NP_TO_MX": {None: -1, **{dtype: code for code, dtype in enumerate(_CODES)}},
+        "_DTYPE_MX_TO_NP": {-1: None, **dict(enumerate(_DTYPES))},
+        "_DTYPE_NP_TO_MX": {None: -1, **{dtype: code for code, dtype in enumerate(_DTYPES)}},
         "_GRAD_REQ_MAP": {"null": 0, "write": 1, "add": 3},
         "_SIGNED_INT32_UPPER_LIMIT": 2**31 - 1,
-        "_STORAGE_TYPE_CSR": _STORAGES["csr"],
-        "_STORAGE_TYPE_DEFAULT": _STORAGES["default"],
-        "_STORAGE_TYPE_ID_TO_STR": {code: name for name, code in _STORAGES.items()},
-        "_STORAGE_TYPE_ROW_SPARSE": _STORAGES["row_sparse"],
-        "_STORAGE_TYPE_STR_TO_ID": _STORAGES,
-        "_STORAGE_TYPE_UNDEFINED": _STORAGES["undefined"],
+        "_STORAGE_TYPE_CSR": _STORAGE_CODES["csr"],
+        "_STORAGE_TYPE_DEFAULT": _STORAGE_CODES["default"],
+        "_STORAGE_TYPE_ID_TO_STR": {code: name for name, code in _STORAGE_CODES.items()},
+        "_STORAGE_TYPE_ROW_SPARSE": _STORAGE_CODES["row_sparse"],
+        "_STORAGE_TYPE_STR_TO_ID": _STORAGE_CODES,
+        "_STORAGE_TYPE_UNDEFINED": _STORAGE_CODES["undefined"],
     },
     "recordio": {"_IR_FORMAT": "IfQQ", "_IR_SIZE": 24},
 }
 
 
 def _read_lines(name: str) -> list[str]:
-    """The lines of a file of names beside this one."""
+    """Read the lines of a text file in this file's folder."""
     with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
         return file.read().splitlines()
 
 
 @cache
 def globals_of_mxnet() -> dict[str, Any]:
-    """Dict from a module's path in MXNet 1.9.1 (``"metric"``, ``"mxnet"`` for the package) to a
-    dict: each global name to its home ``(module, name there)``, with None as the name for a module
-    itself. The key ``"metric *"`` has the names of ``__all__``."""
+    """Return a dict: a module's path in MXNet 1.9.1 (``"metric"``, ``"mxnet"`` for the package) ->
+    dict of its global names, name -> ``(defining module, name there)``. The name is None for a
+    module itself. The key ``"metric *"`` has the names of ``__all__``."""
     table: dict[str, Any] = {}
     for line in _read_lines("mxnet_globals.txt"):
         path, _, words = line.partition(":")
@@ -71,8 +71,8 @@ def globals_of_mxnet() -> dict[str, Any]:
 
 @cache
 def missing_names() -> dict[str, frozenset[str]]:
-    """Dict of MXNet's path (``"mx.ndarray.contrib"``) to a frozenset of public names that are there
-    in MXNet 1.9.1 and not here. Its file is written by ``tests/fixtures/names.py``."""
+    """Return a dict: path in MXNet (``"mx.ndarray.contrib"``) -> frozenset of the public names that
+    MXNet 1.9.1 has there and cynet lacks. Its file is written by ``tests/fixtures/names.py``."""
     pairs = (line.partition(": ") for line in _read_lines("missing_names.txt"))
     return {path: frozenset(names.split()) for path, _, names in pairs}
 
@@ -98,26 +98,27 @@ def _full_module_name(module: str) -> str:
     return ("mxnet" + module).rstrip(".") if module.startswith(".") else module
 
 
-class Face(ModuleType):
-    """A module with MXNet's name and cynet's content; attributes set on it are set on cynet's
-    module.
+class MXNetModule(ModuleType):
+    """A module under MXNet's name with the names of cynet's module; attributes set on it are set
+    there.
 
     name: MXNet's name, ``"mxnet.metric"``.
-    sources: cynet's modules, the first of which is the one that `name` means.
+    sources: cynet's modules with the names, the main one first.
     """
 
     def __init__(self, name: str, sources: Sequence[ModuleType]) -> None:
         super().__init__(name, sources[0].__doc__ if sources else None)
         own = self.__dict__
         own["_sources"] = tuple(sources)
-        # a class's would be slower
+        # methods of the class would be slower
         own["__getattr__"], own["__dir__"] = self._find, self._public_names
         own["__path__"] = []  # `from x import name` then asks the finder, whose error explains
         if sources:
             own["__file__"] = getattr(sources[0], "__file__", None)
-        # Functions and classes are copied, for speed and for code that reads __dict__. Other values
-        # may be rebound and are looked up each time. Operators' functions are created when a module
-        # first looks one up; names that other modules import later are looked up later.
+        # Functions and classes are copied, for speed and for code that reads __dict__.
+        # Other values may be rebound and are looked up each time. Operators' functions are created
+        # when a module first looks one up; names that other modules import later are looked up
+        # later.
         for source in sources[:1]:
             operators = self._module_path.partition(".")[0] in ("ndarray", "symbol")
             for key in dir(source) if operators else list(vars(source)):
@@ -134,8 +135,8 @@ class Face(ModuleType):
             return self._star_names()
         if name.startswith("__"):
             raise NotFoundError(f"module '{self.__name__}' has no attribute '{name}'")
-        if name in _VALUES.get(self._module_path, ()):
-            return _VALUES[self._module_path][name]
+        if name in _PRIVATE_VALUES.get(self._module_path, ()):
+            return _PRIVATE_VALUES[self._module_path][name]
         try:
             return self._find_in_sources(name)
         except AttributeError as error:
@@ -150,18 +151,18 @@ class Face(ModuleType):
         raise missing
 
     def _find_in_sources(self, name: str) -> Any:
-        """The value that cynet's modules have under a name."""
+        """Return the value of a name in cynet's modules."""
         missing = NotFoundError(f"module '{self.__name__}' has no attribute '{name}'")
         for source in self._sources:
             try:
-                found = as_face(getattr(source, name))
+                found = as_mxnet_module(getattr(source, name))
             except NotFoundError as error:
                 missing = error
             except AttributeError:
                 pass
             else:
                 if isinstance(found, ModuleType):
-                    self.__dict__[name] = found  # mx.nd is looked up at each call
+                    self.__dict__[name] = found  # not stored: mx.nd is looked up at each use
                 return found
         raise missing
 
@@ -181,7 +182,7 @@ class Face(ModuleType):
         return sorted(name for name in found if hasattr(self, name))
 
     def _star_names(self) -> list[str]:
-        """The names of ``from mxnet.x import *``: the names of MXNet that cynet has."""
+        """Return the names of ``from mxnet.x import *``: those of MXNet that cynet has."""
         table = globals_of_mxnet()
         names = table.get(f"{self._module_path} *")
         if names is None:
@@ -189,8 +190,8 @@ class Face(ModuleType):
         return [name for name in names if hasattr(self, name)]
 
 
-def as_face(value: Any) -> Any:
-    """A module of cynet as MXNet's module; anything else unchanged."""
+def as_mxnet_module(value: Any) -> Any:
+    """Return the MXNetModule for a module of cynet; any other value unchanged."""
     if isinstance(value, ModuleType) and value.__name__.partition(".")[0] == _PACKAGE:
         return importlib.import_module("mxnet" + value.__name__[len(_PACKAGE) :])
     return value

@@ -9,7 +9,7 @@ from .errors import MismatchError, shown
 def flatten(
     value: Any, kind: type, what: str, parts: Callable[[Any], Any] | None = None
 ) -> tuple[list[Any], Any]:
-    """(list of `kind`, format) of nested lists and tuples.
+    """Flatten nested lists and tuples; returns (list of objects of `kind`, format).
 
     A format is 0 for one of `kind`, None for None, a list (or tuple) of formats.
 
@@ -32,40 +32,40 @@ def flatten(
     """
     flat: list[Any] = []
 
-    def take_apart(value: Any) -> Any:
+    def flatten_part(value: Any) -> Any:
         if isinstance(value, kind):
             several = parts and parts(value)
             if several:
-                return take_apart(several)
+                return flatten_part(several)
             flat.append(value)
             return 0
         if value is None:
             return None
         if isinstance(value, (list, tuple)):
-            forms = [take_apart(each) for each in value]
+            forms = [flatten_part(each) for each in value]
             return forms if isinstance(value, list) else tuple(forms)
         raise MismatchError(
             f"{what} must be a (nested) list of {kind.__name__}, got {shown(value)}"
         )
 
-    form = take_apart(value)
+    form = flatten_part(value)
     return flat, form
 
 
 def regroup(flat: Iterable[Any], form: Any) -> Any:
-    """The value of format `form`.
+    """Rebuild the nested value from its flat list and format.
 
     >>> regroup([1, 2], [0, (0, None)])
     [1, (2, None)]
     """
     rest = iter(flat)
 
-    def put_together(form: Any) -> Any:
+    def rebuild_part(form: Any) -> Any:
         if form is None:
             return None
         if form == 0:
             return next(rest)
-        values = [put_together(each) for each in form]
+        values = [rebuild_part(each) for each in form]
         return values if isinstance(form, list) else tuple(values)
 
-    return put_together(form)
+    return rebuild_part(form)

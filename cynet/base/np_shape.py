@@ -1,4 +1,4 @@
-"""The switches of NumPy's semantics, of each thread: whether 0 is a size and -1 unknown, and
+"""Two switches of each thread: whether shapes follow NumPy (0 is a size, -1 an unknown size), and
 whether parameters, batches and losses are arrays of mx.np.
 
 Without it 0 and -1 are unknown sizes in what is declared of symbols, () is an unknown shape, and an
@@ -14,36 +14,36 @@ class _State(threading.local):
 
 
 _state = _State()
-_everywhere = False  # True: NumPy shapes are on in all threads
+_is_on_in_all_threads = False  # True: NumPy shapes are on in all threads
 
 
 def is_np_shape() -> bool:
-    """Say whether 0 is a size and -1 unknown in this thread.
+    """Return whether shapes follow NumPy in this thread: 0 is a size and -1 an unknown size.
 
     Examples
     --------
     >>> is_np_shape()
     False
     """
-    return _state.on or _everywhere
+    return _state.on or _is_on_in_all_threads
 
 
-def switch(on: bool, everywhere: bool = False) -> bool:
-    """Set the switch of this thread, and the global one; returns the old value. Off applies to all
-    threads except those that have switched it on themselves."""
-    global _everywhere
+def switch_np_shape(on: bool, everywhere: bool = False) -> bool:
+    """Switch NumPy's shapes on or off in this thread, or in all threads; returns the old value. Off
+    applies to all threads except those that have switched it on themselves."""
+    global _is_on_in_all_threads
     before, _state.on = is_np_shape(), on
     if everywhere or not on:
-        _everywhere = on
+        _is_on_in_all_threads = on
     return before
 
 
-def np_arrays() -> bool:
+def uses_np_arrays() -> bool:
     """Return whether parameters, batches and losses of this thread are arrays of mx.np."""
     return _state.arrays
 
 
-def switch_arrays(on: bool) -> bool:
-    """Set this thread's switch for arrays; returns the old value."""
+def switch_np_arrays(on: bool) -> bool:
+    """Switch mx.np's arrays on or off in this thread; returns the old value."""
     before, _state.arrays = _state.arrays, on
     return before

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def numpy_state() -> list[Any]:
-    """The state of a generator, as ``[name, ...]`` of numbers, lists and dicts.
+    """Return the state of NumPy's global generator as ``[name, ...]``, of numbers, lists and dicts.
 
     >>> state = numpy_state()
     >>> a = np.random.rand()
@@ -30,7 +30,7 @@ def numpy_state() -> list[Any]:
 
 
 def numpy_state_token() -> Hashable:
-    """A short hashable value that changes whenever the generator draws."""
+    """Return a short hashable value that changes whenever the generator draws."""
     state = np.random.get_state(legacy=False)
     inner = state["state"]
     if state["bit_generator"] == "MT19937":
@@ -39,7 +39,7 @@ def numpy_state_token() -> Hashable:
 
 
 def set_numpy_state(saved: Sequence[Any]) -> None:
-    """Restore the state that `numpy_state` returned, with its kind of generator.
+    """Restore the state that `numpy_state` returned, and its type of generator.
 
     Raises TypeError or ValueError or KeyError or AttributeError: that is no such state.
     """
@@ -84,7 +84,7 @@ def seeded_numpy(seed: int) -> Iterator[None]:
     else:
         state = np.random.get_state(legacy=False)
     try:
-        set_bit_generator(generator)  # forgets the second of a pair, as seed may not
+        set_bit_generator(generator)  # drops the second normal of a pair, which seed may keep
         np.random.seed(seed)
         yield
     finally:
@@ -93,25 +93,25 @@ def seeded_numpy(seed: int) -> Iterator[None]:
             np.random.set_state(state)
         else:
             with generator.lock:
-                ctypes.memmove(generator.ctypes.state_address, words, _NBYTES)
+                ctypes.memmove(generator.ctypes.state_address, words, _STATE_BYTES)
 
 
-_NBYTES = 624 * 4 + 4  # state of a Mersenne twister: its words and its position
-_plain_words = None
+_STATE_BYTES = 624 * 4 + 4  # state of a Mersenne twister: 624 words and a position
+_words_are_plain = None
 
 
 def _has_plain_words(generator: np.random.BitGenerator) -> bool:
-    """Return whether `generator` has the layout that `seeded_numpy` expects; checked once."""
-    global _plain_words
+    """Return whether the generator's memory has the expected layout; checked once."""
+    global _words_are_plain
     if type(generator) is not np.random.MT19937:
         return False
-    if _plain_words is None:
+    if _words_are_plain is None:
         inner = generator.state["state"]
         found = np.frombuffer(_generator_words(generator), np.uint32)
-        _plain_words = bool((found[:-1] == inner["key"]).all() and found[-1] == inner["pos"])
-    return _plain_words
+        _words_are_plain = bool((found[:-1] == inner["key"]).all() and found[-1] == inner["pos"])
+    return _words_are_plain
 
 
 def _generator_words(generator: np.random.BitGenerator) -> bytes:
     with generator.lock:
-        return ctypes.string_at(generator.ctypes.state_address, _NBYTES)
+        return ctypes.string_at(generator.ctypes.state_address, _STATE_BYTES)

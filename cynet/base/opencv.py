@@ -1,4 +1,4 @@
-"""OpenCV, if it is installed: images in another size."""
+"""OpenCV, if it is installed: resizing of images."""
 
 from functools import cache
 from typing import Any
@@ -8,26 +8,26 @@ import numpy as np
 from .compat import optional
 from .errors import ArgumentError, ShapeError
 
-LARGEST_SIDE = 1 << 16
-INTERPOLATIONS = 5  # 0 nearest, 1 bilinear, 2 bicubic, 3 by area, 4 Lanczos; OpenCV's numbers
+MAX_SIDE_PIXELS = 1 << 16
+N_INTERPOLATIONS = 5  # OpenCV's: 0 nearest, 1 bilinear, 2 bicubic, 3 area, 4 Lanczos
 
 
 @cache
 def cv() -> Any:
-    """The module cv2, which decodes and resizes as MXNet does: both are OpenCV."""
+    """Import the module cv2, whose decoding and resizing MXNet uses too."""
     module = optional("cv2", "reading, writing and resizing images")
-    # Threads work on different images here; OpenCV's own threads would not survive a fork.
+    # Each thread decodes other images, and OpenCV's own threads would not survive a fork.
     module.setNumThreads(1)
     return module
 
 
 def error_reason(error: BaseException) -> str:
-    """The reason that an error of OpenCV gives."""
+    """Return the reason in the text of an error of OpenCV."""
     return str(error).partition("error: ")[2].strip()[:200] or type(error).__name__
 
 
 def short_size(height: int, width: int, size: int) -> tuple[int, int]:
-    """(height, width) with the shorter side `size` and the ratio of sides unchanged.
+    """Return (height, width) with the shorter side `size` and the same ratio of sides.
 
     >>> short_size(480, 640, 240)
     (240, 320)
@@ -36,17 +36,17 @@ def short_size(height: int, width: int, size: int) -> tuple[int, int]:
 
 
 def resize_image(image: Any, width: int, height: int, interpolation: int) -> Any:
-    """Pixels (H, W, C) in another size.
+    """Resize pixels (H, W, C).
 
-    image: Of uint8, int16, uint16, float32 or float64.
+    image: Array of uint8, int16, uint16, float32 or float64.
     interpolation: 0 to 4.
     """
     if image.ndim != 3 or 0 in image.shape:
         raise ShapeError(f"an image has the shape (H, W, C), got {image.shape}")
     width, height = int(width), int(height)
-    if not (0 < width <= LARGEST_SIDE and 0 < height <= LARGEST_SIDE):
+    if not (0 < width <= MAX_SIDE_PIXELS and 0 < height <= MAX_SIDE_PIXELS):
         raise ArgumentError(
-            f"width and height are from 1 to {LARGEST_SIDE}, got {width} x {height}"
+            f"width and height are from 1 to {MAX_SIDE_PIXELS}, got {width} x {height}"
         )
     if image.shape[:2] == (height, width):
         return image

@@ -1,12 +1,12 @@
-"""Names and keywords of PyTorch, Keras and NumPy for things that have another name here; errors
-mention them. In the suggested code, `x` stands for the array and `net` for the Block."""
+"""Names and keywords of PyTorch, Keras and NumPy -> their names in cynet, for errors. In the
+suggested code, `x` stands for the array and `net` for the Block."""
 
 from collections.abc import Iterable
 from typing import NoReturn
 
 from .errors import ArgumentTypeError, shown
 
-_NDARRAY = {
+_NDARRAY_HINTS = {
     "add_": "x += y",
     "bool": "x != 0",
     "byte": "x.astype('uint8')",
@@ -56,7 +56,7 @@ _NDARRAY = {
     "view_as": "x.reshape_like(y)",
     "zero_": "x[:] = 0",
 }
-_BLOCK = {
+_BLOCK_HINTS = {
     "add_module": "net.register_child(block)",
     "children": "net._children.values()",
     "compile": "gluon.Trainer and a loop, or mx.mod.Module(net(mx.sym.var('data'))).fit",
@@ -81,7 +81,7 @@ _BLOCK = {
     "trainable_weights": "net.collect_params()",
     "zero_grad": "net.collect_params().zero_grad(), where grad_req is 'add'",
 }
-_LAYERS = {
+_LAYER_HINTS = {
     "AdaptiveAvgPool2d": "nn.GlobalAvgPool2D, mx.nd.contrib.AdaptiveAvgPooling2D",
     "AvgPool1d": "nn.AvgPool1D",
     "AvgPool2d": "nn.AvgPool2D",
@@ -123,7 +123,7 @@ _LAYERS = {
     "spectral_norm": "nn.SpectralNorm(net)",
     "weight_norm": "nn.WeightNorm(net)",
 }
-_ARRAYS = {
+_ARRAY_FUNCTION_HINTS = {
     "Tensor": "mx.nd.NDArray",
     "amax": "mx.nd.max",
     "amin": "mx.nd.min",
@@ -155,7 +155,7 @@ _ARRAYS = {
 }
 OTHER_NAMES = {
     "mx": {
-        **_ARRAYS,
+        **_ARRAY_FUNCTION_HINTS,
         "DataLoader": "mx.gluon.data.DataLoader",
         "device": "mx.cpu(), mx.gpu()",
         "from_numpy": "mx.nd.array or mx.nd.from_numpy",
@@ -205,10 +205,10 @@ OTHER_NAMES = {
         "ReduceLROnPlateau": "mx.callback.ReduceOnPlateau",
         "StepLR": "mx.lr_scheduler.FactorScheduler",
     },
-    "mx.gluon.block.Block": _BLOCK,
-    "mx.gluon.nn": _LAYERS,
+    "mx.gluon.block.Block": _BLOCK_HINTS,
+    "mx.gluon.nn": _LAYER_HINTS,
     "mx.gluon.loss": {
-        name: _LAYERS[name]
+        name: _LAYER_HINTS[name]
         for name in ("BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "MSELoss", "NLLLoss")
     },
     "mx.gluon.Trainer": {
@@ -226,10 +226,10 @@ OTHER_NAMES = {
     },
     "mx.ndarray": {
         name: there
-        for name, there in _ARRAYS.items()
+        for name, there in _ARRAY_FUNCTION_HINTS.items()
         if name not in ("isnan", "matmul", "meshgrid")
     },
-    "mx.ndarray.NDArray": _NDARRAY,
+    "mx.ndarray.NDArray": _NDARRAY_HINTS,
     "mx.optimizer": {
         "AveragedModel": "gluon.EMA, gluon.SWA; in fit mx.callback.EMA, mx.callback.SWA",
         "ExponentialMovingAverage": "gluon.EMA; in fit mx.callback.EMA",
@@ -240,7 +240,7 @@ OTHER_NAMES = {
         "Input": "mx.sym.var",
         **{
             name: there.replace("mx.nd.", "mx.sym.")
-            for name, there in _ARRAYS.items()
+            for name, there in _ARRAY_FUNCTION_HINTS.items()
             if name not in ("isfinite", "isinf", "isnan", "matmul", "randn", "randperm")
         },
         "matmul": "mx.sym.dot or mx.sym.batch_dot",
@@ -249,9 +249,9 @@ OTHER_NAMES = {
     },
 }
 
-# foreign keyword -> {parameter that the called function must have: the suggestion}; by default the
-# suggestion is the parameter
-_OTHERS: dict[str, list[str | tuple[str, str]]] = {
+# keyword of another package -> list of parameters that are suggested if the function has them;
+# (parameter, text) suggests the text
+_KEYWORD_HINTS: dict[str, list[str | tuple[str, str]]] = {
     "affine": ["scale"],
     "axis": ["dim"],
     "batch_first": [("layout", "layout='NTC'")],
@@ -339,15 +339,15 @@ _OTHERS: dict[str, list[str | tuple[str, str]]] = {
     "x": ["train_data"],
     "y": ["label"],
 }
-_MAX_NAME = 60
+_MAX_NAME_CHARS = 60
 OTHER_KEYWORDS = {
     name: [each if isinstance(each, tuple) else (each, each) for each in others]
-    for name, others in _OTHERS.items()
+    for name, others in _KEYWORD_HINTS.items()
 }
 
 
 def refuse_keywords(where: str, given: Iterable[str], known: Iterable[str]) -> NoReturn:
-    """Raise ArgumentTypeError for the first of the keywords that a call does not take."""
+    """Raise ArgumentTypeError for the first unknown keyword of a call."""
     name = next(iter(given))
     raise ArgumentTypeError(
         f"{where}() got an unexpected keyword argument {shown(name)}{keyword_hint(name, known)}"
@@ -355,10 +355,10 @@ def refuse_keywords(where: str, given: Iterable[str], known: Iterable[str]) -> N
 
 
 def keyword_hint(name: str, known: Iterable[str]) -> str:
-    """A hint for a keyword that a call does not take: the end of a sentence.
+    """Return a hint for an unknown keyword, as the end of a sentence.
 
     name: The keyword.
-    known: Those that the call takes.
+    known: The keywords that the call accepts.
 
     Examples
     --------
@@ -369,7 +369,7 @@ def keyword_hint(name: str, known: Iterable[str]) -> str:
     """
     from difflib import get_close_matches  # imported late: rarely needed
 
-    known, name = list(known), str(name)[:_MAX_NAME]
+    known, name = list(known), str(name)[:_MAX_NAME_CHARS]
     for needed, suggestion in OTHER_KEYWORDS.get(name.lower(), ()):
         if needed in known:
             return f"; did you mean {repr(suggestion) if suggestion == needed else suggestion}?"

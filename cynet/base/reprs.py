@@ -1,4 +1,4 @@
-"""Representations of objects: class and settings, as text and as a table in notebooks."""
+"""The repr of objects: class and settings, as text, and as an HTML table in notebooks."""
 
 import inspect
 from collections.abc import Iterable
@@ -7,11 +7,11 @@ from typing import Any
 from .dtype import name_of
 from .errors import shown
 
-_MAX_ROWS, _MAX_COLUMNS = 20, 12  # limits of the shown part of an array
+_MAX_ROWS, _MAX_COLUMNS = 20, 12  # maximum rows and columns of an HTML table
 
 
 class ReprMixin:
-    """Base of classes whose objects are shown with their settings.
+    """Base class whose repr shows the class and the settings.
 
     A subclass defines `_repr_settings`, which gives the settings by name; None leaves one out.
     An object that is not complete yet is shown as Python shows it.
@@ -23,7 +23,7 @@ class ReprMixin:
         return {}
 
     def _repr_pairs(self) -> list[tuple[str, str]] | None:
-        """Pairs of a name and its text, or None if the object does not provide them."""
+        """Return pairs (name, text) of the settings, or None if they cannot be read."""
         try:
             return [(k, shown(v)) for k, v in self._repr_settings().items() if v is not None]
         except Exception:  # __init__ has not run, or a user's method failed
@@ -44,8 +44,8 @@ class ReprMixin:
 
 
 class SettingsRepr(ReprMixin):
-    """Base of classes whose objects are shown with arguments of ``__init__``: numbers, flags and
-    texts stored under their own names that differ from the defaults."""
+    """Base class whose repr shows arguments of ``__init__``: numbers, flags and texts that differ
+    from the defaults and are attributes of the same names."""
 
     __slots__ = ()
 
@@ -63,7 +63,7 @@ class SettingsRepr(ReprMixin):
 
 
 class LengthRepr(ReprMixin):
-    """Base of classes whose repr shows their length, if they have one."""
+    """Base class whose repr shows the length, if there is one."""
 
     __slots__ = ()
 
@@ -72,7 +72,7 @@ class LengthRepr(ReprMixin):
 
 
 def escape_html(text: object) -> str:
-    """A text as HTML.
+    """Escape a text for HTML.
 
     >>> escape_html("a < b")
     'a &lt; b'
@@ -83,7 +83,7 @@ def escape_html(text: object) -> str:
 
 
 def preformatted(text: object) -> str:
-    """A text of several lines as HTML, unchanged.
+    """Return a text of several lines as preformatted HTML.
 
     >>> preformatted("a < b")
     '<pre>a &lt; b</pre>'
@@ -92,7 +92,7 @@ def preformatted(text: object) -> str:
 
 
 def html_table(caption: object, rows: Iterable[Iterable[str]]) -> str:
-    """An HTML table of rows of cells, which are HTML.
+    """Return an HTML table; the cells of its rows are HTML.
 
     >>> html_table("of one", [["1"]])
     '<table><caption>of one</caption><tr><td>1</td></tr></table>'
@@ -103,8 +103,8 @@ def html_table(caption: object, rows: Iterable[Iterable[str]]) -> str:
 
 
 def html_of_array(array: Any) -> str:
-    """An array as HTML: with one or two axes as a table, of a large one only the edges; with more
-    axes as NumPy prints it."""
+    """Return an array as HTML: one or two axes as a table, which omits the middle of large arrays;
+    more axes as NumPy prints them."""
     if array.stype != "default" or not 1 <= array.ndim <= 2 or 0 in array.shape:
         return preformatted(repr(array).strip("\n"))
     values = array.asnumpy()
@@ -119,7 +119,7 @@ def html_of_array(array: Any) -> str:
 
 
 def _shown_indices(count: int, maximum: int) -> list[int | None]:
-    """The indices that are shown; None marks the gap in between."""
+    """Return the indices that are shown; None marks the gap."""
     if count <= maximum:
         return list(range(count))
     half = maximum // 2

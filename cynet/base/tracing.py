@@ -1,4 +1,4 @@
-"""The graph that the thread builds while a Block is traced: mx.nd's functions become its nodes."""
+"""The graph that a thread builds while it traces a Block: calls of mx.nd become its nodes."""
 
 import threading
 from typing import Any
@@ -12,11 +12,11 @@ class _State(threading.local):
 state = _State()
 
 
-def active() -> Any:
-    """The Trace of this thread, or None."""
+def active_trace() -> Any:
+    """Return the Trace of this thread, or None."""
     return state.trace
 
 
 def has_trace() -> bool:
-    """Return whether this thread builds a graph."""
+    """Return whether this thread traces a Block."""
     return state.trace is not None

@@ -10,7 +10,7 @@ import numpy as np
 from ..base.errors import ArgumentError, CynetError, ShapeError, shown
 from ..base.files import write_atomically
 from ..base.guard import guarded
-from ..base.kinds import saved_json, to_count
+from ..base.kinds import open_json, to_count
 from ..base.reprs import SettingsRepr
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ class Scaler(SettingsRepr):
         FormatError
             It is no such file.
         """
-        with saved_json(path, _FORMAT, "a Scaler") as found:
+        with open_json(path, _FORMAT, "a Scaler") as found:
             scaler = cls(found["by"])
             begin, size = (np.array(found[each], np.float64) for each in ("begin", "size"))
             if begin.shape != size.shape or begin.ndim > 1:

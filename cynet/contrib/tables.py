@@ -12,7 +12,7 @@ import numpy as np
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, shown
 from ..base.files import write_atomically
 from ..base.guard import guarded
-from ..base.kinds import check_flag, saved_json, to_count
+from ..base.kinds import check_flag, open_json, to_count
 from ..base.reprs import SettingsRepr
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ class Columns(SettingsRepr):
         FormatError
             It is no such file.
         """
-        with saved_json(path, _FORMAT, "Columns") as found:
+        with open_json(path, _FORMAT, "Columns") as found:
             numeric, categorical = found["numeric"], found["categorical"]
             columns = cls([*numeric], [*categorical], found["indicators"], found["most"])
             scales = {name: (float(m), float(s), bool(f)) for name, (m, s, f) in numeric.items()}

@@ -9,7 +9,7 @@ import threading
 
 from ..base.compat import optional
 from ..base.errors import CynetError, KernelError, OutOfMemoryError
-from ..context import gpu_missing
+from ..context import missing_gpu_text
 from ..storage import Backend, register_backend
 from . import compiler, device, driver, families
 from .libraries.symbols import strip_spaces
@@ -76,7 +76,7 @@ def open_device(device_id):
     with _lock:
         if device_id not in _open_devices:
             if not 0 <= device_id < count_gpus():
-                raise CynetError(gpu_missing(device_id, count_gpus()))
+                raise CynetError(missing_gpu_text(device_id, count_gpus()))
             try:
                 _open_devices[device_id] = _OpenDevice(device_id)
             except cuda.Error as error:

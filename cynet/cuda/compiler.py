@@ -113,7 +113,7 @@ def compile_object(text, user_text, title, options, exports, architecture):
     parts = [whole, _compiler_identity(), architecture, *flags]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
     try:
-        target = cache.folder("kernels") / f"{key}.{architecture}.cubin"
+        target = cache.code_folder("kernels") / f"{key}.{architecture}.cubin"
     except OSError as error:
         raise _cache_error(config.cache_folder() / "kernels", error) from None
     image = cache.read_cached(target)

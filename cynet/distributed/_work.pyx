@@ -14,7 +14,7 @@ from .._engine cimport VarHandle, complete, kInline, push_async
 from .._ndarray cimport NDArrayBase
 from .._typedefs cimport RunContext, kBfloat16, kCPU
 
-from .._ndarray import own_memory
+from .._ndarray import move_to_own_memory
 from ..base.errors import OutOfMemoryError
 
 cnp.import_array()
@@ -124,7 +124,7 @@ def host_view(NDArrayBase array not None):
     """Return a NumPy array over the memory of a host array, without waiting: the caller is an
     engine function that reads or writes the array. bfloat16 becomes uint16."""
     cdef cnp.npy_intp size
-    own_memory(array)
+    move_to_own_memory(array)
     size = array.blob.size
     number = cnp.NPY_UINT16 if array.blob.dtype == kBfloat16 else _NPY_TYPES[array.blob.dtype]
     out = cnp.PyArray_SimpleNewFromData(1, &size, number, array.blob.data)

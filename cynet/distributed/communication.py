@@ -385,8 +385,10 @@ class Communication(threading.Thread):
         self._ready.pop(request.number, None)
         if request.begun and trace.is_running():
             name, number = shorten_text(request.what).partition(", call ")[0], request.number
-            trace.note(_KIND, f"wait: {name}", _CATEGORY, request.ready, request.begun, 2 * number)
-            trace.note(_KIND, name, _CATEGORY, request.begun, trace.now(), 2 * number + 1)
+            trace.record(
+                _KIND, f"wait: {name}", _CATEGORY, request.ready, request.begun, 2 * number
+            )
+            trace.record(_KIND, name, _CATEGORY, request.begun, trace.now(), 2 * number + 1)
         request.complete(error)
 
     # --- failures ---------------------------------------------------------------------------------

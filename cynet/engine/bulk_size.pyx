@@ -1,4 +1,4 @@
-"""How many elementwise calls a thread notes before they run (deferred.pxd): for Python."""
+"""mx.engine.bulk: how many elementwise calls a thread defers (deferred.pxd)."""
 
 from libcpp.vector cimport vector
 
@@ -10,15 +10,14 @@ from ..base.kinds import to_index
 
 
 def set_bulk_size(size):
-    """Set how many elementwise calls this thread notes before they run together (`bulk`).
+    """Set how many elementwise calls this thread defers before they run together (`bulk`).
 
-    So many pushes pass as well between two times that sleeping workers are woken. What was noted
-    before runs now.
+    Sleeping workers are woken once in so many pushes. Calls that were deferred before run now.
 
     Parameters
     ----------
     size : int
-        Number of calls; 0 or 1: each call runs by itself. A wait in any thread runs what was noted.
+        Number of calls; 0 or 1: each call runs by itself. A wait in any thread runs deferred calls.
 
     Returns
     -------
@@ -52,7 +51,7 @@ cdef class Bulk:
     """What `bulk` gives."""
 
     cdef int size
-    cdef vector[int] before  # earlier sizes; the context may be entered within itself
+    cdef vector[int] before  # the sizes to restore; the context may be nested
 
     def __enter__(self):
         flush_all()
@@ -68,13 +67,13 @@ cdef class Bulk:
 
 
 def bulk(size):
-    """Note elementwise calls of this thread and run up to `size` of them together, within a
+    """Defer elementwise calls of this thread and run up to `size` of them together, within a
     ``with`` statement.
 
-    Together they pass over memory once, and what nobody holds in the end is never written. The
-    results are the same, byte by byte. What was noted runs when somebody reads or writes what it
-    writes, writes what it reads, or waits; at a call that does not fit (another number of elements,
-    another dtype); when `size` calls are noted; and when the statement ends.
+    Together they pass over memory once, and results that are not used afterwards are never written.
+    The results are the same, byte by byte. Deferred calls run when their results are read or
+    written, when their inputs are written, at a wait, at a call that does not fit (another number
+    of elements, another dtype), when there are `size` of them, and when the statement ends.
 
     Parameters
     ----------

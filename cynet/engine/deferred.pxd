@@ -1,13 +1,13 @@
-"""Calls that are noted and not pushed yet, as the engine sees them.
+"""Deferred calls: elementwise calls that are recorded but not pushed to the engine yet.
 
-`mx.engine.bulk` notes elementwise calls (ndarray/bulk/note.pyx) and pushes them later as one
-function. Until then the engine does not know of them. So whatever looks at a variable asks here
-first, and what is noted of it is pushed before it is looked at.
+`mx.engine.bulk` defers elementwise calls (ndarray/bulk/note.pyx) and pushes them later as one
+function. The engine has no record of deferred calls. So code that reads a variable's state calls
+`flush_before` first, which pushes the deferred calls of this variable.
 
 Promises:
-- Where nothing is noted a look is one load and one comparison.
-- What is noted is guarded by the GIL; the masks are read without it. A thread that got an array
-  from another one sees the bits of what that one noted, until that stands in the engine's queues.
+- Without deferred calls `flush_before` is one load and one comparison.
+- The GIL guards the deferred calls; the masks are read without it. A thread that got an array from
+another thread sees the bits of that thread's deferred calls until they are pushed.
 """
 
 from libc.stdint cimport uint64_t
@@ -26,31 +26,32 @@ cdef extern from *:
     void store_mask "cynet_set_mask" (uint64_t* p, uint64_t mask) noexcept nogil
     uint64_t variable_bit "cynet_variable_bit" (const void* var) noexcept nogil
 
-# Bits of the variables that noted calls write, and of those that they read or write.
-cdef uint64_t noted_writes_mask
-cdef uint64_t noted_mask
-cdef int bulking  # threads that note calls; those that nobody has set count as one, by the default
-# Pushes what is noted, if it writes `var`, or, with `reads`, if it reads it; NULL: whatever it is.
-cdef int (*flush_noted)(void* var, bint reads) except -1 nogil
-# How many functions that write a variable are noted: 0 or 1, which stays so until they are pushed.
-# The caller holds the GIL.
-cdef int (*count_noted)(void* var) except -1
-# Gives back a reference to a Chunk that the program has held (_ndarray.pyx).
+# Masks of the variables that deferred calls write, and of those that they read or write.
+cdef uint64_t deferred_writes_mask
+cdef uint64_t deferred_mask
+cdef int bulk_threads  # threads that defer calls; all that use the default count as one
+# Push the deferred calls if one writes `var` (with `reads`: or reads it); NULL: push them always.
+cdef int (*flush_deferred)(void* var, bint reads) except -1 nogil
+# Return the number of writes that deferred calls make to a variable: 0, or 1, as they run as one
+# function. The caller holds the GIL.
+cdef int (*count_deferred)(void* var) except -1
+# Release a reference to a Chunk (_ndarray.pyx).
 cdef void (*release_chunk)(void* chunk) noexcept
 
-# Most calls that this thread notes; below 2: none. `set_limit` gives the old number.
+# The maximum number of deferred calls of this thread; below 2: none. `set_call_limit` gives the old
+# number.
 cdef int deferred_call_limit() noexcept nogil
-cdef int set_limit(int size) noexcept nogil
+cdef int set_call_limit(int size) noexcept nogil
 cdef int default_limit() noexcept nogil
 
-cdef inline bint may_be_noted(const void* var, bint reads) noexcept nogil:
-    return load_mask(&noted_mask if reads else &noted_writes_mask) & variable_bit(var) != 0
+cdef inline bint may_be_deferred(const void* var, bint reads) noexcept nogil:
+    return load_mask(&deferred_mask if reads else &deferred_writes_mask) & variable_bit(var) != 0
 
-# Run noted calls that must come before `var` is read, or written (`writes`).
+# Push deferred calls that must run before `var` is read or, with `writes`, written.
 cdef inline int flush_before(void* var, bint writes) except -1 nogil:
-    if may_be_noted(var, writes):
-        return flush_noted(var, writes)
+    if may_be_deferred(var, writes):
+        return flush_deferred(var, writes)
     return 0
 
 cdef inline int flush_all() except -1 nogil:
-    return 0 if load_mask(&noted_mask) == 0 else flush_noted(NULL, True)
+    return 0 if load_mask(&deferred_mask) == 0 else flush_deferred(NULL, True)

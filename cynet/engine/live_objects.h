@@ -1,5 +1,5 @@
-// Objects of one kind that are alive, a count in each module that includes it: in builds for tests
-// alone (CYNET_DEBUG_COUNTERS in setup.py), since it costs what two atomic additions do.
+// A count of live objects in each module that includes this header. Only test builds count
+// (CYNET_DEBUG_COUNTERS in setup.py), since each object costs two atomic additions.
 #ifndef CYNET_LIVE_OBJECTS_H
 #define CYNET_LIVE_OBJECTS_H
 
@@ -15,7 +15,7 @@ static inline void cynet_count_live(int) {}
 static PyObject* cynet_live(PyObject*, PyObject*) { Py_RETURN_NONE; }  // counts no objects
 #endif
 
-// A Python function without arguments that gives the count, or None.
+// Returns a Python function without arguments that returns the count, or None.
 static PyObject* cynet_live_counter() {
   static PyMethodDef method = {"live", cynet_live, METH_NOARGS, nullptr};
   return PyCFunction_New(&method, nullptr);

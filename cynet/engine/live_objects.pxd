@@ -1,4 +1,4 @@
-"""Counts of what is alive in the module that cimports this, for tests (live_objects.h)."""
+"""Counts of live objects of the module that cimports this file, for tests (live_objects.h)."""
 
 cdef extern from "../engine/live_objects.h":
     void count_live "cynet_count_live"(int more) noexcept nogil

@@ -1,4 +1,4 @@
-"""Foreign C and C++ the engine uses, and the few lines Cython has no words for.
+"""C and C++ functions that the engine uses, and code that cannot be written in Cython.
 
 Nothing here keeps state: the verbatim block is compiled into every module that cimports this file.
 """

@@ -1,14 +1,14 @@
-"""The engines of this process: made, freed, forked, stopped at its end."""
+"""The list of the process's engines: creation, release, fork, and stop at exit."""
 
 from cpython.object cimport PyObject
 
 from .records cimport Engine
 
-# workers: 0 means one a core.
-cdef Engine* create(bint naive, int workers) except NULL nogil
-# Wake sleeping workers of every engine where something is ready.
+# Create an engine; `workers` is the maximum of its native threads, 0 for half of the cores.
+cdef Engine* create_engine(bint naive, int workers) except NULL nogil
+# Wake sleeping workers of all engines that have ready functions.
 cdef void wake_all() noexcept nogil
-# The oldest error of this process that nobody has waited for, now owned by the caller; or NULL.
-cdef PyObject* next_unseen() noexcept nogil
-# End all threads, waiting at most so long for functions that run.
+# Return the oldest error that no wait has raised, owned by the caller; NULL for none.
+cdef PyObject* next_unseen_error() noexcept nogil
+# End all threads; wait at most `seconds` for running functions.
 cdef void stop_all(double seconds) noexcept nogil

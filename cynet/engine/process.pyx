@@ -1,4 +1,4 @@
-"""The engines of this process: made, freed, forked, stopped (contract in process.pxd).
+"""The list of the process's engines (contract in process.pxd).
 
 An engine dropped by its owner is freed when another one is made and its last thread has left.
 """
@@ -8,41 +8,40 @@ from libc.limits cimport INT_MAX
 from libc.stdint cimport int64_t
 from libcpp.atomic cimport atomic
 
-from .records cimport After, Engine, clear, lock, unlock
+from .records cimport UnlockActions, Engine, clear_actions, lock, unlock
 from .native cimport at_fork, now_ns, thread_yield
-from .queue cimport free_blocks, take_oldest
-from .threads cimport after_fork, plan, settle_after, stop, threads_of
+from .queue cimport free_blocks, take_oldest_error
+from .threads cimport after_fork, plan_wakeups, run_unlock_actions, stop_threads, count_threads
 
 from ..base.cores import usable_cores
 
-cdef int64_t SECOND = 1000 * 1000 * 1000
-cdef int64_t SPIN_NS = 30 * 1000    # a worker looks so long for more before it sleeps
-cdef int64_t LINGER_NS = 5 * SECOND  # a thread beyond the wanted number ends after so long
+cdef int64_t SECOND_NS = 1000 * 1000 * 1000
+cdef int64_t SPIN_NS = 30 * 1000    # for this time a worker spins before it sleeps
+cdef int64_t LINGER_NS = 5 * SECOND_NS  # a surplus thread ends after this idle time
 
 cdef Engine* _engines = NULL  # linked by `next`
-cdef atomic[int] _registry    # 1 while somebody holds _engines; taken before any engine's lock
+cdef atomic[int] _registry    # lock of _engines (1: held); taken before any engine's lock
 
 
-cdef Engine* create(bint naive, int workers) except NULL nogil:
+cdef Engine* create_engine(bint naive, int workers) except NULL nogil:
     cdef Engine* e = new Engine()
     cdef int cores
     with gil:
         cores = usable_cores()
     e.naive = naive
-    # An operator shares its loops out over all cores: as many operators at once would have twice as
-    # many threads as cores, which take each other's.
+    # Each operator splits its loops over all cores. So half as many operators as cores run at once.
     e.native.limit = e.native.keep = workers if workers > 0 else max(1, cores // 2)
     e.native.spin_ns = SPIN_NS if cores > 1 else 0
     e.native.linger_ns = e.python.linger_ns = LINGER_NS
     e.python.limit = INT_MAX
-    _hold_registry()
+    _lock_registry()
     _free_idle_engines()
     _adopt_engine(e)
     _registry.store(0)
     return e
 
 
-cdef void _hold_registry() noexcept nogil:
+cdef void _lock_registry() noexcept nogil:
     while _registry.exchange(1):
         thread_yield()
 
@@ -54,14 +53,14 @@ cdef void _adopt_engine(Engine* e) noexcept nogil:
 
 
 cdef void _free_idle_engines() noexcept nogil:
-    """Free the engines that were dropped and have come to rest since. The registry is held."""
+    """Free released engines that have no threads, runs and variables left. The registry is held."""
     cdef Engine** place = &_engines
     cdef Engine* e = _engines
     cdef bint over
     while e != NULL:
         lock(e)
         over = (e.retiring and e.pending == 0 and e.guests == 0 and e.n_vars == 0
-                and e.n_operators == 0 and threads_of(e) == 0)
+                and e.n_operators == 0 and count_threads(e) == 0)
         unlock(e)
         if over:
             place[0] = e.next
@@ -74,27 +73,27 @@ cdef void _free_idle_engines() noexcept nogil:
 
 cdef void wake_all() noexcept nogil:
     cdef Engine* e
-    cdef After after
-    clear(&after)
-    _hold_registry()
+    cdef UnlockActions after
+    clear_actions(&after)
+    _lock_registry()
     e = _engines
     while e != NULL:
         lock(e)
-        plan(e, &after)
+        plan_wakeups(e, &after)
         unlock(e)
-        settle_after(e, &after)
+        run_unlock_actions(e, &after)
         e = e.next
     _registry.store(0)
 
 
-cdef PyObject* next_unseen() noexcept nogil:
+cdef PyObject* next_unseen_error() noexcept nogil:
     cdef Engine* e
     cdef PyObject* error = NULL
-    _hold_registry()
+    _lock_registry()
     e = _engines
     while e != NULL and error == NULL:
         lock(e)
-        error = take_oldest(e)
+        error = take_oldest_error(e)
         unlock(e)
         e = e.next
     _registry.store(0)
@@ -103,12 +102,12 @@ cdef PyObject* next_unseen() noexcept nogil:
 
 cdef void stop_all(double seconds) noexcept nogil:
     cdef Engine* e
-    cdef int64_t until = now_ns() + <int64_t>(seconds * SECOND)
-    _hold_registry()
+    cdef int64_t until = now_ns() + <int64_t>(seconds * SECOND_NS)
+    _lock_registry()
     e = _engines
     _registry.store(0)
     while e != NULL:
-        stop(e, until - now_ns())
+        stop_threads(e, until - now_ns())
         e = e.next
 
 
@@ -116,7 +115,7 @@ cdef void stop_all(double seconds) noexcept nogil:
 
 cdef void _before_fork() noexcept nogil:
     cdef Engine* e
-    _hold_registry()
+    _lock_registry()
     e = _engines
     while e != NULL:
         lock(e)

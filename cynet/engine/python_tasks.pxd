@@ -1,4 +1,4 @@
-"""Python functions on their way through the engine: called from Cython code that pushes them."""
+"""Python functions that the engine runs, for Cython code that pushes them."""
 
 from libc.stdint cimport int64_t
 
@@ -17,8 +17,8 @@ cdef class PythonTask:
     cdef tuple pushed_at
 
     cdef str label(self)
-    cdef int note(self, int64_t begin, const RunContext* context) except -1
-    cdef object annotated(self, error)
+    cdef int record_run(self, int64_t begin, const RunContext* context) except -1
+    cdef object annotate(self, error)
 
 cdef class OnComplete:
     cdef PythonTask task
@@ -26,7 +26,7 @@ cdef class OnComplete:
 
     cdef int finish(self, error) except -1
 
-cdef PythonTask task_of(fn, name)
+cdef PythonTask new_task(fn, name)
 cdef int run_task(void* arg, RunContext* context) except -1 with gil
 cdef int run_async_task(void* arg, RunContext* context, void* token) except -1 with gil
 cdef void drop_task(void* arg) noexcept with gil

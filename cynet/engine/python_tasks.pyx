@@ -1,11 +1,11 @@
-"""Python functions on their way through the engine: what runs them, and what they are given."""
+"""Python functions that the engine runs, and their arguments."""
 
 from cpython.ref cimport Py_DECREF
 from libc.stdint cimport int64_t
 
 from .._engine cimport complete, next_failure, stop_engines
 from .._typedefs cimport RunContext
-from .trace cimport IMPERATIVE, begun, interned_text, note_function
+from .trace cimport IMPERATIVE, begin_time, interned_text, note_function
 
 import sys
 
@@ -17,14 +17,14 @@ from ..base.errors import (
 cdef extern from "Python.h":
     void PyErr_WriteUnraisable(object source) noexcept
 
-cdef int MAX_REPORTED = 10  # errors that are written at exit, one a line
-cdef int LINE_CHARS = 500    # characters of an error's line
+cdef int MAX_REPORTED = 10  # maximum number of errors written at exit
+cdef int LINE_CHARS = 500    # maximum length of an error's line
 
 
 cdef class PyRunContext:
-    """The place where a function runs: ``ctx`` (a Context; ``dev_type`` and ``dev_id`` are its
-    numbers), ``stream`` (address of a device's stream, 0 on the CPU) and ``worker`` (index of the
-    worker; 0 is the thread that pushed).
+    """The argument of a function that the engine runs: ``ctx`` (a Context; ``dev_type`` and
+    ``dev_id`` are its codes), ``stream`` (address of a device's stream, 0 on the CPU) and
+    ``worker`` (index of the worker; 0 is the thread that pushed).
     """
 
     def __init__(self):
@@ -48,19 +48,19 @@ cdef class PyRunContext:
 
 
 cdef class PythonTask:
-    """A Python function on its way through the engine: what to call, and who pushed it."""
+    """A Python function that was pushed to the engine, and the line that pushed it."""
 
     cdef str label(self):
         return self.name or getattr(self.fn, "__qualname__", None) or repr(self.fn)
 
-    cdef int note(self, int64_t begin, const RunContext* context) except -1:
+    cdef int record_run(self, int64_t begin, const RunContext* context) except -1:
         cdef bytes label
         if begin:
             label = self.label().encode("utf-8", "replace")
             note_function(interned_text(label), False, begin, context)
         return 0
 
-    cdef object annotated(self, error):
+    cdef object annotate(self, error):
         if not isinstance(error, Exception):
             return error
         name = self.label()
@@ -69,7 +69,7 @@ cdef class PythonTask:
         return wrap_error(error, f"{pushed} failed: {describe_error(error)}")
 
 
-cdef PythonTask task_of(fn, name):
+cdef PythonTask new_task(fn, name):
     if not callable(fn):
         raise ArgumentTypeError(f"fn must be callable, got {shown(fn)}")
     if name is not None and not isinstance(name, str):
@@ -83,13 +83,13 @@ cdef PythonTask task_of(fn, name):
 
 cdef int run_task(void* arg, RunContext* context) except -1 with gil:
     cdef PythonTask task = <PythonTask>arg
-    cdef int64_t begin = begun(IMPERATIVE)
+    cdef int64_t begin = begin_time(IMPERATIVE)
     try:
         task.fn(PyRunContext.make(context))
     except BaseException as error:
-        raised = task.annotated(error)
+        raised = task.annotate(error)
     else:
-        return task.note(begin, context)
+        return task.record_run(begin, context)
     raise raised
 
 
@@ -98,13 +98,13 @@ cdef int run_async_task(void* arg, RunContext* context, void* token) except -1 w
     cdef OnComplete on_complete = OnComplete.__new__(OnComplete)
     on_complete.task = task
     on_complete.token = token
-    cdef int64_t begin = begun(IMPERATIVE)
+    cdef int64_t begin = begin_time(IMPERATIVE)
     try:
         task.fn(PyRunContext.make(context), on_complete)
     except BaseException as error:
-        raised = task.annotated(error)
+        raised = task.annotate(error)
     else:
-        return task.note(begin, context)
+        return task.record_run(begin, context)
     if on_complete.token != NULL:
         on_complete.token = NULL
         raise raised
@@ -124,7 +124,7 @@ ctypedef int (*QuietRaise)(object error) noexcept
 
 
 cdef void write_unraisable(error, source) noexcept:
-    """Report an error that no caller can receive: where sys.unraisablehook puts it."""
+    """Report an error that no caller can receive to sys.unraisablehook."""
     (<QuietRaise>_raise_error)(error)
     PyErr_WriteUnraisable(source)
 
@@ -142,7 +142,8 @@ cdef void call_and_drop(void* arg) noexcept with gil:
 
 
 cdef class OnComplete:
-    """Says, once, that an asynchronous function is done: ``on_complete(error=None)``."""
+    """The callback of an asynchronous function, called once at its end:
+    ``on_complete(error=None)``."""
 
     def __init__(self):
         raise ArgumentTypeError("on_complete is made by the engine, for the function it runs")
@@ -164,7 +165,7 @@ cdef class OnComplete:
         self.token = NULL
         if error is not None:
             if self.task is not None:  # the garbage collector may have cleared the task
-                error = self.task.annotated(error)
+                error = self.task.annotate(error)
             raised = <void*>error
         with nogil:
             complete(token, raised)
@@ -172,8 +173,8 @@ cdef class OnComplete:
 
 
 def stop_at_exit():
-    """Let running functions finish, for 2 seconds at most; drop what has not begun; write the
-    errors that nobody has waited for to stderr."""
+    """Let running functions finish, for 2 seconds at most; drop functions that have not begun;
+    write errors that no wait has raised to stderr."""
     cdef void* failure
     cdef int count = 0
     with nogil:
@@ -187,12 +188,12 @@ def stop_at_exit():
         count += 1
         if count <= MAX_REPORTED:
             line = shorten(" ".join(describe_error(error).split()), LINE_CHARS)
-            _write(f"cynet: nobody waited for this error: {line}")
+            _write_line(f"cynet: nobody waited for this error: {line}")
     if count > MAX_REPORTED:
-        _write(f"cynet: nor for {count - MAX_REPORTED} more")
+        _write_line(f"cynet: nor for {count - MAX_REPORTED} more")
 
 
-cdef int _write(str line) except -1:
+cdef int _write_line(str line) except -1:
     if sys.stderr is not None:
         try:
             print(line, file=sys.stderr)

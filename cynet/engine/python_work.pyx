@@ -9,14 +9,14 @@ from .._engine cimport (
     new_variable_on, push, push_async_on, push_sync_on, wait_for_all_on,
     wait_for_var, kPython
 )
-from .python_tasks cimport PythonTask, call_and_drop, drop_task, run_async_task, run_task, task_of
+from .python_tasks cimport PythonTask, call_and_drop, drop_task, run_async_task, run_task, new_task
 
 from ..context import Context, cpu
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, shown
 
 
 cdef class Variable:
-    """A tag for something that functions read and write; made by `Engine.new_variable`.
+    """A resource that functions read or write; made by `Engine.new_variable`.
 
     It goes when the last reference does, after everything pushed on it.
 
@@ -49,7 +49,7 @@ cdef class Variable:
 
 
 cdef class OperatorHandle:
-    """A function with its variables, pushed many times; made by `Engine.new_operator`."""
+    """A function with its variables, to be pushed many times; made by `Engine.new_operator`."""
 
     cdef OprHandle handle
     cdef readonly Engine engine
@@ -67,8 +67,8 @@ cdef class OperatorHandle:
                 delete_operator(handle)
 
 
-cdef class _Handles:
-    """The C side of const_vars and mutable_vars, freed with this object."""
+cdef class _VariableHandles:
+    """The handles of const_vars and mutable_vars as C arrays."""
 
     cdef VarHandle* const_vars
     cdef VarHandle* mutable_vars
@@ -76,8 +76,8 @@ cdef class _Handles:
     cdef int n_mutable
 
     def __cinit__(self, Engine engine, const_vars, mutable_vars):
-        cdef tuple reads = _variables("const_vars", const_vars)
-        cdef tuple writes = _variables("mutable_vars", mutable_vars)
+        cdef tuple reads = _check_variables("const_vars", const_vars)
+        cdef tuple writes = _check_variables("mutable_vars", mutable_vars)
         self.n_const, self.n_mutable = len(reads), len(writes)
         cdef size_t n = len(reads) + len(writes)
         self.const_vars = <VarHandle*>malloc((n + 1) * sizeof(VarHandle))
@@ -91,7 +91,7 @@ cdef class _Handles:
         free(self.const_vars)
 
 
-cdef tuple _variables(str name, values):
+cdef tuple _check_variables(str name, values):
     if isinstance(values, Variable) or not hasattr(values, "__iter__"):
         raise ArgumentTypeError(f"{name} must be a sequence of variables, got {shown(values)}")
     return tuple(values)
@@ -109,7 +109,7 @@ cdef VarHandle _live_handle(Engine engine, each) except NULL:
 
 
 cdef class Engine:
-    """Runs functions when the variables they name are free; `get` returns the one everybody shares.
+    """Runs functions when their variables are free; `get` returns the default engine.
 
     Two functions that write one variable run in the order they were pushed; functions that only
     read it may run together between two that write it. All methods may be called by any thread.
@@ -233,11 +233,11 @@ cdef class Engine:
         self._push(fn, ctx, const_vars, mutable_vars, priority, name, True)
 
     def _push(self, fn, ctx, const_vars, mutable_vars, int priority, name, bint is_async):
-        cdef PythonTask task = task_of(fn, name)
-        cdef _Handles vars = _Handles(self, const_vars, mutable_vars)
+        cdef PythonTask task = new_task(fn, name)
+        cdef _VariableHandles vars = _VariableHandles(self, const_vars, mutable_vars)
         cdef int dev_type, dev_id
         cdef void* arg = <void*>task
-        dev_type, dev_id = _device(ctx)
+        dev_type, dev_id = _device_codes(ctx)
         Py_INCREF(task)
         try:
             with nogil:
@@ -290,8 +290,8 @@ cdef class Engine:
         [5]
         >>> e.delete_operator(op)
         """
-        cdef PythonTask task = task_of(fn, name)
-        cdef _Handles vars = _Handles(self, const_vars, mutable_vars)
+        cdef PythonTask task = new_task(fn, name)
+        cdef _VariableHandles vars = _VariableHandles(self, const_vars, mutable_vars)
         cdef OperatorHandle opr = OperatorHandle.__new__(OperatorHandle)
         cdef void* arg = <void*>task
         opr.engine = self
@@ -342,7 +342,7 @@ cdef class Engine:
         cynet.errors.ArgumentError: the operator was deleted
         """
         cdef int dev_type, dev_id
-        dev_type, dev_id = _device(ctx)
+        dev_type, dev_id = _device_codes(ctx)
         _check_operator(self, op)
         for each in op.variables:
             _live_handle(self, each)
@@ -350,7 +350,7 @@ cdef class Engine:
             push(op.handle, dev_type, dev_id, priority)
 
     def delete_operator(self, OperatorHandle op not None):
-        """Let an operator go once the runs pushed so far are done.
+        """Delete an operator once the runs pushed so far are done.
 
         Parameters
         ----------
@@ -374,7 +374,7 @@ cdef class Engine:
             delete_operator(handle)
 
     def delete_variable(self, Variable var not None, on_delete=None):
-        """Let a variable go once everything pushed on it is done.
+        """Delete a variable once all functions pushed on it are done.
 
         Parameters
         ----------
@@ -452,7 +452,7 @@ cdef class Engine:
             wait_for_all_on(self.handle)
 
     def census(self):
-        """Count what is alive, for tests.
+        """Count live variables, operators and threads, for tests.
 
         Returns
         -------
@@ -471,7 +471,7 @@ cdef class Engine:
 
 
 cdef class ThreadedEngine(Engine):
-    """An engine of its own with threads for native functions.
+    """A new engine with threads for native functions.
 
     Python functions run on further threads that come and go as they are needed.
 
@@ -505,7 +505,7 @@ cdef class ThreadedEngine(Engine):
 
 
 cdef class NaiveEngine(Engine):
-    """An engine of its own without threads: a function runs at once on the thread that pushes it.
+    """A new engine without threads: a function runs at once on the thread that pushes it.
 
     Where another thread holds its variables, the thread that frees the last of them runs it.
 
@@ -533,7 +533,7 @@ cdef int _check_operator(Engine engine, OperatorHandle op) except -1:
     return 0
 
 
-cdef tuple _device(ctx):
+cdef tuple _device_codes(ctx):
     if ctx is None:
         ctx = cpu()
     if not isinstance(ctx, Context):
@@ -548,11 +548,11 @@ cdef Engine _wrap_default():
     return shared
 
 
-cdef Engine _shared = _wrap_default()
+cdef Engine _shared_engine = _wrap_default()
 
 
 def get():
-    """Give the engine that arrays and executors use, of the type that CYNET_ENGINE_TYPE names.
+    """Return the default engine, which arrays and executors use, of type CYNET_ENGINE_TYPE.
 
     Returns
     -------
@@ -564,4 +564,4 @@ def get():
     >>> mx.engine.get() is mx.engine.get()
     True
     """
-    return _shared
+    return _shared_engine

@@ -4,38 +4,38 @@ held."""
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 
-from .records cimport After, Engine, Failure, Operator, Pool, Run, Var, Waiter
+from .records cimport UnlockActions, Engine, Failure, Operator, Pool, Run, Var, Waiter
 
 cdef Var* make_var(Engine* e) noexcept nogil
 cdef Run* make_run(Engine* e, int n_links) noexcept nogil
-# Give back the memory kept for new runs and variables.
+# Free the memory that is kept for new runs and variables.
 cdef void free_blocks(Engine* e) noexcept nogil
-# Forget what a parent process left in flight on `var`.
-cdef void refresh(Engine* e, Var* var) noexcept nogil
-# True when no variable appears twice in the two lists, which is what a run may ask for.
+# Reset the state that a parent process left in `var` before a fork.
+cdef void reset_after_fork(Engine* e, Var* var) noexcept nogil
+# Return whether no variable appears twice in the two lists.
 cdef bint are_distinct(
     Engine* e, Var* const* const_vars, int n_const, Var* const* mutable_vars,
     int n_mutable) noexcept nogil
-# Append to the queues of all variables; true when everything was granted at once.
+# Append a run to the queues of its variables; return whether all of them are granted at once.
 cdef bint enqueue_run(
     Engine* e, Run* run, Var* const* const_vars, int n_const, Var* const* mutable_vars,
     int n_mutable) noexcept nogil
-# The failure `run` inherits from its variables, or NULL.
+# Return the first failure stored on the variables of `run`, or NULL.
 cdef Failure* inherited_failure(Engine* e, Run* run) noexcept nogil
-# The failure that keeps functions which take `var` from running, or NULL: none, or raised already.
+# Return the failure stored on `var`, or NULL if there is none or its error was raised already.
 cdef Failure* failure_on(Var* var) noexcept nogil
-# A run that was granted everything: to its ready queue, or skipped because of a failure.
-cdef void settle(Engine* e, Run* run, After* after) noexcept nogil
-# A run is done: give back its variables, settle what becomes ready.
-cdef void finish(Engine* e, Run* run, Failure* failure, After* after) noexcept nogil
-# Give back the variables that a run writes, for good, before it is done.
-cdef void leave_writes(Engine* e, Run* run, After* after) noexcept nogil
-# One run fewer is pending: tell those who wait for all.
-cdef void count_down(Engine* e, uint64_t seq) noexcept nogil
-cdef void release_operator(Engine* e, Operator* opr, After* after) noexcept nogil
-cdef Run* take(Pool* pool) noexcept nogil
-# The error on `var`, now owned by the caller and cleared everywhere; NULL for none.
+# Put a run whose variables are granted into its ready queue, or skip it because of a failure.
+cdef void enqueue_or_skip(Engine* e, Run* run, UnlockActions* after) noexcept nogil
+# End a run: release its variables and enqueue the runs that become ready.
+cdef void finish_run(Engine* e, Run* run, Failure* failure, UnlockActions* after) noexcept nogil
+# Release the variables that a run writes before the run is done.
+cdef void release_writes(Engine* e, Run* run, UnlockActions* after) noexcept nogil
+# Count the end of a run; signal threads that wait for all runs.
+cdef void count_run_end(Engine* e, uint64_t seq) noexcept nogil
+cdef void release_operator(Engine* e, Operator* opr, UnlockActions* after) noexcept nogil
+cdef Run* take_run(Pool* pool) noexcept nogil
+# Return the error stored on `var`, owned by the caller, and clear it everywhere; NULL for none.
 cdef PyObject* take_error(Engine* e, Var* var) noexcept nogil
-# The oldest failure of this process on any variable, with the same ownership as take_error's; NULL
-# for none.
-cdef PyObject* take_oldest(Engine* e) noexcept nogil
+# Return the oldest error of this process that no wait has raised, owned by the caller; NULL for
+# none.
+cdef PyObject* take_oldest_error(Engine* e) noexcept nogil

@@ -1,4 +1,4 @@
-"""The dependency rules: variables, their queues, failures that spread (contract in queue.pxd)."""
+"""The dependency rules: queues of variables, and how failures spread (contract in queue.pxd)."""
 
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
@@ -8,8 +8,8 @@ from libcpp.atomic cimport atomic, memory_order_relaxed, memory_order_release
 
 from .._engine cimport kCopy, kPython
 from .records cimport (
-    After, Burial, Callback, Engine, Failure, Link, Operator, Pool, Run, Var, Waiter, kDelete,
-    kDone, kSpinning, links_of, LINE, MAX_GPUS, N_BINS
+    Callback, DeferredCallback, Engine, Failure, Link, Operator, Pool, Run, UnlockActions, Var,
+    Waiter, kDelete, kDone, kSpinning, links_of, LINE_BYTES, MAX_GPUS, N_BINS
 )
 from .native cimport aligned_block, free_aligned_block
 from .._typedefs cimport kGPU
@@ -20,7 +20,7 @@ cdef Var* make_var(Engine* e) noexcept nogil:
     if var != NULL:
         e.free_vars = <Var*>var.head
     else:
-        var = <Var*>aligned_block(LINE, sizeof(Var))
+        var = <Var*>aligned_block(LINE_BYTES, sizeof(Var))
         if var == NULL:
             return NULL
     var.head = var.tail = NULL
@@ -54,7 +54,8 @@ cdef Run* make_run(Engine* e, int n_links) noexcept nogil:
         e.bins[bin] = run.next
     else:
         size = sizeof(Run) + (<size_t>1 << bin) * sizeof(Link)
-        run = <Run*>aligned_block(LINE, (size + LINE - 1) // LINE * LINE)
+        size = (size + LINE_BYTES - 1) // LINE_BYTES * LINE_BYTES
+        run = <Run*>aligned_block(LINE_BYTES, size)
         if run == NULL:
             return NULL
         run.bin = bin
@@ -80,20 +81,20 @@ cdef void free_blocks(Engine* e) noexcept nogil:
         while e.bins[i] != NULL:
             run = e.bins[i]
             e.bins[i] = run.next
-            free_aligned_block(run, LINE)
+            free_aligned_block(run, LINE_BYTES)
     while e.free_vars != NULL:
         var = e.free_vars
         e.free_vars = <Var*>var.head
-        free_aligned_block(var, LINE)
+        free_aligned_block(var, LINE_BYTES)
     for pool in e.gpus:
         del pool
 
 
-cdef void refresh(Engine* e, Var* var) noexcept nogil:
+cdef void reset_after_fork(Engine* e, Var* var) noexcept nogil:
     if var.epoch == e.epoch:
         return
     var.epoch = e.epoch
-    var.writes += 1  # the fork may have come in the middle of a write
+    var.writes += 1  # the fork may have interrupted a write
     var.head = var.tail = NULL
     var.waiters = NULL
     var.readers = var.pending_reads = 0
@@ -108,7 +109,7 @@ cdef bint are_distinct(
     e.mark += 1
     mark = e.mark
     for i in range(n_const):
-        # Marks come again after 4 billion pushes: an equal one is a reason to look, no more.
+        # Marks repeat after 4 billion pushes, so an equal mark proves nothing.
         if const_vars[i].mark == mark and _contains(const_vars, i, const_vars[i]):
             return False
         const_vars[i].mark = mark
@@ -137,26 +138,26 @@ cdef bint enqueue_run(
     cdef int i, missing = 0
     for i in range(n_const):
         var = const_vars[i]
-        refresh(e, var)
+        reset_after_fork(e, var)
         link.run = run
         link.var = var
         link.write = False
         var.pending_reads += 1
         if var.readers < 0 or var.head != NULL:
-            append(var, link)
+            append_link(var, link)
             missing += 1
         else:
             var.readers += 1
         link += 1
     for i in range(n_mutable):
         var = mutable_vars[i]
-        refresh(e, var)
+        reset_after_fork(e, var)
         link.run = run
         link.var = var
         link.write = True
         _add_unlocked(&var.pending_writes, 1)
         if var.readers or var.head != NULL:
-            append(var, link)
+            append_link(var, link)
             missing += 1
         else:
             var.readers = -1
@@ -166,11 +167,11 @@ cdef bint enqueue_run(
 
 
 cdef inline void _add_unlocked(atomic[int]* number, int change) noexcept nogil:
-    """Only whoever holds the lock writes: no need of a locked instruction."""
+    """Add without an atomic instruction: only the holder of the lock writes."""
     number.store(number.load(memory_order_relaxed) + change, memory_order_release)
 
 
-cdef inline void append(Var* var, Link* link) noexcept nogil:
+cdef inline void append_link(Var* var, Link* link) noexcept nogil:
     link.next = NULL
     if var.head == NULL:
         var.head = link
@@ -179,8 +180,8 @@ cdef inline void append(Var* var, Link* link) noexcept nogil:
     var.tail = link
 
 
-cdef inline void grant(Engine* e, Var* var) noexcept nogil:
-    """Let in whoever stands first: one writer, or all readers before the next writer."""
+cdef inline void grant_access(Engine* e, Var* var) noexcept nogil:
+    """Grant the variable to the first of its queue: one writer, or all readers before the next."""
     cdef Link* link = var.head
     while link != NULL:
         if link.write:
@@ -195,55 +196,55 @@ cdef inline void grant(Engine* e, Var* var) noexcept nogil:
         link.run.missing -= 1
         if link.run.missing == 0:
             link.run.next = NULL
-            if e.settle_first == NULL:
-                e.settle_first = link.run
+            if e.granted_first == NULL:
+                e.granted_first = link.run
             else:
-                e.settle_last.next = link.run
-            e.settle_last = link.run
+                e.granted_last.next = link.run
+            e.granted_last = link.run
         link = var.head
 
 
-cdef void signal(Waiter* waiter) noexcept nogil:
+cdef void signal_waiter(Waiter* waiter) noexcept nogil:
     cdef int expected = kSpinning
     if waiter.state.compare_exchange_strong(expected, kDone):
-        return  # the waiter may be gone already
+        return  # the waiter may have returned already
     waiter.guard.lock()
     waiter.state.store(kDone)
     waiter.wake.notify_one()
     waiter.guard.unlock()
 
 
-cdef void tell(Waiter** waiters, uint64_t seq, bint write) noexcept nogil:
-    """Count the end of run `seq` for each waiter it matters to; who has waited enough leaves."""
+cdef void signal_waiters(Waiter** waiters, uint64_t seq, bint write) noexcept nogil:
+    """Count the end of run `seq` for its waiters; signal and remove those with none left."""
     cdef Waiter* waiter = waiters[0]
     while waiter != NULL:
         if seq < waiter.before and (write or waiter.reads):
             waiter.remaining -= 1
             if waiter.remaining == 0:
                 waiters[0] = waiter.next
-                signal(waiter)
+                signal_waiter(waiter)
                 waiter = waiters[0]
                 continue
         waiters = &waiter.next
         waiter = waiter.next
 
 
-cdef void count_down(Engine* e, uint64_t seq) noexcept nogil:
+cdef void count_run_end(Engine* e, uint64_t seq) noexcept nogil:
     e.pending -= 1
     if e.waiters != NULL:
-        tell(&e.waiters, seq, True)
+        signal_waiters(&e.waiters, seq, True)
 
 
-cdef void leave(Engine* e, Run* run, Failure* failure) noexcept nogil:
+cdef void release_variables(Engine* e, Run* run, Failure* failure) noexcept nogil:
     cdef Link* link = links_of(run)
     cdef int _
     for _ in range(run.n_links):
         if link.var != NULL:
-            give_back(e, run, link, failure)
+            release_link(e, run, link, failure)
         link += 1
 
 
-cdef inline void give_back(Engine* e, Run* run, Link* link, Failure* failure) noexcept nogil:
+cdef inline void release_link(Engine* e, Run* run, Link* link, Failure* failure) noexcept nogil:
     cdef Var* var = link.var
     if link.write:
         var.readers = 0
@@ -255,74 +256,75 @@ cdef inline void give_back(Engine* e, Run* run, Link* link, Failure* failure) no
         var.readers -= 1
         var.pending_reads -= 1
     if var.waiters != NULL:
-        tell(&var.waiters, run.seq, link.write)
+        signal_waiters(&var.waiters, run.seq, link.write)
     if var.head != NULL:
-        grant(e, var)
+        grant_access(e, var)
 
 
-cdef void leave_writes(Engine* e, Run* run, After* after) noexcept nogil:
+cdef void release_writes(Engine* e, Run* run, UnlockActions* after) noexcept nogil:
     cdef Link* link = links_of(run)
     cdef int _
     for _ in range(run.n_links):
         if link.write:
-            give_back(e, run, link, NULL)
+            release_link(e, run, link, NULL)
             link.var = NULL
         link += 1
-    settle_all(e, after)
+    enqueue_granted(e, after)
 
 
-cdef void finish(Engine* e, Run* run, Failure* failure, After* after) noexcept nogil:
-    leave(e, run, failure)
+cdef void finish_run(Engine* e, Run* run, Failure* failure, UnlockActions* after) noexcept nogil:
+    release_variables(e, run, failure)
     if run.opr != NULL:
         release_operator(e, run.opr, after)
-    count_down(e, run.seq)
+    count_run_end(e, run.seq)
     drop_run(e, run)
-    settle_all(e, after)
+    enqueue_granted(e, after)
 
 
-cdef void settle(Engine* e, Run* run, After* after) noexcept nogil:
+cdef void enqueue_or_skip(Engine* e, Run* run, UnlockActions* after) noexcept nogil:
     run.next = NULL
-    e.settle_first = e.settle_last = run
-    settle_all(e, after)
+    e.granted_first = e.granted_last = run
+    enqueue_granted(e, after)
 
 
-cdef void settle_all(Engine* e, After* after) noexcept nogil:
-    """A loop, not a recursion: a failure may run through a chain of any length."""
-    cdef Run* run = e.settle_first
+cdef void enqueue_granted(Engine* e, UnlockActions* after) noexcept nogil:
+    """Enqueue all granted runs. A loop, as the chain of runs that a failure skips may be long."""
+    cdef Run* run = e.granted_first
     cdef Failure* failure
     while run != NULL:
-        e.settle_first = run.next
+        e.granted_first = run.next
         failure = NULL
         if run.kind == kDelete:
             drop_var(e, links_of(run).var)
-            bury(run.deleter, run.arg, run.seq, after)
+            defer_callback(run.deleter, run.arg, run.seq, after)
             drop_run(e, run)
         else:
             if not e.failures.empty():
                 failure = inherited_failure(e, run)
             if failure == NULL:
-                enqueue(pool_of(e, run), run)
+                enqueue_ready(pool_of(e, run), run)
             else:
-                leave(e, run, failure)
+                release_variables(e, run, failure)
                 if run.opr != NULL:
                     release_operator(e, run.opr, after)
-                bury(run.deleter, run.arg, run.seq, after)
+                defer_callback(run.deleter, run.arg, run.seq, after)
                 drop_run(e, run)
-        run = e.settle_first
+        run = e.granted_first
 
 
-cdef void bury(Callback callback, void* arg, uint64_t seq, After* after) noexcept nogil:
-    cdef Burial burial
-    burial.callback = callback
-    burial.arg = arg
-    burial.seq = seq
-    after.burials.push_back(burial)
+cdef void defer_callback(
+        Callback callback, void* arg, uint64_t seq, UnlockActions* after) noexcept nogil:
+    cdef DeferredCallback deferred
+    deferred.callback = callback
+    deferred.arg = arg
+    deferred.seq = seq
+    after.callbacks.push_back(deferred)
 
 
-cdef void release_operator(Engine* e, Operator* opr, After* after) noexcept nogil:
+cdef void release_operator(Engine* e, Operator* opr, UnlockActions* after) noexcept nogil:
     opr.uses -= 1
     if opr.deleted and opr.uses == 0:
-        bury(opr.deleter, opr.arg, 0, after)
+        defer_callback(opr.deleter, opr.arg, 0, after)
         e.n_operators -= 1
         free(opr)
 
@@ -344,7 +346,7 @@ cdef inline Pool* pool_of(Engine* e, Run* run) noexcept nogil:
 
 
 cdef Pool* gpu_pool(Engine* e, size_t i) noexcept nogil:
-    """One thread, which stays once it has begun."""
+    """Return pool `i` of the GPUs, which has one thread."""
     cdef Pool* pool
     if i >= e.gpus.size():
         e.gpus.resize(i + 1)
@@ -357,7 +359,7 @@ cdef Pool* gpu_pool(Engine* e, size_t i) noexcept nogil:
     return pool
 
 
-cdef void enqueue(Pool* pool, Run* run) noexcept nogil:
+cdef void enqueue_ready(Pool* pool, Run* run) noexcept nogil:
     if run.priority == 0:
         run.next = NULL
         if pool.first == NULL:
@@ -371,8 +373,8 @@ cdef void enqueue(Pool* pool, Run* run) noexcept nogil:
     pool.ready += 1
 
 
-cdef Run* take(Pool* pool) noexcept nogil:
-    """The ready run of highest priority, the oldest of equals."""
+cdef Run* take_run(Pool* pool) noexcept nogil:
+    """Take the ready run of highest priority, the oldest of equals."""
     cdef Run* run
     if pool.ready == 0:
         return NULL
@@ -440,7 +442,7 @@ cdef PyObject* take_error(Engine* e, Var* var) noexcept nogil:
     return error
 
 
-cdef PyObject* take_oldest(Engine* e) noexcept nogil:
+cdef PyObject* take_oldest_error(Engine* e) noexcept nogil:
     cdef PyObject* error = NULL
     cdef size_t i
     for i in range(e.failures.size()):

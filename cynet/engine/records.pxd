@@ -1,4 +1,4 @@
-"""The engine's records, and what is true of them whenever its lock is free.
+"""The engine's data structures, and their invariants while its lock is free.
 
 One spin lock per engine (`Engine.locked`) guards all records below. It is held for a fraction of a
 microsecond, never while a thread asks for the GIL and never while a callback runs. A push appends
@@ -12,7 +12,7 @@ from libcpp.atomic cimport atomic, memory_order_acquire, memory_order_relaxed, m
 from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
-from .deferred cimport count_noted, flush_before, may_be_noted
+from .deferred cimport count_deferred, flush_before, may_be_deferred
 from .native cimport condition_variable, cpu_relax, thread_yield
 from .._typedefs cimport RunContext
 
@@ -25,27 +25,27 @@ ctypedef void (*Callback)(void*) noexcept nogil
 cdef enum RunKind:
     kSync = 0
     kAsync = 1   # done when `complete` is called, not when the function returns
-    kDelete = 2  # the last run on a variable: nothing to execute, the variable goes
+    kDelete = 2  # the last run on a variable, which deletes it
 
 cdef enum:
     N_BINS = 30  # free lists of run blocks: bin i holds blocks of 1 << i links
-    LINE = 64    # bytes of a cache line
+    LINE_BYTES = 64  # size of a cache line
     MAX_GPUS = 64
     MAX_WAITING = 1000  # maximum number of functions of a pool that block, each with a thread
 
 ctypedef Failure* FailurePointer
 
 cdef struct Link:
-    # One variable of one run; in the variable's queue until it is granted.
+    # A variable of a run; it is in the variable's queue until it is granted.
     Link* next
     Run* run
-    Var* var           # NULL once given back before the run is done
+    Var* var           # NULL if released before the end of the run
     bint write
 
 cdef struct Run:
-    # One push; its links follow it in memory. It is ready when `missing` is 0. With one link it
-    # fills two cache lines: the cost of a push is mostly cache lines that change cores.
-    Run* next          # next run in a ready queue, the settle list or a free list
+    # A pushed function; its links follow it in memory. It is ready when `missing` is 0. With one
+    # link it fills two cache lines: the cost of a push is mostly cache lines that change cores.
+    Run* next          # next run in a ready queue, the granted list or a free list
     Engine* engine
     RunFn fn
     void* arg
@@ -53,10 +53,10 @@ cdef struct Run:
     Operator* opr      # NULL for a single push
     const char* name   # borrowed until the deleter is called; may be NULL
     uint64_t seq       # order of pushes
-    unsigned epoch     # epoch of the process that pushed the run (a fork counts up)
+    unsigned epoch     # epoch of the process that pushed the run (number of forks)
     int priority
     int dev_id
-    int missing        # links not granted yet
+    int missing        # number of links that are not granted yet
     int n_links
     unsigned char dev_type
     unsigned char kind   # RunKind
@@ -71,10 +71,10 @@ cdef cppclass Var:
     Engine* engine
     Waiter* waiters
     atomic[FailurePointer] failure  # error of a failed run; while it is set, functions are skipped
-    unsigned mark      # last push that named this variable: finds duplicates
-    unsigned writes    # ended functions that wrote it, a parent's before a fork included
-    unsigned epoch     # other than the engine's: state left by a parent process, to be reset
-    int readers        # granted reads; -1: a write is granted
+    unsigned mark      # mark of the last push of this variable: finds duplicates
+    unsigned writes    # number of ended writers, with those before a fork
+    unsigned epoch     # if not the engine's: the state is from before a fork
+    int readers        # number of granted reads; -1: a write is granted
     int pending_reads  # pushed and not done
     atomic[int] pending_writes
 
@@ -94,93 +94,94 @@ cdef struct Operator:
     Var* vars[1]       # const ones first; the block is as long as needed
 
 cdef struct Failure:
-    # Shared by all variables it spread to. Waiting on one of them raises it and so clears all.
-    PyObject* error    # owned; NULL once raised
+    # An error, shared by its variables. Waiting on one of them raises it and so
+    # clears all.
+    PyObject* error    # an owned reference; NULL once raised
     int refs
     unsigned epoch     # epoch of the process in which the run failed
 
 cdef enum WaitState:
     kSpinning = 0
-    kDone = 1      # the last touch of whoever signals, unless the waiter slept
+    kDone = 1      # set last by the signaller, unless the waiter slept
     kSleeping = 2
 
 cdef cppclass Waiter:
-    # Stands on the stack of a thread that waits; signalled under the engine's lock.
+    # A waiting thread; it is on that thread's stack and signalled under the engine's lock.
     Waiter* next
-    uint64_t before    # runs pushed later do not matter
-    int64_t remaining  # runs pushed before that are not done yet
+    uint64_t before    # only runs with a smaller `seq` are waited for
+    int64_t remaining  # number of these runs that are not done
     bint reads         # reads matter too
     atomic[int] state  # WaitState
     mutex guard
     condition_variable wake
 
 cdef cppclass Worker:
-    Worker* next       # next worker in the idle list, or in a list to be woken
+    Worker* next       # next worker in the idle list, or in the list to be woken
     Engine* engine
     Pool* pool
     int index
     bint idle          # the worker is in the idle list
-    bint called        # guarded by `guard`: somebody took it out of the idle list
+    bint called        # guarded by `guard`: it was taken out of the idle list
     mutex guard
     condition_variable wake
 
 cdef cppclass Pool:
     # Threads that serve one ready queue.
-    Pool* next         # next pool in a list of pools that are to get a thread
+    Pool* next         # next pool in the list of pools that need a thread
     Run* first         # priority 0, in order
     Run* last
     vector[Run*] heap  # all other priorities
     int64_t ready      # runs in both
-    atomic[int64_t] published  # `ready`, for threads that look without the lock
+    atomic[int64_t] published  # copy of `ready` that is read without the lock
     int limit          # maximum of `active`
     int active         # threads that are neither idle nor blocked in a wait
     atomic[int] waiting  # threads that are blocked in a wait
     int threads        # alive
     int keep           # number of threads that stay, however long they are idle
-    int coming         # active, but without a run: on their way to look for one
-    bint starting      # one of the pool's threads has not begun yet
-    int64_t spin_ns    # nanoseconds in which a thread looks for a run before going idle
+    int coming         # active threads that look for a run
+    bint starting      # a new thread of the pool has not begun yet
+    int64_t spin_ns    # for this time a thread spins before it is idle
     int64_t linger_ns  # idle nanoseconds after which a thread beyond `keep` ends
     Worker* idle
 
 cdef cppclass Engine:
     atomic[int] locked
-    bint naive         # no threads: whoever makes a run ready executes it
-    bint closing       # threads end at once; what has not started never does
+    bint naive         # no threads: the thread that makes a run ready executes it
+    bint closing       # threads end at once; pending runs never start
     bint retiring      # threads end when nothing is left to run
     unsigned epoch     # number of forks between the first process and this one
     uint64_t seq
     unsigned mark
     int64_t pending    # runs pushed and not done
-    int guests         # threads of others that execute what they have made ready
+    int guests         # number of foreign threads that execute ready runs
     int64_t n_vars
     int64_t n_operators
-    Run* settle_first  # ready, but not looked at for failures yet; empty when the lock is free
-    Run* settle_last
+    Run* granted_first  # granted runs to be enqueued; empty when the lock is free
+    Run* granted_last
     Waiter* waiters    # threads that wait in wait_for_all
-    vector[Failure*] failures  # failures not raised yet, oldest first; one reference each
+    vector[Failure*] failures  # failures that no wait has raised, oldest first; one reference each
     Run* bins[N_BINS]
     Var* free_vars
     Pool native
     Pool python
-    vector[Pool*] gpus  # GPU i has pool 2 i, and 2 i + 1 for copies; NULL until needed
+    vector[Pool*] gpus  # GPU i: pool 2 i, and 2 i + 1 for copies; NULL until used
     vector[int] free_indices
     int next_index
-    Engine* next       # all engines of the process
+    Engine* next       # next engine in the list of the process
 
-cdef struct Burial:
-    # A callback due once the lock is free. The run of that seq is pending until it has returned.
+cdef struct DeferredCallback:
+    # A callback for when the lock is free. The run of that seq is pending until it has returned.
     Callback callback
     void* arg
     uint64_t seq       # `seq` of the run that the callback belongs to; 0: none
 
-cdef cppclass After:
+cdef cppclass UnlockActions:
     # Actions to take once the lock is free.
     Worker* wake
     Pool* start
-    vector[Burial] burials
+    vector[DeferredCallback] callbacks
 
-cdef inline void clear(After* after) noexcept nogil:
+cdef inline void clear_actions(UnlockActions* after) noexcept nogil:
     after.wake = NULL
     after.start = NULL
 
@@ -197,19 +198,18 @@ cdef inline void lock(Engine* e) noexcept nogil:
 cdef inline void unlock(Engine* e) noexcept nogil:
     e.locked.store(0, memory_order_release)
 
-cdef inline bint is_free(const Var* var) noexcept nogil:
-    """True where nothing is pushed that writes the variable and has not ended; of what is noted
-    nothing is known here (deferred.pxd)."""
-    return var.epoch != var.engine.epoch or var.pending_writes.load(memory_order_acquire) == 0
+cdef inline bint has_pending_write(const Var* var) noexcept nogil:
+    """True if a pushed function that writes the variable has not ended; deferred calls do not count
+    (deferred.pxd)."""
+    return var.epoch == var.engine.epoch and var.pending_writes.load(memory_order_acquire) != 0
 
 cdef inline unsigned writes_of(void* var) noexcept nogil:
-    """The number of functions that have written the variable (or failed to): a change, not the
-    number, says something. Stands still while a function that reads or writes the variable runs,
-    which alone may ask."""
+    """The number of functions that have written the variable (or failed to), as a version number.
+    Stands still while a function that reads or writes the variable runs, which alone may ask."""
     return (<Var*>var).writes
 
-cdef inline unsigned entered_writes(void* handle) noexcept nogil:
-    """`pushed_writes` without noted functions: only those in the variable's queue count."""
+cdef inline unsigned queued_writes(void* handle) noexcept nogil:
+    """`pushed_writes` without deferred calls: only functions in the variable's queue count."""
     cdef Var* var = <Var*>handle
     cdef unsigned count
     lock(var.engine)
@@ -218,15 +218,14 @@ cdef inline unsigned entered_writes(void* handle) noexcept nogil:
     return count
 
 cdef inline unsigned pushed_writes(void* handle) except? 0xffffffff nogil:
-    """The number of pushed functions that write the variable: a change, not the number, says
-    something."""
+    """The number of pushed functions that write the variable, as a version number."""
     flush_before(handle, False)
-    return entered_writes(handle)
+    return queued_writes(handle)
 
 cdef inline unsigned expected_writes(void* handle) except? 0xffffffff:
-    """`entered_writes` plus the noted writes, which stay noted."""
-    cdef int noted = count_noted(handle) if may_be_noted(handle, False) else 0
-    return entered_writes(handle) + noted
+    """`queued_writes` plus the writes of deferred calls, which stay deferred."""
+    cdef int noted = count_deferred(handle) if may_be_deferred(handle, False) else 0
+    return queued_writes(handle) + noted
 
 cdef inline Link* links_of(Run* run) noexcept nogil:
     return <Link*>(run + 1)

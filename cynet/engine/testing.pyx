@@ -17,21 +17,21 @@ from .._typedefs cimport RunContext, kCPU, kGPU
 from ..base.errors import ArgumentError
 
 cdef enum:
-    MOST = 64  # variables of one function
+    MAX_VARIABLES = 64  # maximum number of variables of one function
 
 cdef enum Action:
     kMix = 0    # written cells become a mixture of themselves, the cells read and the salt
     kStamp = 1  # written cells become the number of stamps so far
     kGate = 2   # return when the gate opens
-    kWait = 3   # wait for cell `salt`, then mix; does not read it: a later push may write it by now
+    kWait = 3   # wait for the writers of cell `salt`, then mix, without reading the cell
     kFail = 4   # raise ValueError
-    kLend = 5   # mix and give back what was written; done when the gate opens
+    kLend = 5   # mix and publish the results; done when the gate opens
 
 cdef cppclass Shared:
     # State that the functions of one row of cells share.
     atomic[int64_t] stamps
     atomic[int] gate
-    atomic[int] alive     # arguments not freed yet
+    atomic[int] alive     # number of jobs that are not freed yet
     int64_t* cells
     VarHandle* vars
 
@@ -42,7 +42,7 @@ cdef struct Job:
     int n_reads
     int n_writes
     void* token
-    int at[MOST]  # cells: first those read, then those written
+    int at[MAX_VARIABLES]  # cells: first those read, then those written
 
 
 cdef void _free_job(void* arg) noexcept nogil:
@@ -75,17 +75,17 @@ cdef int _run_job(void* arg, RunContext* context) except -1 nogil:
     return 0
 
 
-cdef int _run_lender(void* arg, RunContext* context, void* token) except -1 nogil:
+cdef int _run_lending_job(void* arg, RunContext* context, void* token) except -1 nogil:
     (<Job*>arg).token = token
     _run_job(arg, context)
     publish_results(token)
-    if not start_thread(_give_back_later, arg):
+    if not start_thread(_complete_at_gate, arg):
         with gil:
             raise MemoryError("no thread could be created")
     return 0
 
 
-cdef void _give_back_later(void* arg) noexcept nogil:
+cdef void _complete_at_gate(void* arg) noexcept nogil:
     cdef Job* job = <Job*>arg
     while not job.shared.gate.load():
         sleep_ns(100 * 1000)
@@ -137,11 +137,11 @@ cdef class Cells:
         return [self.shared.cells[i] for i in range(self.n)]
 
     def alive(self):
-        """Arguments of functions not freed yet."""
+        """Return the number of function arguments that are not freed yet."""
         return self.shared.alive.load()
 
     def open_gate(self):
-        """Let the gates pass."""
+        """Open the gate, on which "gate" and "lend" functions wait."""
         self.shared.gate.store(1)
 
     def wait(self, int i):
@@ -154,8 +154,8 @@ cdef class Cells:
         with nogil:
             wait_to_write(self.shared.vars[i])
 
-    def ready(self, int i):
-        """No writer of cell `i` is pending."""
+    def is_ready(self, int i):
+        """Return whether no writer of cell `i` is pending."""
         return is_ready(self.shared.vars[i])
 
     def push(
@@ -165,12 +165,12 @@ cdef class Cells:
         function of that GPU, with `copies` as a copy to it; it touches host memory alone.
         """
         cdef Job* job
-        cdef VarHandle handles[MOST]
+        cdef VarHandle handles[MAX_VARIABLES]
         cdef int i, n_reads = len(reads), n_writes = len(writes)
         cdef int flags = (kInline if inline else kNormal) | (kCopy if copies else kNormal)
         cdef int kind = ("mix", "stamp", "gate", "wait", "fail", "lend").index(action)
-        if n_reads + n_writes > MOST:
-            raise ArgumentError(f"at most {MOST} cells, got {n_reads + n_writes}")
+        if n_reads + n_writes > MAX_VARIABLES:
+            raise ArgumentError(f"at most {MAX_VARIABLES} cells, got {n_reads + n_writes}")
         job = <Job*>malloc(sizeof(Job))
         job.shared = self.shared
         job.action = kind
@@ -185,8 +185,8 @@ cdef class Cells:
             with nogil:
                 if kind == kLend:
                     push_async_on(
-                        self.engine.handle, _run_lender, job, _free_job, kCPU, 0, handles, n_reads,
-                        handles + n_reads, n_writes, priority, flags, b"a job")
+                        self.engine.handle, _run_lending_job, job, _free_job, kCPU, 0, handles,
+                        n_reads, handles + n_reads, n_writes, priority, flags, b"a job")
                 else:
                     push_sync_on(
                         self.engine.handle, _run_job, job, _free_job, kCPU if gpu < 0 else kGPU,
@@ -203,14 +203,14 @@ cdef int _do_nothing(void* arg, RunContext* context) except -1 nogil:
     return 0
 
 
-cdef inline uint32_t _next(uint64_t* state) noexcept nogil:
+cdef inline uint32_t _next_random(uint64_t* state) noexcept nogil:
     state[0] = state[0] * 6364136223846793005u + 1442695040888963407u
     return <uint32_t>(state[0] >> 33)
 
 
 def microseconds_per_push(
         Engine engine not None, str pattern, int n, int n_vars=100, bint inline=False):
-    """Time of `n` empty functions, pushed and waited for, in microseconds each.
+    """Return the microseconds of an empty function, from `n` that are pushed and waited for.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def microseconds_per_push(
     cdef int kind = ("chain", "independent", "random", "wait").index(pattern)
     cdef int flags = kInline if inline else kNormal
     cdef VarHandle* vars = <VarHandle*>malloc(n_vars * sizeof(VarHandle))
-    cdef VarHandle* picked = <VarHandle*>malloc(MOST * 1024 * sizeof(VarHandle))
+    cdef VarHandle* picked = <VarHandle*>malloc(MAX_VARIABLES * 1024 * sizeof(VarHandle))
     cdef int* counts = <int*>malloc(1024 * sizeof(int))
     cdef uint64_t state = 12345
     cdef int i, j, k, count, writes
@@ -239,13 +239,13 @@ def microseconds_per_push(
     for i in range(n_vars):
         vars[i] = new_variable_on(e)
     for i in range(1024):
-        counts[i] = 1 + _next(&state) % 20 if i % 32 else 20
+        counts[i] = 1 + _next_random(&state) % 20 if i % 32 else 20
         for j in range(counts[i]):
-            k = j + _next(&state) % (n_vars - j)
+            k = j + _next_random(&state) % (n_vars - j)
             swapped = vars[j]
             vars[j] = vars[k]
             vars[k] = swapped
-            picked[i * MOST + j] = vars[j]
+            picked[i * MAX_VARIABLES + j] = vars[j]
     start = now_ns()
     with nogil:
         for i in range(n):
@@ -254,8 +254,8 @@ def microseconds_per_push(
                 count = counts[j]
                 writes = min(count, 2)
                 push_sync_on(
-                    e, _do_nothing, NULL, NULL, 1, 0, picked + j * MOST + writes, count - writes,
-                    picked + j * MOST, writes, 0, flags, NULL)
+                    e, _do_nothing, NULL, NULL, 1, 0, picked + j * MAX_VARIABLES + writes,
+                    count - writes, picked + j * MAX_VARIABLES, writes, 0, flags, NULL)
             else:
                 j = i % n_vars if kind == 1 else 0
                 push_sync_on(

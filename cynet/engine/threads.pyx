@@ -1,7 +1,7 @@
 """The worker threads that sleep, spin, grow and end (contract in threads.pxd).
 
-A worker that waits for a variable inside its function leaves its place to another thread, so the
-number of threads that compute stays the same and a wait never starves the pool.
+While a worker waits for a variable inside of its function, another thread runs in its place. So the
+number of threads that compute stays the same, and a wait never starves the pool.
 """
 
 from cpython.object cimport PyObject
@@ -12,32 +12,33 @@ from libcpp.atomic cimport atomic, memory_order_relaxed, memory_order_release
 from libcpp.vector cimport vector
 
 from .records cimport (
-    After, Burial, Engine, Failure, Link, Pool, Run, RunAsyncFn, Var, Worker, kAsync, clear,
-    links_of, lock, unlock, MAX_WAITING
+    DeferredCallback, Engine, Failure, Link, Pool, Run, RunAsyncFn, UnlockActions, Var, Worker,
+    clear_actions, kAsync, links_of, lock, unlock, MAX_WAITING
 )
 from .native cimport (
     PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Ensure, PyGILState_Release,
     PyGILState_STATE, PyThreadState, cpu_relax, holds_gil, now_ns, sleep_ns, sleep_on, start_thread,
     thread_yield
 )
-from .queue cimport count_down, finish, take
-from .trace cimport begun_function, label_thread, note_function
+from .queue cimport count_run_end, finish_run, take_run
+from .trace cimport begin_time_of_function, label_thread, note_function
 from .._typedefs cimport RunContext, kGPU
 
-from ..base.errors import OperatorError, describe_error, of_user, wrap_error
+from ..base.errors import OperatorError, describe_error, user_traceback, wrap_error
 
 
 cdef extern from "Python.h":
     bint PyErr_Occurred() noexcept
 
-cdef int64_t SPIN_BEFORE_YIELD_NS = 8 * 1000  # for so long a thread spins before it yields the core
-cdef int64_t LOST_CORE_NS = 100 * 1000  # a thread that spins and misses so much had no core
-cdef int64_t BRIEF_SPIN_FACTOR = 32  # spins stay brief for so many times the time that was lost
+cdef int64_t SPIN_BEFORE_YIELD_NS = 8 * 1000  # a thread spins so long before it yields
+cdef int64_t LOST_CORE_NS = 100 * 1000  # a longer gap in a spin: the core was lost
+cdef int64_t BRIEF_SPIN_FACTOR = 32  # for this multiple of the lost time spins stay brief
 cdef int64_t MAX_BRIEF_NS = 500 * 1000 * 1000
 cdef atomic[int64_t] _brief_until
 
 cdef struct Frame:
-    # A function that runs on this thread; run is NULL if the Run may end before the function does.
+    # A function that runs on this thread. `run` is NULL if it is asynchronous: the Run may end
+    # first.
     Run* run
     Engine* engine
     Frame* outer
@@ -53,7 +54,7 @@ cdef extern from *:
     """
     void* this_worker
     void* this_frame
-    int bulk_size   # pushes of this thread between two wake-ups; 0: each push wakes
+    int bulk_size   # number of pushes between two wake-ups; 0: each push wakes
     int bulk_count
 
 
@@ -65,14 +66,14 @@ cdef void set_enter_device(EnterDevice enter) noexcept nogil:
     _enter_device = enter
 
 
-# ---- what a function may leave behind
+# ---- errors of functions
 
 cdef int _raise_pending() except -1:
     return -1
 
 
 cdef object _caught_exception(const char* name):
-    """The exception that is set in this thread, annotated with the function's name."""
+    """Return the exception that is set in this thread, annotated with the function's name."""
     cdef str label
     if not PyErr_Occurred():
         error = OperatorError("a native function reported failure without an exception")
@@ -81,7 +82,7 @@ cdef object _caught_exception(const char* name):
             _raise_pending()
         except BaseException as raised:
             error = raised
-        error.__traceback__ = of_user(error.__traceback__) or error.__traceback__
+        error.__traceback__ = user_traceback(error.__traceback__) or error.__traceback__
     if name != NULL and isinstance(error, Exception) and not isinstance(error, OperatorError):
         label = (<bytes>name).decode("utf-8", "replace")
         return wrap_error(error, f"{label} failed: {describe_error(error)}")
@@ -96,7 +97,7 @@ cdef Failure* new_failure(PyObject* error) noexcept nogil:
     return failure
 
 
-cdef Failure* _catch(const char* name) noexcept with gil:
+cdef Failure* _catch_error(const char* name) noexcept with gil:
     error = _caught_exception(name)
     Py_INCREF(error)
     return new_failure(<PyObject*>error)
@@ -105,7 +106,7 @@ cdef Failure* _catch(const char* name) noexcept with gil:
 # ---- executing
 
 cdef bint _execute(Run* run, int worker, Failure** failure) noexcept nogil:
-    """True when the run is done; false when `complete` is to come (the run may be gone already)."""
+    """Execute a run; return whether it is done. False: `complete` ends it, perhaps already."""
     cdef RunContext context
     cdef Frame frame
     cdef bint asynchronous = run.kind == kAsync
@@ -124,7 +125,7 @@ cdef bint _execute(Run* run, int worker, Failure** failure) noexcept nogil:
     if code == 0:
         frame.run = <Run*>NULL if asynchronous else run
         _set_frame(&frame)
-        begin = begun_function(&name)
+        begin = begin_time_of_function(&name)
         if asynchronous:
             code = (<RunAsyncFn>run.fn)(run.arg, &context, run)
         else:
@@ -135,7 +136,7 @@ cdef bint _execute(Run* run, int worker, Failure** failure) noexcept nogil:
         if asynchronous and code == 0:
             return False
     if code == -1:
-        failure[0] = _catch(name)
+        failure[0] = _catch_error(name)
     if run.deleter != NULL and run.opr == NULL:
         run.deleter(run.arg)
     return True
@@ -146,55 +147,55 @@ cdef inline void _set_frame(Frame* frame) noexcept nogil:
     this_frame = frame
 
 
-cdef void note(Engine* e, Failure* failure) noexcept nogil:
+cdef void add_failure(Engine* e, Failure* failure) noexcept nogil:
     if failure != NULL:
         failure.refs += 1
         failure.epoch = e.epoch
         e.failures.push_back(failure)
 
 
-cdef void run_here(Engine* e, Run* run) noexcept nogil:
+cdef void run_on_this_thread(Engine* e, Run* run) noexcept nogil:
     _run_one(e, run)
     if e.naive:
-        drain(e)
+        run_ready(e)
 
 
-cdef void drain(Engine* e) noexcept nogil:
-    _drain(e, &e.native)
+cdef void run_ready(Engine* e) noexcept nogil:
+    _run_ready_of(e, &e.native)
 
 
-cdef void _drain(Engine* e, Pool* pool) noexcept nogil:
-    cdef After after
+cdef void _run_ready_of(Engine* e, Pool* pool) noexcept nogil:
+    cdef UnlockActions after
     cdef Run* run
-    clear(&after)
+    clear_actions(&after)
     while pool.published.load():
         lock(e)
-        run = take(pool)
-        plan(e, &after)
+        run = take_run(pool)
+        plan_wakeups(e, &after)
         unlock(e)
-        settle_after(e, &after)
+        run_unlock_actions(e, &after)
         if run != NULL:
             _run_one(e, run)
 
 
 cdef void _run_one(Engine* e, Run* run) noexcept nogil:
-    cdef After after
+    cdef UnlockActions after
     cdef Failure* failure
-    clear(&after)
+    clear_actions(&after)
     if not _execute(run, 0, &failure):
         return
     lock(e)
     if run.epoch == e.epoch:
-        note(e, failure)
-        finish(e, run, failure, &after)
-    plan(e, &after)
+        add_failure(e, failure)
+        finish_run(e, run, failure, &after)
+    plan_wakeups(e, &after)
     unlock(e)
-    settle_after(e, &after)
+    run_unlock_actions(e, &after)
 
 
 # ---- workers
 
-cdef void plan(Engine* e, After* after) noexcept nogil:
+cdef void plan_wakeups(Engine* e, UnlockActions* after) noexcept nogil:
     _publish_pool(&e.native)
     if e.naive:
         return
@@ -215,7 +216,7 @@ cdef inline void _publish_pool(Pool* pool) noexcept nogil:
         pool.published.store(pool.ready, memory_order_release)
 
 
-cdef void plan_push(Engine* e, After* after) noexcept nogil:
+cdef void plan_push_wakeups(Engine* e, UnlockActions* after) noexcept nogil:
     global bulk_count
     if bulk_size > 1:
         bulk_count += 1
@@ -227,10 +228,10 @@ cdef void plan_push(Engine* e, After* after) noexcept nogil:
                     _publish_pool(pool)
             return
         bulk_count = 0
-    plan(e, after)
+    plan_wakeups(e, after)
 
 
-cdef int set_bulk(int size) noexcept nogil:
+cdef int set_pushes_per_wakeup(int size) noexcept nogil:
     global bulk_size, bulk_count
     cdef int before = bulk_size
     bulk_size = size
@@ -238,7 +239,7 @@ cdef int set_bulk(int size) noexcept nogil:
     return before
 
 
-cdef void _call_workers(Engine* e, Pool* pool, After* after) noexcept nogil:
+cdef void _call_workers(Engine* e, Pool* pool, UnlockActions* after) noexcept nogil:
     cdef Worker* worker
     while pool.ready > pool.coming and pool.active < pool.limit and not e.closing:
         worker = pool.idle
@@ -258,13 +259,13 @@ cdef void _call_workers(Engine* e, Pool* pool, After* after) noexcept nogil:
         pool.coming += 1
 
 
-cdef void settle_after(Engine* e, After* after) noexcept nogil:
+cdef void run_unlock_actions(Engine* e, UnlockActions* after) noexcept nogil:
     cdef Worker* worker
     cdef Worker* following
     cdef Pool* pool
-    cdef vector[Burial] burials
-    cdef After more
-    clear(&more)
+    cdef vector[DeferredCallback] callbacks
+    cdef UnlockActions more
+    clear_actions(&more)
     worker = after.wake
     after.wake = NULL
     while worker != NULL:
@@ -277,28 +278,28 @@ cdef void settle_after(Engine* e, After* after) noexcept nogil:
     while after.start != NULL:
         pool = after.start
         after.start = pool.next  # read before the thread begins: it may change `next`
-        _start(e, pool)
-    if not after.burials.empty():
-        burials.swap(after.burials)
-        for i in range(burials.size()):
-            if burials[i].callback != NULL:
-                burials[i].callback(burials[i].arg)
+        _start_worker(e, pool)
+    if not after.callbacks.empty():
+        callbacks.swap(after.callbacks)
+        for i in range(callbacks.size()):
+            if callbacks[i].callback != NULL:
+                callbacks[i].callback(callbacks[i].arg)
         lock(e)
-        for i in range(burials.size()):
-            if burials[i].seq:
-                count_down(e, burials[i].seq)
-        plan(e, &more)
+        for i in range(callbacks.size()):
+            if callbacks[i].seq:
+                count_run_end(e, callbacks[i].seq)
+        plan_wakeups(e, &more)
         unlock(e)
-        settle_after(e, &more)
+        run_unlock_actions(e, &more)
 
 
-cdef void _start(Engine* e, Pool* pool) noexcept nogil:
+cdef void _start_worker(Engine* e, Pool* pool) noexcept nogil:
     cdef Worker* worker = new Worker()
     cdef bint alone
     worker.engine = e
     worker.pool = pool
     worker.idle = worker.called = False
-    if start_thread(_work, worker):
+    if start_thread(_run_worker, worker):
         return
     del worker
     lock(e)
@@ -306,15 +307,16 @@ cdef void _start(Engine* e, Pool* pool) noexcept nogil:
     pool.active -= 1
     pool.coming -= 1
     pool.starting = False
-    # Below 0: a thread that runs others' functions here, in a wait, leaves a place at each wait.
+    # `active` is below 0 where a waiting thread runs functions that wait too.
     alone = pool.active <= 0 and (pool.threads == 0 or pool == &e.python)
     unlock(e)
-    if alone:  # no thread can be made, and all there are wait: better on this one than never
-        _drain(e, pool)
+    if alone:  # no thread can be created and all others wait: run on this one
+        _run_ready_of(e, pool)
 
 
-cdef void _work(void* arg) noexcept nogil:
-    """The body of a worker. Its thread state lasts, so an exception set without the GIL stays."""
+cdef void _run_worker(void* arg) noexcept nogil:
+    """The main function of a worker. Its thread state lasts, so an exception set without the GIL
+    stays."""
     cdef Worker* worker = <Worker*>arg
     cdef Engine* e = worker.engine
     cdef Pool* pool = worker.pool
@@ -349,31 +351,31 @@ cdef inline void _set_worker(Worker* worker) noexcept nogil:
 
 cdef bint _serve_pool(Engine* e, Pool* pool, Worker* worker) noexcept nogil:
     """Execute runs until it is time to end. The lock is held at the start and at the end."""
-    cdef After after
+    cdef UnlockActions after
     cdef Failure* failure
     cdef Run* run
-    clear(&after)
+    clear_actions(&after)
     while True:
         run = NULL
         if pool.active <= pool.limit and not e.closing:
-            run = take(pool)
+            run = take_run(pool)
         if run != NULL:
-            plan(e, &after)
+            plan_wakeups(e, &after)
             unlock(e)
-            settle_after(e, &after)
+            run_unlock_actions(e, &after)
             if _execute(run, worker.index, &failure):
                 if this_worker != worker:
                     return False
                 lock(e)
-                note(e, failure)
-                finish(e, run, failure, &after)
+                add_failure(e, failure)
+                finish_run(e, run, failure, &after)
             else:
                 if this_worker != worker:
                     return False
                 lock(e)
         elif e.closing or e.retiring:
             pool.active -= 1
-            plan(e, &after)
+            plan_wakeups(e, &after)
             return True
         elif pool.spin_ns and pool.active <= pool.limit and _spin_for_run(e, pool, &after):
             continue
@@ -381,16 +383,16 @@ cdef bint _serve_pool(Engine* e, Pool* pool, Worker* worker) noexcept nogil:
             return True
 
 
-cdef bint _spin_for_run(Engine* e, Pool* pool, After* after) noexcept nogil:
-    """Spin for a run; true when one came. The lock is held at the start and at the end."""
+cdef bint _spin_for_run(Engine* e, Pool* pool, UnlockActions* after) noexcept nogil:
+    """Spin until a run is ready; false after the spin time. The lock is held before and after."""
     cdef Spin spin
     cdef int spins = 0
     cdef bint found = True
     spin.until = 0
     pool.coming += 1
-    plan(e, after)
+    plan_wakeups(e, after)
     unlock(e)
-    settle_after(e, after)
+    run_unlock_actions(e, after)
     while not pool.published.load(memory_order_relaxed):
         cpu_relax()
         spins += 1
@@ -402,8 +404,9 @@ cdef bint _spin_for_run(Engine* e, Pool* pool, After* after) noexcept nogil:
     return found or pool.ready > 0
 
 
-cdef bint _sleep_until_called(Engine* e, Pool* pool, Worker* worker, After* after) noexcept nogil:
-    """Sleep until called; false when nobody did for long. The lock is held before and after."""
+cdef bint _sleep_until_called(
+        Engine* e, Pool* pool, Worker* worker, UnlockActions* after) noexcept nogil:
+    """Sleep until called; false after a long idle time. The lock is held before and after."""
     cdef Worker** place
     cdef int64_t until = 0, left = -1
     cdef bint stays = pool.threads <= pool.keep
@@ -412,9 +415,9 @@ cdef bint _sleep_until_called(Engine* e, Pool* pool, Worker* worker, After* afte
     worker.idle = True
     worker.called = False
     pool.idle = worker
-    plan(e, after)
+    plan_wakeups(e, after)
     unlock(e)
-    settle_after(e, after)
+    run_unlock_actions(e, after)
     if not stays:
         until = now_ns() + pool.linger_ns
     worker.guard.lock()
@@ -462,7 +465,7 @@ cdef bint spin_on(Spin* spin, int64_t spin_ns) noexcept nogil:
     return True
 
 
-# ---- who this thread is
+# ---- state of this thread
 
 cdef bint is_on_worker() noexcept nogil:
     return this_worker != NULL
@@ -473,17 +476,17 @@ cdef bint nests_too_deep() noexcept nogil:
     return worker != NULL and worker.pool.waiting.load() >= MAX_WAITING
 
 
-cdef void leave_place(bint leave) noexcept nogil:
+cdef void set_waiting(bint waits) noexcept nogil:
     cdef Worker* worker = <Worker*>this_worker
-    cdef After after
+    cdef UnlockActions after
     cdef Engine* e = worker.engine
-    clear(&after)
-    worker.pool.waiting.fetch_add(1 if leave else -1)
+    clear_actions(&after)
+    worker.pool.waiting.fetch_add(1 if waits else -1)
     lock(e)
-    worker.pool.active += -1 if leave else 1
-    plan(e, &after)
+    worker.pool.active += -1 if waits else 1
+    plan_wakeups(e, &after)
     unlock(e)
-    settle_after(e, &after)
+    run_unlock_actions(e, &after)
 
 
 cdef bint is_held_by_thread(Var* var, bint write) noexcept nogil:
@@ -510,24 +513,24 @@ cdef bint is_inside_engine(Engine* e) noexcept nogil:
     return False
 
 
-# ---- the end, and a new beginning
+# ---- stop and fork
 
-cdef void stop(Engine* e, int64_t patience_ns) noexcept nogil:
-    cdef After after
+cdef void stop_threads(Engine* e, int64_t patience_ns) noexcept nogil:
+    cdef UnlockActions after
     cdef PyThreadState* saved = NULL
     cdef int64_t until = now_ns() + patience_ns
     cdef bint ended = False
-    clear(&after)
+    clear_actions(&after)
     if holds_gil():
         saved = PyEval_SaveThread()
     lock(e)
     e.closing = True
     _dismiss_all(e, &after)
     unlock(e)
-    settle_after(e, &after)
+    run_unlock_actions(e, &after)
     while True:
         lock(e)
-        ended = threads_of(e) == 0
+        ended = count_threads(e) == 0
         unlock(e)
         if ended or now_ns() > until:
             break
@@ -536,7 +539,7 @@ cdef void stop(Engine* e, int64_t patience_ns) noexcept nogil:
         PyEval_RestoreThread(saved)
 
 
-cdef void _dismiss_all(Engine* e, After* after) noexcept nogil:
+cdef void _dismiss_all(Engine* e, UnlockActions* after) noexcept nogil:
     _dismiss_workers(&e.native, after)
     _dismiss_workers(&e.python, after)
     for pool in e.gpus:
@@ -544,7 +547,7 @@ cdef void _dismiss_all(Engine* e, After* after) noexcept nogil:
             _dismiss_workers(pool, after)
 
 
-cdef void _dismiss_workers(Pool* pool, After* after) noexcept nogil:
+cdef void _dismiss_workers(Pool* pool, UnlockActions* after) noexcept nogil:
     cdef Worker* worker = pool.idle
     while worker != NULL:
         pool.idle = worker.next
@@ -556,7 +559,7 @@ cdef void _dismiss_workers(Pool* pool, After* after) noexcept nogil:
         worker = pool.idle
 
 
-cdef int threads_of(Engine* e) noexcept nogil:
+cdef int count_threads(Engine* e) noexcept nogil:
     cdef int n = e.native.threads + e.python.threads
     for pool in e.gpus:
         if pool != NULL:
@@ -564,14 +567,14 @@ cdef int threads_of(Engine* e) noexcept nogil:
     return n
 
 
-cdef void retire(Engine* e) noexcept nogil:
-    cdef After after
-    clear(&after)
+cdef void retire_threads(Engine* e) noexcept nogil:
+    cdef UnlockActions after
+    clear_actions(&after)
     lock(e)
     e.retiring = True
     _dismiss_all(e, &after)
     unlock(e)
-    settle_after(e, &after)
+    run_unlock_actions(e, &after)
 
 
 cdef void after_fork(Engine* e) noexcept nogil:
@@ -580,18 +583,18 @@ cdef void after_fork(Engine* e) noexcept nogil:
     e.epoch += 1
     e.pending = 0
     e.guests = 0
-    e.settle_first = NULL
+    e.granted_first = NULL
     e.waiters = NULL
     e.free_indices.clear()
     e.next_index = 0
-    _empty_pool(&e.native)
-    _empty_pool(&e.python)
+    _reset_pool(&e.native)
+    _reset_pool(&e.python)
     for pool in e.gpus:
         if pool != NULL:
-            _empty_pool(pool)
+            _reset_pool(pool)
 
 
-cdef void _empty_pool(Pool* pool) noexcept nogil:
+cdef void _reset_pool(Pool* pool) noexcept nogil:
     pool.first = NULL
     pool.heap.clear()
     pool.ready = 0

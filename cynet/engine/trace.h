@@ -1,5 +1,4 @@
-// The trace of what ran and when: a ring of records for each thread, filled without the GIL, read
-// by the profiler.
+// The profiler's trace: a ring buffer of records for each thread, filled without the GIL.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +20,13 @@
 
 namespace cynet_trace {
 
-// A record of one cache line. Its texts are never freed (intern_text).
+// A traced event or span, of one cache line. Its texts are never freed (intern_text).
 struct Record {
-  int64_t begin, end;  // nanoseconds of the steady clock; equal where nothing lasts
+  int64_t begin, end;  // nanoseconds of the steady clock; equal for events
   const char* name;
   const char* node;  // name of the graph's node, or nullptr
   const char* category;
-  int64_t value;  // bytes in use on the device after it, a counter's value, an object's id
+  int64_t value;  // bytes in use on the device, a counter's value, or an object's id
   int16_t dev_type, dev_id;
   int16_t kind;
   int16_t backward;
@@ -48,7 +47,7 @@ struct Total {
 // name, node, category, kind, backward
 using Key = std::tuple<const char*, const char*, const char*, int, int>;
 
-// Records of one thread: the last ones, and the sums of those that they have overwritten.
+// The last records of one thread, and the sums of overwritten records.
 struct Ring {
   std::atomic<bool> held{false};
   std::vector<Record> records;
@@ -69,7 +68,7 @@ struct Ring {
 
 inline Key key_of(const Record& r) { return Key(r.name, r.node, r.category, r.kind, r.backward); }
 
-// The number that records are summed by: the value of a counter, else the duration.
+// Returns the amount that is summed: a counter's value, else the duration.
 inline int64_t amount_of(const Record& r, int counter) {
   return r.kind == counter ? r.value : r.end - r.begin;
 }
@@ -77,7 +76,7 @@ inline int64_t amount_of(const Record& r, int counter) {
 struct State {
   std::mutex guard;  // guards the list of rings and the texts
   std::vector<Ring*> rings;
-  std::unordered_set<std::string> texts;  // names; the addresses of a set's elements do not change
+  std::unordered_set<std::string> texts;  // interned texts; a set's elements keep their addresses
   std::atomic<size_t> capacity{size_t(1) << 16};
   std::atomic<int64_t> dropped{0};  // number of records dropped for want of memory
 };
@@ -148,7 +147,7 @@ inline void write(const Record& record, int counter) noexcept {
   ring->unlock();
 }
 
-// When what this thread ran last on a device ended; 0 without any.
+// Returns the end of the last record of this thread on a device; 0 if there is none.
 inline int64_t last_end() noexcept {
   ThreadSlot& m = thread_slot();
   return m.ring == nullptr ? 0 : m.ring->last;
@@ -159,7 +158,7 @@ inline void label_thread(const char* kind, int number) noexcept {
   std::snprintf(m.label, sizeof(m.label), "%s %d", kind, number);
 }
 
-// A copy of the text that is never freed; nullptr if there is no memory.
+// Returns a copy of the text that is never freed; nullptr if there is no memory.
 inline const char* intern_text(const char* text) noexcept {
   try {
     std::lock_guard<std::mutex> held(state().guard);
@@ -171,7 +170,7 @@ inline const char* intern_text(const char* text) noexcept {
 
 inline void set_capacity(size_t n) { state().capacity.store(n); }
 
-// Forget all records, or only have sums begin anew.
+// Drops all records, or only resets the sums.
 inline void clear(bool all) {
   std::lock_guard<std::mutex> held(state().guard);
   std::vector<Ring*> live;
@@ -241,11 +240,11 @@ inline void read_totals(std::map<Key, Total>* out, int counter) {
 
 inline int64_t dropped_records() { return state().dropped.load(); }
 
-// Around a fork; the child begins with no records, whatever other threads were doing.
+// Fork handlers; the child begins without records.
 inline void before_fork() { state().guard.lock(); }
 inline void after_fork_parent() { state().guard.unlock(); }
 inline void after_fork_child() {
-  state().rings.clear();  // their threads are not here, and may have held them
+  state().rings.clear();  // the child has only this thread; others may have held a ring's lock
   thread_slot().ring = nullptr;
   state().guard.unlock();
 }

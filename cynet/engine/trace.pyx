@@ -1,5 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""Records of what ran when, and the spans that Python code makes (contract in trace.pxd)."""
+"""Records and spans of the profiler's trace (contract in trace.pxd)."""
 
 from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int16_t, int64_t, uint64_t
@@ -55,17 +55,17 @@ cdef extern from *:
     int RELAXED "__ATOMIC_RELAXED"
 
 cdef enum:  # kinds of records
-    LASTS = 0    # a span that nests in the other spans of its thread
-    ALONG = 1    # a span that may overlap other spans
+    NESTED_SPAN = 0    # a span that nests in the other spans of its thread
+    FREE_SPAN = 1      # a span that may overlap other spans
     MARK = 2
     COUNTER = 3
 
 cdef int tracing = 0
-cdef int _wanted_kinds = SYMBOLIC | IMPERATIVE | MEMORY | SPANS | OBJECTS
+cdef int _chosen_kinds = SYMBOLIC | IMPERATIVE | MEMORY | SPANS | OBJECTS
 
-ON = []  # not empty while spans are traced: for code that would have to make a name
+SPANS_TRACED = []  # not empty while spans are traced; saves the making of names otherwise
 
-kinds = {"lasts": LASTS, "along": ALONG, "mark": MARK, "counter": COUNTER}
+kinds = {"lasts": NESTED_SPAN, "along": FREE_SPAN, "mark": MARK, "counter": COUNTER}
 
 
 # --- natively -------------------------------------------------------------------------------------
@@ -84,23 +84,23 @@ cdef inline void _note_record(int kind, const char* name, const char* node, cons
     write(record, COUNTER)
 
 
-cdef inline void _note_on(const char* name, const char* node, const char* category, bint backward,
-                          int64_t begin, const RunContext* context) noexcept nogil:
+cdef inline void _note_run(const char* name, const char* node, const char* category, bint backward,
+                           int64_t begin, const RunContext* context) noexcept nogil:
     cdef int64_t end = now_ns(), used = -1
     if name == NULL:
         return
     if trace_load(&tracing) & MEMORY:
         used = bytes_in_use(context.dev_type, context.dev_id)
-    _note_record(LASTS, name, node, category, backward, begin, end, used, context.dev_type,
+    _note_record(NESTED_SPAN, name, node, category, backward, begin, end, used, context.dev_type,
                  context.dev_id)
 
 
 cdef void note_operator(const char* name, const char* node, bint backward, int64_t begin,
                         const RunContext* context) noexcept nogil:
-    _note_on(name, node, b"operator", backward, begin, context)
+    _note_run(name, node, b"operator", backward, begin, context)
 
 
-cdef int64_t begun_function(const char** name) noexcept nogil:
+cdef int64_t begin_time_of_function(const char** name) noexcept nogil:
     if trace_load(&tracing) & IMPERATIVE == 0:
         return 0
     if name[0] == NULL:
@@ -112,11 +112,11 @@ cdef int64_t begun_function(const char** name) noexcept nogil:
 cdef void note_function(const char* name, bint unless_noted, int64_t begin,
                         const RunContext* context) noexcept nogil:
     if not unless_noted or last_end() < begin:
-        _note_on(name, NULL, b"engine", False, begin, context)
+        _note_run(name, NULL, b"engine", False, begin, context)
 
 
 cdef void note_wait(int64_t begin) noexcept nogil:
-    _note_record(LASTS, b"wait", NULL, b"engine", False, begin, now_ns(), -1, -1, 0)
+    _note_record(NESTED_SPAN, b"wait", NULL, b"engine", False, begin, now_ns(), -1, -1, 0)
 
 
 cdef void label_thread(const char* kind, int number) noexcept nogil:
@@ -150,10 +150,11 @@ cdef int _open_span(const void* owner, const char* name, const char* category) e
 cdef int _close_span(const void* owner) noexcept:
     cdef OpenSpan span
     if open_spans.empty() or open_spans.back().owner != owner:
-        return 0  # the span was opened while nothing was traced
+        return 0  # the span was opened before the trace was started
     span = open_spans.back()
     open_spans.pop_back()
-    _note_record(LASTS, span.name, NULL, span.category, False, span.begin, now_ns(), -1, -1, 0)
+    _note_record(
+        NESTED_SPAN, span.name, NULL, span.category, False, span.begin, now_ns(), -1, -1, 0)
     return 0
 
 
@@ -189,33 +190,33 @@ cdef class Span:
 
 # --- the profiler's side --------------------------------------------------------------------------
 def now():
-    """Nanoseconds of the clock that records have."""
+    """Return the nanoseconds of the clock of records."""
     return now_ns()
 
 
-def choose(bint symbolic, bint imperative, bint memory, bint spans):
-    """The function that `run` traces."""
-    global _wanted_kinds
-    _wanted_kinds = (SYMBOLIC * symbolic | IMPERATIVE * imperative | MEMORY * memory | SPANS * spans
+def choose_kinds(bint symbolic, bint imperative, bint memory, bint spans):
+    """Choose the kinds of records that are traced."""
+    global _chosen_kinds
+    _chosen_kinds = (SYMBOLIC * symbolic | IMPERATIVE * imperative | MEMORY * memory | SPANS * spans
                      | OBJECTS)
     if trace_load(&tracing):
-        run(True)
+        set_running(True)
 
 
-def run(bint on):
-    """Begin to trace, or cease to."""
-    trace_store(&tracing, _wanted_kinds if on else 0, RELAXED)
-    ON[:] = [True] if on and _wanted_kinds & SPANS else []
+def set_running(bint on):
+    """Start or stop tracing."""
+    trace_store(&tracing, _chosen_kinds if on else 0, RELAXED)
+    SPANS_TRACED[:] = [True] if on and _chosen_kinds & SPANS else []
 
 
 def is_running():
-    """True if anything is traced now."""
+    """Return whether any kind is traced now."""
     return trace_load(&tracing) != 0
 
 
-def note(int kind, str name not None, str category not None, int64_t begin, int64_t end,
-         int64_t value, str node=None):
-    """A record of this thread, if objects of the user are traced."""
+def record(int kind, str name not None, str category not None, int64_t begin, int64_t end,
+           int64_t value, str node=None):
+    """Add a record of this thread if the user's objects are traced."""
     cdef const char* node_text = NULL
     if trace_load(&tracing) & OBJECTS:
         if node is not None:
@@ -230,12 +231,12 @@ def set_capacity(size_t n):
 
 
 def clear(bint all):
-    """Forget all records, or only begin to sum anew."""
+    """Drop all records, or only reset the sums."""
     c_clear(all)
 
 
 def dropped_records():
-    """Records that found no memory."""
+    """Return the number of records that were dropped for lack of memory."""
     return c_dropped()
 
 
@@ -244,11 +245,11 @@ cdef str _str(const char* text):
 
 
 def records():
-    """The records of each thread.
+    """Return the records of each thread.
 
-    Returns list of (int, str, int, list): the system's number of the thread, what it is called, how
-    many records were overwritten, and the others: (kind, name, node, category, backward, begin,
-    end, value, device's type or -1, device's number).
+    Returns list of (int, str, int, list): the system's id of the thread, its label, the number of
+    overwritten records, and the others: (kind, name, node, category, backward, begin, end, value,
+    device type or -1, device id).
     """
     cdef vector[Thread] threads
     cdef Record* each
@@ -268,7 +269,7 @@ def records():
 
 
 def totals():
-    """Sums of all that was recorded since they were last begun.
+    """Return the sums of all records since the sums were reset.
 
     Returns list of tuple: (kind, name, node, category, backward, count, sum, least, most):
     nanoseconds, of counters their values.

@@ -1,8 +1,8 @@
-"""Waits: release the GIL, spin, sleep, look for Ctrl-C, raise what is stored."""
+"""Waits for variables: release the GIL, spin, sleep, check for Ctrl-C, raise stored errors."""
 
 from .records cimport Engine, Var
 
-# Until everything pushed so far that writes `var` is done, or reads it too; raise what is stored.
+# Wait for the functions pushed so far that write `var` (`reads`: or read it); raise its error.
 cdef int wait_var(Var* var, bint reads) except -1 nogil
-# Until everything pushed so far is done; raise the first failure nobody has waited for, clear all.
+# Wait for all functions pushed so far; raise the first error not raised yet and clear the others.
 cdef int wait_all(Engine* e) except -1 nogil

@@ -1,7 +1,7 @@
-"""Waits (contract in wait.pxd).
+"""Waits for variables (contract in wait.pxd).
 
-A waiter counts the runs it waits for: whoever finishes one of them counts down, the last one
-signals. A worker that waits gives its place to another thread meanwhile.
+A waiter has the number of runs that it waits for: the end of each run decrements the number, and
+the last one signals. While a worker waits, another thread runs in its place.
 """
 
 from cpython.object cimport PyObject
@@ -12,27 +12,28 @@ from libcpp.atomic cimport memory_order_acquire, memory_order_relaxed
 from libcpp.vector cimport vector
 
 from .records cimport (
-    After, Engine, Var, Waiter, clear, kDone, kSleeping, kSpinning, lock, unlock, MAX_WAITING
+    Engine, UnlockActions, Var, Waiter, clear_actions, kDone, kSleeping, kSpinning, lock, unlock,
+    MAX_WAITING
 )
 from .native cimport (
     PyEval_RestoreThread, PyEval_SaveThread, PyGILState_Ensure, PyGILState_Release,
     PyGILState_STATE, PyThreadState, cpu_relax, holds_gil, sleep_on
 )
-from .queue cimport refresh, take_error
+from .queue cimport reset_after_fork, take_error
 from .threads cimport (
-    Spin, is_held_by_thread, is_inside_engine, is_on_worker, leave_place, nests_too_deep, plan,
-    settle_after, spin_on
+    Spin, is_held_by_thread, is_inside_engine, is_on_worker, nests_too_deep, plan_wakeups,
+    run_unlock_actions, set_waiting, spin_on
 )
-from .trace cimport SPANS, begun, note_wait
+from .trace cimport SPANS, begin_time, note_wait
 
 from ..base.errors import CynetError, NestingError
 
 cdef extern from "Python.h" nogil:
     int PyErr_CheckSignals() noexcept
 
-cdef int64_t SLICE_NS = 50 * 1000 * 1000  # interval at which a waiting thread looks for Ctrl-C
+cdef int64_t SIGNAL_CHECK_NS = 50 * 1000 * 1000  # a waiting thread checks for Ctrl-C so often
 cdef int64_t SPIN_NS = 30 * 1000
-cdef int SOON_SPINS = 256  # spins of a wait before it takes the lock
+cdef int SOON_SPINS = 256  # spins before a wait takes the lock
 
 
 cdef int wait_var(Var* var, bint reads) except -1 nogil:
@@ -42,28 +43,28 @@ cdef int wait_var(Var* var, bint reads) except -1 nogil:
     if not reads and _is_done_soon(e, var):
         return 0
     lock(e)
-    refresh(e, var)
+    reset_after_fork(e, var)
     remaining = var.pending_writes.load(memory_order_relaxed)
     if reads:
         remaining += var.pending_reads
     if remaining and is_held_by_thread(var, reads):
-        unlock(e)  # whatever was pushed before the function that waits is done
+        unlock(e)  # the function that waits holds the variable: earlier writers are done
         return 0
     if remaining:
         if reads and is_held_by_thread(var, False):
             unlock(e)
             _refuse_wait("write to a variable it reads")
-        _wait_in(e, &var.waiters, reads, remaining)
+        _wait_among(e, &var.waiters, reads, remaining)
         lock(e)
     error = take_error(e, var)
     unlock(e)
     if error != NULL:
-        return _raise(error)
+        return _raise_error(error)
     return 0
 
 
 cdef bint _is_done_soon(Engine* e, Var* var) noexcept nogil:
-    """Look without the lock: the writers are done, now or in a moment, and nothing failed."""
+    """Return whether all writers end within a short spin and none has failed; takes no lock."""
     cdef int spins = 0
     if var.epoch != e.epoch:
         return False
@@ -75,9 +76,9 @@ cdef bint _is_done_soon(Engine* e, Var* var) noexcept nogil:
     return var.failure.load(memory_order_acquire) == NULL
 
 
-cdef int _wait_in(Engine* e, Waiter** waiters, bint reads, int64_t remaining) except -1 nogil:
-    """Wait as one of `waiters`. The lock is held at the start and free at the end."""
-    cdef After after
+cdef int _wait_among(Engine* e, Waiter** waiters, bint reads, int64_t remaining) except -1 nogil:
+    """Append a waiter to the list and wait. The lock is held at the start and free at the end."""
+    cdef UnlockActions after
     cdef Waiter waiter
     cdef int code
     if e.closing:
@@ -86,19 +87,19 @@ cdef int _wait_in(Engine* e, Waiter** waiters, bint reads, int64_t remaining) ex
     if nests_too_deep():
         unlock(e)
         return _refuse_depth()
-    clear(&after)
+    clear_actions(&after)
     waiter.before = e.seq + 1
     waiter.remaining = remaining
     waiter.reads = reads
     waiter.state.store(kSpinning)
     waiter.next = waiters[0]
     waiters[0] = &waiter
-    plan(e, &after)  # a bulk may have left workers asleep
+    plan_wakeups(e, &after)  # workers may still sleep inside of `bulk`
     unlock(e)
-    settle_after(e, &after)
+    run_unlock_actions(e, &after)
     code = _await_waiter(&waiter)
     if code:
-        lock(e)  # whoever signalled a sleeper has left it when the lock is free
+        lock(e)  # a signalling thread no longer uses the waiter once the lock is free
         if waiter.state.load() != kDone:
             while waiters[0] != &waiter:
                 waiters = &waiters[0].next
@@ -113,7 +114,7 @@ cdef int wait_all(Engine* e) except -1 nogil:
         _refuse_wait("all functions")
     lock(e)
     if e.pending:
-        _wait_in(e, &e.waiters, True, e.pending)
+        _wait_among(e, &e.waiters, True, e.pending)
         lock(e)
     for failure in e.failures:
         errors.push_back(failure.error)
@@ -128,10 +129,10 @@ cdef int wait_all(Engine* e) except -1 nogil:
     with gil:
         for i in range(1, errors.size()):
             Py_XDECREF(errors[i])
-    return _raise(errors[0])
+    return _raise_error(errors[0])
 
 
-cdef int _raise(PyObject* error) except -1 nogil:
+cdef int _raise_error(PyObject* error) except -1 nogil:
     with gil:
         raised = <object>error
         Py_DECREF(raised)
@@ -158,19 +159,19 @@ cdef int _refuse_depth() except -1 nogil:
 # ---- sleeping
 
 cdef int _await_waiter(Waiter* waiter) noexcept nogil:
-    """0: done while it spun; 1: done after it slept; -1: a signal handler raised, error set."""
+    """Return 0 if done in the spin, 1 if done after a sleep, -1 if a signal handler raised."""
     cdef bint worker = is_on_worker()
     cdef PyThreadState* saved = NULL
-    cdef int64_t begin = begun(SPANS)
+    cdef int64_t begin = begin_time(SPANS)
     cdef int code = 0
     if holds_gil():
         saved = PyEval_SaveThread()
     if worker:
-        leave_place(True)
-    if not _spin_on(waiter):
-        code = _sleep_on(waiter, not worker)
+        set_waiting(True)
+    if not _spin_on_waiter(waiter):
+        code = _sleep_on_waiter(waiter, not worker)
     if worker:
-        leave_place(False)
+        set_waiting(False)
     if begin:
         note_wait(begin)
     if saved != NULL:
@@ -178,7 +179,7 @@ cdef int _await_waiter(Waiter* waiter) noexcept nogil:
     return code
 
 
-cdef bint _spin_on(Waiter* waiter) noexcept nogil:
+cdef bint _spin_on_waiter(Waiter* waiter) noexcept nogil:
     cdef Spin spin
     cdef int spins = 0
     spin.until = 0
@@ -190,9 +191,9 @@ cdef bint _spin_on(Waiter* waiter) noexcept nogil:
     return True
 
 
-cdef int _sleep_on(Waiter* waiter, bint interruptible) noexcept nogil:
+cdef int _sleep_on_waiter(Waiter* waiter, bint interruptible) noexcept nogil:
     cdef int expected = kSpinning
-    cdef int64_t slice_ns = SLICE_NS if interruptible else -1
+    cdef int64_t slice_ns = SIGNAL_CHECK_NS if interruptible else -1
     if not waiter.state.compare_exchange_strong(expected, kSleeping):
         return 0  # done just now
     while True:

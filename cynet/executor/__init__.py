@@ -1,4 +1,4 @@
-"""mx.executor: a Symbol bound to arrays."""
+"""mx.executor: Executor, a Symbol bound to arrays."""
 
 from .executor import Executor
 from .cached_op import CachedOp

@@ -1,4 +1,4 @@
-"""Arenas: memory for the intermediate values of plans, which take turns in using it."""
+"""Arenas: memory for the intermediate values of plans, which executors share."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
     from ..context import Context
     from ..graph.ir import Graph, Value
 
-    _Made = TypeVar("_Made")
-    Holder = weakref.ref[Any]
+    _Result = TypeVar("_Result")
+    ExecutorRef = weakref.ref[Any]
 
 
 def arena_size(graph: Graph) -> int:
-    """Bytes of the arena; 0 if the plan needs none."""
+    """Return the bytes of a plan's arena; 0 if it needs none."""
     planned: int = graph.memory.planned
     if planned:
         return planned
     written = (value for step in graph.steps for _, value in step.written())
-    return int(any(0 in value.shape for value in written))  # an empty value needs an address, too
+    return int(any(0 in value.shape for value in written))  # also an empty value needs an address
 
 
 def allocate_named(
-    what: str | Graph, function: Callable[..., _Made], *args: Any, **kwargs: Any
-) -> _Made:
-    """``function(*args, **kwargs)``, which allocates memory; an error names the purpose.
+    what: str | Graph, function: Callable[..., _Result], *args: Any, **kwargs: Any
+) -> _Result:
+    """Return ``function(*args, **kwargs)``; its OutOfMemoryError names `what` the memory is for.
 
     Parameters
     ----------
     what : str or Graph
-        Of a graph: its intermediate values, of which the largest is named.
+        The purpose of the memory. A Graph: its intermediate values; the error names the largest.
     """
     try:
         return function(*args, **kwargs)
@@ -54,7 +54,7 @@ def allocate_named(
 
 
 def zeros_for(values: Iterable[Value | None]) -> list[Any]:
-    """Zeros in newly allocated memory for values of a graph; None stays None."""
+    """Return an array of zeros for each value of a graph; None for None."""
     return [
         None
         if v is None
@@ -64,8 +64,8 @@ def zeros_for(values: Iterable[Value | None]) -> list[Any]:
 
 
 def take_idle_arena(idle: list[Any], size: int, ctx: Context) -> Any:
-    """An arena of at least `size` bytes from the list `idle`, or a new arena in place of one there
-    that is too small."""
+    """Return an arena of at least `size` bytes from the list `idle`, or a new one, which replaces a
+    smaller one."""
     small: list[Any] = []
     try:
         arena = idle.pop()
@@ -82,43 +82,41 @@ def take_idle_arena(idle: list[Any], size: int, ctx: Context) -> Any:
 
 
 class ArenaLease:
-    """An arena (or outputs recorded for autograd), the executor that uses it, and whether its
-    backward is still to come."""
+    """An arena (or outputs that autograd recorded), the executor that uses it, and whether a
+    backward is pending."""
 
     __slots__ = ("array", "holder", "pending")
 
-    def __init__(self, holder: Holder | None, array: Any) -> None:
+    def __init__(self, holder: ExecutorRef | None, array: Any) -> None:
         self.array: Any = array
-        self.holder: Holder | None = holder
+        self.holder: ExecutorRef | None = holder
         self.pending = False
 
-    def is_waited_for(self, other: Holder | None) -> bool:
-        """Return whether an executor other than `other` still has to run backward on this
-        memory."""
+    def is_waited_for(self, other: ExecutorRef | None) -> bool:
+        """Return whether an executor other than `other` has a pending backward on this memory."""
         alive = self.holder is not None and self.holder() is not None
         return self.pending and alive and self.holder is not other
 
 
 class ArenaPool:
-    """The arenas of executors that share memory: one, unless several executors have run forward
-    and not yet backward."""
+    """The arenas that executors share: one arena, and one more for each pending backward."""
 
     def __init__(self) -> None:
         self._leases: list[ArenaLease] = []
         self._recorded: list[ArenaLease] = []
         self._lock = threading.Lock()
 
-    def _forget_finished(self) -> None:
-        # Release the recorded outputs, unless a backward on them is still to come.
+    def _drop_finished(self) -> None:
+        # Release the recorded outputs that have no pending backward.
         stay = [each for each in self._recorded if each.is_waited_for(None)]
         for each in self._recorded:
             if each not in stay:
                 each.holder = each.array = None
         self._recorded = stay
 
-    def keep(self, holder: Holder, outputs: list[Any]) -> ArenaLease:
-        """An ArenaLease for the outputs of a run recorded by autograd; the previous lease is lost,
-        as with arenas.
+    def keep_outputs(self, holder: ExecutorRef, outputs: list[Any]) -> ArenaLease:
+        """Return an ArenaLease for the outputs of a run that autograd recorded; ends the previous
+        lease.
 
         Parameters
         ----------
@@ -127,12 +125,12 @@ class ArenaPool:
         outputs : list of NDArray
         """
         with self._lock:
-            self._forget_finished()
+            self._drop_finished()
             self._recorded.append(ArenaLease(holder, outputs))
             return self._recorded[-1]
 
-    def take(self, holder: Holder, size: int, ctx: Context) -> ArenaLease:
-        """An ArenaLease of `size` bytes or more; the executor that had the array before loses it.
+    def take(self, holder: ExecutorRef, size: int, ctx: Context) -> ArenaLease:
+        """Return an ArenaLease of an array of at least `size` bytes; ends the previous lease.
 
         Parameters
         ----------
@@ -142,13 +140,13 @@ class ArenaPool:
         ctx : Context
         """
         with self._lock:
-            self._forget_finished()
+            self._drop_finished()
             busy = [each for each in self._leases if each.is_waited_for(holder)]
             free = [each for each in self._leases if each not in busy]
             free.sort(key=lambda lease: lease.array.size)
             fits = free and free[-1].array.size >= size
             best = ArenaLease(holder, free[-1].array if fits else empty((size,), ctx, "uint8"))
-            # an executor that has lost its lease takes another one before it runs
+            # an executor without a lease takes a new one before it runs
             for lease in free:
                 lease.holder = lease.array = None
             self._leases = [*busy, best]

@@ -9,7 +9,7 @@ from ..base.dtype import name_of, scalar_type
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown, warn_user
 from ..context import read_context
 from ..graph.collector import collector_paused
-from ..graph.gradient import REQUESTS
+from ..graph.gradient import REQUEST_CODES
 from ..graph.infer import infer_shapes, infer_types, structure_of
 from ..graph.placement import place_nodes
 from ..ndarray import NDArray, zeros
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ..typing import Context, ContextLike, DTypeLike, NamedArrays, Shape, Symbol
 
 
-def _arrange(what: str, given: Any, names: Sequence[str], allow_missing: bool) -> list[Any]:
-    """A list in the order of `names` from a list or dict of NDArray."""
+def _as_list(what: str, given: Any, names: Sequence[str], allow_missing: bool) -> list[Any]:
+    """Return a list in the order of `names` from a list or dict of NDArray."""
     if isinstance(given, dict):
         missing = [n for n in names if n not in given]
         if missing and not allow_missing:
@@ -57,7 +57,7 @@ def _arrange(what: str, given: Any, names: Sequence[str], allow_missing: bool) -
 
 
 def _grad_requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
-    """Argument name to request, from a word, a list or a dict."""
+    """Return a dict of argument name -> request, from a str, a list or a dict."""
     if isinstance(grad_req, str):
         requests = dict.fromkeys(names, grad_req)
     elif isinstance(grad_req, (list, tuple)):
@@ -74,7 +74,7 @@ def _grad_requests(grad_req: Any, names: Sequence[str]) -> dict[str, str]:
             f"bind: grad_req must be a str, list or dict, got {type(grad_req).__name__}"
         )
     for name, req in requests.items():
-        if req not in REQUESTS:
+        if req not in REQUEST_CODES:
             raise ArgumentError(
                 f"bind: grad_req of '{name}' is {shown(req)}; expected 'null', 'write' or 'add'"
             )
@@ -96,11 +96,11 @@ def bind(
     ctx = read_context(ctx)
     structure = structure_of(symbol)
     arg_names, aux_names = _argument_names(structure)
-    arg_arrays = _arrange("args", args, arg_names, False)
+    arg_arrays = _as_list("args", args, arg_names, False)
     requests = _grad_requests(grad_req, arg_names)
-    grad_arrays = _arrange("args_grad", {} if args_grad is None else args_grad, arg_names, True)
+    grad_arrays = _as_list("args_grad", {} if args_grad is None else args_grad, arg_names, True)
     grad_arrays = [None if requests[n] == "null" else g for n, g in zip(arg_names, grad_arrays)]
-    aux_arrays = _arrange("aux_states", {} if aux_states is None else aux_states, aux_names, False)
+    aux_arrays = _as_list("aux_states", {} if aux_states is None else aux_states, aux_names, False)
     shapes = _check_shapes(structure, arg_names, arg_arrays, grad_arrays, aux_names, aux_arrays)
     if any_sparse([*arg_arrays, *grad_arrays, *aux_arrays]) or _makes_sparse(structure):
         given = arg_arrays, grad_arrays, requests, aux_arrays
@@ -143,7 +143,7 @@ def _makes_sparse(structure: Structure) -> bool:
 def _storage_types(
     arguments: Iterable[Node], requested: Mapping[str, str] | None
 ) -> dict[str, str]:
-    """Name to storage type of sparse arguments: as requested, or the variable's own."""
+    """Return a dict: sparse argument -> storage type, as requested or the variable's own."""
     found = {}
     for node in arguments:
         code = node.attrs.get("__storage_type__", "0")
@@ -154,7 +154,7 @@ def _storage_types(
 
 
 def _argument_names(structure: Structure) -> tuple[list[str], list[str]]:
-    """Names of arguments and of auxiliary states."""
+    """Return the names of arguments and of auxiliary states."""
     arguments, states, _ = variables_in(structure.order)
     return [node.name for node in arguments], [node.name for node in states]
 
@@ -236,7 +236,7 @@ def simple_bind(
     )
     requests = _grad_requests(grad_req, arg_names)
     stypes = _storage_types(arguments, stypes)
-    contexts = {}  # contexts of variables whose group has another context
+    contexts = {}  # variable -> context, if its group has another context
     if group2ctx:
         placed = place_nodes(structure.order, ctx, group2ctx)
         contexts = {node.name: at for node, at in placed.items() if node.op is None}
@@ -264,7 +264,7 @@ def simple_bind(
             if requests[name] != "null":
                 grad = zeros(shape, ctx, dtype, stype=stypes[name])
         elif shared_buffer is not None and name not in shared_names:
-            shared = _from_buffer(shared_buffer, name, shape, dtype, contexts.get(name, ctx))
+            shared = _array_from_buffer(shared_buffer, name, shape, dtype, contexts.get(name, ctx))
         if shared is None:
             shared = allocate_named(
                 f"argument '{name}' of shape {shape}", zeros, shape, contexts.get(name, ctx), dtype
@@ -301,8 +301,8 @@ def _sparse_zeros(stype: str, shape: Shape, ctx: Context, dtype: DTypeLike) -> N
 
 
 def _unknown_arguments(given: Iterable[str], names: Collection[str]) -> str:
-    """The warning about `given` names that are not in `names`: an inner layer may be bound with the
-    shapes and dtypes of the whole network."""
+    """Return the warning about `given` names that are not in `names`. They are no error, as an
+    inner layer may be bound with the shapes and dtypes of the whole network."""
     unknown = []
     for name in dict.fromkeys(given):
         if name not in names:
@@ -313,10 +313,10 @@ def _unknown_arguments(given: Iterable[str], names: Collection[str]) -> str:
     return f": the symbol has no argument {', '.join(unknown)}; what is given for it is not used"
 
 
-def _from_buffer(
+def _array_from_buffer(
     buffer: NamedArrays, name: str, shape: Shape, dtype: DTypeLike, ctx: Context
 ) -> NDArray:
-    """An array of `shape` at the front of ``buffer[name]``, or in new memory for the buffer."""
+    """Return an array of `shape` at the start of ``buffer[name]``, which is enlarged if needed."""
     size = 1
     for n in shape:
         size *= n

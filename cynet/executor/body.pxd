@@ -1,8 +1,8 @@
-"""BodyPlan: the plan of a graph that an operator runs, on memory that each run gives it.
+"""BodyPlan: the plan of a body, a control flow operator's inner graph; each run sets its memory.
 
 Promises:
 - A run calls no Python between native operators and allocates nothing.
-- Whoever runs it sees to it that no two threads do at once.
+- The caller ensures that only one thread runs it at a time.
 """
 
 from libc.stdint cimport int64_t, uint64_t
@@ -13,27 +13,27 @@ from .._resource cimport Resource
 from ..operator._base cimport OpContext
 from .tables cimport PlanRun, Tables
 
-cdef struct Spot:
-    # The position of an address in the tables.
+cdef struct AddressSlot:
+    # The index of a blob in the plan's tables, and its offset from the slot's address.
     size_t blob
     int64_t offset
 
-cdef cppclass Spots:
-    void* at              # the address that is used now
-    vector[Spot] spots
+cdef cppclass AddressSlots:
+    void* at              # the present address
+    vector[AddressSlot] spots
 
 cdef class BodyPlan:
     cdef readonly Plan plan
     cdef Tables* tables
     cdef readonly object body    # the Body (graph/subgraphs.py)
     cdef readonly bint runs_python
-    # [(step, positions of its steps, an Operator for each run)], for steps that run Python
+    # for steps that run Python: [(forward step, indices of its steps, list of an Operator per run)]
     cdef list python
     cdef size_t n_forward, n_steps, n_variables, n_outputs
-    cdef vector[Spots] slots
-    cdef PlanRun run             # the run's state, which its steps read
+    cdef vector[AddressSlots] slots
+    cdef PlanRun run             # state of the present run, which its steps read
 
-    # Set the address of variable, output, output gradient or gradient i, or of temporaries.
+    # Set the address of a variable, output, output gradient, gradient, or of other values.
     cdef void put_variable(self, size_t i, void* at) noexcept nogil
     cdef void put_output(self, size_t i, void* at) noexcept nogil
     cdef void put_head(self, size_t i, void* at) noexcept nogil
@@ -41,9 +41,9 @@ cdef class BodyPlan:
     cdef void put_arena(self, void* at) noexcept nogil
     cdef void put_saved(self, void* at) noexcept nogil
     cdef void _set_slot(self, size_t slot, void* at) noexcept nogil
-    # Set which random numbers the runs draw, from those of the operator, or NULL.
-    cdef void begin(self, OpContext* ctx) noexcept nogil
+    # Prepare a run of the operator: derive the seed of the body's random numbers.
+    cdef void begin_run(self, OpContext* ctx) noexcept nogil
     # Run forward or backward of iteration t; `outer` is the Operator that does so.
     cdef int run_steps(self, OpContext* ctx, bint backward, int64_t t, void* outer) except -1 nogil
     cdef int _fail(self, int64_t t) except -1
-    cdef int _keep_python(self, graph, dict operators) except -1
+    cdef int _add_python_operators(self, graph, dict operators) except -1

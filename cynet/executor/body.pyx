@@ -1,27 +1,27 @@
-"""BodyPlan (contract in body.pxd)."""
+"""BodyPlan: the plan of an operator's inner graph (contract in body.pxd)."""
 
 from libc.stdint cimport int64_t, uint64_t
 
 from .._executor cimport Plan, failed_step, run_step
 from .._resource cimport kRandom
 from ..operator._base cimport OpContext, Operator
-from .placeholders cimport number_of
+from .placeholders cimport placeholder_number
 from .tables cimport Tables
 
 from ..base.errors import wrap_error, describe_error
 from ..context import cpu
 from ..graph.ir import SAVED, Value
 from .._executor import arena_view
-from .operators import constants, create_operator, create_operators
+from .operators import compute_constants, create_operator, create_operators
 from .rebind import placeholder
 
 
 cdef class BodyPlan:
-    """The plan of a `Body`."""
+    """The plan of a `Body`, an operator's inner graph."""
 
     def __init__(self, body):
         cdef size_t i, number
-        cdef Spot spot
+        cdef AddressSlot spot
         graph = body.graph
         self.body = body
         self.n_forward, self.n_steps = graph.n_forward, len(graph.steps)
@@ -39,27 +39,27 @@ cdef class BodyPlan:
                 root = value.root
                 if root.kind == SAVED and root not in arrays:
                     arrays[root] = arena_view(saved, root.offset, root.shape, root.dtype)
-        arrays.update(constants(graph))
+        arrays.update(compute_constants(graph))
         operators = create_operators(graph)
         self.plan = Plan(graph, operators, arrays, arena, False)
         self.tables = self.plan.tables
         for i in range(self.tables.steps.size()):
-            # known rows of one array say nothing about the next one
+            # the rows of a run's gradient are not those of the next run's
             self.tables.steps[i].watched = NULL
             self.tables.steps[i].context.rows = NULL
         self.slots.resize(count + 2)
         for i in range(self.tables.blobs.size()):
-            number = number_of(self.tables.blobs[i].data)
+            number = placeholder_number(self.tables.blobs[i].data)
             if number < self.slots.size():
                 spot.blob, spot.offset = i, (<size_t>self.tables.blobs[i].data) & ((1 << 42) - 1)
                 self.slots[number].spots.push_back(spot)
         for i in range(self.slots.size()):
             self.slots[i].at = NULL
-        self._keep_python(graph, operators)
+        self._add_python_operators(graph, operators)
 
-    cdef int _keep_python(self, graph, dict operators) except -1:
-        """Operators in Python, which may keep something from forward to backward: one for each run,
-        made when the run comes, since a loop may end long before its most runs."""
+    cdef int _add_python_operators(self, graph, dict operators) except -1:
+        """List the operators in Python. They may keep state from forward to backward, so each run
+        gets its own, which is created at the run, since a loop may end early."""
         steps_of = {}
         for i, step in enumerate(graph.steps):
             forward = step.origin or step
@@ -71,7 +71,7 @@ cdef class BodyPlan:
         return 0
 
     cdef void _set_slot(self, size_t slot, void* at) noexcept nogil:
-        cdef Spots* spots = &self.slots[slot]
+        cdef AddressSlots* spots = &self.slots[slot]
         cdef size_t i
         if spots.at == at:
             return
@@ -97,14 +97,14 @@ cdef class BodyPlan:
     cdef void put_saved(self, void* at) noexcept nogil:
         self._set_slot(2 * (self.n_variables + self.n_outputs) + 1, at)
 
-    cdef void begin(self, OpContext* ctx) noexcept nogil:
+    cdef void begin_run(self, OpContext* ctx) noexcept nogil:
         cdef uint64_t key
         self.run.tables = self.tables
         self.run.segment = NULL
         self.run.seed = self.run.stream = 0
         if ctx.n_requested and ctx.requested[0].type == kRandom:
-            # each draw of each run has its own stream, separated from those of the outer plan by a
-            # key made from the operator's own stream (the finalizer of SplitMix64)
+            # each random step of each run has its own stream; a key made from the operator's stream
+            # (the finalizer of SplitMix64) separates them from the outer plan's streams
             key = ctx.requested[0].seed + (ctx.requested[0].stream + 1) * 0x9E3779B97F4A7C15UL
             key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9UL
             key = (key ^ (key >> 27)) * 0x94D049BB133111EBUL
@@ -136,9 +136,9 @@ cdef class BodyPlan:
         raise raised
 
     def _choose_operators(self, int64_t t, owner):
-        """The operators of run t that are Python's, which keep the memory of the outer run."""
+        """Put the Python operators of run t into the tables; they keep the run's memory alive."""
         for forward, positions, several in self.python:
-            run = t if len(positions) > 1 else 0  # without backward one run is enough
+            run = t if len(positions) > 1 else 0  # without backward all runs share one operator
             while len(several) <= run:
                 several.append(create_operator(forward))
             operator = several[run]
@@ -152,10 +152,10 @@ cdef class BodyPlan:
         self.plan.set_profiled(on)
 
     def profile(self):
-        """(nanoseconds, calls) of each step."""
+        """Return a list of (nanoseconds, calls) of each step."""
         return self.plan.profile()
 
 
 cdef int _raise_pending() except -1:
-    """Raises the exception that is set already."""
+    """Raise the exception that is already set in this thread."""
     return -1

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @guarded(but=("forward", "backward", "step"))
 class NodeExecutor(Executor):
-    """Runs the operators of a graph one after the other, as imperative calls that autograd records.
+    """An Executor that runs operators one by one, as imperative calls that autograd records.
 
     What sparse operators give has no fixed size, so there is no plan. The steps of such networks
     are few and large. Arrays and methods are those of `Executor`.
@@ -79,10 +79,10 @@ class NodeExecutor(Executor):
         self.outputs = [
             zeros(plain_shape(shapes[e]), ctx=ctx, dtype=types[e]) for e in symbol.entries
         ]
-        self._heads_taken = [_takes_head(*entry) for entry in symbol.entries]
+        self._heads_taken = [_reads_output_gradient(*entry) for entry in symbol.entries]
 
     def release_arena(self) -> None:
-        """Do nothing: this executor has no memory that others could use."""
+        """Do nothing: this executor has no arena."""
 
     def forward_on(
         self, sources: Sequence[NDArray], targets: Sequence[NDArray], is_train: bool
@@ -113,7 +113,7 @@ class NodeExecutor(Executor):
         return True
 
     def _run(self, variables: NamedArrays) -> dict[Entry, NDArray]:
-        """The values of all entries."""
+        """Run all operators; returns a dict of entry -> array."""
         values = {}
         for node in self._structure.order:
             if node.op is None:
@@ -162,7 +162,7 @@ class NodeExecutor(Executor):
         self._made = None
         for view, grad in self._leaves:
             if not view._fresh_grad and _tape.leaf_of(view).grad_req == "write":
-                grad[:] = 0  # no output depends on the argument
+                grad[:] = 0  # no gradient reached the argument
 
     def _head_gradient_list(self, out_grads: Any) -> list[NDArray | None]:
         if isinstance(out_grads, dict):
@@ -194,7 +194,7 @@ class NodeExecutor(Executor):
         aux_params: NamedArrays | None = None,
         allow_extra_params: bool = False,
     ) -> None:
-        """``Executor.copy_params_from``; a row_sparse weight with all rows keeps them."""
+        """``Executor.copy_params_from``; a row_sparse weight with all rows keeps all rows."""
         rest = {}
         for name, value in arg_params.items():
             array: Any = self.arg_dict.get(name)
@@ -215,7 +215,7 @@ class NodeExecutor(Executor):
         allow_up_sizing: bool = True,
         hint: str = "",
     ) -> Executor:
-        """``Executor.reshape_free``; arrays of another shape are new."""
+        """``Executor.reshape_free``; arrays whose shape changes are new."""
         given = self._symbol._known_shapes((), shapes)
         found = infer_shapes(self._symbol.entries, given, structure=self._structure)
         arrays = {**self.arg_dict, **self.aux_dict}
@@ -224,7 +224,7 @@ class NodeExecutor(Executor):
             shape = found[node, 0]
             by_name[node.name] = plain_shape(shape) if is_known(shape) else arrays[node.name].shape
 
-        def fit(name: str, old: Any) -> Any:
+        def fit_array(name: str, old: Any) -> Any:
             if old is None or old.shape == by_name[name]:
                 return old
             if name not in free:
@@ -238,10 +238,10 @@ class NodeExecutor(Executor):
         made = NodeExecutor(
             self._symbol,
             self._ctx,
-            [fit(name, self.arg_dict[name]) for name in self._arg_names],
-            [fit(name, self.grad_dict[name]) for name in self._arg_names],
+            [fit_array(name, self.arg_dict[name]) for name in self._arg_names],
+            [fit_array(name, self.grad_dict[name]) for name in self._arg_names],
             self._grad_req,
-            [fit(name, self.aux_dict[name]) for name in self._aux_names],
+            [fit_array(name, self.aux_dict[name]) for name in self._aux_names],
             (None, None),
             self._structure,
         )
@@ -257,8 +257,8 @@ class NodeExecutor(Executor):
         self._monitor, self._monitor_all = callback, monitor_all
 
     def debug_str(self) -> str:
-        """Every operator with the storage types of its inputs and outputs: as in the last forward;
-        before any forward, as the property's `infer_storage_type` says."""
+        """Return all operators with the storage types of their inputs and outputs in the last
+        forward; before a forward those that `infer_storage_type` returns."""
         given = {name: array.stype for name, array in {**self.arg_dict, **self.aux_dict}.items()}
         found = infer_storage_types(self._structure, given)
         lines = ["runs node by node: arrays are sparse"]
@@ -275,7 +275,7 @@ class NodeExecutor(Executor):
         raise CynetError("profile: a graph with sparse arrays runs node by node; use mx.profiler")
 
 
-def _takes_head(node: Node, i: int) -> bool:
+def _reads_output_gradient(node: Node, i: int) -> bool:
     """Return whether a node's gradient depends on the gradient of its output `i`."""
     if node.op is None:
         return True

@@ -30,11 +30,11 @@ from ..operator.checks.shapes import known_shape
 from ..symbol.node import fixed_arguments
 from .arena_pool import allocate_named, take_idle_arena
 from .cached_results import cached_groups
-from .call_by_call import is_call_by_call_due, resolved
+from .call_by_call import is_call_by_call_due, resolve
 from .constant_inputs import ConstantInputs
-from .operators import constants, create_operators
+from .operators import compute_constants, create_operators
 from .plan_cache import PlanCache, bytes_of_graph
-from .rebind import ArgumentSlots, Lease, examine, fresh_arrays, placeholder
+from .rebind import ArgumentSlots, Lease, call_signature, fresh_arrays, placeholder
 from .replay import gradients
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _REQUESTS = {_NULL: "null", _WRITE: "write", _ADD: "add"}
 
 
 class CachedOp:
-    """A Symbol as a function of arrays, run by plans as an executor runs it.
+    """A Symbol as a function of arrays: each signature of arrays gets a plan like an executor's.
 
     A plan serves all calls whose arrays have the same shapes, dtypes and device, in the same mode
     (``autograd.is_training()``) and with gradients for the same inputs. While the thread records,
@@ -99,27 +99,27 @@ class CachedOp:
         self._arguments = symbol.list_arguments()
         self.inputs = [*self._arguments, *symbol.list_auxiliary_states()]
         self._programs = PlanCache(apart)
-        self._called = PlanCache()  # CallByCall of signatures that may get a plan
+        self._called = PlanCache()  # signature -> CallByCall, until it gets a plan
         self._arenas = {} if arenas is None else arenas  # context -> list of idle arenas
         self._structure = Structure(symbol.entries)
         self.n_nodes = len(self._structure.order)
-        # shapes by name, and all inferred shapes
+        # the last shapes by name, and the shapes of all entries
         self._inferred: tuple[dict[str, Shape] | None, dict[Entry, Any]] = None, {}
         # dtypes of the inputs -> dtypes of all entries
         self._types: dict[Any, dict[Entry, Any]] = {}
-        # (with gradients, training) of plans that were made
+        # (with gradients, training) of the plans so far
         self._modes: set[tuple[bool, bool]] = set()
         fixed = fixed_arguments(self._structure.order)
         self._pinned = [(self.inputs.index(name), number) for name, number in fixed.items()]
-        # position among the inputs -> (array, ConstantInputs)
+        # index of the input -> (array, ConstantInputs)
         self._constant_inputs: dict[int, tuple[NDArray, Any]] = {}
 
     def __reduce__(self) -> tuple[type[CachedOp], tuple[Symbol]]:
-        return type(self), (self.symbol,)  # pickled without plans, which hold addresses
+        return type(self), (self.symbol,)  # pickled without its plans
 
     @property
     def n_programs(self) -> int:
-        """The number of signatures whose plans this CachedOp keeps (CYNET_PLAN_CACHE_MB).
+        """The number of signatures that have a plan now (CYNET_PLAN_CACHE_MB limits it).
 
         Examples
         --------
@@ -132,7 +132,7 @@ class CachedOp:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that its plans take and share with no other ones, an int.
+        """The bytes of its plans, without memory that other plans share, an int.
 
         Examples
         --------
@@ -144,7 +144,7 @@ class CachedOp:
 
     @property
     def cached_results(self) -> list[Any]:
-        """Weights in other forms, which plans share: a list of CachedResult.
+        """The results computed from weights alone, which plans share: a list of CachedResult.
 
         Examples
         --------
@@ -156,7 +156,7 @@ class CachedOp:
     def __call__(self, *arrays: NDArray) -> list[NDArray]:
         """Run the graph on arrays.
 
-        *arrays: One for each of `inputs`, all on one device.
+        *arrays: One array for each name in `inputs`, all on one device.
 
         Returns list of NDArray: the outputs: new arrays. Raises ArgumentError when there are more
         or fewer arrays, or they are on several devices. Raises ShapeError when their shapes do not
@@ -173,9 +173,9 @@ class CachedOp:
                     f"input '{name}' of a CachedOp must be an NDArray, got {shown(array)}"
                 )
         given = list(arrays)
-        self._hold_pinned(given)
+        self._restore_constant_inputs(given)
         training = bool(get_state() & 2)
-        signature, wants = examine(given, len(self._arguments))
+        signature, wants = call_signature(given, len(self._arguments))
         key = signature, wants, training
         program = self._programs.get(key)
         if program is None:
@@ -196,7 +196,8 @@ class CachedOp:
     def _call_by_call_of(
         self, key: tuple[Any, tuple[int, ...], bool], arrays: list[NDArray]
     ) -> Any:
-        """The CallByCall for a signature without a plan; None if it is to get a plan."""
+        """Return the CallByCall that runs a signature without a plan; None if it should get a
+        plan."""
         calls = self._called.get(key)
         if not is_call_by_call_due(0 if calls is None else calls.runs, calls):
             if calls is not None:
@@ -207,11 +208,11 @@ class CachedOp:
             since = time.perf_counter()
             ctx, shapes, dtypes = self._describe_inputs(arrays)
             found = self.infer(shapes), self.infer_types(dtypes)
-            calls = resolved(self._structure, self.inputs, *found, arrays, ctx, any(wants))
+            calls = resolve(self._structure, self.inputs, *found, arrays, ctx, any(wants))
             if calls is not None and any(wants) and len(self._structure.heads) > 1:
-                # losses of a plan return their gradients whichever output is differentiated
+                # a plan computes the gradients of all losses, wherever backward starts
                 wanted = frozenset(n for n, req in zip(self.inputs, wants) if req != _NULL)
-                if not all(calls.graph.takes_gradients(wanted)):
+                if not all(calls.graph.needs_head_gradients(wanted)):
                     return None
             if calls is not None:
                 calls = self._called.put(key, calls, time.perf_counter() - since)
@@ -220,9 +221,9 @@ class CachedOp:
     def _describe_inputs(
         self, arrays: list[NDArray]
     ) -> tuple[Context, dict[str, Shape], dict[str, str]]:
-        """The context of the outputs; shapes and dtypes of the inputs by name."""
+        """Return the context of the outputs, and the shapes and dtypes of the inputs by name."""
         contexts = [each.context for each in arrays]
-        # pinned and shared host memory use the plan of ordinary CPU memory
+        # pinned and shared host memory count as ordinary CPU memory
         ctx = next((each for each in contexts if each.device_type == "cpu"), contexts[0])
         shapes = {name: known_shape(array.shape) for name, array in zip(self.inputs, arrays)}
         dtypes = {name: name_of(array.dtype) for name, array in zip(self.inputs, arrays)}
@@ -294,8 +295,8 @@ class CachedOp:
             self._types = {key: found}
         return found
 
-    def _hold_pinned(self, arrays: list[NDArray]) -> None:
-        """Inputs with a fixed value whatever is written to them (a BatchNorm's fixed gamma)."""
+    def _restore_constant_inputs(self, arrays: list[NDArray]) -> None:
+        """Restore inputs that have a fixed value, such as a BatchNorm's fixed gamma."""
         for i, number in self._pinned:
             known = self._constant_inputs.get(i)
             if known is None or known[0] is not arrays[i]:
@@ -305,7 +306,7 @@ class CachedOp:
 
 
 class _Program:
-    """The graph of one signature, and its idle instances."""
+    """The graph of one signature, and its instances: plans that no run uses now."""
 
     @collector_paused()
     def __init__(
@@ -315,7 +316,7 @@ class _Program:
         n_args = len(wants)
         requests = {name: _REQUESTS[req] for name, req in zip(op.inputs, wants) if req != _NULL}
         self.has_gradients = bool(requests)
-        names = pipeline.enabled()
+        names = pipeline.enabled_passes()
         self.graph = graph = lower(
             op.symbol.entries,
             ctx,
@@ -345,9 +346,9 @@ class _Program:
         plan_memory(graph, "inplace" in names, "reuse" in names, keep=python)
         if config.get("CYNET_GRAPH_VERIFY"):
             verify_memory(graph, python)
-        # an array without elements needs an address, too
+        # also an array without elements needs an address
         self.arena = Value("arena", (graph.memory.planned or 1,), "uint8", ctx)
-        self.moves = not python  # arrays that Python was given keep their addresses
+        self.moves = not python  # operators in Python may keep arrays of an arena
         if self.moves:
             self.values.insert(self.n_inputs + len(graph.outputs), self.arena)
             self.n_saved += 1
@@ -357,10 +358,10 @@ class _Program:
         # the inputs that each group reads
         self.read_cached = [[positions[value] for value in group.sources] for group in self.groups]
         self.sources = {i for each in self.read_cached for i in each}
-        self.cached_results: list[Any] = []  # the groups' results for the arrays of the last call
+        self.cached_results: list[Any] = []  # the CachedResult of each group in the last call
         self.fakes = dict(zip(self.values, map(placeholder, range(len(self.values)), self.values)))
         self.idle_arenas = op._arenas.setdefault(ctx, []) if self.moves else None
-        self.constants = constants(graph)
+        self.constants = compute_constants(graph)
         self.nbytes = bytes_of_graph(graph, self.constants.values())
         read = {v.root for step in graph.steps[graph.n_forward :] for v in step.read()}
         pinned = [i for i, _ in op._pinned]
@@ -369,7 +370,7 @@ class _Program:
         self._free = [_Instance(self, operators)]
 
     def lease(self) -> Any:
-        """An idle instance of the plan, with an arena, for use until the lease is dropped."""
+        """Return a Lease of an idle instance with an arena."""
         try:
             instance = self._free.pop()
         except IndexError:
@@ -383,7 +384,7 @@ class _Program:
 
 
 class _Instance:
-    """A plan with a leased arena; with its own arena if it has operators in Python."""
+    """A plan with a leased arena, or with its own arena if it has operators in Python."""
 
     def __init__(self, program: _Program, operators: Mapping[Any, Any]) -> None:
         graph = program.graph
@@ -406,12 +407,12 @@ class _Instance:
             {*range(n, n + len(graph.outputs)), *range(program.n_saved, program.first_cached)},
             program.sources,
         )
-        self.knows_cached = not results  # whether the plan has cached results for these arrays
+        self.knows_cached = not results  # whether the cached results are set
         self.scratch: dict[int, NDArray] = {}
-        self.saved_arena: Any = None  # the arena as forward left it, where backward is to run again
+        self.saved_arena: Any = None  # a copy of the arena after forward, for another backward
 
     def forward(self, arrays: list[NDArray], training: bool) -> list[NDArray]:
-        """Push a run on these inputs; the outputs."""
+        """Push a run on these inputs; returns the outputs."""
         self.saved_arena = None
         values = self.program.graph.outputs
         try:
@@ -430,7 +431,7 @@ class _Instance:
         return outputs
 
     def _find_cached(self, arrays: list[NDArray]) -> None:
-        """Give the plan the cached results of steps for these inputs, or new ones to be filled."""
+        """Set the plan's cached results for these inputs; new ones are computed by the next run."""
         self.knows_cached = False
         program = self.program
         program.cached_results = [
@@ -441,7 +442,7 @@ class _Instance:
         self.knows_cached = True
 
     def release_arena(self) -> NDArray | None:
-        """Return the arena, so that no memory is held that another plan can use."""
+        """Give up the arena, so that other plans can use it; returns it."""
         arena: NDArray | None = self.arena
         self.arena = self.saved_arena = None
         self.scratch.clear()
@@ -450,7 +451,7 @@ class _Instance:
     def backward(
         self, heads: list[NDArray], targets: list[NDArray], training: bool, again: bool
     ) -> None:
-        """Push backward of a run; with `again` the memory stays for another backward."""
+        """Push the backward of a run; with `again` the arena stays for another backward."""
         program = self.program
         if self.saved_arena is not None:
             self.arena[:] = self.saved_arena
@@ -463,7 +464,8 @@ class _Instance:
         self.plan.run_backward(training)
 
     def scratch_for(self, k: int) -> NDArray:
-        """A scratch array for the gradient of wanted input `k`, which is then added to a sum."""
+        """Return a temporary for the gradient of input `k`, which is added to its target
+        afterwards."""
         if k not in self.scratch:
             program = self.program
             value = program.values[program.first_cached - len(program.wanted) + k]
@@ -506,13 +508,13 @@ class _PlanNode(StepNode):  # type: ignore[misc]  # compiled
         self.lease = self.given = self.older = None
 
     def on_array_replaced(self, i: int, array: NDArray) -> None:
-        """Backward reads another array; the plan's saved data of the input are the old one's."""
+        """Let backward read `array` as input `i`; refused if there are cached results."""
         if self.program.groups:
             self._refuse(i)
         self.older[self.program.read_inputs[i]] = array
 
     def go_back(self, walk: Any, grads: Sequence[NDArray | None]) -> None:
-        """Backward of the plan, straight into the arrays where the gradients go."""
+        """Run the plan's backward, which writes the gradients into their final arrays."""
         program, instance = self.program, self.lease.instance
         for k, array in self.older.items():
             instance.slots.bind(k, [array])
@@ -531,11 +533,11 @@ class _PlanNode(StepNode):  # type: ignore[misc]  # compiled
             elemwise_add(array, part, out=array)
 
     def _fit(self, targets: list[Any], requests: Sequence[int]) -> list[tuple[NDArray, NDArray]]:
-        """Replace targets that the plan cannot write; returns pairs (target, part) to sum."""
+        """Replace targets that the plan cannot write; returns pairs (target, temporary) to add."""
         instance, sums, taken = self.lease.instance, [], set()
         for k, planned in enumerate(self.program.planned):
             array, request = targets[k], requests[k]
-            apart = id(array) in taken  # two inputs share one variable
+            apart = id(array) in taken  # the same array is another input's target
             if array is None or (request == _ADD and (planned != _ADD or apart)):
                 targets[k] = instance.scratch_for(k)
                 if array is not None:
@@ -548,7 +550,7 @@ class _PlanNode(StepNode):  # type: ignore[misc]  # compiled
         return sums
 
     def backward(self, grads: Sequence[NDArray | None], recorded: bool) -> list[NDArray | None]:
-        """The gradients as recorded steps: node by node, as a plan's backward has no gradient."""
+        """Return recorded gradients, node by node, as a plan's backward has no gradient."""
         op, wanted = self.op, self.program.wanted
         if total_writes(self.given[: len(op._arguments)]) != self.writes_before:
             raise GradientError(

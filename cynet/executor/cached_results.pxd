@@ -1,10 +1,10 @@
-"""CachedResult: arrays in another form, made once by steps of a plan for all plans that need them.
+"""CachedResult: an array computed from weights (such as their packed layout), shared by all plans.
 
 Promises:
-- Its memory is written by segments of cached steps alone (Segment.cached_first in tables.pxd),
-  which name its variable as one they write; who reads it names it, too. So runs of several plans
-  that read it run together, and nobody reads what is being made.
-- It lives as long as a plan has it. Its sources live as long.
+- Only segments of cached steps write its memory (Segment.cached_first in tables.pxd). They write
+its variable, and its readers read the variable. So readers of several plans run at the same time,
+and no reader sees a partial result.
+- It is freed with the last plan that uses it. It keeps its sources alive.
 """
 
 from .._ndarray cimport NDArrayBase
@@ -17,12 +17,11 @@ cdef class CachedResult:
     cdef readonly size_t nbytes
     cdef object __weakref__
 
-# Whether, in a run that has the variables, nothing that it was made of has been written since.
+# Return whether no source was written since the result was computed, in a run of its variables.
 cdef bint is_fresh(const CachedState* state) noexcept nogil
-# Note the versions of its sources. The run reads them, so they cannot be written meanwhile.
-cdef void complete(CachedState* state) noexcept nogil
-# Like `is_fresh`, for a caller about to push a run: true if no queued function computes it or
-# writes its sources.
+# Record the versions of the sources. The run reads them, so they cannot be written meanwhile.
+cdef void record_versions(CachedState* state) noexcept nogil
+# Like `is_fresh`, before a run is pushed: false if a queued function writes result or source.
 cdef bint is_current(const CachedState* state) noexcept nogil
-cdef void hold(CachedState* state) noexcept nogil
-cdef void drop(CachedState* state) noexcept nogil
+cdef void hold_state(CachedState* state) noexcept nogil
+cdef void release_state(CachedState* state) noexcept nogil

@@ -1,8 +1,8 @@
-"""CachedResult (contract in cached_results.pxd)."""
+"""CachedResult: an array computed from weights (contract in cached_results.pxd)."""
 
 from libcpp.atomic cimport memory_order_relaxed
 
-from ..engine.deferred cimport may_be_noted
+from ..engine.deferred cimport may_be_deferred
 from ..engine.records cimport Var, lock, unlock, writes_of
 from .._ndarray cimport NDArrayBase
 from .._typedefs cimport dtype_size
@@ -15,17 +15,17 @@ from ..graph.ir import CACHED
 from ..ndarray import empty
 from .arena_pool import allocate_named
 
-cdef object _shared = weakref.WeakValueDictionary()  # (how, arrays) -> CachedResult
+cdef object _shared_results = weakref.WeakValueDictionary()  # (how, arrays) -> CachedResult
 cdef size_t _cached_bytes = 0  # bytes of all cached results
 
 
 def cached_bytes():
-    """Bytes of all that plans keep from run to run."""
+    """Return the bytes of all cached results."""
     return _cached_bytes
 
 
 cdef class CachedResult:
-    """Arrays in another form: their memory, and whether it is up to date.
+    """The result of cached steps: its memory, and the versions of the sources.
 
     value (Value): Its shape, dtype and context.
     sources: list of NDArray
@@ -54,7 +54,7 @@ cdef class CachedResult:
         global _cached_bytes
         if self.state != NULL:
             _cached_bytes -= self.nbytes
-            drop(self.state)
+            release_state(self.state)
 
 
 cdef bint is_fresh(const CachedState* state) noexcept nogil:
@@ -67,7 +67,7 @@ cdef bint is_fresh(const CachedState* state) noexcept nogil:
     return True
 
 
-cdef void complete(CachedState* state) noexcept nogil:
+cdef void record_versions(CachedState* state) noexcept nogil:
     cdef size_t i
     for i in range(state.sources.size()):
         state.seen[i] = writes_of(state.sources[i].var)
@@ -80,11 +80,11 @@ cdef bint is_current(const CachedState* state) noexcept nogil:
     cdef bint same
     cdef size_t i
     lock(var.engine)
-    # a function that computes it counts as pending until its result can be read
+    # a pending write means that a queued function computes the result
     same = var.pending_writes.load(memory_order_relaxed) == 0 and state.valid
     for i in range(state.sources.size()):
         source = <Var*>state.sources[i].var
-        same = (same and not may_be_noted(source, False)
+        same = (same and not may_be_deferred(source, False)
                 and not state.sources[i].exposed.load()
                 and source.pending_writes.load(memory_order_relaxed) == 0
                 and source.writes == state.seen[i])
@@ -92,23 +92,23 @@ cdef bint is_current(const CachedState* state) noexcept nogil:
     return same
 
 
-cdef void hold(CachedState* state) noexcept nogil:
+cdef void hold_state(CachedState* state) noexcept nogil:
     state.references.fetch_add(1)
 
 
-cdef void drop(CachedState* state) noexcept nogil:
+cdef void release_state(CachedState* state) noexcept nogil:
     if state.references.fetch_sub(1) == 1:
         del state
 
 
-# --- which plans have the same --------------------------------------------------------------------
-class Group:
-    """A group of cached steps of a Graph.
+# --- results that several plans share -------------------------------------------------------------
+class ResultGroup:
+    """A group of cached steps of a Graph, which compute one value.
 
-    value (Value): What it makes, which stays from run to run.
-    sources (list of Value): What that is made of.
-    form (tuple or None): Equal where the same sources give the same bytes; None where that is not
-        known.
+    value (Value): The computed value, which stays from run to run.
+    sources (list of Value): The values that it is computed from.
+    form (tuple or None): A key of the steps: equal keys give the same bytes from the same sources;
+        None: the result is not shared.
     """
 
     def __init__(self, steps):
@@ -117,47 +117,47 @@ class Group:
         self.form = _steps_key(steps, self.sources)
 
     def result(self, list arrays):
-        """The CachedResult with these arrays as sources: another plan's, or a new CachedResult."""
+        """Return the CachedResult of these arrays, another plan's or a new one."""
         cdef NDArrayBase array
         if self.form is None:
             return CachedResult(self.value, arrays)
         addresses = [(<size_t>array.chunk, <size_t>array.blob.data) for array in arrays]
         key = self.form, tuple(addresses)
-        found = _shared.get(key)
+        found = _shared_results.get(key)
         if found is None:
-            found = _shared.setdefault(key, CachedResult(self.value, arrays))
+            found = _shared_results.setdefault(key, CachedResult(self.value, arrays))
         return found
 
 
 def cached_groups(graph):
-    """The Groups of a Graph's cached steps, in the order of their first steps."""
+    """Return a ResultGroup for each group of cached steps, in the order of their first steps."""
     steps = {}
     for step in graph.steps:
         if step.cached is not None:
             steps.setdefault(step.cached, []).append(step)
-    return [Group(each) for each in steps.values()]
+    return [ResultGroup(each) for each in steps.values()]
 
 
 def _steps_key(list steps, list sources):
-    names = itertools.count()  # identifies the contents of an address
-    held = {id(value): next(names) for value in sources}
+    names = itertools.count()  # ids of the values that an address holds in turn
+    value_names = {id(value): next(names) for value in sources}
     form = []
     for step in steps:
         how = _property_key(step.prop)
-        if how is None or any(id(value.root) not in held for value in step.in_data):
+        if how is None or any(id(value.root) not in value_names for value in step.in_data):
             return None  # the step reads a constant that each plan computes for itself
-        reads = [(held[id(value.root)], _look_of_value(value)) for value in step.in_data]
-        held.update((id(value.root), next(names)) for value in step.out_data)
-        form.append((how, step.ctx, *reads, *map(_look_of_value, step.out_data)))
+        reads = [(value_names[id(value.root)], _value_key(value)) for value in step.in_data]
+        value_names.update((id(value.root), next(names)) for value in step.out_data)
+        form.append((how, step.ctx, *reads, *map(_value_key, step.out_data)))
     return tuple(form)
 
 
-def _look_of_value(value):
+def _value_key(value):
     return value.shape, value.dtype, value.channels_last
 
 
 def _property_key(prop):
-    """A key for the function of a property; None if its attributes do not determine it."""
+    """Return a key of what an operator computes; None if its attributes do not determine it."""
     packs_as = getattr(prop, "packs_as", None)
     if packs_as is not None:
         return type(prop), packs_as
@@ -165,7 +165,7 @@ def _property_key(prop):
         return None
     attributes = sorted(vars(prop).items())
     if all(_is_plain(value) for _, value in attributes):
-        return type(prop), repr(attributes)  # repr tells 1, 1.0 and True apart
+        return type(prop), repr(attributes)  # repr distinguishes 1, 1.0 and True
     return None
 
 

@@ -1,10 +1,10 @@
-"""CallByCall: a graph run operator by operator, for shapes that may not come back.
+"""CallByCall: runs a graph operator by operator, for shapes that may not occur again.
 
-A plan takes many times as long to make as such a run does. So a graph that has one gets another for
-other shapes only when they have come back so often that all these runs have taken about as long
-(CYNET_RUNS_BEFORE_PLAN): whatever follows, both together take at most twice the time of the better
+Building a plan takes many times as long as such a run. So a graph that has a plan gets one for
+other shapes only when these occurred so often that all their runs took about as long
+(CYNET_RUNS_BEFORE_PLAN): in every case both together take at most twice the time of the better
 choice. Times are estimated from the shapes, so results do not depend on the speed of the machine.
-The runs are what the operators do when they are called without a graph: autograd records them.
+The runs are imperative calls of the operators, which autograd records.
 """
 
 from libc.math cimport ceil
@@ -25,29 +25,29 @@ from ..operator.checks.shapes import EMPTY
 from ..operator.property import is_known
 
 
-_PLANNING_SECONDS_PER_OPERATOR = 4e-4  # an operator, about
-_WORK_WITH_GRADIENTS = 3  # times as much work as a prediction, about
+_PLANNING_SECONDS_PER_OPERATOR = 4e-4  # approximate
+_WORK_WITH_GRADIENTS = 3  # training takes about so many times as long as prediction
 
 # seconds per operator of a planned run, from small networks (planning.md): they choose the number
 # of runs after which a plan is made
 _SECONDS_PER_PLANNED_OPERATOR = 1e-4
-_SECONDS_PER_CALL = 1.5e-6  # seconds of a call, beside its arithmetic
+_SECONDS_PER_CALL = 1.5e-6  # overhead of a call
 _CACHE_BYTES_PER_SECOND = 5e10  # bytes a second
-_FEWEST, _MOST = 2, 64
+_MIN_RUNS, _MAX_RUNS = 2, 64
 
 
 def is_call_by_call_due(runs, CallByCall calls=None):
-    """True if the next run is to go call by call, after `runs` of them by `calls`, if these are
-    resolved."""
+    """Return whether the next run should be call by call, after `runs` runs of `calls` (None: not
+    resolved yet)."""
     limit = config.get("CYNET_RUNS_BEFORE_PLAN")
     if limit == "auto":
         limit = runs + 1 if calls is None else calls.limit
     return runs < limit and not (tracing or has_call_observer())  # observers see plans
 
 
-def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, context,
-             bint gradients=False):
-    """Runs a graph call by call, without a plan.
+def resolve(structure, list inputs, dict shapes, dict dtypes, list arrays, context,
+            bint gradients=False):
+    """Return the CallByCall that runs a graph without a plan.
 
     structure: Structure
     inputs (list of str): Names of the arrays that a run takes.
@@ -65,7 +65,7 @@ def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, cont
     if context.device_type == "gpu" or (gradients and config.get("CYNET_BACKWARD_DO_MIRROR")):
         return None
     if structure.calls is None:
-        structure.calls = Calls(structure, inputs)
+        structure.calls = GraphCalls(structure, inputs)
     if not structure.calls.fits:
         return None
     for shape in shapes.values():
@@ -78,8 +78,8 @@ def resolved(structure, list inputs, dict shapes, dict dtypes, list arrays, cont
         return None
 
 
-cdef class Calls:
-    """The part that is the same for all shapes: which operator reads and makes which values.
+cdef class GraphCalls:
+    """The calls of a graph without shapes: which operator reads and computes which values.
 
     structure: Structure
     inputs (list of str): Names of the arrays that a run takes.
@@ -89,15 +89,15 @@ cdef class Calls:
     """
 
     cdef public bint fits
-    cdef list rows       # a row for each operator: node, kind, inputs' entries, outputs' entries
-    cdef list sources    # positions of each call's inputs among the values
-    cdef list made       # positions of each call's visible outputs
-    cdef list dead       # positions that nobody reads after the call
-    cdef list given      # positions of the arrays that a run takes
+    cdef list rows       # (node, kind, input entries, output entries) of each operator
+    cdef list sources    # for each call the indices of its input values
+    cdef list made       # for each call the indices of its visible outputs
+    cdef list dead       # for each call the indices of values not read later
+    cdef list given      # indices of the values of a run's arguments
     cdef list heads
     cdef Py_ssize_t n_values
     cdef object structure
-    cdef dict leading    # names of variables -> whether each output leads to one of them
+    cdef dict leading    # set of variables -> whether each output depends on one
 
     def __init__(self, structure, list inputs not None):
         structure.find_kinds()
@@ -120,9 +120,9 @@ cdef class Calls:
             self.made.append([positions[entry] for entry in made[:prop.num_visible_outputs()]])
         self._find_dead()
 
-    def takes_gradients(self, wanted):
-        """True if each output needs a gradient from outside: it leads to a variable of those
-        `wanted`, and is no loss. As the gradient pass says."""
+    def needs_head_gradients(self, wanted):
+        """Return for each output whether it needs a gradient from the user: it depends on a
+        variable in `wanted` and is no loss. As the gradient pass says."""
         found = self.leading.get(wanted)
         if found is None:
             needed = {(node, 0) for node in self.structure.variables if node.name in wanted}
@@ -148,8 +148,8 @@ cdef class Calls:
         return 0
 
 
-cdef bint _draws_numbers(Call call):
-    # Whether it draws random numbers in prediction.
+cdef bint _draws_random_numbers(Call call):
+    # Return whether a call draws random numbers in prediction.
     cdef int kind
     for kind in call.resources:
         if kind == kRandom:
@@ -158,24 +158,24 @@ cdef bint _draws_numbers(Call call):
 
 
 cdef double _estimate_seconds(Call call, list outs) except -1:
-    # Roughly the time of its arithmetic.
+    # Estimate the time of a call's arithmetic.
     prop = call.prop
     return prop.graph.flops(prop, call.in_shapes, [shape for shape, _ in outs]) / FLOPS_PER_SECOND
 
 
-cdef int _runs_of(Py_ssize_t operators, double seconds, bint gradients) noexcept:
-    # How many runs take as long as a plan; one takes `seconds` and what it costs to call operators.
+cdef int _runs_before_plan(Py_ssize_t operators, double seconds, bint gradients) noexcept:
+    # Return the number of runs that take as long as a plan, each `seconds` and overhead.
     cdef double planned = _SECONDS_PER_PLANNED_OPERATOR * operators
     cdef double called = _SECONDS_PER_CALL * operators + seconds
     if gradients:
         planned, called = 2 * planned, _WORK_WITH_GRADIENTS * called
-    return <int>min(max(ceil(planned / called), _FEWEST), _MOST) if operators else _MOST
+    return <int>min(max(ceil(planned / called), _MIN_RUNS), _MAX_RUNS) if operators else _MAX_RUNS
 
 
 cdef class CallByCall:
     """The operators of a graph, resolved for the shapes and dtypes of its inputs (`resolved`).
 
-    graph: Calls
+    graph: GraphCalls
     gradients (bool): Whether runs are recorded.
 
     Attributes:
@@ -185,17 +185,17 @@ cdef class CallByCall:
     nbytes (int): About what it takes.
     """
 
-    cdef readonly Calls graph
+    cdef readonly GraphCalls graph
     cdef bint gradients
-    cdef list calls      # a Call of each operator
+    cdef list calls      # the Call of each operator
     cdef readonly int runs, limit
     cdef readonly Py_ssize_t nbytes
 
-    def __init__(self, Calls graph not None, bint gradients):
+    def __init__(self, GraphCalls graph not None, bint gradients):
         self.graph, self.gradients, self.calls = graph, gradients, []
 
     cdef bint resolve(self, dict shapes, dict dtypes, list arrays, context) except -1:
-        # Returns False where the graph is not to be run.
+        # Resolve all calls; returns False if the graph needs a plan.
         cdef Call call
         cdef Face face = ND
         cdef NDArrayBase array
@@ -205,7 +205,7 @@ cdef class CallByCall:
             if array.face is not ND:
                 face = array.face
                 break
-        alike = {}  # (kind, shapes and dtypes) -> Call, seconds of its arithmetic
+        alike = {}  # (kind, shapes, dtypes) -> (Call, seconds of arithmetic)
         for node, kind, sources, made in self.graph.rows:
             ins = [(shapes[entry], dtypes[entry]) for entry in sources]
             key = kind, *ins
@@ -213,7 +213,7 @@ cdef class CallByCall:
             if found is None:
                 outs = [(shapes[entry], dtypes[entry]) for entry in made]
                 call = call_of_node(node, face, context, ins, outs)
-                if call.python or _draws_numbers(call):
+                if call.python or _draws_random_numbers(call):
                     self.graph.fits = False
                     return False
                 if self.gradients:
@@ -225,7 +225,7 @@ cdef class CallByCall:
             seconds += found[1]
             nbytes += (<Call>found[0]).nbytes
         self.nbytes = 512 * len(self.calls) + 2048 * len(alike)
-        self.limit = _runs_of(
+        self.limit = _runs_before_plan(
             len(self.calls), seconds + nbytes / _CACHE_BYTES_PER_SECOND, self.gradients)
         seconds += nbytes / BYTES_PER_SECOND
         if self.gradients:
@@ -234,16 +234,16 @@ cdef class CallByCall:
 
     @property
     def cached_results(self):
-        """The cached results that are shared with other plans (`PlanCache`): none."""
+        """The cached results that plans share (`PlanCache`): none here."""
         return ()
 
     def release_arena(self):
-        """Release everything: a plan takes over. The number of runs stays known."""
+        """Release the calls, as a plan replaces them. The number of runs stays known."""
         self.calls, self.nbytes = None, 0
 
     def __call__(self, list arrays not None):
         """Run on arrays; returns new arrays. None if another thread has called `release_arena`."""
-        cdef Calls graph = self.graph
+        cdef GraphCalls graph = self.graph
         cdef list values = [None] * graph.n_values, given
         cdef list calls = self.calls  # a reference: another thread may set self.calls to None
         cdef Py_ssize_t i, k

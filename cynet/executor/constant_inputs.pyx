@@ -1,4 +1,4 @@
-"""ConstantInputs: arguments that hold one constant whatever is written into them.
+"""ConstantInputs: arguments with a fixed value (a BatchNorm's fixed gamma), restored after writes.
 
 An input that its operator does not read (gamma of ``BatchNorm(fix_gamma=True)``) would be shrunk by
 weight decay without end. A forward restores the constant, as in MXNet, if the array was written
@@ -11,12 +11,12 @@ from ..ndarray._tape cimport set_flags
 
 
 cdef class ConstantInput:
-    """An array and the constant that it is to hold."""
+    """An array, and the number that it always holds."""
 
     cdef NDArrayBase array
     cdef object number
     cdef bint held      # once
-    cdef unsigned seen  # functions that had been pushed to write the array by then
+    cdef unsigned seen  # the array's version at the last restore
 
     cdef int restore(self) except -1:
         if (self.held and pushed_writes(self.array.chunk.var) == self.seen
@@ -29,11 +29,11 @@ cdef class ConstantInput:
 
 
 cdef class ConstantInputs:
-    """Inputs of an executor whose arrays hold one number each, written again where it was changed.
+    """Inputs of an executor that hold one number each, which is restored after a write.
 
     pairs (list of (NDArray, float)): Arrays and the numbers they are to hold.
-    other (ConstantInputs, optional): Of an executor that may share arrays: what it has put back
-        need not be again.
+    other (ConstantInputs, optional): Those of an executor that may share arrays, which are not
+        checked twice.
     """
 
     cdef list inputs
@@ -52,7 +52,7 @@ cdef class ConstantInputs:
             self.inputs.append(each)
 
     def restore(self):
-        """Write the constants into arrays that may have changed; autograd does not record it."""
+        """Write the constants into arrays that may have changed, without recording by autograd."""
         cdef int flags = set_flags(0)
         try:
             for each in self.inputs:

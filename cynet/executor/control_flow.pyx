@@ -1,4 +1,4 @@
-"""Control flow operators: a loop over runs of one body, and a choice between two bodies.
+"""Control flow operators: a loop over a body (an inner graph), and a branch with two bodies.
 
 Their property (graph/subgraphs.py) says where in their two hidden outputs what lies.
 """
@@ -13,11 +13,11 @@ from ..operator._base cimport OpContext, Operator
 from .body cimport BodyPlan
 
 from ..base.errors import OperatorError
-from ..graph.subgraphs import HEADER, STATE
+from ..graph.subgraphs import HEADER_BYTES, STATE
 from ..operator import get_operator
 
 cdef enum:
-    kRow = 0  # kinds of sources of a variable: the numbers of graph/subgraphs.py
+    kRow = 0  # source of a body's input, as in graph/subgraphs.py
     kState = 1
     kInput = 2
     kAux = 3
@@ -30,12 +30,12 @@ cdef inline int64_t bytes_of(const TBlob* blob) noexcept nogil:
     return blob.size * <int64_t>dtype_size(blob.dtype)
 
 
-cdef inline int64_t row_of(const TBlob* blob) noexcept nogil:
+cdef inline int64_t row_bytes_of(const TBlob* blob) noexcept nogil:
     return bytes_of(blob) // blob.shape[0] if blob.shape[0] else 0
 
 
 cdef bint is_true(const void* at, int dtype) noexcept nogil:
-    """True if a number of some dtype is not 0."""
+    """Return whether the number at an address is not 0."""
     if dtype == kFloat32:
         return (<const float*>at)[0] != 0
     if dtype == kFloat64:
@@ -49,7 +49,7 @@ cdef bint is_true(const void* at, int dtype) noexcept nogil:
     return (<const char*>at)[0] != 0
 
 
-cdef int feeds_of(body, vector[Feed]* out) except -1:
+cdef int read_feeds(body, vector[Feed]* out) except -1:
     cdef Feed feed
     for kind, index in body.feeds:
         feed.kind, feed.index = kind, index
@@ -57,8 +57,8 @@ cdef int feeds_of(body, vector[Feed]* out) except -1:
     return 0
 
 
-cdef class RunsBodies(Operator):
-    # The common part of LoopOperator and BranchOperator.
+cdef class BodiesOperator(Operator):
+    # The base class of LoopOperator and BranchOperator.
     cdef object prop
     cdef BodyPlan condition
     cdef vector[Feed] condition_feeds
@@ -66,19 +66,19 @@ cdef class RunsBodies(Operator):
     cdef size_t n_inputs, n_visible
     cdef int64_t predicate, header
     cdef int predicate_dtype
-    cdef readonly list plans  # (word, BodyPlan), for graph/profile.py
+    cdef readonly list plans  # (name, BodyPlan), for graph/profile.py
 
     def __init__(self, prop):
         self.prop = prop
         self.n_inputs = len(prop.inputs)
         self.n_visible = prop.num_visible_outputs()
-        self.header = HEADER
+        self.header = HEADER_BYTES
         self.plans = []
         for offset in prop.arenas:
             self.arenas.push_back(offset)
         if prop.condition is not None:
             self.condition = BodyPlan(prop.condition)
-            feeds_of(prop.condition, &self.condition_feeds)
+            read_feeds(prop.condition, &self.condition_feeds)
             self.predicate = prop.predicate
             self.predicate_dtype = dtype_code(prop.condition.graph.outputs[0].dtype)
             self._note_body("condition", self.condition)
@@ -87,7 +87,7 @@ cdef class RunsBodies(Operator):
         self.plans.append((word, plan))
         if plan.runs_python:
             self.runs_python = True
-        # one thread at a time runs the operator: the plans' tables hold the addresses of a run
+        # only one thread at a time may run it: the plans' tables hold a run's addresses
         self.stateful = True
 
     cdef int check(self, const int* req) except -1 nogil:
@@ -106,8 +106,8 @@ cdef int dtype_code(str name) except -1:
     return dtype_flag(name)
 
 
-cdef class LoopOperator(RunsBodies):
-    """Runs a body on rows, or while a condition holds, and hands states from run to run."""
+cdef class LoopOperator(BodiesOperator):
+    """Runs a body for each row, or while a condition holds, and passes states from run to run."""
 
     cdef BodyPlan body
     cdef vector[Feed] feeds
@@ -115,21 +115,21 @@ cdef class LoopOperator(RunsBodies):
     cdef size_t n_stacked, n_states
     cdef bint back, blocked
     cdef vector[size_t] state_inputs
-    cdef vector[int64_t] offset, other_offset  # offsets of each state's buffers
+    cdef vector[int64_t] offset, other_offset  # offsets of each state's two buffers
     cdef vector[int64_t] grad, other_grad
     cdef vector[int64_t] dumps
     cdef vector[char] has_grad          # whether each variable has a gradient
     cdef vector[char] has_head          # whether each output has a head gradient
     cdef vector[char] flows             # whether the body computes the gradient of each state
-    cdef list copies                    # an Operator for each state that copies it
+    cdef list copies                    # for each state an Operator that copies it
     cdef vector[void*] copy_ops
 
     def __init__(self, prop):
-        RunsBodies.__init__(self, prop)
+        BodiesOperator.__init__(self, prop)
         body, = prop.bodies
         self.body = BodyPlan(body)
         self._note_body("body", self.body)
-        feeds_of(body, &self.feeds)
+        read_feeds(body, &self.feeds)
         self.runs, self.saved, self.stride = prop.runs, prop.saved, prop.stride
         self.n_stacked, self.back, self.blocked = prop.n_stacked, prop.back, prop.blocked
         self.n_states = len(prop.state_inputs)
@@ -160,16 +160,16 @@ cdef class LoopOperator(RunsBodies):
 
     cdef char* state_at(self, const TBlob* in_data, char* reserve, char* space, size_t i,
                         int64_t t) noexcept nogil:
-        """Address of the state that run t gives; of the initial state for t = -1."""
+        """Return the address of state i after run t; t = -1 is the initial state."""
         if t < 0:
             return <char*>in_data[self.state_inputs[i]].data
         if self.back:
             return reserve + self.offset[i] + t * self.stride
         return space + (self.other_offset[i] if t & 1 else self.offset[i])
 
-    cdef void feed(self, void* plan, const vector[Feed]* feeds, const TBlob* in_data,
-                   const TBlob* aux, char* reserve, char* space, int64_t t) noexcept nogil:
-        """Set the variables of a body, or of the condition, for run t."""
+    cdef void set_inputs(self, void* plan, const vector[Feed]* feeds, const TBlob* in_data,
+                         const TBlob* aux, char* reserve, char* space, int64_t t) noexcept nogil:
+        """Set the inputs of the body, or of the condition, for run t."""
         cdef size_t p, index
         cdef int kind
         cdef char* at
@@ -178,7 +178,7 @@ cdef class LoopOperator(RunsBodies):
             if kind == kRow:
                 at = <char*>in_data[index].data
                 if at != NULL:
-                    at += t * row_of(&in_data[index])
+                    at += t * row_bytes_of(&in_data[index])
             elif kind == kState:
                 at = self.state_at(in_data, reserve, space, index, t - 1)
             elif kind == kInput:
@@ -195,25 +195,25 @@ cdef class LoopOperator(RunsBodies):
         cdef size_t i
         cdef char* at
         self.check(req)
-        self.body.begin(ctx)
+        self.body.begin_run(ctx)
         self.body.put_arena(space + self.arenas[0])
         if self.condition is not None:
-            self.condition.begin(ctx)
+            self.condition.begin_run(ctx)
             self.condition.run.seed ^= 1
             self.condition.put_arena(space + self.arenas[1])
             self.condition.put_output(0, space + self.predicate)
         while t < self.runs:
             if self.condition is not None:
-                self.feed(<void*>self.condition, &self.condition_feeds, in_data, aux_states,
-                          reserve, space, t)
+                self.set_inputs(<void*>self.condition, &self.condition_feeds, in_data, aux_states,
+                                reserve, space, t)
                 self.condition.run_steps(ctx, False, t, <void*>self)
                 if not is_true(space + self.predicate, self.predicate_dtype):
                     break
-            self.feed(<void*>self.body, &self.feeds, in_data, aux_states, reserve, space, t)
+            self.set_inputs(<void*>self.body, &self.feeds, in_data, aux_states, reserve, space, t)
             if self.back:
                 self.body.put_saved(reserve + self.saved + t * self.stride)
             for i in range(self.n_stacked):
-                at = <char*>out_data[i].data + t * row_of(&out_data[i])
+                at = <char*>out_data[i].data + t * row_bytes_of(&out_data[i])
                 self.body.put_output(i, at)
             for i in range(self.n_states):
                 at = self.state_at(in_data, reserve, space, i, t)
@@ -226,7 +226,7 @@ cdef class LoopOperator(RunsBodies):
             at = self.state_at(in_data, reserve, space, i, t - 1)
             memcpy(out_data[self.n_stacked + i].data, at, bytes_of(&out_data[self.n_stacked + i]))
         for i in range(self.n_stacked):
-            left = t * row_of(&out_data[i])
+            left = t * row_bytes_of(&out_data[i])
             memset(<char*>out_data[i].data + left, 0, bytes_of(&out_data[i]) - left)
         return 0
 
@@ -239,23 +239,23 @@ cdef class LoopOperator(RunsBodies):
         cdef size_t i
         cdef TBlob blob
         cdef char* at
-        self.body.begin(ctx)
+        self.body.begin_run(ctx)
         self.body.put_arena(space + self.arenas[0])
-        self.clear(req, in_grad, runs)
+        self.zero_gradients(req, in_grad, runs)
         for i in range(self.n_states):
-            # states whose gradient no run writes get one in the last run only: zeros before it
+            # no run writes the gradients of these states: they are zeros before the last run
             memset(space + self.grad[i], 0, bytes_of(&out_grad[self.n_stacked + i]))
             memset(space + self.other_grad[i], 0, bytes_of(&out_grad[self.n_stacked + i]))
         t = runs - 1
         while t >= 0:
-            self.feed(<void*>self.body, &self.feeds, in_data, aux_states, reserve, space, t)
+            self.set_inputs(<void*>self.body, &self.feeds, in_data, aux_states, reserve, space, t)
             self.body.put_saved(reserve + self.saved + t * self.stride)
             for i in range(self.n_stacked):
                 if out_data[i].data != NULL:
-                    at = <char*>out_data[i].data + t * row_of(&out_data[i])
+                    at = <char*>out_data[i].data + t * row_bytes_of(&out_data[i])
                     self.body.put_output(i, at)
                 if self.has_head[i]:
-                    at = <char*>out_grad[i].data + t * row_of(&out_grad[i])
+                    at = <char*>out_grad[i].data + t * row_bytes_of(&out_grad[i])
                     self.body.put_head(i, at)
             for i in range(self.n_states):
                 self.body.put_output(
@@ -285,7 +285,7 @@ cdef class LoopOperator(RunsBodies):
         return 0
 
     cdef char* state_grad(self, char* space, size_t i, int64_t t) noexcept nogil:
-        """Address of the gradient of the state that was the input of run t."""
+        """Return the address of the gradient of state i before run t."""
         return space + (self.other_grad[i] if t & 1 else self.grad[i])
 
     cdef void put_grads(self, char* space, TBlob* in_grad, int64_t t) noexcept nogil:
@@ -303,11 +303,11 @@ cdef class LoopOperator(RunsBodies):
             else:
                 at = <char*>in_grad[index].data
                 if kind == kRow:
-                    at += t * row_of(&in_grad[index])
+                    at += t * row_bytes_of(&in_grad[index])
             self.body.put_grad(p, at)
 
-    cdef void clear(self, const int* req, TBlob* in_grad, int64_t runs) noexcept nogil:
-        """Zero the targets that runs add to, and the targets that no run writes."""
+    cdef void zero_gradients(self, const int* req, TBlob* in_grad, int64_t runs) noexcept nogil:
+        """Zero the gradients that runs add to, and the gradients that no run writes."""
         cdef size_t i, p
         cdef int64_t begin
         cdef bint state
@@ -322,12 +322,12 @@ cdef class LoopOperator(RunsBodies):
                 continue
             for p in range(self.feeds.size()):
                 if self.feeds[p].kind == kRow and self.feeds[p].index == i and self.has_grad[p]:
-                    begin = runs * row_of(&in_grad[i])  # each row is written
+                    begin = runs * row_bytes_of(&in_grad[i])  # each row is written
             memset(<char*>in_grad[i].data + begin, 0, bytes_of(&in_grad[i]) - begin)
 
 
-cdef class BranchOperator(RunsBodies):
-    """Runs one of two bodies, which a condition chooses."""
+cdef class BranchOperator(BodiesOperator):
+    """Runs one of two bodies, chosen by a condition."""
 
     cdef BodyPlan then, other
     cdef vector[Feed] then_feeds, other_feeds
@@ -336,21 +336,21 @@ cdef class BranchOperator(RunsBodies):
     cdef int64_t saved
 
     def __init__(self, prop):
-        RunsBodies.__init__(self, prop)
+        BodiesOperator.__init__(self, prop)
         first, second = prop.bodies
         self.then, self.other = BodyPlan(first), BodyPlan(second)
         self._note_body("then", self.then)
         self._note_body("else", self.other)
-        feeds_of(first, &self.then_feeds)
-        feeds_of(second, &self.other_feeds)
+        read_feeds(first, &self.then_feeds)
+        read_feeds(second, &self.other_feeds)
         self.back, self.blocked, self.saved = prop.back, prop.blocked, prop.saved
         for offset in prop.dumps[0]:
             self.then_dumps.push_back(offset)
         for offset in prop.dumps[1]:
             self.other_dumps.push_back(offset)
 
-    cdef void feed(self, void* plan, const vector[Feed]* feeds, const TBlob* in_data,
-                   const TBlob* aux) noexcept nogil:
+    cdef void set_inputs(self, void* plan, const vector[Feed]* feeds, const TBlob* in_data,
+                         const TBlob* aux) noexcept nogil:
         cdef size_t p, index
         cdef void* at
         for p in range(feeds.size()):
@@ -366,19 +366,20 @@ cdef class BranchOperator(RunsBodies):
         cdef size_t i
         cdef bint chosen
         self.check(req)
-        self.condition.begin(ctx)
+        self.condition.begin_run(ctx)
         self.condition.run.seed ^= 1
         self.condition.put_arena(space + self.arenas[0])
         self.condition.put_output(0, space + self.predicate)
-        self.feed(<void*>self.condition, &self.condition_feeds, in_data, aux_states)
+        self.set_inputs(<void*>self.condition, &self.condition_feeds, in_data, aux_states)
         self.condition.run_steps(ctx, False, 0, <void*>self)
         chosen = is_true(space + self.predicate, self.predicate_dtype)
         (<int64_t*>reserve)[0] = chosen
         plan = <void*>self.then if chosen else <void*>self.other
-        (<BodyPlan>plan).begin(ctx)
+        (<BodyPlan>plan).begin_run(ctx)
         (<BodyPlan>plan).put_arena(space + self.arenas[1])
         (<BodyPlan>plan).put_saved(reserve + self.saved)
-        self.feed(plan, &self.then_feeds if chosen else &self.other_feeds, in_data, aux_states)
+        self.set_inputs(
+            plan, &self.then_feeds if chosen else &self.other_feeds, in_data, aux_states)
         for i in range(self.n_visible):
             (<BodyPlan>plan).put_output(i, out_data[i].data)
         return (<BodyPlan>plan).run_steps(ctx, False, 0, <void*>self)
@@ -397,10 +398,10 @@ cdef class BranchOperator(RunsBodies):
         for i in range(self.n_inputs):
             if in_grad[i].data != NULL and req[i] != kNullOp and req[i] != kAddTo:
                 memset(in_grad[i].data, 0, bytes_of(&in_grad[i]))
-        (<BodyPlan>plan).begin(ctx)
+        (<BodyPlan>plan).begin_run(ctx)
         (<BodyPlan>plan).put_arena(space + self.arenas[1])
         (<BodyPlan>plan).put_saved(reserve + self.saved)
-        self.feed(plan, feeds, in_data, aux_states)
+        self.set_inputs(plan, feeds, in_data, aux_states)
         for i in range(self.n_visible):
             (<BodyPlan>plan).put_output(i, out_data[i].data)
             (<BodyPlan>plan).put_head(i, out_grad[i].data)

@@ -10,7 +10,7 @@ from ..base import config
 from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, shown
 from ..base.guard import guarded
-from ..base.observers import executor_steps
+from ..base.observers import executor_observers
 from ..graph import pipeline
 from ..graph.collector import collector_paused
 from ..graph.compile import lower
@@ -28,9 +28,9 @@ from .constant_inputs import ConstantInputs
 from .gpu_step import GpuStep, joins_steps
 from .monitoring import Monitoring
 from .notify_observers import notify_backward, notify_forward
-from .operators import constants, create_operators
+from .operators import compute_constants, create_operators
 from .plan_cache import bytes_of_graph
-from .postponed import Postponed, head_gradients
+from .postponed import PostponedPlan, head_gradients
 from .rebind import ArgumentSlots, placeholder
 from .reshaping import fit_arrays
 from .update_step import UpdateStep
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 
 @guarded(but=("forward", "backward", "step"))
-class Executor(Postponed, Monitoring):
-    """A bound computation; made by ``Symbol.bind`` or ``Symbol.simple_bind``.
+class Executor(PostponedPlan, Monitoring):
+    """A Symbol bound to arrays, made by ``Symbol.bind`` or ``Symbol.simple_bind``.
 
     One thread at a time uses it (docs/guide/threads.md).
 
@@ -136,7 +136,7 @@ class Executor(Postponed, Monitoring):
         self.grad_dict = dict(zip(self._arg_names, grad_arrays))
         self.aux_dict = dict(zip(self._aux_names, aux_arrays))
         self.has_run = False
-        self._training = True  # the mode of the last forward
+        self._training = True  # is_train of the last forward
         self._monitor = None
         self._monitor_all = False
         near = shared_exec if shared_exec is not None and shared_exec._ctx == ctx else None
@@ -154,17 +154,17 @@ class Executor(Postponed, Monitoring):
     # --- building ---------------------------------------------------------------------------------
     @collector_paused()
     def _build(self, inferred: tuple[Any, Any] = (None, None)) -> None:
-        """Run the passes and make the native plan; outputs keep their arrays when built again.
+        """Run the passes and build the native plan; outputs keep their arrays if built again.
 
         Without gradients the plan is one for ``forward(is_train=False)``.
         """
-        recorded, self._recorded = self._recorded, None  # backward of this run may still come
+        recorded, self._recorded = self._recorded, None  # the lease of a run without a plan
         self.release_arena()
         self._recorded = recorded
         arrays = {**self.arg_dict, **self.aux_dict}
-        # then every node's own values must be there to see
-        watched = self._watched = self._monitor is not None or bool(executor_steps)
-        names = frozenset() if watched else pipeline.enabled()
+        # monitors and observers need the values of all nodes
+        watched = self._watched = self._monitor is not None or bool(executor_observers)
+        names = frozenset() if watched else pipeline.enabled_passes()
         dtypes = {name: name_of(value.dtype) for name, value in arrays.items()}
         if inferred[1] is None:
             found = infer_types(self._symbol.entries, dtypes, "float32", structure=self._structure)
@@ -194,7 +194,7 @@ class Executor(Postponed, Monitoring):
         self._heads = zeros_for(graph.heads)
         self._takes_heads = any(head is not None for head in self._heads)
         self._waits = bool(graph.grads)
-        fixed, self.cached_results = constants(graph), []
+        fixed, self.cached_results = compute_constants(graph), []
         self._arrays = {**self._arrays_of(graph), **fixed}
         for group in cached_groups(graph):
             self.cached_results.append(
@@ -212,7 +212,7 @@ class Executor(Postponed, Monitoring):
             self._arena_size = size
             self._take_arena()
         else:
-            # arrays that Python, a user or a recorded CUDA graph has seen keep their addresses
+            # arrays that Python code, the user or a recorded CUDA graph uses keep their addresses
             if size:
                 self._arena = allocate_named(graph, empty, (size,), self._ctx, "uint8")
                 self.nbytes += size
@@ -220,12 +220,12 @@ class Executor(Postponed, Monitoring):
             self._plan = Plan(
                 graph, operators, self._arrays, self._arena, guarded, self.cached_results
             )
-        self._steps: dict[bool, Any] = {}  # whether with an update -> GpuStep
+        self._steps: dict[bool, Any] = {}  # has an update -> GpuStep
         self.joins_steps = joins_steps(self._plan)
         self._note_plan()
 
     def _take_arena(self) -> ArenaLease:
-        """Have an arena of the pool for this executor's values."""
+        """Lease an arena of the pool for this executor's values."""
         lease = self._lease = allocate_named(
             self._graph, self._arena_pool.take, self._me, self._arena_size, self._ctx
         )
@@ -233,14 +233,14 @@ class Executor(Postponed, Monitoring):
         return lease
 
     def release_arena(self) -> None:
-        """Let executors that share memory take the arena: its contents are not needed any more."""
+        """End the lease of the arena, so that other executors can use it."""
         self._drop_outputs()
         if self._lease is not None and self._lease.holder is self._me:
             self._lease.pending = False
             self._lease = ArenaLease(None, None)
 
     def _bound_arrays(self, graph: Graph) -> dict[Value, NDArray]:
-        """The arrays of this executor as they were bound."""
+        """Return the bound arrays by the graph's values."""
         arrays = {value: self.arg_dict[name] for name, value in graph.args.items()}
         arrays.update((value, self.aux_dict[name]) for name, value in graph.auxs.items())
         arrays.update((value, self.grad_dict[name]) for name, value in graph.grads.items())
@@ -255,7 +255,7 @@ class Executor(Postponed, Monitoring):
     # --- running ----------------------------------------------------------------------------------
     @property
     def output_dict(self) -> NamedArrays:
-        """Output name to NDArray."""
+        """The outputs by name, a dict of NDArray."""
         return dict(zip(self._symbol.list_outputs(), self.outputs))
 
     def forward(self, /, is_train: bool = False, **kwargs: ArrayLike) -> list[NDArray]:
@@ -335,7 +335,7 @@ class Executor(Postponed, Monitoring):
         >>> exe.forward_on([mx.nd.ones((5,))], exe.arg_arrays, False)
         False
         """
-        if executor_steps or self._watched:
+        if executor_observers or self._watched:
             self._choose_plan()
         if self._calls is not None:
             return self._run_calls(sources, targets, is_train)
@@ -352,7 +352,7 @@ class Executor(Postponed, Monitoring):
         if not self._plan.run_forward(bool(is_train), sources, targets):
             return False
         self.has_run, self._training = True, bool(is_train)
-        if executor_steps:
+        if executor_observers:
             notify_forward(self)
         if self._monitor is not None:
             self._install_callbacks(self._monitor)
@@ -385,7 +385,7 @@ class Executor(Postponed, Monitoring):
             If an executor that shares memory with this one has run since `forward`.
         """
         if self._recorded is not None:
-            self._run_back(out_grads)
+            self._run_calls_backward(out_grads)
             return
         if not self._graph.grads:
             return  # no gradient is requested, as in MXNet
@@ -400,7 +400,7 @@ class Executor(Postponed, Monitoring):
                 )
             lease.pending = False
         self._plan.run_backward(self._training)
-        if executor_steps and self._watched:
+        if executor_observers and self._watched:
             notify_backward(self)
         if self._monitor is not None:
             self._watch_backward(self._monitor)
@@ -429,7 +429,7 @@ class Executor(Postponed, Monitoring):
 
     def _is_whole_step(self) -> bool:
         """Return whether both passes can be one step: no access between, no explicit gradients."""
-        seen = self._monitor is not None or executor_steps
+        seen = self._monitor is not None or executor_observers
         return not seen and not self._takes_heads and bool(self._graph.grads)
 
     def _set_heads(self, out_grads: Any) -> None:

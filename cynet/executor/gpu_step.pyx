@@ -1,5 +1,5 @@
 # distutils: extra_compile_args = -Os
-"""GpuStep: forward and backward of an executor on a GPU, and the update behind them, together.
+"""GpuStep: forward, backward and weight update of an executor on a GPU, pushed as one function.
 
 Where nobody looks between them, what can be recorded is one function of the engine and one graph;
 what cannot (a Python operator, a check that waits for the GPU) is pushed as the plan pushes it, and
@@ -13,8 +13,8 @@ from libcpp.set cimport set as cpp_set
 from libcpp.vector cimport vector
 
 from .._engine cimport VarHandle, kInline, push_sync
-from .._executor cimport Plan, end_run, new_run, put_segment
-from .._resource cimport draw_many
+from .._executor cimport Plan, end_run, new_run, enqueue_segment
+from .._resource cimport draw_streams
 from .._typedefs cimport RunContext, kGPU
 from ..cuda.graphs cimport Recording, hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
@@ -24,16 +24,16 @@ from .update_step cimport UpdateStep
 from ..base.errors import OutOfMemoryError
 
 
-cdef struct RandomStreams:  # of the forward and the backward steps: seed and first stream
+cdef struct RandomStreams:  # seed and first stream: [0] of forward, [1] of backward
     uint64_t seed[2]
     uint64_t stream[2]
 
 
 cdef cppclass Part:
-    # Segments that follow each other, and perhaps the update; each run is a holder of the
+    # Consecutive segments, perhaps followed by the update. Each run holds a reference to the
     # recording. Fixed, but for the recording, which the segments' own variables guard.
     size_t first, last       # segments [first, last)
-    bint is_whole            # pushed as one function; else a segment as the plan pushes it
+    bint is_whole            # one function, recorded as a graph; else one segment
     bint is_random
     bint updates             # the update of the weights follows the segments
     int dev_id
@@ -46,39 +46,40 @@ cdef struct PartRun:
     # One run of a part, queued in the engine. The data for its graph follow behind it: pairs of
     # seed and stream for forward and backward, and the numbers of the update.
     Part* part
-    void* task       # NULL: without the update
+    void* task       # the update's task, or NULL
     int (*put)(void* task, RunContext* run_ctx, void* numbers) except -1 nogil
     void (*free_task)(void* task) noexcept nogil
     int n_runs
     size_t nbytes    # bytes of `numbers`
-    PlanRun** runs       # one PlanRun for each segment
+    PlanRun** runs       # the PlanRun of each segment
     bint* backward   # whether the segment belongs to backward
     char* numbers
 
 
 cdef enum:
-    PAIR = 16                # bytes of a seed and a stream
-    UPDATE_AT = 2 * PAIR     # offset of the update's scalars in `numbers`
+    PAIR_BYTES = 16                # a seed and a stream
+    UPDATE_OFFSET = 2 * PAIR_BYTES     # offset of the update's scalars in PartRun.numbers
 
 
 cdef int _run_part(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef PartRun* each = <PartRun*>arg
     if is_timed(each.runs[0].tables):
-        return _put_part(arg, run_ctx, NULL)
-    return run_recorded(&each.part.recording, run_ctx, _put_part, arg, each.numbers, each.nbytes)
+        return _enqueue_part(arg, run_ctx, NULL)
+    return run_recorded(
+        &each.part.recording, run_ctx, _enqueue_part, arg, each.numbers, each.nbytes)
 
 
-cdef int _put_part(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
+cdef int _enqueue_part(void* arg, RunContext* run_ctx, void* numbers) except -1 nogil:
     cdef PartRun* each = <PartRun*>arg
     cdef char* at = <char*>numbers
     cdef int i
     for i in range(each.n_runs):
         if at == NULL or not each.part.is_random:
-            put_segment(each.runs[i], run_ctx, NULL)
+            enqueue_segment(each.runs[i], run_ctx, NULL)
         else:
-            put_segment(each.runs[i], run_ctx, at + PAIR * each.backward[i])
+            enqueue_segment(each.runs[i], run_ctx, at + PAIR_BYTES * each.backward[i])
     if each.task != NULL:
-        each.put(each.task, run_ctx, NULL if at == NULL else at + UPDATE_AT)
+        each.put(each.task, run_ctx, NULL if at == NULL else at + UPDATE_OFFSET)
     return 0
 
 
@@ -99,10 +100,10 @@ cdef void _release_part(Part* part) noexcept nogil:
 
 
 cdef class GpuStep:
-    """Runs a plan forward and backward, and an update.
+    """Runs a plan's forward and backward, and a weight update.
 
-    plan (Plan): Of an executor that keeps gradients and takes none of its outputs.
-    update (UpdateStep or None): What becomes of the gradients.
+    plan (Plan): That of an executor with gradients, without gradients of its outputs.
+    update (UpdateStep or None): The update of the weights.
     """
 
     cdef readonly Plan plan
@@ -142,7 +143,7 @@ cdef class GpuStep:
                 _release_part(self.parts[i])
 
     cdef int _add_variables(self, Part* part) except -1:
-        """Add the variables that the part's function reads and writes, each once."""
+        """Add the variables that a part's function reads and writes, each once."""
         cdef cpp_set[VarHandle] read
         cdef cpp_set[VarHandle] written
         cdef Segment* segment
@@ -168,8 +169,8 @@ cdef class GpuStep:
         return 0
 
     def __call__(self, tuple numbers=()):
-        """Push forward in training mode, backward, and the update with these arguments of its
-        call; return at once."""
+        """Push forward in training mode, backward, and the update with the arguments `numbers`;
+        return at once."""
         cdef RandomStreams streams
         cdef size_t i, origin = self.plan.number_of_user_line()
         cdef Part* part
@@ -194,7 +195,7 @@ cdef class GpuStep:
             self.update(*numbers)
 
     cdef void _draw_streams(self, RandomStreams* streams) noexcept:
-        """The random streams that a forward and a backward run would draw."""
+        """Draw the random streams that separate forward and backward runs would draw."""
         cdef size_t at[3]
         cdef Segment* segment
         cdef int i
@@ -203,7 +204,7 @@ cdef class GpuStep:
             streams.seed[i] = streams.stream[i] = 0
             if self.plan.n_random and at[i] < at[i + 1]:
                 segment = self.plan.tables.segments[at[i]]
-                streams.stream[i] = draw_many(
+                streams.stream[i] = draw_streams(
                     self.plan.n_random, segment.dev_type, segment.dev_id, &streams.seed[i])
 
     cdef PartRun* _new_run(self, Part* part, const RandomStreams* streams, size_t origin,
@@ -218,7 +219,7 @@ cdef class GpuStep:
         if part.updates:
             task = self.update.new_task(numbers, &params, &n_update)
         each = <PartRun*>malloc(
-            sizeof(PartRun) + n * (sizeof(void*) + sizeof(uint64_t)) + UPDATE_AT
+            sizeof(PartRun) + n * (sizeof(void*) + sizeof(uint64_t)) + UPDATE_OFFSET
             + n_update)
         if each == NULL:
             if task != NULL:
@@ -235,8 +236,8 @@ cdef class GpuStep:
         for i in range(2):
             pairs[2 * i], pairs[2 * i + 1] = streams.seed[i], streams.stream[i]
         if n_update:
-            memcpy(each.numbers + UPDATE_AT, params, n_update)
-        each.nbytes = UPDATE_AT + n_update if part.is_random or n_update else 0
+            memcpy(each.numbers + UPDATE_OFFSET, params, n_update)
+        each.nbytes = UPDATE_OFFSET + n_update if part.is_random or n_update else 0
         try:
             for i in range(n):
                 backward = part.first + i >= self.plan.n_forward_segments
@@ -259,7 +260,7 @@ cdef bint _can_follow(Segment* first, Segment* second) noexcept nogil:
 
 
 def joins_steps(Plan plan):
-    """True if the plan has segments to put into one graph."""
+    """Return whether the plan has segments that one CUDA graph can contain."""
     cdef Segment* segment
     for segment in plan.tables.segments:
         if _is_recordable(segment):

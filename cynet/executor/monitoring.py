@@ -1,4 +1,4 @@
-"""Values of operators and times of steps, as executors and their callers see them."""
+"""The values of all operators for monitors, and the times of steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .._executor import arena_view
 from ..base.errors import ArgumentTypeError, shown
 from ..base.guard import guarded
-from ..base.observers import executor_steps
+from ..base.observers import executor_observers
 from ..graph.ir import BACKWARD, TEMP
 from ..graph.profile import step_times
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @guarded
 class Monitoring:
-    """The part of an Executor that gives monitors and observers its values."""
+    """Base class of Executor: monitors and observers of its values, and times of its steps."""
 
     _monitor: Callable[[str, NDArray], Any] | None
     _monitor_all: bool
@@ -68,8 +68,8 @@ class Monitoring:
         self._choose_plan()
 
     def _choose_plan(self) -> None:
-        """Rebuild the plan if it hides values that are observed now, or shows them needlessly."""
-        if self._watched != (self._monitor is not None or bool(executor_steps)):
+        """Rebuild the plan if values of all nodes are needed now, or are no longer needed."""
+        if self._watched != (self._monitor is not None or bool(executor_observers)):
             self._build()
 
     def _install_callbacks(self, monitor: Callable[[str, NDArray], Any]) -> None:
@@ -98,7 +98,7 @@ class Monitoring:
         return view
 
     def profile(self, run: Callable[[], Any], n: int = 10) -> list[tuple[str, str, float]]:
-        """Time of every step of the plan, measured inside the loop that runs it.
+        """Measure the time of each step of the plan, inside of the loop that runs it.
 
         Parameters
         ----------

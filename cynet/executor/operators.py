@@ -1,4 +1,4 @@
-"""Operators, constants and lasting arrays of a plan."""
+"""The operators and constants of a plan."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def create_operators(graph: Graph) -> dict[Step, Any]:
-    """The Operator of each forward step."""
+    """Create the Operator of each forward step."""
     operators: dict[Step, Any] = {}
     alike: dict[Any, Any] = {}
-    for step in graph.steps:  # a backward step's forward step may be inside a chain
+    for step in graph.steps:  # the forward step of a backward step may be fused
         forward = step.origin or step
         if forward in operators:
             continue
-        # operators made from one property for the same arrays compute the same, on all threads
+        # steps of one property with equal shapes and dtypes share an operator
         key = forward.prop, forward.ctx, *((v.shape, v.dtype) for v in forward.in_data)
         operator = alike.get(key)
         if operator is None or hasattr(forward.prop, "warn_of_value"):
@@ -31,13 +31,13 @@ def create_operators(graph: Graph) -> dict[Step, Any]:
                 alike[key] = operator
         operators[forward] = operator
         if forward.ctx.device_type == "cpu":
-            forward.algorithms = graph.ask("algorithms", forward)
+            forward.algorithms = graph.call_hook("algorithms", forward)
     graph.hook_results.clear()
     return operators
 
 
-def constants(graph: Graph) -> dict[Value, Any]:
-    """Arrays of the values that depend on no argument, computed here and now."""
+def compute_constants(graph: Graph) -> dict[Value, Any]:
+    """Compute the values that depend on no argument; returns their arrays."""
     made = [value for step in graph.constant_steps for value in step.out_data]
     arrays = {v: empty(v.shape, ctx=v.ctx, dtype=v.dtype) for v in made}
     if arrays:
@@ -49,9 +49,9 @@ def constants(graph: Graph) -> dict[Value, Any]:
 
 
 def create_operator(step: Step) -> Any:
-    """The Operator of a forward step; a failure names the node."""
+    """Create the Operator of a forward step; an error names the node."""
     prop = step.prop
-    if hasattr(prop, "warn_of_value"):  # reports the node in warnings
+    if hasattr(prop, "warn_of_value"):  # the operator's warnings name the node
         prop = prop.changed(node_name=step.name)
     shapes = [v.shape for v in step.in_data]
     types = [v.dtype for v in step.in_data]

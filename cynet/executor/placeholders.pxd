@@ -1,14 +1,14 @@
-"""Addresses that no process has, which a plan is built on where its arrays are given later."""
+"""Placeholder addresses, which no memory has, for a plan whose arrays are set later."""
 
 cdef enum:
-    APART = 42  # bits between the addresses of two placeholders
-    FROM = 1 << 20  # the first one's number: behind all addresses that a process can have
+    PLACEHOLDER_BITS = 42  # placeholder addresses are multiples of 1 << 42
+    FIRST_NUMBER = 1 << 20  # above all addresses of a process
 
-cdef inline void* address_of(size_t number) noexcept nogil:
-    return <void*>((number + FROM) << APART)
+cdef inline void* placeholder_address(size_t number) noexcept nogil:
+    return <void*>((number + FIRST_NUMBER) << PLACEHOLDER_BITS)
 
-cdef inline size_t number_of(const void* address) noexcept nogil:
-    # The placeholder that this byte belongs to; for any other address a number that no placeholder
-    # has.
-    cdef size_t number = <size_t>address >> APART
-    return number - FROM if number >= FROM else <size_t>-1
+cdef inline size_t placeholder_number(const void* address) noexcept nogil:
+    # Return the number of the placeholder that an address belongs to; (size_t)-1 for other
+    # addresses.
+    cdef size_t number = <size_t>address >> PLACEHOLDER_BITS
+    return number - FIRST_NUMBER if number >= FIRST_NUMBER else <size_t>-1

@@ -26,25 +26,25 @@ _STEP_BYTES = 4096  # approximate bytes of a plan's step in Python objects and t
 _PRIMITIVE_BYTES = 8192  # approximate bytes of a oneDNN primitive
 _caches: weakref.WeakSet[PlanCache] = weakref.WeakSet()  # caches whose plans count for the limit
 _lock = threading.RLock()
-_age = 0.0  # the rank of the plan dropped last
+_cache_age = 0.0  # the rank of the last dropped plan
 
 
 def _renew_lock_after_fork() -> None:
     global _lock
-    _lock = threading.RLock()  # a thread that is not in this process may have held it
+    _lock = threading.RLock()  # the forked child has no thread that could release the old lock
 
 
 os.register_at_fork(after_in_child=_renew_lock_after_fork)
 
 
 def cache_limit() -> int:
-    """The maximum total bytes of cached plans."""
+    """Return the maximum total bytes of cached plans."""
     setting: int = config.get("CYNET_PLAN_CACHE_MB") << 20
     return setting or memory_info(cpu())[1] // 4
 
 
 def bytes_of_graph(graph: Graph, arrays: Iterable[Any] = ()) -> int:
-    """The bytes of a plan of `graph` beyond its arena, with the `arrays` that it owns."""
+    """Return the bytes of a plan of `graph` without its arena, with the `arrays` that it owns."""
     chosen = [choice for step in graph.steps for choice in step.algorithms.values()]
     primitives = sum(choice is not None and choice.name == "onednn" for choice in chosen)
     size: int = _STEP_BYTES * len(graph.steps) + _PRIMITIVE_BYTES * primitives
@@ -52,20 +52,20 @@ def bytes_of_graph(graph: Graph, arrays: Iterable[Any] = ()) -> int:
     return size + owned
 
 
-class _Entry:
-    """A plan, and its rank by GreedyDual-Size (Cao and Irani, 1997): the age of the caches at its
-    last use, plus the seconds of planning for each byte. The lowest rank is evicted first."""
+class _CachedPlan:
+    """A plan, and its rank by GreedyDual-Size (Cao and Irani, 1997): the caches' age at its last
+    use plus the planning time per byte. The lowest rank is evicted first."""
 
     __slots__ = ("plan", "rank", "worth")
 
     def __init__(self, plan: Any, seconds: float) -> None:
         self.plan = plan
         self.worth = seconds / max(plan.nbytes, 1)
-        self.rank = _age + self.worth
+        self.rank = _cache_age + self.worth
 
 
 class PlanCache:
-    """Plans by key, limited to CYNET_PLAN_CACHE_MB for the process.
+    """A dict of key -> plan; all caches of the process share the limit CYNET_PLAN_CACHE_MB.
 
     A plan says by `nbytes` what it takes, and by `cached_results` what it shares with
     others; that counts once, and goes with the last plan that has it. Where they take too much in
@@ -77,8 +77,8 @@ class PlanCache:
     """
 
     def __init__(self, apart: bool = True) -> None:
-        self._entries: dict[Any, _Entry] = {}
-        self._last: _Entry | None = None
+        self._entries: dict[Any, _CachedPlan] = {}
+        self._last: _CachedPlan | None = None
         if apart:
             with _lock:
                 _caches.add(self)
@@ -93,7 +93,7 @@ class PlanCache:
         return iter(list(self._entries))
 
     def values(self) -> list[Any]:
-        """The plans that the cache keeps."""
+        """Return the cached plans."""
         return [entry.plan for entry in list(self._entries.values())]
 
     @property
@@ -102,20 +102,20 @@ class PlanCache:
 
     @property
     def cached_results(self) -> list[Any]:
-        """The arrays that plans share with others."""
-        return [each for plan in self.values() for each in _cached_of(plan)]
+        """The CachedResults of the plans, which other plans may share."""
+        return [each for plan in self.values() for each in _cached_results_of(plan)]
 
     def get(self, key: Any) -> Any:
-        """The plan of `key`, marked as most recently used; None if there is none."""
+        """Return the plan of `key` and mark it as most recently used; None if there is none."""
         entry = self._entries.get(key)
         if entry is None:
             return None
-        entry.rank = _age + entry.worth
+        entry.rank = _cache_age + entry.worth
         self._last = entry
         return entry.plan
 
     def put(self, key: Any, plan: Any, seconds: float) -> Any:
-        """Add a plan that took this many seconds to build.
+        """Add a plan that took `seconds` to build.
 
         Returns object: the plan that is kept: another one where a thread was faster.
         """
@@ -123,9 +123,9 @@ class PlanCache:
             known = self.get(key)
             if known is not None:
                 return known
-            entry = self._last = self._entries[key] = _Entry(plan, seconds)
+            entry = self._last = self._entries[key] = _CachedPlan(plan, seconds)
             dropped = _evict()
-        del dropped  # deleted here: objects that end with a plan may need the lock
+        del dropped  # deleted without the lock, which their finalizers may take
         return entry.plan
 
     def clear(self) -> None:
@@ -140,19 +140,19 @@ class PlanCache:
         del dropped
 
 
-def _cached_of(plan: Any) -> set[Any]:
+def _cached_results_of(plan: Any) -> set[Any]:
     return set(plan.cached_results)
 
 
-def _evict() -> Sequence[_Entry]:
-    """Drop plans until the others are within the limit; returns the dropped ones."""
-    global _age
+def _evict() -> Sequence[_CachedPlan]:
+    """Drop plans of the lowest rank until the limit is kept; returns the dropped ones."""
+    global _cache_age
     caches = list(_caches)
     total, maximum = sum(cache.nbytes for cache in caches), cache_limit()
     if total + cached_bytes() <= maximum:
         return ()
     users = Counter(
-        each for cache in caches for plan in cache.values() for each in _cached_of(plan)
+        each for cache in caches for plan in cache.values() for each in _cached_results_of(plan)
     )
     total += sum(each.nbytes for each in users)
     ranked = [
@@ -165,13 +165,13 @@ def _evict() -> Sequence[_Entry]:
         )
     ]
     heapq.heapify(ranked)
-    dropped: list[_Entry] = []
+    dropped: list[_CachedPlan] = []
     while total > maximum and ranked:
         rank, _, key, cache = heapq.heappop(ranked)
         entry = cache._entries.pop(key)
         total -= entry.plan.nbytes
-        users.subtract(_cached_of(entry.plan))
-        total -= sum(each.nbytes for each in _cached_of(entry.plan) if not users[each])
-        _age = max(_age, rank)
+        users.subtract(_cached_results_of(entry.plan))
+        total -= sum(each.nbytes for each in _cached_results_of(entry.plan) if not users[each])
+        _cache_age = max(_cache_age, rank)
         dropped.append(entry)
     return dropped

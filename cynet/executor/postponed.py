@@ -1,4 +1,4 @@
-"""Executors for shapes that may not occur again: they run call by call before they get a plan."""
+"""Executors run call by call, without a plan, for shapes that may not occur again."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from ..autograd import _walk
 from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeError, shown
-from ..base.observers import executor_steps
+from ..base.observers import executor_observers
 from ..graph.infer import infer_types
 from ..ndarray import NDArray, zeros
 from ..ndarray._tape import entry_of, get_state, mark, set_state
 from .arena_pool import allocate_named
-from .call_by_call import is_call_by_call_due, resolved
+from .call_by_call import is_call_by_call_due, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ..typing import Shape
     from .arena_pool import ArenaLease
 
-_MAX_MET = 1000  # signatures of a graph
-_OF_PLAN = (
+_MAX_SIGNATURES = 1000  # signatures of a graph
+_PLAN_ATTRIBUTES = (
     "_arena",
     "_arena_size",
     "_arrays",
@@ -37,22 +37,22 @@ _OF_PLAN = (
 )
 
 
-class Postponed:
-    """The part of an Executor that may have no plan yet.
+class PostponedPlan:
+    """Base class of Executor: runs without a plan for shapes that may not occur again.
 
-    Only a graph that has a plan for other shapes is postponed. What needs the plan makes it:
-    `__getattr__` is asked for attributes that are not there. Where gradients are wanted, autograd
-    records what forward runs.
+    The plan is postponed only if the graph has a plan for other shapes. The first use of an
+    attribute of the plan builds it (`__getattr__`). Where gradients are wanted, autograd records
+    forward.
     """
 
-    _inputs: Any  # what it is called on
+    _inputs: Any  # the arrays of the CallByCall
     cached_results: list[Any]
     forward_on: Callable[..., bool]
     _calls: Any = None  # a CallByCall until the plan is built
-    _recorded: ArenaLease | None = None  #  with the recorded outputs of the last forward
+    _recorded: ArenaLease | None = None  #  the outputs of the last forward
 
     def __getattr__(self, name: str) -> Any:
-        if name in _OF_PLAN and self._calls is not None:
+        if name in _PLAN_ATTRIBUTES and self._calls is not None:
             self._build()
         return object.__getattribute__(self, name)
 
@@ -63,22 +63,22 @@ class Postponed:
         return tuple((each.shape, each.dtype) for each in (*self.arg_arrays, *self.aux_arrays))
 
     def _note_plan(self) -> None:
-        """Note that the signature has a plan now."""
+        """Record that the signature has a plan now."""
         self._calls = self._inputs = None
         self._count_run(None)
 
     def _count_run(self, runs: int | None) -> None:
-        """Count a call-by-call run of the signature; None once it has a plan."""
+        """Store the number of call-by-call runs of the signature; None once it has a plan."""
         met = self._structure.met[self._needs_gradients()]
         met[self._signature()] = runs
-        if len(met) > _MAX_MET:
+        if len(met) > _MAX_SIGNATURES:
             met.pop(next(iter(met)))
 
     def _postpone(self, inferred: tuple[Any, Any]) -> bool:
-        """True if this executor begins without a plan; `inferred` as Executor takes it."""
+        """Return whether this executor begins without a plan; `inferred`: see Executor."""
         structure, shapes, trains = self._structure, inferred[0], self._needs_gradients()
         met = structure.met[trains]
-        if not met or self._group2ctx or executor_steps:
+        if not met or self._group2ctx or executor_observers:
             return False
         runs = met.get(self._signature(), 0)
         if shapes is None or runs is None or not is_call_by_call_due(runs):
@@ -89,7 +89,7 @@ class Postponed:
         if types is None:
             known = {name: name_of(each.dtype) for name, each in zip(names, arrays)}
             types = infer_types(structure.heads, known, "float32", structure=structure)
-        self._calls = calls = resolved(structure, names, shapes, types, arrays, self._ctx, trains)
+        self._calls = calls = resolve(structure, names, shapes, types, arrays, self._ctx, trains)
         if calls is None or not is_call_by_call_due(runs, calls):
             self._calls = None
             return False
@@ -108,7 +108,7 @@ class Postponed:
         return True
 
     def _mark_variables(self) -> list[NDArray]:
-        """The arguments as arrays that autograd has gradients for."""
+        """Return the arguments as leaves of autograd whose gradients are the bound ones."""
         views = [each.detach() for each in self.arg_arrays]
         for name, view, grad in zip(self._arg_names, views, self.grad_arrays):
             if grad is not None:
@@ -118,7 +118,7 @@ class Postponed:
     def _run_calls(
         self, sources: Sequence[NDArray], targets: Sequence[NDArray], is_train: bool
     ) -> bool:
-        """`Executor.forward_on` before the plan is built."""
+        """Run `Executor.forward_on` without a plan."""
         trains, flags = self._needs_gradients(), get_state()
         runs = self._structure.met[trains].get(self._signature(), 0)
         if (
@@ -145,19 +145,19 @@ class Postponed:
         for new, output in zip(found, self.outputs):
             new.copyto(output)
         if trains:
-            lease = self._recorded = self._arena_pool.keep(self._me, found)
+            lease = self._recorded = self._arena_pool.keep_outputs(self._me, found)
             lease.pending = bool(is_train)
         self._count_run(runs + 1)
         self.has_run, self._training = True, bool(is_train)
         return True
 
     def _drop_outputs(self) -> None:
-        """Drop the recorded outputs of the last forward, if there are any."""
+        """Drop the outputs of the last forward that autograd recorded."""
         if self._recorded is not None:
             self._recorded.array, self._recorded.pending = None, False
 
-    def _run_back(self, out_grads: Any) -> None:
-        """`Executor.backward` after a forward without a plan."""
+    def _run_calls_backward(self, out_grads: Any) -> None:
+        """Run `Executor.backward` after a forward without a plan."""
         place, names = self._recorded, self._symbol.list_outputs()
         if place is None or place.array is None:
             raise CynetError(
@@ -165,11 +165,11 @@ class Postponed:
                 " with this one, has run since; call forward again"
             )
         wanted = frozenset(name for name, grad in self.grad_dict.items() if grad is not None)
-        taken = self._structure.calls.takes_gradients(wanted)
+        taken = self._structure.calls.needs_head_gradients(wanted)
         shapes = [each.shape if takes else None for each, takes in zip(place.array, taken)]
         given = head_gradients(names, shapes, out_grads)
         heads = [pair for pair in zip(place.array, given) if entry_of(pair[0]) is not None]
-        # a caller with explicit gradients may call again with others: the rows of a Jacobian
+        # after explicit gradients others may follow, such as the rows of a Jacobian
         again = out_grads is not None
         _walk.walk_back(*map(list, zip(*heads)), again, self._training)
         place.pending = False
@@ -180,7 +180,7 @@ class Postponed:
 def head_gradients(
     names: Sequence[str], shapes: Sequence[Shape | None], given: Any
 ) -> list[NDArray | None]:
-    """The gradients of outputs that `backward` was given.
+    """Return the arguments of `backward`, the gradients of the outputs, as a list.
 
     Parameters
     ----------

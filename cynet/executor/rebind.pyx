@@ -1,8 +1,8 @@
-"""ArgumentSlots: a Plan whose arrays each run gives anew, so that nothing is copied.
+"""ArgumentSlots: exchanges the arrays of a Plan before each run, so that nothing is copied.
 
-The plan is built on placeholders, arrays at addresses that are nobody's. Before a run `bind` gives
-real arrays: the variables that the plan's functions name are exchanged at once, the addresses in
-its tables by a function of the engine that comes behind the runs pushed before.
+The plan is built on placeholders, arrays at addresses that no memory has. Before a run `bind` sets
+real arrays. It exchanges the variables of the plan's functions at once. A function of the engine
+exchanges the addresses in the tables, after the runs that were pushed before.
 """
 
 from libc.stdint cimport int64_t
@@ -19,8 +19,8 @@ from .._ndarray cimport Chunk, NDArrayBase, RowSet, is_on_host, new_array, wrap_
 from .._typedefs cimport RunContext, kCPU, kGPU
 from ..ndarray._resolve cimport pack
 from ..ndarray._tape cimport flagged, is_recording, wanted_request
-from .cached_results cimport CachedResult, drop, hold
-from .placeholders cimport address_of, number_of
+from .cached_results cimport CachedResult, hold_state, release_state
+from .placeholders cimport placeholder_address, placeholder_number
 from .tables cimport CachedState, Segment, Tables
 
 from ..base.dtype import dtype_flag
@@ -28,17 +28,17 @@ from ..base.errors import ArgumentError, OutOfMemoryError
 
 
 def placeholder(size_t number, value):
-    """An array without memory for `value` (graph/ir.py), with a unique address."""
+    """Return an array without memory for a Value, with a unique address."""
     cdef int64_t shape[8]
     for i, n in enumerate(value.shape):
         shape[i] = n
-    return wrap_foreign(ND, address_of(number), shape, len(value.shape),
+    return wrap_foreign(ND, placeholder_address(number), shape, len(value.shape),
                         dtype_flag(value.dtype), value.ctx.device_typeid, value.ctx.device_id, None)
 
 
 def fresh_arrays(list values, dict placeholders, list inputs):
-    """New arrays, without values until a run has written them; of mx.nd where all inputs are, else
-    of the other face."""
+    """Return new arrays, without values until a run has written them: mx.nd's if all inputs are,
+    else mx.np's."""
     cdef NDArrayBase like, out
     cdef Face face = ND
     for out in inputs:
@@ -55,39 +55,39 @@ def fresh_arrays(list values, dict placeholders, list inputs):
     return made
 
 
-cdef enum Kind:
+cdef enum UseKind:
     BLOB = 0     # the address of an array
     STATE = 1     # the state of a CachedGroup
-    WATCHED = 2   # a chunk of a step, and its rows
-    PROMISED = 3  # a chunk that a segment writes
+    WATCHED = 2   # the chunk of a gradient and its nonzero rows
+    PROMISED = 3  # a chunk without values until a segment has run
 
 cdef struct Use:
-    # Something in the tables that belongs to a slot.
-    Kind kind
+    # A place in the tables that holds the address, state or chunk of a slot.
+    UseKind kind
     size_t slot, index, position
     int64_t offset          # offset from the array's first byte
 
 cdef struct Change:
     Use use
-    void* value             # address, Chunk*, or CachedState* (with a reference)
+    void* value             # an address, Chunk*, or CachedState* (a reference)
     RowSet* rows
 
 cdef struct Patch:
     Tables* tables
-    size_t n                # number of changes, which follow in memory
+    size_t n                # number of changes, which follow the struct
     bint full               # the patch replaces all slots
     bint applied
 
 
 cdef cppclass Slot:
-    void* data              # present address of the slot's array
+    void* data              # address of the slot's present array
     VarHandle var
     Chunk* chunk
     bint watched
-    bint is_source          # a source of a cached result
+    bint is_source          # groups of cached steps read the slot
     RowSet* rows
     vector[Use] uses
-    vector[size_t] segments  # segments that name the slot's variable
+    vector[size_t] segments  # segments that use the slot's variable
 
 ctypedef Slot* SlotPointer
 
@@ -100,7 +100,7 @@ cdef int _apply_patch(void* arg, RunContext* run_ctx) except -1 nogil:
     if patch.full:
         tables.stale.store(False)
     elif tables.stale.load():
-        return 0  # the run reports the error
+        return 0  # the next run raises the error
     patch.applied = True
     for _ in range(patch.n):
         k = change.use.index
@@ -109,7 +109,7 @@ cdef int _apply_patch(void* arg, RunContext* run_ctx) except -1 nogil:
             tables.slot_addresses[change.use.slot] = change.value
         elif change.use.kind == STATE:
             if tables.cached[k].state != NULL:
-                drop(tables.cached[k].state)
+                release_state(tables.cached[k].state)
             tables.cached[k].state = <CachedState*>change.value
         elif change.use.kind == PROMISED:
             tables.segments[k].promised[change.use.position] = <Chunk*>change.value
@@ -136,24 +136,24 @@ cdef void _end_patch(void* arg) noexcept nogil:
         patch.tables.stale.store(True)
         for _ in range(patch.n):
             if change.use.kind == STATE:
-                drop(<CachedState*>change.value)
+                release_state(<CachedState*>change.value)
             change += 1
     release_tables(patch.tables)
     free(arg)
 
 
 cdef class ArgumentSlots:
-    """Where a Plan uses arrays that were placeholders when it was built.
+    """The uses of a Plan's placeholders in its tables; `bind` replaces them by arrays.
 
     plan: Plan
-    arrays (list of NDArray): The placeholders, in the order in which `bind` gets arrays.
-    new (set of int): Which of them may be without values until a run has written them.
-    sources (collection of int): Which of them the plan's groups of cached steps read.
+    arrays (list of NDArray): The placeholders; the index of each is its slot.
+    new (set of int): The slots whose arrays may have no values until a run has written them.
+    sources (collection of int): The slots that groups of cached steps read.
     """
 
     cdef Plan plan
     cdef vector[SlotPointer] slots
-    # for each segment: its slots (as numbers), and its variables that stay
+    # for each segment: the indices of its slots, and its other variables
     cdef vector[vector[size_t]] const_slots
     cdef vector[vector[size_t]] mutable_slots
     cdef vector[vector[VarHandle]] const_vars
@@ -161,7 +161,7 @@ cdef class ArgumentSlots:
 
     @property
     def stale(self):
-        """True if the arrays of the last `bind` have not come to the plan: a run before failed."""
+        """Whether the tables lack the arrays of the last `bind`, as an earlier run failed."""
         return self.plan.tables.stale.load()
 
     def __init__(self, Plan plan not None, list arrays, set new, sources=()):
@@ -209,7 +209,7 @@ cdef class ArgumentSlots:
             del self.slots[i]
 
     cdef int _record_by_address(self, size_t number) except -1:
-        """Have a segment on a GPU recorded for the addresses that its steps take from slots."""
+        """Let a segment on a GPU be recorded for each combination of its slots' addresses."""
         cdef Tables* tables = self.plan.tables
         cdef Segment* segment = tables.segments[number]
         cdef unordered_set[size_t] seen
@@ -217,15 +217,15 @@ cdef class ArgumentSlots:
         if segment.last < tables.steps.size():
             end = tables.steps[segment.last].in_data
         for i in range(tables.steps[segment.first].in_data, end):
-            slot = number_of(tables.blobs[i].data)
+            slot = placeholder_number(tables.blobs[i].data)
             if slot < self.slots.size() and seen.insert(slot).second:
                 segment.slots.push_back(slot)
         segment.rebinds = True
         segment.recordings[0].never = segment.recordings[1].never = True
         return 0
 
-    cdef int _note_use(self, Kind kind, size_t index, void* data) except -1:
-        cdef size_t number = number_of(data)
+    cdef int _note_use(self, UseKind kind, size_t index, void* data) except -1:
+        cdef size_t number = placeholder_number(data)
         cdef Use use
         if number >= self.slots.size():
             return 0
@@ -234,7 +234,7 @@ cdef class ArgumentSlots:
         self.slots[number].uses.push_back(use)
         return 0
 
-    cdef int _note_chunk(self, Kind kind, size_t index, size_t position, Chunk* chunk) except -1:
+    cdef int _note_chunk(self, UseKind kind, size_t index, size_t position, Chunk* chunk) except -1:
         cdef size_t i
         cdef Use use
         use.kind, use.index, use.position, use.offset = kind, index, position, 0
@@ -258,7 +258,7 @@ cdef class ArgumentSlots:
         return 0
 
     def bind(self, size_t first, list arrays):
-        """Give the slots from `first` on these arrays, of the placeholders' shapes and dtypes.
+        """Set the arrays of the slots from `first` on, of the placeholders' shapes and dtypes.
 
         Returns bool: whether a source of what the plan keeps is another one than before: then
         `bind_cached` comes next.
@@ -267,9 +267,9 @@ cdef class ArgumentSlots:
         return self._bind_arrays(first, arrays, &changes)
 
     def bind_cached(self, size_t first, list cached):
-        """Give a CachedResult to each slot from `first` on, and to each group of cached steps."""
+        """Set the CachedResult of each slot from `first` on, and of each group of cached steps."""
         cdef vector[Change] changes
-        self.plan.cached[:] = cached  # functions pushed before hold references to their own
+        self.plan.cached[:] = cached  # pushed functions hold their own references
         self._add_states(&changes)
         self._bind_arrays(first, [(<CachedResult>each).array for each in cached], &changes)
 
@@ -282,7 +282,7 @@ cdef class ArgumentSlots:
         for i, each in enumerate(self.plan.cached):
             if each is not None:
                 change.use.index, change.value = i, (<CachedResult>each).state
-                hold((<CachedResult>each).state)
+                hold_state((<CachedResult>each).state)
                 changes.push_back(change)
         return 0
 
@@ -316,7 +316,7 @@ cdef class ArgumentSlots:
         if changes.size():
             self._push_changes(changes, full)
         for k in segments:
-            self._rename_variables(k)
+            self._rebuild_variables(k)
         return exchanged
 
     cdef int _push_changes(self, vector[Change]* changes, bint full) except -1:
@@ -337,7 +337,7 @@ cdef class ArgumentSlots:
         return push_sync(_apply_patch, patch, _end_patch, kCPU, 0, NULL, 0, vars.data(),
                          <int>vars.size(), 0, kInline, b"executor")
 
-    cdef int _rename_variables(self, size_t segment) except -1:
+    cdef int _rebuild_variables(self, size_t segment) except -1:
         # Rebuild the variables of a segment, each once: an array may be in several slots.
         cdef Segment* native = self.plan.tables.segments[segment]
         cdef unordered_set[size_t] seen
@@ -357,8 +357,8 @@ cdef class ArgumentSlots:
 
 
 cdef class Lease:
-    """The use of an instance and its arena, which return to the idle ones when this is dropped; the
-    arena stays with the instance if `arenas` is None."""
+    """The right to use an instance and its arena. When it is dropped they return to the idle lists;
+    the arena stays with the instance if `arenas` is None."""
 
     cdef readonly object instance
     cdef list idle, arenas
@@ -372,9 +372,9 @@ cdef class Lease:
         self.idle.append(self.instance)
 
 
-# --- which program a call needs -------------------------------------------------------------------
-def examine(list arrays, Py_ssize_t n_args):
-    """The facts that a call's program depends on.
+# --- the choice of a call's program ---------------------------------------------------------------
+def call_signature(list arrays, Py_ssize_t n_args):
+    """Return what the choice of a call's program depends on.
 
     Returns (bytes, bytes): Device, dtypes and shapes of all arrays; for each of the first `n_args`
     0, or the request of the gradient that it wants, since this thread records.
@@ -388,12 +388,12 @@ def examine(list arrays, Py_ssize_t n_args):
     wants = bytearray(n_args)
     for i, array in enumerate(arrays):
         refuse_sparse(array, "a graph")
-        # Pinned and shared host memory go with either; indices of CPUs keep parts of a batch apart.
+        # Pinned and shared host memory go with either; CPU indices stand for slices of a batch.
         if array.blob.dev_type != kCPU and first.blob.dev_type != kGPU and is_on_host(&array.blob):
             pass
         elif first.blob.dev_type != kCPU and array.blob.dev_type == kCPU and (
                 is_on_host(&first.blob)):
-            first = array  # the plan and the outputs are in ordinary memory
+            first = array  # the outputs get ordinary memory
         elif array.blob.dev_type != first.blob.dev_type or array.blob.dev_id != first.blob.dev_id:
             raise ArgumentError(f"the inputs of a CachedOp are on {first.context} and "
                                 f"{array.context}; copy them to one device (as_in_context)")

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def replay(symbol: Symbol, arrays: Mapping[str, NDArray], where: str) -> list[NDArray]:
-    """The outputs of a Symbol.
+    """Compute the outputs of a Symbol.
 
-    arrays: By the variables' names.
-    where: What an error calls the run.
+    arrays: The variables' arrays by name.
+    where: The begin of error messages.
 
     Raises GradientError when an operator draws random numbers: they would not be those of the first
     time.
@@ -36,7 +36,7 @@ def replay(symbol: Symbol, arrays: Mapping[str, NDArray], where: str) -> list[ND
 def _replay_graph(
     heads: Sequence[Entry], given: Mapping[Node, NDArray], where: str
 ) -> list[NDArray]:
-    """The arrays of `heads`; `given` are the variables' arrays, by node."""
+    """Compute the arrays of `heads` from the variables' arrays `given`, by node."""
     values = {}
     for node in topological_order(heads):
         if node.op is None:
@@ -59,7 +59,7 @@ def _replay_graph(
 
 
 def _run_graphs(node: Node, inputs: Sequence[NDArray], where: str) -> list[NDArray]:
-    """The outputs of a node that holds graphs, by the functions of ``mx.nd.contrib``."""
+    """Compute the outputs of a control flow node by the functions of ``mx.nd.contrib``."""
     prop = node.prop
 
     def run(number: int, carried: Mapping[int, NDArray]) -> list[NDArray]:
@@ -74,18 +74,18 @@ def _run_graphs(node: Node, inputs: Sequence[NDArray], where: str) -> list[NDArr
     row_inputs, state_inputs = list(prop.data_inputs()), list(prop.state_inputs())
     states, n_out = [inputs[i] for i in state_inputs], prop.num_out_data
 
-    def body(
+    def run_body(
         rows: Iterable[NDArray], states: Iterable[NDArray]
     ) -> tuple[list[NDArray], list[NDArray]]:
         heads = run(prop.body, dict(zip((*row_inputs, *state_inputs), (*rows, *states))))
         return heads[:n_out], heads[n_out:]
 
     if prop.condition is None:
-        outs, states = contrib.foreach(body, [inputs[i] for i in row_inputs], states)
+        outs, states = contrib.foreach(run_body, [inputs[i] for i in row_inputs], states)
         return [*outs, *states]
     outs, states = contrib.while_loop(
         lambda *states: run(prop.condition, dict(zip(state_inputs, states)))[0],
-        lambda *states: body((), states),
+        lambda *states: run_body((), states),
         states,
         prop.max_iterations,
     )
@@ -105,7 +105,7 @@ def gradients(
     head_grads: Sequence[NDArray | None],
     where: str,
 ) -> list[NDArray | None]:
-    """The recorded gradients of a Symbol's outputs with respect to the variables `wanted` (names);
+    """Compute recorded gradients of a Symbol's outputs for the variables named in `wanted`;
     `arrays` as for `replay`. None for a variable that no output depends on."""
     linked, nodes = dict(arrays), []
     for name in wanted:

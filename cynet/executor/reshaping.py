@@ -1,4 +1,4 @@
-"""Arrays of an executor for new shapes: the same arrays, parts of them, or larger ones."""
+"""An executor's arrays for new shapes: the same arrays, parts of them, or larger arrays."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 def fit_arrays(
     executor: Any, shapes: Mapping[str, Any], free: Container[str], allow_up_sizing: bool, hint: str
 ) -> tuple[list[Any], list[Any], list[Any], dict[Any, Any]]:
-    """(arguments, gradients, auxiliary states, shapes) for `Executor.reshape_free`."""
+    """Return (arguments, gradients, auxiliary states, shapes) for `Executor.reshape_free`."""
     given = executor._symbol._known_shapes((), shapes)
     found = infer_shapes(executor._symbol.entries, given, structure=executor._structure)
     by_name = {node.name: found[node, 0] for node in executor._structure.variables}
     if not all(map(is_known, by_name.values())):
         raise ShapeError(f"reshape: the shapes given ({shapes}) do not determine all others")
 
-    def fit(kind: str, name: str, shape: tuple[int, ...], old: Any) -> Any:
+    def fit_array(kind: str, name: str, shape: tuple[int, ...], old: Any) -> Any:
         if old is None or old.shape == tuple(shape):
             return old
         if name not in free:
             error = ShapeError(
                 f"reshape: {kind} '{name}' changes from {old.shape} to {tuple(shape)}{hint}"
             )
-            # the attribute serves callers that know the request
+            # for callers that know the requested shape
             error.change = name, old.shape, tuple(shape)  # type: ignore[attr-defined]
             raise error
         size = 1
@@ -49,10 +49,10 @@ def fit_arrays(
     args, grads = [], []
     for name in executor._arg_names:
         shape = plain_shape(by_name[name])
-        args.append(fit("argument", name, shape, executor.arg_dict[name]))
-        grads.append(fit("gradient of", name, shape, executor.grad_dict[name]))
+        args.append(fit_array("argument", name, shape, executor.arg_dict[name]))
+        grads.append(fit_array("gradient of", name, shape, executor.grad_dict[name]))
     auxs = [
-        fit("auxiliary state", name, plain_shape(by_name[name]), executor.aux_dict[name])
+        fit_array("auxiliary state", name, plain_shape(by_name[name]), executor.aux_dict[name])
         for name in executor._aux_names
     ]
     return args, grads, auxs, found

@@ -1,4 +1,4 @@
-"""UpdateStep: the update that `Executor.step` runs with a plan's gradients.
+"""UpdateStep: the weight update that `Executor.step` runs after backward.
 
 The optimizers' updates, which know what is computed, are subclasses (optimizer/_joined.pxd).
 """
@@ -15,6 +15,6 @@ cdef class UpdateStep:
     # the task's, or NULL. A subclass sets `put` and `free_task`, which frees a task.
     cdef int (*put)(void* task, RunContext* run_ctx, void* numbers) except -1 nogil
     cdef void (*free_task)(void* task) noexcept nogil
-    # A run with the arguments of its call, passed to `free_task` at its end; `numbers` is set to
-    # the nbytes that its launches read.
+    # Return a task for a call's arguments, to be freed by `free_task`; sets `numbers` to the nbytes
+    # of scalars that its kernels read.
     cdef void* new_task(self, tuple arguments, void** numbers, size_t* nbytes) except NULL

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .. import optimizer as opt
 from ..base.files import read_file, write_atomically
-from ..base.overrides import is_ours
+from ..base.overrides import is_internal
 from ..kvstore import DistKVStore
 from ..optimizer.snapshot import copy_state
 from .errors import MismatchError
@@ -83,7 +83,7 @@ class TrainerStates:
         if self._update_on_kvstore and self._is_user_store:
             self._kvstore.load_optimizer_states(fname)
             return
-        if not all(is_ours(each.set_states) for each in self._updaters):
+        if not all(is_internal(each.set_states) for each in self._updaters):
             content = read_file(fname)
             for each in self._updaters:
                 each.set_states(content)

@@ -12,7 +12,7 @@ from ..base import config
 from ..base.errors import ArgumentError, ArgumentTypeError, FileError, shown, warn_user
 from ..base.files import file_name, open_for_reading, write_atomically
 from ..base.guard import guarded
-from ..base.np_shape import np_arrays
+from ..base.np_shape import uses_np_arrays
 from ..io.fetch import fetch_bytes
 from ..operator.parameters import MAX_ARRAYS
 from ..optimizer.clipping import clip_global_norm
@@ -116,7 +116,7 @@ def split_and_load(
     contexts = context_list(ctx_list)
     if not isinstance(data, nd.NDArray):
         data = nd.array(data, ctx=contexts[0])
-    if np_arrays():
+    if uses_np_arrays():
         data = data.as_np_ndarray()
     if len(contexts) == 1:
         return [data.as_in_context(contexts[0])]

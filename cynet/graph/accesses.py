@@ -1,4 +1,4 @@
-"""Memory that a part of a plan reads and writes, and whether two parts overlap in the arena."""
+"""The memory that parts of a plan read and write, and whether two parts overlap in the arena."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     Accesses = tuple[list[Value], list[Value], list[Span], list[Span]]
 
 
-def touched(steps: Iterable[Step]) -> Accesses:
-    """(read, written, read bytes, written bytes) of steps: outer roots, and spans of the arena."""
+def find_accesses(steps: Iterable[Step]) -> Accesses:
+    """Return what steps access: (roots read, roots written, arena bytes read, bytes written)."""
     read: dict[Value, None] = {}
     written: dict[Value, None] = {}
     for step in steps:
@@ -27,8 +27,8 @@ def touched(steps: Iterable[Step]) -> Accesses:
         for value in step.read():
             read[value.root] = None
 
-    def spans(roots: Iterable[Value]) -> list[Span]:
-        """The bytes of all together, in the order of the arena."""
+    def arena_spans(roots: Iterable[Value]) -> list[Span]:
+        """Return the merged byte ranges of temporaries in the arena, in order."""
         found: list[Span] = []
         for begin, end in sorted((r.offset, r.offset + nbytes(r)) for r in roots if r.kind == TEMP):
             if found and begin <= found[-1][1]:
@@ -36,11 +36,11 @@ def touched(steps: Iterable[Step]) -> Accesses:
             found.append((begin, end))
         return found
 
-    return list(read), list(written), spans(read), spans(written)
+    return list(read), list(written), arena_spans(read), arena_spans(written)
 
 
 def accesses_conflict(a: Accesses, b: Accesses) -> bool:
-    """True if one of two sets of accesses (of `touched`) writes arena bytes of the other."""
+    """Return whether one of two sets of accesses writes arena bytes of the other."""
     return _bits_overlap(a[3], b[3]) or _bits_overlap(a[3], b[2]) or _bits_overlap(a[2], b[3])
 
 

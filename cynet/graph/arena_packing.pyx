@@ -1,4 +1,4 @@
-"""Offsets in the arena: each value in turn gets the lowest one that is free during its lifetime.
+"""Offsets in the arena: each value in turn gets the lowest offset that is free during its lifetime.
 
 The steps are the leaves of a segment tree, in which what lives from one step to another covers
 O(log n) nodes. A node holds two sets of used intervals: those of the values that cover it, and
@@ -19,31 +19,31 @@ from libcpp.map cimport map
 from libcpp.vector cimport vector
 
 cdef enum:
-    LOOK = 8  # a look into a set takes as long as that many values of the list
+    LOOK_COST = 8  # a look-up in a set takes as long as a scan of so many values
     TOO_LONG = -2
 
-# begin to end of used intervals; between them memory is free
+# used intervals: begin -> end
 ctypedef map[int64_t, int64_t] Intervals
 
-cdef struct Placed:
+cdef struct PlacedValue:
     int64_t begin, end
     size_t first, last
 
 cdef cppclass Tree:
     size_t steps            # node k has the children 2k and 2k + 1, step i is node steps + i
-    vector[Intervals] covers   # intervals of the values that cover each node's steps
+    vector[Intervals] covers   # for each node: the values that live at all of its steps
     vector[Intervals] under
-    vector[Intervals*] near    # sets that the present value meets, not empty
-    vector[Placed] placed   # all values, the first `n_sorted` of them by their offsets
+    vector[Intervals*] near    # nonempty sets of values that live with the present one
+    vector[PlacedValue] placed   # all values; the first `n_sorted` are sorted by offset
     size_t n_sorted
-    size_t pause, wait      # number of values that skip the sets: in all, and left
+    size_t pause, wait      # values placed by scans alone: in total, and left
 
 
 def pack_values(list sizes, list firsts, list lasts):
-    """Bytes and offsets of values that are placed in the order given.
+    """Return the size of an arena and the offsets of values, which are placed in order.
 
     sizes (list of int): Bytes of each value.
-    firsts, lasts (list of int): The steps from which, and to which, it lives.
+    firsts, lasts (list of int): The first and last steps of each value's lifetime.
 
     Returns (int, list of int): the arena's size, and each value's offset.
 
@@ -63,87 +63,87 @@ def pack_values(list sizes, list firsts, list lasts):
     for size, first, last in zip(sizes, firsts, lasts):
         offset = _find_offset(&tree, first, last, size) if size else 0
         if size:
-            _take_range(&tree, first, last, offset, offset + size)
+            _add_range(&tree, first, last, offset, offset + size)
         offsets.append(offset)
         total = max(total, offset + size)
     return total, offsets
 
 
 cdef int64_t _find_offset(Tree* tree, size_t first, size_t last, int64_t size) except -1 nogil:
-    """The lowest offset that is free from step `first` to step `last`."""
+    """Return the lowest offset that is free from step `first` to step `last`."""
     cdef int64_t offset
     if tree.wait:
         tree.wait -= 1
     else:
-        _find_near(tree, first, last)
-        offset = _lowest_free(&tree.near, size, tree.placed.size() // LOOK)
+        _find_intervals(tree, first, last)
+        offset = _lowest_free_offset(&tree.near, size, tree.placed.size() // LOOK_COST)
         if offset != TOO_LONG:
             tree.pause = 0
             return offset
         tree.wait = tree.pause = 2 * tree.pause + 1
-    return _lowest_of_all(tree, first, last, size)
+    return _scan_all_values(tree, first, last, size)
 
 
-cdef int _find_near(Tree* tree, size_t first, size_t last) except -1 nogil:
-    """Find the intervals of all that live at a step from `first` to `last`."""
+cdef int _find_intervals(Tree* tree, size_t first, size_t last) except -1 nogil:
+    """Collect the used intervals of all values that live at a step from `first` to `last`."""
     cdef size_t left = first + tree.steps, right = last + tree.steps
     cdef size_t above_left = left, above_right = right
     tree.near.clear()
     while above_right:
-        _add_near(tree, &tree.covers[above_left])
+        _add_intervals(tree, &tree.covers[above_left])
         if above_right != above_left:
-            _add_near(tree, &tree.covers[above_right])
+            _add_intervals(tree, &tree.covers[above_right])
         above_left >>= 1
         above_right >>= 1
     right += 1
     while left < right:
         if left & 1:
-            _add_near(tree, &tree.under[left])
+            _add_intervals(tree, &tree.under[left])
             left += 1
         if right & 1:
             right -= 1
-            _add_near(tree, &tree.under[right])
+            _add_intervals(tree, &tree.under[right])
         left >>= 1
         right >>= 1
     return 0
 
 
-cdef int _add_near(Tree* tree, Intervals* used) except -1 nogil:
+cdef int _add_intervals(Tree* tree, Intervals* used) except -1 nogil:
     if not used.empty():
         tree.near.push_back(used)
     return 0
 
 
-cdef int _take_range(Tree* tree, size_t first, size_t last, int64_t begin,
-                     int64_t end) except -1 nogil:
-    """Note an interval in every node that it concerns."""
+cdef int _add_range(Tree* tree, size_t first, size_t last, int64_t begin,
+                    int64_t end) except -1 nogil:
+    """Add a value's interval to the tree's nodes of its steps."""
     cdef size_t left = first + tree.steps, right = last + tree.steps
     cdef size_t above_left = left, above_right = right
-    cdef Placed value
+    cdef PlacedValue value
     value.begin, value.end, value.first, value.last = begin, end, first, last
     tree.placed.push_back(value)
     while above_right:
-        _join_interval(&tree.under[above_left], begin, end)
+        _merge_interval(&tree.under[above_left], begin, end)
         if above_right != above_left:
-            _join_interval(&tree.under[above_right], begin, end)
+            _merge_interval(&tree.under[above_right], begin, end)
         above_left >>= 1
         above_right >>= 1
     right += 1
     while left < right:
         if left & 1:
-            _join_interval(&tree.under[left], begin, end)
-            _join_interval(&tree.covers[left], begin, end)
+            _merge_interval(&tree.under[left], begin, end)
+            _merge_interval(&tree.covers[left], begin, end)
             left += 1
         if right & 1:
             right -= 1
-            _join_interval(&tree.under[right], begin, end)
-            _join_interval(&tree.covers[right], begin, end)
+            _merge_interval(&tree.under[right], begin, end)
+            _merge_interval(&tree.covers[right], begin, end)
         left >>= 1
         right >>= 1
     return 0
 
 
-cdef int _join_interval(Intervals* used, int64_t begin, int64_t end) except -1 nogil:
+cdef int _merge_interval(Intervals* used, int64_t begin, int64_t end) except -1 nogil:
     """Add an interval; it is merged with intervals that it overlaps or touches."""
     cdef Intervals.iterator each = used.upper_bound(begin)
     if each != used.begin():
@@ -159,14 +159,14 @@ cdef int _join_interval(Intervals* used, int64_t begin, int64_t end) except -1 n
     return 0
 
 
-cdef int64_t _lowest_free(
+cdef int64_t _lowest_free_offset(
         const vector[Intervals*]* near, int64_t size, size_t maximum) noexcept nogil:
-    """The lowest offset at which `size` bytes are free in all sets, or TOO_LONG after about
-    `maximum` looks."""
+    """Return the lowest offset at which `size` bytes are free in all sets, or TOO_LONG after about
+    `maximum` look-ups."""
     cdef int64_t begin = 0, free
     cdef size_t i = 0, agreed = 0, looks = 0, n = near.size()
     while agreed < n:
-        free = _lowest_from(near[0][i], begin, size, &looks)
+        free = _lowest_offset_from(near[0][i], begin, size, &looks)
         agreed = agreed + 1 if free == begin else 1
         begin = free
         i = i + 1 if i + 1 < n else 0
@@ -176,9 +176,9 @@ cdef int64_t _lowest_free(
     return begin
 
 
-cdef int64_t _lowest_from(
+cdef int64_t _lowest_offset_from(
         Intervals* used, int64_t begin, int64_t size, size_t* looks) noexcept nogil:
-    """The lowest offset from `begin` on that is free in one set."""
+    """Return the lowest offset from `begin` on that is free in one set."""
     cdef Intervals.iterator each = used.upper_bound(begin)
     if each != used.begin():
         one_before(each)
@@ -191,12 +191,12 @@ cdef int64_t _lowest_from(
     return begin
 
 
-cdef int64_t _lowest_of_all(Tree* tree, size_t first, size_t last, int64_t size) except -1 nogil:
-    """`_lowest_free` by a look at every value: for sets with many holes that other sets fill."""
-    cdef vector[Placed].iterator middle = tree.placed.begin() + tree.n_sorted
+cdef int64_t _scan_all_values(Tree* tree, size_t first, size_t last, int64_t size) except -1 nogil:
+    """`_lowest_free_offset` by a scan of all values, which is faster if sets have many holes."""
+    cdef vector[PlacedValue].iterator middle = tree.placed.begin() + tree.n_sorted
     cdef int64_t offset = 0
     cdef size_t i
-    cdef Placed* each
+    cdef PlacedValue* each
     sort(middle, tree.placed.end(), _is_below)
     inplace_merge(tree.placed.begin(), middle, tree.placed.end(), _is_below)
     tree.n_sorted = tree.placed.size()
@@ -210,5 +210,5 @@ cdef int64_t _lowest_of_all(Tree* tree, size_t first, size_t last, int64_t size)
     return offset
 
 
-cdef bint _is_below(const Placed& a, const Placed& b) noexcept nogil:
+cdef bint _is_below(const PlacedValue& a, const PlacedValue& b) noexcept nogil:
     return a.begin < b.begin

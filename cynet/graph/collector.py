@@ -1,4 +1,4 @@
-"""Binding without the cyclic garbage collector.
+"""A pause of the cyclic garbage collector while executors are bound.
 
 A large graph has hundreds of thousands of steps and values, all of which stay alive. The collector
 would visit them again and again while they are made, which takes a quarter of the time.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
-    """A scope in which Python's garbage collector does not start by itself, on any thread.
+    """Pause Python's automatic garbage collection inside of a block, on all threads.
 
     >>> import gc
     >>> with collector_paused():

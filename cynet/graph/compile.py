@@ -1,4 +1,4 @@
-"""From a Symbol to the Graph that memory is planned for: runs all passes but the memory pass.
+"""Makes a Graph from a Symbol: runs all passes except the memory pass.
 
 Nothing is allocated, so networks of any size can be examined.
 """
@@ -13,7 +13,7 @@ from ..base.errors import CynetError, ShapeError
 from ..operator.checks.shapes import EMPTY, MAX_NDIM, check_elements, known_shape, plain_shape
 from ..operator.property import is_known
 from . import pipeline
-from .from_symbol import build
+from .from_symbol import build_graph
 from .gradient import gradient
 from .infer import Structure, infer_shapes, infer_types
 from .memory_plan import plan_memory
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .ir import Graph, Value
     from .memory_plan import MemoryReport
 
-MAX_SIMPLE = 1 << 40  # elements of a shape that needs no further look
+MAX_SIMPLE_ELEMENTS = 1 << 40  # larger shapes are checked by `check_elements`
 
 
 def lower(
@@ -45,22 +45,22 @@ def lower(
     inferred: tuple[dict[Entry, Any] | None, dict[Entry, Any] | None] = (None, None),
     structure: Structure | None = None,
 ) -> Graph:
-    """Run place, infer, build, gradient and the optional passes.
+    """Make a Graph: run placement, inference, build, the gradient pass and the optional passes.
 
-    heads: What the symbol outputs (``symbol.entries``).
-    shapes, dtypes: What is known of arguments and auxiliary states; a
-        length of 0 that an array has is `EMPTY`.
-    grad_req: Of the arguments that have a gradient.
-    names: The optional passes that run; by default what CYNET_GRAPH_PASSES says.
+    heads: The symbol's outputs (``symbol.entries``).
+    shapes, dtypes: The known ones of arguments and auxiliary states; a length of 0 that an array
+        has is `EMPTY`.
+    grad_req: The requests of the arguments that have a gradient.
+    names: The optional passes that run; by default those of CYNET_GRAPH_PASSES.
     predict: The plan is for ``forward(is_train=False)``, at which some more passes help.
     apart: Every gradient that an operator gives to an input has memory of its own (`gradient`).
-    inferred: What `infer_shapes` and `infer_types` found from `shapes` and `dtypes`;
-        None where they have not been asked.
+    inferred: What `infer_shapes` and `infer_types` found from `shapes` and `dtypes`; None where
+        they have not been asked.
     structure: That of `heads`, where it is there already.
 
     Returns Graph.
     """
-    names = pipeline.enabled() if names is None else names
+    names = pipeline.enabled_passes() if names is None else names
     structure = structure or Structure(heads)
     order = structure.order
     contexts = place_nodes(order, ctx, group2ctx)
@@ -68,7 +68,7 @@ def lower(
     full = _require_known_shapes(found or infer_shapes(heads, shapes, structure=structure))
     types = types or infer_types(heads, dtypes, "float32", structure=structure)
     if any(node.op is not None and node.prop.decomposed for node in order):
-        from .decompose import decompose_graph  # imported here: few graphs need mx.np's family
+        from .decompose import decompose_graph  # imported here, as few graphs use mx.np
 
         variables = {node.name: (node, 0) for node in order if node.op is None}
         known_shapes = {name: known_shape(full[entry]) for name, entry in variables.items()}
@@ -79,16 +79,16 @@ def lower(
         )
     stages = (pipeline.FORWARD, pipeline.PREDICT) if predict else (pipeline.FORWARD,)
     if any(0 in shape for shape in full.values()):
-        names = frozenset()  # passes join kernels, which take no arrays without elements
+        names = frozenset()  # fused kernels do not support arrays without elements
     checks = verify if config.get("CYNET_GRAPH_VERIFY") else lambda graph, after: None
-    graph = build(structure, full, types, contexts)
+    graph = build_graph(structure, full, types, contexts)
     checks(graph, "building it")
-    graph = pipeline.run(graph, stages, names, ctx.device_type)
+    graph = pipeline.run_passes(graph, stages, names, ctx.device_type)
     graph = gradient(graph, grad_req, apart)
     checks(graph, "the gradient pass")
     graph = build_bodies(graph, names, lower)
     due = [*graph.outputs, *_written_roots(graph).intersection(graph.grads.values())]
-    graph = pipeline.run(graph, (pipeline.WHOLE,), names, ctx.device_type)
+    graph = pipeline.run_passes(graph, (pipeline.WHOLE,), names, ctx.device_type)
     written = _written_roots(graph)
     lost = [value for value in due if value.root not in written]
     if lost:
@@ -97,14 +97,14 @@ def lower(
 
 
 def _require_known_shapes(shapes: dict[Entry, Any]) -> dict[Entry, Shape]:
-    """Inferred `shapes` as arrays have them; ShapeError for an unknown or too large shape."""
+    """Check that all inferred shapes are known and not too large; returns them for arrays."""
     out = {}
     for entry, shape in shapes.items():
         if (
             shape
             and len(shape) <= MAX_NDIM
             and EMPTY not in shape
-            and 0 < prod(shape) <= MAX_SIMPLE
+            and 0 < prod(shape) <= MAX_SIMPLE_ELEMENTS
         ):
             out[entry] = shape
             continue
@@ -120,7 +120,7 @@ def _require_known_shapes(shapes: dict[Entry, Any]) -> dict[Entry, Shape]:
 
 
 def _written_roots(graph: Graph) -> set[Value]:
-    """The roots of the values that the steps of `graph` write."""
+    """Return the roots of all values that the steps of `graph` write."""
     steps = (*graph.constant_steps, *graph.steps)
     return {value.root for step in steps for _, value in step.written()}
 
@@ -128,10 +128,10 @@ def _written_roots(graph: Graph) -> set[Value]:
 def memory_of(
     symbol: Symbol, ctx: Context, grad_req: str = "write", **shapes: Shape
 ) -> MemoryReport:
-    """The MemoryReport that an executor of `symbol` would have; nothing is allocated.
+    """Return the MemoryReport that an executor of `symbol` would have; allocates nothing.
 
-    grad_req: For all arguments.
-    **shapes: Of the inputs.
+    grad_req: The request of all arguments.
+    **shapes: The shapes of the inputs.
 
     Returns MemoryReport.
 
@@ -142,7 +142,7 @@ def memory_of(
     >>> report.planned <= report.unplanned == 2048
     True
     """
-    names = pipeline.enabled()
+    names = pipeline.enabled_passes()
     requests = dict.fromkeys(symbol.list_arguments(), grad_req)
     predict = grad_req == "null"
     graph = lower(symbol.entries, ctx, shapes, {}, requests, names=names, predict=predict)

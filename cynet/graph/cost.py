@@ -1,4 +1,4 @@
-"""The cost of a step, estimated from shapes: arithmetic, and seconds on a plain machine."""
+"""The estimated cost of a step: arithmetic, and seconds on a machine of one or two cores."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from .ir import Step
 
 
-# Speeds of one or two cores; the passes only use their ratio.
+# Speeds of one or two cores; only the ratio of the two matters.
 FLOPS_PER_SECOND = 2e11
 BYTES_PER_SECOND = 1e10
 
 
 def flops(step: Step) -> int:
-    """Additions and multiplications of matrix products and convolutions in a step, else 0.
+    """Return the operations of a step's matrix products and convolutions, else 0.
 
     A product of (n, k) with (k, m) counts 2nkm. Backward counts as much for each of the gradients
     of data and weight that it writes.
@@ -31,6 +31,6 @@ def flops(step: Step) -> int:
 
 
 def seconds(step: Step) -> float:
-    """Roughly the time of a step: its arithmetic, and its reads and writes of memory."""
+    """Estimate the seconds of a step: its arithmetic, and its reads and writes of memory."""
     touched: int = sum(map(nbytes, step.touched()))
     return flops(step) / FLOPS_PER_SECOND + touched / BYTES_PER_SECOND

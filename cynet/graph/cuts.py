@@ -1,4 +1,4 @@
-"""The points where backward is cut, so that the first gradients need not wait for all others."""
+"""Cuts backward into parts, so that the first gradients are sent while others are computed."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .ir import Graph, Value
 
-_MIN_GRADIENT_BYTES = 1 << 14  # bytes of gradients that a cut is worth
-_parts = 1
+_MIN_GRADIENT_BYTES = 1 << 14  # minimum bytes of gradients per part
+_gradient_parts = 1
 
 
 def set_gradient_parts(parts: int) -> None:
-    """Make plans from now on compute their gradients in about this many parts."""
-    global _parts
-    _parts = parts
+    """Set the number of parts into which later plans cut their backward."""
+    global _gradient_parts
+    _gradient_parts = parts
 
 
 def gradient_cuts(graph: Graph) -> frozenset[int]:
-    """The step positions after which a Graph's backward is cut into parts."""
-    if _parts == 1 or not graph.grads:
+    """Return the indices of steps after which a Graph's backward is cut into parts."""
+    if _gradient_parts == 1 or not graph.grads:
         return frozenset()
     total = sum(_value_bytes(value) for value in graph.grads.values())
-    goal, made = max(total // _parts, _MIN_GRADIENT_BYTES), 0
+    goal, made = max(total // _gradient_parts, _MIN_GRADIENT_BYTES), 0
     cuts: set[int] = set()
     wanted = set(graph.grads.values())
     for i, step in enumerate(graph.steps):
@@ -35,7 +35,7 @@ def gradient_cuts(graph: Graph) -> frozenset[int]:
 
 
 def _value_bytes(value: Value) -> int:
-    """The bytes of a value, approximately: only the share of the total matters."""
+    """Return the approximate bytes of a value, as only its share of the total matters."""
     size = 4
     for n in value.shape:
         size *= n

@@ -1,4 +1,4 @@
-"""Replaces nodes that are functions of mx.np by the operators they consist of."""
+"""Replaces nodes that are composed functions of mx.np by their operators."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from ..symbol.node import Entry
     from ..typing import NDArray, Shape
 
-_numbers = count()
+_array_ids = count()
 
 
-class Held(OperatorProperty):
-    """An array that a function of mx.np holds, such as a mask or indices."""
+class ConstantArray(OperatorProperty):
+    """An operator that gives a constant array of an mx.np function, such as a mask."""
 
-    number = Int(0)  # an id, unique in the process
+    number = Int(0)  # a unique id, so that no two nodes are equal
     differentiable = False
     op_name = "_held"
     array: np.ndarray[Any, Any]
@@ -62,19 +62,19 @@ class _CopyConstant(Operator):
         np.asarray(out_data[0])[...] = self.array
 
 
-_HELD = OpEntry("_held", Held)
+_CONSTANT_ARRAY = OpEntry("_held", ConstantArray)
 
 
 def _constant_node(name: str, array: NDArray) -> Node:
-    prop = Held(number=next(_numbers))
+    prop = ConstantArray(number=next(_array_ids))
     prop.array = array.asnumpy()
-    return Node(_HELD, name, {}, {}, prop)
+    return Node(_CONSTANT_ARRAY, name, {}, {}, prop)
 
 
 def decompose_graph(
     heads: list[Entry], shapes: Mapping[Entry, Any], dtypes: Mapping[Entry, str]
 ) -> list[Entry]:
-    """The graph with composed functions replaced by the operators that compute them.
+    """Replace nodes that are composed functions by the operators that compute them.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def decompose_graph(
             new.update((each, each) for each in outputs)
         elif node.prop.decomposed:
             given = [plain_shape(shapes[e]) for e in node.inputs], [dtypes[e] for e in node.inputs]
-            made = _node_outputs(node, inputs, call_tracer()(node.prop, *given, node.name))
+            made = _connect_outputs(node, inputs, call_tracer()(node.prop, *given, node.name))
             new.update(zip(outputs, (_cast(e, t, dtypes[o]) for (e, t), o in zip(made, outputs))))
         else:
             again = Node(node.op, node.name, node.attrs, node.params, node.prop, inputs)
@@ -103,12 +103,12 @@ def decompose_graph(
     return [new[each] for each in heads]
 
 
-def _node_outputs(node: Node, inputs: list[Entry], written: Any) -> list[tuple[Entry, str]]:
-    """Pairs (entry, dtype) of the outputs of a call."""
+def _connect_outputs(node: Node, inputs: list[Entry], written: Any) -> list[tuple[Entry, str]]:
+    """Connect a function's graph to the node's inputs; returns (entry, dtype) of its outputs."""
     entry_of_input = {id(each): entry for each, entry in zip(written.inputs, inputs)}
     held = {}
 
-    def source(entry: Entry) -> Entry:
+    def outer_entry(entry: Entry) -> Entry:
         inner = entry[0]
         if inner.op is not None:
             return entry
@@ -121,16 +121,16 @@ def _node_outputs(node: Node, inputs: list[Entry], written: Any) -> list[tuple[E
 
     for inner in topological_order(written.entries):
         if inner.op is not None:
-            inner.inputs = [source(each) for each in inner.inputs]
+            inner.inputs = [outer_entry(each) for each in inner.inputs]
             inner.attrs.update(node.attrs)
     last = {id(each) for each, _ in written.entries if each.op is not None}
     if len(last) == 1 and len(written.entries) == 1:
         written.entries[0][0].name = node.name
-    return [(source(entry), kind) for entry, kind in zip(written.entries, written.types)]
+    return [(outer_entry(entry), kind) for entry, kind in zip(written.entries, written.types)]
 
 
 def _cast(entry: Entry, kind: str, wanted: str) -> Entry:
-    """An entry in the dtype that was inferred."""
+    """Cast an entry to the inferred dtype if it has another one."""
     if kind == wanted:
         return entry
     cast = get_operator("Cast")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def describe(graph: Graph) -> str:
-    """The text of ``Executor.debug_str`` for a Graph whose memory is planned."""
+    """Return the text of ``Executor.debug_str`` for a Graph whose memory is planned."""
     lines = _step_lines(graph, "")
     lines.append(f"Total {graph.memory.cached >> 20} MB kept between runs")
     lines.append(f"Total {graph.memory.planned >> 20} MB allocated")
@@ -24,7 +24,7 @@ def describe(graph: Graph) -> str:
 
 
 def _step_lines(graph: Graph, margin: str) -> list[str]:
-    """The lines of a graph's steps; the steps of an inner graph follow the step that runs it."""
+    """Return the lines of a graph's steps; an inner graph's steps follow the step that runs it."""
     lines = []
     for index, step in enumerate(graph.steps):
         name = f"{step.prop.op_name} {step.name} @{step.ctx}{algorithm_text(step)}"
@@ -45,13 +45,13 @@ def _step_lines(graph: Graph, margin: str) -> list[str]:
 
 
 def inner_graphs(step: Step) -> Iterable[tuple[str, Graph]]:
-    """Pairs (word, Graph) of the graphs that a step runs."""
+    """Return pairs (name, Graph) of the inner graphs of a step."""
     ask = getattr(step.prop, "graphs_inside", None)
     return ask() if ask else ()
 
 
 def algorithm_text(step: Step) -> str:
-    """``": algorithm (estimates)"`` of a step whose operator has several, else nothing."""
+    """Return ``": algorithm (estimates)"`` for an operator with several algorithms, else ""."""
     made = (step.origin or step).algorithms
     if step.direction == FORWARD:
         return f": {made['forward']}" if made else ""

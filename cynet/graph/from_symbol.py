@@ -1,4 +1,4 @@
-"""From a Symbol's nodes, inferred shapes and placement to the forward half of a Graph."""
+"""Builds the forward steps of a Graph from a Symbol's nodes, inferred shapes and contexts."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 from ..base.errors import ArgumentError
 from ..operator import get_operator
 from .ir import ARG, AUX, FORWARD, OUTPUT, TEMP, WRITE, Graph, Step, Value
-from .subgraphs import step_of
+from .subgraphs import subgraph_step
 
 if TYPE_CHECKING:
     from ..context import Context
 
 
-def build(
+def build_graph(
     structure: Any,
     shapes: dict[Any, tuple[int, ...]],
     dtypes: dict[Any, str],
     contexts: dict[Any, Context],
 ) -> Graph:
-    """The forward Graph of a Symbol.
+    """Build the forward Graph of a Symbol.
 
     shapes, dtypes: For every entry.
 
@@ -61,7 +61,7 @@ def build(
             outs.append(value)
         inputs = [values[entry] for entry in node.inputs]
         if getattr(node.prop, "subgraphs", ()):
-            steps.append(step_of(node, inputs, outs, contexts[node]))
+            steps.append(subgraph_step(node, inputs, outs, contexts[node]))
             continue
         steps.append(
             Step(
@@ -86,7 +86,7 @@ def build(
 
 
 def _auxiliary_nodes(order: list[Any]) -> set[Any]:
-    """Variables that some operator uses as an auxiliary state."""
+    """Return the variables that operators use as auxiliary states."""
     found: set[Any] = set()
     for node in order:
         if node.op is not None:
@@ -95,7 +95,7 @@ def _auxiliary_nodes(order: list[Any]) -> set[Any]:
 
 
 def copy_step(source: Value, target: Value, req: int) -> Step:
-    """A step that copies `source` to `target`, or adds it if `req` is ADD."""
+    """Return a step that copies `source` to `target`, or adds it if `req` is ADD."""
     return Step(
         f"{source.name}_copy",
         get_operator("_copy").prop(),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .ir import Graph
 
-REQUESTS = {"null": NULL, "write": WRITE, "add": ADD, "inplace": WRITE}
+REQUEST_CODES = {"null": NULL, "write": WRITE, "add": ADD, "inplace": WRITE}
 
 
 def gradient(graph: Graph, grad_req: Mapping[str, str], apart: bool = False) -> Graph:
@@ -28,14 +28,14 @@ def gradient(graph: Graph, grad_req: Mapping[str, str], apart: bool = False) -> 
 
     graph: Forward steps only.
     grad_req: Argument name to ``'null'``, ``'write'`` or ``'add'``.
-    apart: For whoever looks at every step: each writes its own values, which are summed afterwards,
-        and also the gradients of inputs that nobody asked for.
+    apart: For monitors of all steps: each step writes values of its own, which are summed
+        afterwards, and also gradients that are not requested.
 
     Returns Graph: the same graph; `grads` has a Value for every argument not ``'null'``, `heads`
     one for every output whose gradient backward needs to be given.
     """
     for name, req in grad_req.items():
-        if req not in REQUESTS:
+        if req not in REQUEST_CODES:
             raise ArgumentError(
                 f"grad_req of argument '{name}' is {shown(req)}; expected 'null', 'write' or 'add'"
             )
@@ -43,20 +43,20 @@ def gradient(graph: Graph, grad_req: Mapping[str, str], apart: bool = False) -> 
 
 
 class _Gradient:
-    """The state during one run of the pass."""
+    """The state of one run of the gradient pass."""
 
     def __init__(self, graph: Graph, grad_req: Mapping[str, str], apart: bool) -> None:
         self.graph = graph
         self.apart = apart
         self.steps: list[Step] = []
         self.grad: dict[Value, Value] = {}  # forward Value -> Value of its gradient
-        self.begun: set[Value] = set()  # gradients that some step has written
-        # forward Step -> ids of the values that its backward reads
+        self.begun: set[Value] = set()  # gradients that a step has written
+        # forward Step -> `read_by_backward` of it
         self.read: dict[Step, set[int]] = {}
         self.heads: dict[Value, int] = {}  # output -> its first index
         self.wanted: dict[Value, int] = {}  # argument Value -> req
         for name, value in graph.args.items():
-            req = REQUESTS[grad_req.get(name, "null")]
+            req = REQUEST_CODES[grad_req.get(name, "null")]
             if req != NULL:
                 self.wanted[value] = req
                 self.grad[value] = Value(f"{name}_grad", value.shape, value.dtype, value.ctx, GRAD)
@@ -76,9 +76,9 @@ class _Gradient:
         return self.graph
 
     def _values_that_need_gradients(self, forward: list[Step]) -> set[Value]:
-        """Values whose gradient contributes to a wanted gradient. Outputs of a loss do not count:
-        no backward reads their gradient, so that an output computed from a loss (its reshape)
-        needs no gradient from outside."""
+        """Return the values whose gradients contribute to a requested gradient. Outputs of a loss
+        do not count: no backward reads their gradient, so that an output computed from a loss (its
+        reshape) needs no gradient from outside."""
         needed = set(self.wanted)
         for step in forward:
             if step.prop.differentiable and any(v in needed for v in _grad_inputs(step)):
@@ -88,8 +88,8 @@ class _Gradient:
         return needed
 
     def _add_backward(self, step: Step, needed: Container[Value]) -> None:
-        """Append `step`'s backward when it leads to a wanted gradient and something flows into
-        it, or it moves states: a BatchNorm before a BlockGrad moves its statistics, as in
+        """Append `step`'s backward if it contributes to a requested gradient and gets a gradient,
+        or if it updates states: a BatchNorm before a BlockGrad updates its statistics, as in
         MXNet."""
         if not step.prop.differentiable or not any(v in needed for v in _grad_inputs(step)):
             return
@@ -120,7 +120,7 @@ class _Gradient:
                 continue
             target = self._gradient_target(value)
             begun = value in self.begun
-            # An input given twice: the parts of its gradient must not share memory in one step.
+            # If a step has an input twice, the parts of its gradient must not share memory.
             if self.apart or target in begun_here or (begun and not step.prop.honours_req):
                 part = _partial_gradient(value, i)
                 in_grad.append(part)
@@ -150,7 +150,7 @@ class _Gradient:
         self.steps.extend(late)
 
     def _has_gradient(self, value: Value) -> bool:
-        """Does any gradient reach `value`: from a later step, or from outside?"""
+        """Return whether `value` gets a gradient, from a later step or from the user."""
         return value in self.begun or value in self.heads
 
     def _gradient_target(self, value: Value) -> Value:
@@ -158,7 +158,7 @@ class _Gradient:
             self.grad[value] = Value(
                 f"{value.name}_grad", value.shape, value.dtype, value.ctx, TEMP, value.channels_last
             )
-            # the value is also an output: the user's gradient is the first part of the sum
+            # the value is also an output: the user's gradient is a part of the sum
             if value in self.heads:
                 self.steps.append(copy_step(self._head_gradient(value), self.grad[value], WRITE))
                 self.begun.add(value)
@@ -174,7 +174,7 @@ class _Gradient:
         return head
 
     def _gradient_of(self, value: Value) -> Value:
-        """The complete gradient of `value`, for a backward step to read."""
+        """Return the complete gradient of `value`, for a backward step to read."""
         if value in self.begun:
             return self.grad[value]
         if value in self.heads:
@@ -186,14 +186,14 @@ class _Gradient:
         return zero
 
     def _finish_arguments(self) -> None:
-        """Arguments that are outputs themselves, and gradients nothing flows into."""
+        """Finish gradients of arguments that are outputs, and zero those without contributions."""
         for value in self.wanted:
             if value not in self.begun:
                 self.steps.append(_zero_step(self.grad[value]))
 
 
 def read_by_backward(step: Any, n_out: int, n_in: int) -> set[int]:
-    """Ids of values that backward of a step or node reads: out grads, then inputs, then outputs."""
+    """Return the indices that backward reads, among output gradients, inputs, outputs in order."""
     ids = list(range(2 * n_out + n_in))
     used = set(
         step.prop.declare_backward_dependency(
@@ -209,13 +209,13 @@ def read_by_backward(step: Any, n_out: int, n_in: int) -> set[int]:
 
 
 def _partial_gradient(value: Value, i: int) -> Value:
-    """A temporary for one step's contribution to the gradient of `value`, its input `i`."""
+    """Return a temporary for a contribution to the gradient of `value`, from input `i`."""
     name = f"{value.name}_grad_part{i}"
     return Value(name, value.shape, value.dtype, value.ctx, TEMP, value.channels_last)
 
 
 def _grad_inputs(step: Step) -> list[Value]:
-    """The inputs that gradients flow to."""
+    """Return the inputs of a step that have gradients."""
     return [v for i, v in enumerate(step.in_data) if i not in step.prop.graph.traits.shape_only]
 
 

@@ -1,4 +1,4 @@
-"""Inference: completes shapes and types over a graph, forwards and backwards."""
+"""Inference: completes the shapes and dtypes of a graph's entries, forwards and backwards."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 
 class Structure:
-    """The nodes of a graph in order, with their neighbors: the same for all shapes.
+    """The nodes of a graph in topological order, with their neighbors: the same for all shapes.
 
     order: list of Node
     entries: list of (Node, int)
-    rows (list of tuple): Of each node: itself, its property, the entries of its arguments and
-        auxiliary states, those of its arguments, and those that it makes.
+    rows (list of tuple): For each node: (node, property, entries of arguments and auxiliary states,
+        entries of arguments, entries of outputs).
     users (dict of entry to list of int): Positions in `order`.
-    kinds: Of each node a number that those have in common which compute the same of
-        alike inputs; None: nobody has asked (`find_kinds`).
+    kinds: For each node a number that those have in common which compute the same of alike inputs;
+        None: nobody has asked (`find_kinds`).
     calls: What an executor that runs call by call keeps here.
-    met: Of executors without and with gradients: of the shapes and dtypes
-        that they have met, how often they were run call by call; None: they have a plan.
+    met: Of executors without and with gradients: of the shapes and dtypes that they have met, how
+        often they were run call by call; None: they have a plan.
     """
 
     def __init__(self, heads: list[Entry]) -> None:
@@ -67,14 +67,14 @@ class Structure:
         self.met: dict[bool, dict[Any, int | None]] = {False: {}, True: {}}
 
     def find_kinds(self) -> list[int]:
-        """Set `kinds`: from now on inference runs once for nodes of one kind."""
+        """Number equal nodes in `kinds`; inference then runs once for nodes of one kind."""
         numbers: dict[Any, int] = {}
         self.kinds = [numbers.setdefault(_node_key(node), len(numbers)) for node in self.order]
         return self.kinds
 
     def properties(self) -> dict[Node, Any]:
-        """Property of each node. From the second time on nodes of one kind share a property, so
-        that its answer for some shapes is computed once."""
+        """Dict of node -> its property. From the second time on nodes of one kind share a property,
+        so that its answer for some shapes is computed once."""
         if self.kinds is None and not self._planned:
             self._planned = True
             return {node: node.prop for node in self.order}
@@ -84,17 +84,17 @@ class Structure:
 
 
 def structure_of(symbol: Symbol) -> Structure:
-    """The Structure of a Symbol's graph, found once."""
+    """Return the Structure of a Symbol's graph, which is cached."""
     if symbol._structure is None or symbol._structure.heads != symbol.entries:
         symbol._structure = Structure(list(symbol.entries))
     return symbol._structure
 
 
 def _node_key(node: Node) -> Any:
-    """A key that nodes share exactly if they compute the same."""
+    """Return a key that is equal for nodes that compute the same."""
     if node.op is None or node.prop.users:
         return id(node)
-    attributes = sorted(vars(node.prop).items())  # private attributes follow from the others
+    attributes = sorted(vars(node.prop).items())  # private attributes depend on the others
     return type(node.prop), *((k, repr(v)) for k, v in attributes if not k.startswith("_"))
 
 
@@ -117,7 +117,7 @@ def infer_shapes(
     other; the message names the node, the argument and the shapes.
     """
     pass_ = _ShapeInference(structure or Structure(heads), known)
-    pass_.learn_outputs(outputs)
+    pass_.store_outputs(outputs)
     return pass_.run()
 
 
@@ -147,38 +147,39 @@ def infer_types(
     """Complete the dtypes of all entries of a graph.
 
     known: Dtype names of variables by name.
-    default: What variables get of which nothing follows, one after the other in topological order.
-    outputs: What is known of outputs of nodes.
-    structure: That of `heads`, where it is there already.
+    default: The dtype of variables whose dtype cannot be inferred, set one after the other in
+        topological order.
+    outputs: Known dtypes of outputs of nodes.
+    structure: The Structure of `heads`, if it exists already.
 
     Returns dict: ``(node, output index)`` to the dtype's name, or None. Raises ArgumentError when
     types contradict each other; the message names the node and the argument.
     """
     pass_ = _TypeInference(structure or Structure(heads), known)
-    pass_.learn_outputs(outputs)
+    pass_.store_outputs(outputs)
     out = pass_.run()
     if default is not None:
         for node in pass_.structure.variables:
             if out[node, 0] is None:
-                pass_.learn((node, 0), default, node)
+                pass_.store_value((node, 0), default, node)
                 pass_.run()
     return out
 
 
 class _Inference:
-    """The fixed point: nodes whose neighbors changed infer again, in order and in reverse.
+    """Inference to a fixed point: nodes with changed neighbors infer again, to and fro.
 
     What is known of an entry only ever grows (`merge` refuses the rest), so this ends.
     """
 
     what: str
     error: type[CynetError]
-    declared: Callable[[Node], Any]
-    clean: Callable[[Any], Any]
+    declared_value: Callable[[Node], Any]
+    normalize: Callable[[Any], Any]
     infer: Callable[[Any, list[Any], list[Any]], tuple[Sequence[Any], ...]]
-    says_nothing: Callable[[list[Any], list[Any]], bool]
+    is_skipped: Callable[[list[Any], list[Any]], bool]
     merge: Callable[[Any, Any], Any]
-    all_known: Callable[[list[Any]], bool]
+    are_known: Callable[[list[Any]], bool]
 
     def __init__(self, structure: Structure, known: Mapping[str, Any] | None) -> None:
         self.structure = structure
@@ -187,21 +188,21 @@ class _Inference:
         known = known or {}
         for node in structure.variables:
             value = known.get(node.name)
-            values[node, 0] = self.declared(node) if value is None else self.clean(value)
+            values[node, 0] = self.declared_value(node) if value is None else self.normalize(value)
         self.stale = set(structure.operators)  # positions
-        # results for nodes of one kind, by the known inputs and outputs
-        self.answers: dict[Any, tuple[Sequence[Any], ...]] = {}
-        # a heap of positions, negative on the way back
+        # (kind, known inputs, known outputs) -> inferred values
+        self.inferred_by_kind: dict[Any, tuple[Sequence[Any], ...]] = {}
+        # a heap of indices of nodes, negative in the reverse pass
         self.due: list[int] = []
         self.sign, self.current = 1, 0
 
-    def learn_outputs(self, outputs: Iterable[tuple[Entry, Any]]) -> None:
-        """Take over known values of entries, pairs (entry, value)."""
+    def store_outputs(self, outputs: Iterable[tuple[Entry, Any]]) -> None:
+        """Store the known values of entries, pairs (entry, value)."""
         for entry, value in outputs:
-            self.learn(entry, value, entry[0])
+            self.store_value(entry, value, entry[0])
 
     def run(self) -> dict[Entry, Any]:
-        """Have operators infer until no value changes; returns the values."""
+        """Let operators infer until no value changes; returns the values."""
         self.sign = 1
         while self.stale:
             self.due = sorted(self.sign * position for position in self.stale)
@@ -209,35 +210,35 @@ class _Inference:
                 self.current = heapq.heappop(self.due)
                 position = self.sign * self.current
                 if position in self.stale:
-                    self.ask(position)
+                    self.infer_node(position)
             self.sign = -self.sign
         return self.values
 
-    def mark(self, position: int) -> None:
-        """Have a node infer again: in this pass if it is still ahead, else in the pass back."""
+    def mark_stale(self, position: int) -> None:
+        """Let a node infer again: in this pass if it is still ahead, else in the next one."""
         if position not in self.stale:
             self.stale.add(position)
             if self.sign * position > self.current:
                 heapq.heappush(self.due, self.sign * position)
 
-    def ask(self, position: int) -> None:
+    def infer_node(self, position: int) -> None:
         """Let one operator infer unknown inputs and outputs."""
         self.stale.discard(position)
         values = self.values
         node, prop, sources, args, made = self.structure.rows[position]
         ins = [values[source] for source in args]
         outs = [values[entry] for entry in made]
-        if not prop.users and self.says_nothing(ins, outs):
+        if not prop.users and self.is_skipped(ins, outs):
             return
         try:
-            found = self.answer(position, prop, ins, outs)
+            found = self.infer_cached(position, prop, ins, outs)
             lengths = tuple(map(len, found))
         except CynetError as error:
             raise with_message(
                 error, f"Error in operator {node.name}: {error}; {self.describe_node_inputs(node)}"
             ) from error
         except Exception as error:
-            if isinstance(error, IndexError) and not prop.users:  # a shape has too few axes
+            if isinstance(error, IndexError) and not prop.users:  # it read a missing axis
                 error = ShapeError(f"the shapes have too few axes ({error})")
             raise wrap_error(
                 error,
@@ -253,34 +254,34 @@ class _Inference:
             )
         new_ins, new_outs, new_aux = found
         for source, value in zip(sources, (*new_ins, *new_aux)):
-            self.learn(source, value, node)
+            self.store_value(source, value, node)
         for entry, value in zip(made, new_outs):
-            self.learn(entry, value, node)
-        if self.all_known([values[source] for source in sources]) and self.all_known(
+            self.store_value(entry, value, node)
+        if self.are_known([values[source] for source in sources]) and self.are_known(
             [values[entry] for entry in made]
         ):
             self.stale.discard(position)
 
-    def answer(
+    def infer_cached(
         self, position: int, prop: Any, ins: list[Any], outs: list[Any]
     ) -> tuple[Sequence[Any], ...]:
-        """The operator's answer, or its answer for another node of the kind."""
+        """Return the inferred values, which are computed once for nodes of one kind."""
         kinds = self.structure.kinds
         if kinds is None:
             return self.infer(prop, ins, outs)
         key = kinds[position], *ins, None, *outs
-        found = self.answers.get(key)
+        found = self.inferred_by_kind.get(key)
         if found is None:
-            found = self.answers[key] = self.infer(prop, ins, outs)
+            found = self.inferred_by_kind[key] = self.infer(prop, ins, outs)
         return found
 
-    def learn(self, entry: Entry, value: Any, node: Node) -> None:
-        """Take over the value of `entry` that `node` has inferred."""
+    def store_value(self, entry: Entry, value: Any, node: Node) -> None:
+        """Store the value of `entry` that `node` has inferred, merged with the known value."""
         old = self.values[entry]
         if value is None or value == old:
             return
         try:
-            new = self.clean(value)
+            new = self.normalize(value)
             if old is not None:
                 new = self.merge(old, new)
         except ShapeError:
@@ -290,12 +291,12 @@ class _Inference:
             stale = self.stale
             for user in self.structure.users[entry]:
                 if user not in stale:
-                    self.mark(user)
+                    self.mark_stale(user)
             if entry[0].op is not None:
-                self.mark(self.structure.position[entry[0]])
+                self.mark_stale(self.structure.position[entry[0]])
 
     def conflict(self, node: Node, entry: Entry, old: Any, value: Any) -> CynetError:
-        """The error for an operator that infers another value than the given value."""
+        """Return the error for an operator that infers another value than the known one."""
         place = "output"
         for key, source in zip(node.input_names(), node.inputs):
             if source == entry:
@@ -303,20 +304,20 @@ class _Inference:
                 break
         return self.error(
             f"Error in operator {node.name}: {self.what} of {place} "
-            f"({entry[0].output_name(entry[1])}) inconsistent: provided {_known_text(old)}, "
-            f"inferred {_known_text(value)}; {self.describe_node_inputs(node)}"
+            f"({entry[0].output_name(entry[1])}) inconsistent: provided {_value_text(old)}, "
+            f"inferred {_value_text(value)}; {self.describe_node_inputs(node)}"
         )
 
     def describe_node_inputs(self, node: Node) -> str:
-        """The shapes and dtypes around a node, for messages."""
+        """Describe the shapes or dtypes of a node's inputs, for messages."""
         parts = [
-            f"{key}={_known_text(self.values[source])}"
+            f"{key}={_value_text(self.values[source])}"
             for key, source in zip(node.input_names(), node.inputs)
         ]
         return f"{node.op.name} has {self.what}s {', '.join(parts) or 'of no inputs'}"
 
 
-def _known_text(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "unknown" if value is None else str(value)
 
 
@@ -325,8 +326,8 @@ class _ShapeInference(_Inference):
     error = ShapeError
 
     @staticmethod
-    def declared(node: Node) -> Shape | None:
-        """The shape a variable was made with."""
+    def declared_value(node: Node) -> Shape | None:
+        """Return the shape in a variable's attribute, or None."""
         text = node.attrs.get("__shape__")
         if text is None:
             return None
@@ -338,8 +339,8 @@ class _ShapeInference(_Inference):
         return declared_shape(shape)
 
     @staticmethod
-    def clean(shape: Any) -> Shape:
-        """A tuple with 0 for unknown dimensions."""
+    def normalize(shape: Any) -> Shape:
+        """Return a shape as a tuple, with 0 for unknown dimensions."""
         if type(shape) is tuple:
             for n in shape:
                 if type(n) is not int or n < 0:
@@ -351,13 +352,13 @@ class _ShapeInference(_Inference):
 
     @staticmethod
     def infer(prop: OperatorProperty, ins: list[Any], outs: list[Any]) -> tuple[Sequence[Any], ...]:
-        """The shapes that the operator infers."""
+        """Return the shapes that the operator infers."""
         return prop.infer_shape(ins, outs)
 
     @staticmethod
-    def says_nothing(ins: list[Any], outs: list[Any]) -> bool:
-        """Return whether inference skips an operator: nothing around it is known, and as in MXNet
-        its parameters then stay unknown, too."""
+    def is_skipped(ins: list[Any], outs: list[Any]) -> bool:
+        """Return whether inference skips an operator, as all its shapes are unknown. As in MXNet
+        the shapes of its parameters then stay unknown too."""
         return bool(ins) and all(shape is None for shape in (*ins, *outs))
 
     @staticmethod
@@ -366,8 +367,8 @@ class _ShapeInference(_Inference):
         return merge_shapes(old, new)
 
     @staticmethod
-    def all_known(shapes: list[Any]) -> bool:
-        """Return whether every one is complete."""
+    def are_known(shapes: list[Any]) -> bool:
+        """Return whether all shapes are complete."""
         return None not in shapes and all(map(all, shapes))
 
 
@@ -376,8 +377,8 @@ class _TypeInference(_Inference):
     error = ArgumentError
 
     @staticmethod
-    def declared(node: Node) -> str | None:
-        """The dtype a variable was made with (its attribute holds the type flag)."""
+    def declared_value(node: Node) -> str | None:
+        """Return the dtype in a variable's attribute (a type flag), or None."""
         text = node.attrs.get("__dtype__")
         if text is None or text == "-1":
             return None
@@ -391,7 +392,7 @@ class _TypeInference(_Inference):
         return flags[text]
 
     @staticmethod
-    def clean(name: str) -> str:
+    def normalize(name: str) -> str:
         """The dtype's name."""
         if name not in FLAGS:
             raise ArgumentTypeError(f"type {shown(name)} is not one of {', '.join(FLAGS)}")
@@ -399,12 +400,12 @@ class _TypeInference(_Inference):
 
     @staticmethod
     def infer(prop: OperatorProperty, ins: list[Any], outs: list[Any]) -> tuple[Sequence[Any], ...]:
-        """The dtypes that the operator infers."""
+        """Return the dtypes that the operator infers."""
         return prop.infer_type(ins, outs)
 
     @staticmethod
-    def says_nothing(ins: list[Any], outs: list[Any]) -> bool:
-        """Never: the dtype of an output may follow from a parameter alone."""
+    def is_skipped(ins: list[Any], outs: list[Any]) -> bool:
+        """Return False: an output's dtype may follow from an operator's parameter alone."""
         return False
 
     @staticmethod
@@ -415,6 +416,6 @@ class _TypeInference(_Inference):
         return new
 
     @staticmethod
-    def all_known(types: list[Any]) -> bool:
-        """Return whether every dtype is known."""
+    def are_known(types: list[Any]) -> bool:
+        """Return whether all dtypes are known."""
         return None not in types

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 FORWARD, BACKWARD = "forward", "backward"
-NULL, WRITE, INPLACE, ADD = 0, 1, 2, 3  # OpReq, as _typedefs.pxd has it
+NULL, WRITE, INPLACE, ADD = 0, 1, 2, 3  # the codes of OpReq in _typedefs.pxd
 
-# Kinds of values: the owner of the memory and its lifetime.
+# Kinds of values, which determine the owner and the lifetime of their memory.
 ARG, AUX, GRAD, HEAD, OUTPUT, TEMP = "arg", "aux", "grad", "head", "output", "temp"
 CONST, CACHED, SAVED = "const", "cached", "saved"
 
 
 class CachedGroup:
-    """Steps that run together, and only when one of the arrays they depend on was written since.
+    """Steps that run together, only if an array that they read was written since the last run.
 
-    sources: Arguments and auxiliary states; what is constant is left out.
+    sources: The arguments and auxiliary states that they read, without constants.
     """
 
     def __init__(self, sources: Iterable[Value]) -> None:
@@ -35,13 +35,14 @@ class CachedGroup:
 
 
 def depends_on_inputs_only(step: Step) -> bool:
-    """True when a forward step gives the same bytes for the same inputs, and does nothing else."""
-    return not step.aux and repeatable(step)
+    """Return whether a forward step gives the same bytes for the same inputs, without side
+    effects."""
+    return not step.aux and is_repeatable(step)
 
 
-def repeatable(step: Step) -> bool:
-    """True when a forward step may be run again before backward: it gives the same bytes, and
-    leaves its auxiliary states alone."""
+def is_repeatable(step: Step) -> bool:
+    """Return whether a forward step may run again before backward: it gives the same bytes, and
+    does not write its auxiliary states."""
     if not step.prop.pure or (step.aux and step.prop.graph.traits.moves_states):
         return False
     requests = step.prop.forward_resource([v.shape for v in step.in_data])
@@ -49,15 +50,15 @@ def repeatable(step: Step) -> bool:
 
 
 class Graph:
-    """Steps and the values that users see.
+    """The steps of a plan, and the values that are the user's arrays.
 
     steps: Forward steps first; `n_forward` of them.
-    args, auxs, grads: By name; `grads` only those asked for.
-    heads: Gradients of the outputs that backward needs from outside, one per output.
-    constant_steps: What is run once, before everything else; it makes the values of kind ``const``.
-    memory: What the memory pass found.
+    args, auxs, grads: The values by name; `grads` only those requested.
+    heads: Gradients of the outputs that the user passes to backward, one per output.
+    constant_steps: Steps that run once, at bind; they compute the values of kind ``const``.
+    memory: The MemoryReport of the memory pass.
     saved: Bytes of the values of kind ``saved``.
-    asked: What `ask` has found.
+    hook_results: The results of `call_hook`, by hook and arguments.
     """
 
     def __init__(
@@ -80,12 +81,12 @@ class Graph:
         self.hook_results: dict[Any, Any] = {}
 
     def set_forward(self, steps: Iterable[Step]) -> None:
-        """Replace all steps by `steps`, the result of a pass before the gradient pass."""
+        """Replace all steps by the forward steps `steps`."""
         self.steps = list(steps)
         self.n_forward = len(self.steps)
 
-    def ask(self, hook: str, step: Step, *more: Any) -> Any:
-        """The answer of a hook for a step's property and inputs; computed once for equal steps.
+    def call_hook(self, hook: str, step: Step, *more: Any) -> Any:
+        """Return a hook's result for a step's property and inputs; computed once for equal steps.
 
         hook: Name of a method of GraphHooks that takes the property, shapes and dtypes.
         step: A forward step.
@@ -100,7 +101,7 @@ class Graph:
         return found
 
     def neighbours(self) -> tuple[dict[Value, list[Step]], dict[Value, Step]]:
-        """(readers, writer): value to the steps that read it, and to the step that writes it."""
+        """Return two dicts: value -> steps that read it, and value -> step that writes it."""
         readers: dict[Value, list[Step]] = {}
         writer: dict[Value, Step] = {}
         for step in self.steps:
@@ -109,11 +110,11 @@ class Graph:
             writer.update((value, step) for value in step.out_data)
         return readers, writer
 
-    def moved_states(self) -> set[Value]:
-        """The set of auxiliary states that running forward may write."""
+    def updated_states(self) -> set[Value]:
+        """Return the set of auxiliary states that forward may write."""
         return {v for step in self.steps if step.prop.graph.traits.moves_states for v in step.aux}
 
     def cached_values(self) -> list[Value]:
-        """Values with memory of their own that stay from run to run, in the order of the steps."""
+        """Return the values of kind ``cached``, in the order of the steps."""
         made = [v for step in self.steps if step.cached is not None for v in step.out_data]
         return [v for v in made if v.kind == CACHED]

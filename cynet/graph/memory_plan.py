@@ -35,20 +35,18 @@ if TYPE_CHECKING:
 
     from .ir import Step
 
-    Spans = dict[Value, tuple[int, int]]
+    Lifetimes = dict[Value, tuple[int, int]]
 
-ALIGN = 64
+ALIGNMENT_BYTES = 64
 
 
 class MemoryReport(NamedTuple):
-    """Bytes of the temporaries.
+    """The bytes of the temporaries of a Graph.
 
     planned : int
         The arena's size.
-    unplanned : int
-        What they need without in-place and sharing.
-    live : int
-        The most that live at one step: no placing can do with less.
+    unplanned : int The bytes without in-place outputs and shared memory.
+    live : int The maximum that lives at one step: a lower bound of `planned`.
     cached : int
         Bytes of values of kind ``cached``, which live between runs.
     """
@@ -60,13 +58,13 @@ class MemoryReport(NamedTuple):
 
 
 def nbytes(value: Value) -> int:
-    """Bytes of a value's elements."""
+    """Return the bytes of a value's elements."""
     size: int = prod(value.shape) * ITEMSIZES[value.dtype]
     return size
 
 
 def make_views(graph: Graph) -> Graph:
-    """Let values with the same bytes as another value be views of it.
+    """Turn values with the same bytes as another value into views of it.
 
     graph: With its backward steps, if any.
 
@@ -88,23 +86,22 @@ def plan_memory(
     """Give every temporary of `graph` a root and an offset in the arena.
 
     graph: With its backward steps, if any.
-    inplace, share: False switches in-place pairs, or sharing by liveness, off (for debugging).
-    keep: Steps whose values must not share memory with others (Python operators, which may run
-        beside them).
-    saved: What backward reads of forward becomes of kind ``saved``, with offsets in memory of its
-        own, ``graph.saved`` bytes: the graph runs forward several times before it runs back.
+    inplace, share: False switches off in-place outputs, or shared memory (for debugging). keep:
+    Steps whose values must not share memory with others (Python operators, which may run beside
+    them). saved: What backward reads of forward becomes of kind ``saved``, with offsets in memory
+    of its own, ``graph.saved`` bytes: the graph runs forward several times before it runs back.
 
     Returns Graph: the same graph: `memory` is a MemoryReport.
     """
-    unplanned = sum(aligned(nbytes(v)) for v in _touched_values(graph.steps) if v.kind == TEMP)
+    unplanned = sum(aligned_size(nbytes(v)) for v in _touched_values(graph.steps) if v.kind == TEMP)
     fixed = {v for step in keep for v in (*step.read(), *(w for _, w in step.written()))}
     if inplace:
-        _place_in_place(graph, _LifetimeIndex(graph.steps), fixed)
+        _share_inplace(graph, _LifetimeIndex(graph.steps), fixed)
     spans = _lifetimes(graph, {v.root for v in fixed} if share else None)
     if saved:
-        graph.saved = _save(graph, spans)
-    cached_bytes = sum(aligned(nbytes(v)) for v in graph.cached_values())
-    live = _max_live(spans)[0]
+        graph.saved = _assign_saved_offsets(graph, spans)
+    cached_bytes = sum(aligned_size(nbytes(v)) for v in graph.cached_values())
+    live = _max_live_bytes(spans)[0]
     graph.memory = MemoryReport(_assign_offsets(spans), unplanned, live, cached_bytes)
     return graph
 
@@ -123,26 +120,26 @@ def find_peak(graph: Graph) -> tuple[int, Step, dict[Value, Value]]:
     lives = _LifetimeIndex(trial.steps)
     before = {v: root for root, values in lives.members.items() for v in values}
     _make_views(trial, lives, ())
-    _place_in_place(trial, lives, ())
-    maximum, index = _max_live(_lifetimes(trial, ()))
+    _share_inplace(trial, lives, ())
+    maximum, index = _max_live_bytes(_lifetimes(trial, ()))
     roots = {value: root for root, values in lives.members.items() for value in values}
     for value in roots:
         value.root = before.get(value, value)
     return maximum, original[trial.steps[index]], roots
 
 
-def aligned(size: int) -> int:
-    """`size` bytes, up to where the next value may begin."""
-    return (size + ALIGN - 1) // ALIGN * ALIGN
+def aligned_size(size: int) -> int:
+    """Round a size up to the next offset at which a value may begin."""
+    return (size + ALIGNMENT_BYTES - 1) // ALIGNMENT_BYTES * ALIGNMENT_BYTES
 
 
 def _touched_values(steps: Iterable[Step]) -> dict[Value, None]:
-    """Values that some step reads or writes, each once, in order of first use."""
+    """Return the values that steps read or write, each once, in order of first use."""
     return dict.fromkeys(value for step in steps for value in step.touched())
 
 
 class _IntervalSet:
-    """A set of steps as intervals (first, last); touching intervals are merged."""
+    """A set of step indices as intervals (first, last); adjacent intervals are merged."""
 
     def __init__(self) -> None:
         self.firsts: list[int] = []
@@ -155,28 +152,28 @@ class _IntervalSet:
             first, last = min(first, self.firsts[i]), max(last, self.lasts[j - 1])
         self.firsts[i:j], self.lasts[i:j] = [first], [last]
 
-    def meets(self, first: int, last: int) -> bool:
-        """Return whether a step of the interval is in the set."""
+    def intersects(self, first: int, last: int) -> bool:
+        """Return whether the set contains a step of the interval."""
         i = bisect_left(self.lasts, first)
         return i < len(self.lasts) and self.firsts[i] <= last
 
 
 class _LifetimeIndex:
-    """First and last step of every root, updated when values are merged."""
+    """The first and last step of each root, updated when values are merged."""
 
     def __init__(self, steps: list[Step]) -> None:
-        self.members: dict[Value, list[Value]] = {}  # root -> other values that live in its memory
+        self.members: dict[Value, list[Value]] = {}  # root -> the other values in its memory
         for value in _touched_values(steps):
             if value.root is not value:
                 self.members.setdefault(value.root, []).append(value)
         self.index(steps)
 
     def index(self, steps: list[Step]) -> None:
-        """Number the steps anew; roots live as long as the longest of their members."""
+        """Number the steps again; a root lives as long as the values in its memory."""
         self.first: dict[Value, int] = {}
         self.own_last: dict[Value, int] = {}
         self.adds: dict[Value, tuple[int, int]] = {}
-        # root -> _IntervalSet of the values in its memory, computed at first use
+        # root -> `_times_of` it, computed at first use
         self.times: dict[Value, tuple[_IntervalSet, _IntervalSet]] = {}
         for index, step in enumerate(steps):
             for value in step.touched():
@@ -191,8 +188,7 @@ class _LifetimeIndex:
                 self.last[root] = max(self.last.get(root, -1), self.last.get(member, -1))
 
     def may_be_copy(self, value: Value, root: Value) -> bool:
-        """Return whether `value`, which holds the bytes of `root` when it is made, can live in its
-        memory.
+        """Return whether `value`, which is a copy of `root`, can use the memory of `root`.
 
         While a step adds to one of two values in a memory, no step may read the other value: that
         one is made after all additions, or read for the last time before them.
@@ -200,12 +196,12 @@ class _LifetimeIndex:
         if value in self.adds and root.kind != TEMP:
             return False
         used, added = self._times_of(root)
-        return not added.meets(self.first[value], self.own_last[value]) and (
-            value not in self.adds or not used.meets(*self.adds[value])
+        return not added.intersects(self.first[value], self.own_last[value]) and (
+            value not in self.adds or not used.intersects(*self.adds[value])
         )
 
     def _times_of(self, root: Value) -> tuple[_IntervalSet, _IntervalSet]:
-        """When values in the memory of `root` are used, and when something is added to them."""
+        """Return the steps that use values in the memory of `root`, and those that add to them."""
         if root not in self.times:
             self.times[root] = _IntervalSet(), _IntervalSet()
             self._note_use(root, (root, *self.members.get(root, ())))
@@ -220,7 +216,7 @@ class _LifetimeIndex:
                 added.add(*self.adds[value])
 
     def join(self, value: Value, root: Value) -> None:
-        """Let `value`, and all values in its memory, live in `root`'s memory."""
+        """Put `value`, and all values in its memory, into the memory of `root`."""
         joined = [value, *self.members.pop(value, ())]
         for each in joined:
             each.root = root
@@ -242,7 +238,7 @@ def _make_views(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value]) ->
             if _become_view(step, source, 0, target, lives, fixed):
                 continue
         elif traits.passes_gradient and step.direction == BACKWARD:
-            # values without additions first: that leaves more freedom for the others
+            # values that are not added to first, which leaves more choices for the others
             for position, target in sorted(step.written(), key=lambda w: w[1] in lives.adds):
                 if _become_view(step, step.out_grad[0], position, target, lives, fixed):
                     step.req[position], step.in_grad[position] = NULL, None
@@ -281,7 +277,7 @@ def _become_view(
     return True
 
 
-def _place_in_place(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value]) -> None:
+def _share_inplace(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value]) -> None:
     for index, step in enumerate(graph.steps):
         taken: set[Value] = set()
         used = None
@@ -298,7 +294,7 @@ def _place_in_place(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value]
                 or lives.last[root] != index
             ):
                 continue
-            used = _count_uses(step) if used is None else used
+            used = _uses_of_roots(step) if used is None else used
             if used[root] != 1:
                 continue
             if target.kind == TEMP:
@@ -311,7 +307,7 @@ def _place_in_place(graph: Graph, lives: _LifetimeIndex, fixed: Container[Value]
             taken.add(root)
 
 
-def _count_uses(step: Step) -> Counter[Value]:
+def _uses_of_roots(step: Step) -> Counter[Value]:
     """Return how often a step uses the memory of each root."""
     used: list[Value | None] = [*step.in_data, *step.out_data, *step.aux]
     if step.direction != FORWARD:
@@ -320,7 +316,7 @@ def _count_uses(step: Step) -> Counter[Value]:
 
 
 def _inplace_pairs(step: Step) -> Iterator[tuple[Value, int, Value]]:
-    """Triples (source, position of the target, target) that the operator allows to share memory."""
+    """Yield triples (source, index of target, target) that the operator lets share memory."""
     n_in, n_out = len(step.in_data), len(step.out_data)
     sources: Sequence[Value | None]
     targets: Sequence[Value | None]
@@ -343,9 +339,9 @@ def _inplace_pairs(step: Step) -> Iterator[tuple[Value, int, Value]]:
             yield source, position, target
 
 
-def _lifetimes(graph: Graph, fixed: Container[Value] | None) -> Spans:
-    """First and last step of each root; roots in `fixed` (all if None) live from start to end."""
-    spans: Spans = {}
+def _lifetimes(graph: Graph, fixed: Container[Value] | None) -> Lifetimes:
+    """Return the first and last step of each root; roots in `fixed` (None: all) live always."""
+    spans: Lifetimes = {}
     for index, step in enumerate(graph.steps):
         for value in step.touched():
             root = value.root
@@ -357,8 +353,8 @@ def _lifetimes(graph: Graph, fixed: Container[Value] | None) -> Spans:
     return spans
 
 
-def _save(graph: Graph, spans: Spans) -> int:
-    """Take values that live across the end of forward from `spans`; returns their bytes."""
+def _assign_saved_offsets(graph: Graph, spans: Lifetimes) -> int:
+    """Give values that live from forward to backward offsets of their own; returns their bytes."""
     size = 0
     if graph.n_forward == len(graph.steps):
         return size
@@ -366,24 +362,24 @@ def _save(graph: Graph, spans: Spans) -> int:
         if first < graph.n_forward <= last:
             del spans[root]
             root.kind, root.offset = SAVED, size
-            size += aligned(nbytes(root))
+            size += aligned_size(nbytes(root))
     return size
 
 
-def _max_live(spans: Spans) -> tuple[int, int]:
-    """The most bytes that live at one step, and which step that is."""
+def _max_live_bytes(spans: Lifetimes) -> tuple[int, int]:
+    """Return the maximum of bytes that live at one step, and the index of the step."""
     change: Counter[int] = Counter()
     for root, (first, last) in spans.items():
-        change[first] += aligned(nbytes(root))
-        change[last + 1] -= aligned(nbytes(root))
+        change[first] += aligned_size(nbytes(root))
+        change[last + 1] -= aligned_size(nbytes(root))
     order = sorted(change)
     live = itertools.accumulate(change[index] for index in order)
     return max(zip(live, order), key=lambda pair: pair[0], default=(0, 0))
 
 
-# In which order roots are placed, by their bytes and their first and last steps; the first is the
-# best for most networks.
-_ORDERS: tuple[Callable[[int, int, int], Any], ...] = (
+# Sort keys of roots for placement, from bytes, first and last step; the first is the best for most
+# networks.
+_PLACEMENT_ORDERS: tuple[Callable[[int, int, int], Any], ...] = (
     lambda size, first, last: size,
     lambda size, first, last: size * (last - first + 1),
     lambda size, first, last: (last - first, size),
@@ -391,19 +387,19 @@ _ORDERS: tuple[Callable[[int, int, int], Any], ...] = (
 )
 
 
-def _assign_offsets(spans: Spans) -> int:
-    """Offsets: the best result of several orders of placement; returns the arena's size.
+def _assign_offsets(spans: Lifetimes) -> int:
+    """Assign offsets by the best of several orders of placement; returns the arena's size.
 
     The search ends when it comes within 1 % of what lives at one step.
     """
-    enough = 1.01 * _max_live(spans)[0]
+    enough = 1.01 * _max_live_bytes(spans)[0]
     lives = [(nbytes(root), *span) for root, span in spans.items()]
     best = -1  # none yet
     found: dict[int, int] = {}
-    for order in _ORDERS:
+    for order in _PLACEMENT_ORDERS:
         chosen = sorted(range(len(lives)), key=lambda i: order(*lives[i]), reverse=True)
         total, offsets = pack_values(
-            [aligned(lives[i][0]) for i in chosen],
+            [aligned_size(lives[i][0]) for i in chosen],
             [lives[i][1] for i in chosen],
             [lives[i][2] for i in chosen],
         )

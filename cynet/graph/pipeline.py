@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..base import config
 from ..base.errors import ArgumentError
 from .memory_plan import make_views
-from .passes.common_subexpressions import share
-from .passes.constant_folding import fold
-from .passes.fuse_elementwise import chain
-from .passes.fuse_epilogue import fuse, mask, sums
-from .passes.memory_format import layout
-from .passes.pool_before_activation import commute
-from .passes.prepack_weights import pack
-from .passes.recompute import mirror
+from .passes.common_subexpressions import share_subexpressions
+from .passes.constant_folding import fold_constants
+from .passes.fuse_elementwise import fuse_chains
+from .passes.fuse_epilogue import fuse_activations, fuse_masks, fuse_sums
+from .passes.memory_format import choose_layouts
+from .passes.pool_before_activation import exchange_pooling
+from .passes.prepack_weights import pack_weights
+from .passes.recompute import recompute_values
 from .verify import verify
 
 if TYPE_CHECKING:
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
     from .ir import Graph
 
-# The stage of a pass: on the forward steps, on those of a plan for prediction only, on all steps,
-# or as a part of the memory pass.
+# Stages of passes: on forward steps, on forward steps of plans for prediction, on all steps, and
+# inside of the memory pass.
 FORWARD, PREDICT, WHOLE, MEMORY = "forward", "predict", "whole", "memory"
-HOST = ("cpu",)
-ALL = ("cpu", "gpu")
+CPU = ("cpu",)
+ALL_DEVICES = ("cpu", "gpu")
 
 
 class Pass(NamedTuple):
-    """One row: its name, its stage, the function from Graph to Graph, and a description.
+    """An optional pass: its name, its stage, the function from Graph to Graph, and a description.
 
     `requires` are the passes that have run before it, unless they are switched off; `devices` those
     on whose graphs it runs ("cpu": all contexts of the host). Rows without a function are switches
@@ -46,67 +46,36 @@ class Pass(NamedTuple):
     function: Callable[[Graph], Graph] | None
     doc: str
     requires: tuple[str, ...] = ()
-    devices: tuple[str, ...] = ALL
+    devices: tuple[str, ...] = ALL_DEVICES
 
 
-# GPU forms compute each operator by itself, in row-major memory.
+# GPUs run each operator by itself, in row-major memory.
 PASSES = (
-    Pass("fold", FORWARD, fold, "computes once, when bound, what depends on no argument"),
-    Pass("share", FORWARD, share, "computes once what several nodes compute alike", ("fold",)),
-    Pass("commute", FORWARD, commute, "max pooling before a rising activation instead of after it"),
-    Pass(
-        "layout", FORWARD, layout, "channels-last memory between convolutions", ("commute",), HOST
-    ),
-    Pass(
-        "fuse", FORWARD, fuse, "activations and sums inside the step before them", ("layout",), HOST
-    ),
-    Pass(
-        "sum",
-        PREDICT,
-        sums,
-        "a sum inside the layer that computes one of its terms",
-        ("fuse",),
-        HOST,
-    ),
+    Pass("fold", FORWARD, fold_constants, "computes once, when bound, what depends on no argument"),
+    Pass("share", FORWARD, share_subexpressions, "computes equal nodes only once", ("fold",)),
+    Pass("commute", FORWARD, exchange_pooling, "max pooling before a rising activation"),
+    Pass("layout", FORWARD, choose_layouts, "channels-last convolutions", ("commute",), CPU),
+    Pass("fuse", FORWARD, fuse_activations, "activations in the step before", ("layout",), CPU),
+    Pass("sum", PREDICT, fuse_sums, "sums in the layer of one of their terms", ("fuse",), CPU),
     Pass(
         "pack",
         PREDICT,
-        pack,
+        pack_weights,
         "weights prepacked into the layout that kernels read",
         ("layout", "fuse", "sum"),
-        HOST,
+        CPU,
     ),
-    Pass("mirror", WHOLE, mirror, "recomputes in backward, where asked to, what would wait for it"),
-    Pass(
-        "mask",
-        WHOLE,
-        mask,
-        "the gradient of a relu inside the step that comes to it",
-        ("fuse", "mirror"),
-        HOST,
-    ),
+    Pass("mirror", WHOLE, recompute_values, "values recomputed in backward, where requested"),
+    Pass("mask", WHOLE, fuse_masks, "relu gradients in the step before", ("fuse", "mirror"), CPU),
     Pass(
         "views",
         WHOLE,
         make_views,
-        "what only changes the shape, or copies a gradient, is not run",
+        "steps that only change a shape, or copy a gradient, are not run",
         ("mirror", "mask"),
     ),
-    Pass(
-        "chain",
-        WHOLE,
-        chain,
-        "elementwise steps together, a block of their arrays at a time",
-        ("mask", "views"),
-        HOST,
-    ),
-    Pass(
-        "inplace",
-        MEMORY,
-        None,
-        "outputs in the memory of inputs that are read no more",
-        ("views", "chain"),
-    ),
+    Pass("chain", WHOLE, fuse_chains, "elementwise steps run together", ("mask", "views"), CPU),
+    Pass("inplace", MEMORY, None, "outputs in the memory of dead inputs", ("views", "chain")),
     Pass(
         "reuse",
         MEMORY,
@@ -115,31 +84,31 @@ PASSES = (
         ("inplace", "chain"),
     ),
 )
-NAMES = frozenset(each.name for each in PASSES)
+PASS_NAMES = frozenset(each.name for each in PASSES)
 
 
-def enabled(text: str | None = None) -> frozenset[str]:
-    """The names of the passes that `text`, by default CYNET_GRAPH_PASSES, switches on.
+def enabled_passes(text: str | None = None) -> frozenset[str]:
+    """Return the names of the passes that `text` switches on, by default CYNET_GRAPH_PASSES.
 
     Raises ArgumentError when the list names no pass.
 
     Examples
     --------
-    >>> sorted(NAMES - enabled("-fold"))
+    >>> sorted(PASS_NAMES - enabled_passes("-fold"))
     ['fold']
-    >>> sorted(enabled("none,fold,share"))
+    >>> sorted(enabled_passes("none,fold,share"))
     ['fold', 'share']
     """
     text = config.get("CYNET_GRAPH_PASSES") if text is None else text
     words = [word.strip() for word in text.split(",") if word.strip()]
-    chosen = set(NAMES) if words and words[0].startswith("-") else set()
+    chosen = set(PASS_NAMES) if words and words[0].startswith("-") else set()
     for word in words:
         name = word.removeprefix("-")
         if word == "all":
-            chosen |= NAMES
+            chosen |= PASS_NAMES
         elif word == "none":
             chosen.clear()
-        elif name not in NAMES:
+        elif name not in PASS_NAMES:
             raise ArgumentError(
                 f"CYNET_GRAPH_PASSES: there is no pass '{name}'; expected all, none, or of "
                 f"{', '.join(each.name for each in PASSES)}, each with - before it to leave it out"
@@ -151,9 +120,9 @@ def enabled(text: str | None = None) -> frozenset[str]:
     return frozenset(chosen)
 
 
-def run(graph: Graph, stages: Container[str], names: Container[str], device: str) -> Graph:
-    """Run those passes of `stages` that are in `names`, and made for `device`, over `graph`, in the
-    order of the table.
+def run_passes(graph: Graph, stages: Container[str], names: Container[str], device: str) -> Graph:
+    """Run the passes of `stages` that are in `names` and support `device` on `graph`, in the order
+    of the table.
 
     device: The device type of the graph's context.
 

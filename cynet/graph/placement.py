@@ -1,4 +1,4 @@
-"""The placement pass: which context every node runs in."""
+"""The placement pass: assigns a context to each node."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def place_nodes(
 ) -> dict[Any, Context]:
     """Assign a context to every node.
 
-    ctx: For nodes without a ``ctx_group`` attribute, unless an input of theirs (for a variable: a
-        user) has one: they are where that is, as in MXNet.
+    ctx: The context of nodes without a ``ctx_group`` attribute. As in MXNet they use the context of
+        an input (a variable: of a user) that has one.
     group2ctx: Contexts of the groups. All of them must be on the device of `ctx`: one executor
         plans the memory of one device. (``cpu(0)`` and ``cpu(1)`` are the same memory.)
 
@@ -30,7 +30,7 @@ def place_nodes(
     for node in order:
         group = node.attrs.get("__ctx_group__", node.attrs.get("ctx_group"))
         found = group2ctx.get(group)
-        if found is None:  # the context of the first input that has one
+        if found is None:  # then the context of the first input that has one
             known = (contexts[source] for source, _ in node.inputs if source in contexts)
             found = next(known, None)
             if found is None:
@@ -56,5 +56,5 @@ def place_nodes(
 
 
 def _memory_of_context(ctx: Context) -> tuple[str, int] | str:
-    """The memory that a context uses; all CPUs share theirs."""
+    """Return the memory that a context uses; all CPU contexts share one."""
     return (ctx.device_type, ctx.device_id) if ctx.device_type == "gpu" else "host"

@@ -1,4 +1,4 @@
-"""Times of the steps of a plan, measured inside the loop that runs them."""
+"""Times of a plan's steps, measured inside of the loop that runs them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
     from .ir import Step
 
-    Row = tuple[str, str, float]  # direction, name, microseconds
+    TimeRow = tuple[str, str, float]  # direction, name, microseconds
 
 
-def step_times(plan: Any, steps: list[Step], run: Callable[[], object], n: int) -> list[Row]:
-    """The result of :meth:`cynet.executor.Executor.profile`.
+def step_times(plan: Any, steps: list[Step], run: Callable[[], object], n: int) -> list[TimeRow]:
+    """Measure the steps of a plan, for :meth:`cynet.executor.Executor.profile`.
 
-    steps: Of the plan's graph.
-    run: Runs the plan once.
-    n: How often it is called, at least 1; once more before, to warm up.
+    steps: The steps of the plan's graph.
+    run: A function that runs the plan once.
+    n: The number of measured calls of it, at least 1, after one to warm up.
     """
     n = to_index("profile: n", n)
     if n < 1:
@@ -40,14 +40,14 @@ def step_times(plan: Any, steps: list[Step], run: Callable[[], object], n: int) 
         return _step_times(plan, steps, "", None)
     finally:
         try:
-            waitall()  # waits for functions that a failed run pushed
+            waitall()  # wait for the functions of a failed run
         finally:
             for each in plans:
                 each.set_profiled(False)
 
 
 def _inner_plans(plan: Any, steps: list[Step]) -> Iterator[tuple[Any, str]]:
-    """Pairs (BodyPlan, word) of all inner graphs of the steps, recursively."""
+    """Yield pairs (BodyPlan, name) of all inner graphs of the steps, recursively."""
     for step in steps:
         for word, inner in getattr(plan.operator_of(step), "plans", ()):
             if step.direction == FORWARD:
@@ -61,9 +61,9 @@ def _step_times(
     margin: str,
     runs: int | None,
     measured: list[tuple[int, int]] | None = None,
-) -> list[Row]:
-    """Rows of the steps; a step that runs graphs is followed by their steps, timed for one run."""
-    rows: list[Row] = []
+) -> list[TimeRow]:
+    """Return the rows of the steps; a control flow step is followed by its steps, per run."""
+    rows: list[TimeRow] = []
     for step, (spent, calls) in zip(steps, measured or plan.profile()):
         name = f"{margin}{step.prop.op_name} {step.name}{algorithm_text(step)}"
         rows.append((step.direction, name, spent / 1e3 / max(runs or calls, 1)))

@@ -1,4 +1,4 @@
-"""Gradients that are filled row by row, so that their nonzero rows can be known.
+"""Finds gradients that are filled row by row, so that their nonzero rows can be recorded.
 
 Embedding touches few rows of its table. If the gradient has an array of its own, the executor keeps
 the touched rows (``touched_rows.pxd``): the next backward clears only these, and an update skips
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from .accesses import touched
+from .accesses import find_accesses
 from .ir import BACKWARD, GRAD, WRITE
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def gradients_by_rows(graph: Graph, operators: dict[Step, Any]) -> dict[Step, Value]:
-    """Gradients that one step writes: some rows, and zeros in all others.
+    """Return gradients that a single step writes row by row, with zeros in all other rows.
 
     graph: After the memory pass.
 
@@ -34,6 +34,6 @@ def gradients_by_rows(graph: Graph, operators: dict[Step, Any]) -> dict[Step, Va
                 found[value] = step
     users: Counter[Value] = Counter()
     for step in graph.steps if found else ():
-        read, written, _, _ = touched([step])
+        read, written, _, _ = find_accesses([step])
         users.update({*read, *written})
     return {step: value for value, step in found.items() if users[value] == 1}

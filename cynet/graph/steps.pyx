@@ -1,4 +1,4 @@
-"""Steps and values of ir.py: compiled, since every pass reads them all."""
+"""Step and Value, the elements of a Graph (ir.py): compiled, as all passes read them."""
 
 
 cdef class Value:
@@ -31,7 +31,7 @@ cdef class Value:
         self.ctx = ctx
         self.kind = kind
         self.channels_last = channels_last
-        self._root = None  # itself: a reference to it would leave it to the garbage collector
+        self._root = None  # None means itself: a self-reference would need the garbage collector
         self.offset = None
 
     @property
@@ -52,7 +52,7 @@ cdef class Value:
 
 
 cdef class Step:
-    """One run of an operator's forward or backward.
+    """A call of an operator's forward or backward in a Graph.
 
     The lists hold a Value or None (not given). Forward reads `in_data` and writes `out_data`;
     backward reads what it declared of `out_grad`, `in_data` and `out_data`, and writes `in_grad`.
@@ -96,7 +96,7 @@ cdef class Step:
         return made
 
     cpdef list written(self):
-        """Pairs (position, Value) of the step's outputs, without auxiliary states."""
+        """Return pairs (index, Value) of the step's outputs, without auxiliary states."""
         cdef list targets = self.out_data if self.direction == "forward" else self.in_grad
         cdef Py_ssize_t i
         cdef list found = []
@@ -106,7 +106,7 @@ cdef class Step:
         return found
 
     cpdef list read(self):
-        """Values the step reads, each once: also those it adds to."""
+        """Return the values that the step reads, each once, with the values that it adds to."""
         cdef list found = []
         if self.direction == "forward":
             _add_missing(found, self.in_data)
@@ -121,7 +121,7 @@ cdef class Step:
         return found
 
     def touched(self):
-        """The values the step reads and writes; a value that it adds to is in both."""
+        """Return the values that the step reads, then those it writes; an added-to value twice."""
         cdef list found = self.read()
         for _, value in self.written():
             found.append(value)

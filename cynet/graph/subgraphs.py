@@ -1,4 +1,4 @@
-"""Steps that run graphs: the plan's form of `_foreach`, `_while_loop` and `_cond`.
+"""Control flow steps, which run inner graphs: `_foreach`, `_while_loop` and `_cond` in a plan.
 
 `build` makes a `RunsGraphs` of such a node: states of operators inside are told from arguments, and
 two hidden outputs hold memory, `reserve` what backward reads of each run of a body, `space` what a
@@ -19,7 +19,7 @@ from ..operator.graph_hooks import GraphHooks, Traits
 from ..operator.property import OperatorProperty, ResourceRequest
 from .cost import FLOPS_PER_SECOND, seconds
 from .ir import ADD, BACKWARD, FORWARD, NULL, TEMP, WRITE, Step, Value
-from .memory_plan import aligned, nbytes, plan_memory
+from .memory_plan import aligned_size, nbytes, plan_memory
 from .verify import verify_memory
 
 if TYPE_CHECKING:
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from ..typing import Shape
     from .ir import Graph
 
-HEADER = 64  # bytes of `reserve` before the runs: their number, or the index of the graph that ran
-# The source of a body's variable: a row of an input, a state, an input, an auxiliary state.
+HEADER_BYTES = 64  # start of `reserve`: the number of runs, or the index of the branch that ran
+# Sources of a body's variable: a row of an input, a state, an input, an auxiliary state.
 ROW, STATE, INPUT, AUX = 0, 1, 2, 3
-# pack's results would be cached by counts of writes, which rows do not have
-NOT_INSIDE = frozenset({"pack"})
+# pack caches by the versions of arrays, which rows of an array do not have
+PASSES_NOT_INSIDE = frozenset({"pack"})
 
 
 class _SubgraphHooks(GraphHooks):
-    """The step takes as long as its body, and takes bfloat16 if the operators inside do."""
+    """Hooks of control flow steps: the cost is that of the bodies."""
 
     traits = Traits(bfloat16_loops=True)
 
@@ -48,14 +48,13 @@ class _SubgraphHooks(GraphHooks):
 
 
 class Body:
-    """A graph that a step runs, after all passes.
+    """An inner graph of a control flow step, after all passes.
 
     graph (Graph): With its memory planned; values that backward reads of forward are of kind
         ``saved``.
-    variables (list of Value): What it reads, in the subgraph's order.
-    grads (list of Value or None): Of the variables.
-    feeds: What each variable is: a kind, and the number of the row, state,
-        input or auxiliary state.
+    variables (list of Value): The inputs, in the subgraph's order.
+    grads (list of Value or None): The gradients of the variables.
+    feeds: The source of each variable: (ROW, STATE, INPUT or AUX, index).
     """
 
     def __init__(
@@ -86,14 +85,14 @@ class Body:
         self.variables = [graph.auxs[n] if n in graph.auxs else graph.args[n] for n in named]
         self.grads = [graph.grads.get(name) for name in named]
         self.feeds = feeds
-        self.read_back = {v.root for s in graph.steps[graph.n_forward :] for v in s.read()}
+        self.read_roots = {v.root for s in graph.steps[graph.n_forward :] for v in s.read()}
 
-    def reads_back(self, value: Value) -> bool:
-        """Return whether backward reads a variable or an output."""
-        return value in self.read_back
+    def is_read_back(self, value: Value) -> bool:
+        """Return whether the body's backward reads a variable or an output."""
+        return value in self.read_roots
 
-    def asks_random(self, backward: bool) -> bool:
-        """Return whether a step draws random numbers."""
+    def draws_random(self, backward: bool) -> bool:
+        """Return whether forward, or backward, draws random numbers."""
         n = self.graph.n_forward
         return any(map(_draws_numbers, self.graph.steps[n:] if backward else self.graph.steps[:n]))
 
@@ -105,21 +104,21 @@ def _draws_numbers(step: Step) -> bool:
 
 
 class _MemoryLayout:
-    """Offsets in a piece of memory, one after the other."""
+    """A piece of memory in which values are placed one after the other."""
 
     def __init__(self, size: int = 0) -> None:
         self.size = size
 
-    def take(self, size: int) -> int:
-        """The offset of a new piece of `size` bytes."""
-        offset, self.size = self.size, self.size + aligned(size)
+    def add(self, size: int) -> int:
+        """Add a value of `size` bytes; returns its offset."""
+        offset, self.size = self.size, self.size + aligned_size(size)
         return offset
 
 
 class RunsGraphs(OperatorProperty):
-    """The property of a step that runs graphs."""
+    """The property of a control flow step, which runs inner graphs."""
 
-    pure = False  # a subgraph may run Python and change states
+    pure = False  # an inner graph may run Python and change states
 
     def __init__(self, node: Node) -> None:
         self.definition = definition = node.prop
@@ -153,44 +152,44 @@ class RunsGraphs(OperatorProperty):
 
     def forward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:
         bodies = [*self.bodies, *([self.condition] if self.condition else [])]
-        return [ResourceRequest.random] if any(b.asks_random(False) for b in bodies) else []
+        return [ResourceRequest.random] if any(b.draws_random(False) for b in bodies) else []
 
     def backward_resource(self, in_shapes: list[Shape]) -> Sequence[int]:
-        random = any(body.asks_random(True) for body in self.bodies)
+        random = any(body.draws_random(True) for body in self.bodies)
         return [ResourceRequest.random] if random else []
 
     def create_operator(
         self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
     ) -> Operator:
-        # the executor makes plans, and imports this package
+        # imported here, as the executor imports this package
         from ..executor.control_flow import BranchOperator, LoopOperator
 
         kind: type[Operator] = LoopOperator if self.definition.n_subgraphs < 3 else BranchOperator
         return kind(self)
 
     def graphs_inside(self) -> list[tuple[str, Graph]]:
-        """Pairs (word, Graph) of its inner graphs, in the order of its operator's plans."""
+        """Return pairs (name, Graph) of the inner graphs, in the order of the operator's plans."""
         found: list[tuple[str, Body]] = [("condition", self.condition)] if self.condition else []
         words = ("body",) if len(self.bodies) == 1 else ("then", "else")
         return [(word, body.graph) for word, body in (*found, *zip(words, self.bodies))]
 
-    # --- once the gradients that are wanted are known ---------------------------------------------
-    def settle(
+    # --- after the gradient pass ------------------------------------------------------------------
+    def build_bodies(
         self, step: Step, back: Step | None, names: frozenset[str], lower: Callable[..., Graph]
     ) -> None:
-        """Build the bodies; `back` is the backward step, or None."""
-        self.names_inside = names - NOT_INSIDE
+        """Build the inner graphs; `back` is the backward step, or None."""
+        self.names_inside = names - PASSES_NOT_INSIDE
         self.lower, self.ctx, self.back = lower, step.ctx, back is not None
         values = dict(zip(self.inputs, step.in_data))
         values.update(zip(self.states, step.aux))
         self.requests = list(back.req) if back else [NULL] * len(step.in_data)
-        # no gradient comes from later steps, but states inside have one in backward
+        # no gradient is requested, but backward updates states inside, such as BatchNorm's
         self.blocked = self.back and all(req == NULL for req in self.requests)
-        self.space, self.reserve = _MemoryLayout(), _MemoryLayout(HEADER)
+        self.space, self.reserve = _MemoryLayout(), _MemoryLayout(HEADER_BYTES)
         if self.definition.n_subgraphs < 3:
-            needed = self._settle_loop(step, values)
+            needed = self._build_loop(step, values)
         else:
-            needed = self._settle_branches(step, values)
+            needed = self._build_branches(step, values)
         for value, memory in zip(step.out_data[-2:], (self.reserve, self.space)):
             value.shape = (max(memory.size, 1),)
             check_elements(value.shape, f"'{value.name}'")
@@ -209,7 +208,7 @@ class RunsGraphs(OperatorProperty):
         states: Sequence[int],
         requests: Callable[[int, int], str | None],
     ) -> Body:
-        """The body of ``subgraphs[number]``; `row`, `states`: its inputs that are rows, states."""
+        """Build the body of ``subgraphs[number]``; inputs in `row` are rows, in `states` states."""
         graph = self.definition.subgraphs[number]
         inputs = self.definition.bindings()[number]
         place = {i: k for k, i in enumerate(self.inputs)}
@@ -230,7 +229,7 @@ class RunsGraphs(OperatorProperty):
         types = [values[i].dtype for i in inputs]
         return Body(graph, shapes, types, requested, self.ctx, self.names_inside, self.lower, feeds)
 
-    def _settle_loop(self, step: Step, values: dict[int, Value]) -> tuple[set[int], set[int]]:
+    def _build_loop(self, step: Step, values: dict[int, Value]) -> tuple[set[int], set[int]]:
         definition = self.definition
         self.runs = definition.max_runs([v.shape for v in step.in_data])
         self.n_stacked = definition.num_out_data
@@ -248,80 +247,80 @@ class RunsGraphs(OperatorProperty):
         body = self._subgraph_body(definition.body, values, row, states, requests)
         self.bodies = (body,)
         self.state_inputs = [self.inputs.index(i) for i in states]
-        self.arenas = [self.space.take(body.graph.memory.planned)]
+        self.arenas = [self.space.add(body.graph.memory.planned)]
         if definition.condition is not None:
             self.condition = self._subgraph_body(
                 definition.condition, values, (), states, lambda i, k: None
             )
-            self.arenas.append(self.space.take(self.condition.graph.memory.planned))
-            self.predicate = self.space.take(8)
+            self.arenas.append(self.space.add(self.condition.graph.memory.planned))
+            self.predicate = self.space.add(8)
         sizes = [nbytes(values[i]) for i in states]
         memory = self.reserve if self.back else self.space
         first = memory.size
-        self.saved = memory.take(body.graph.saved) if self.back else 0
-        # a state lies behind the saved values of its run, or in one of two alternating buffers
+        self.saved = memory.add(body.graph.saved) if self.back else 0
+        # states are stored behind the saved values of their run, or in two alternating buffers
         self.state_offsets = [
-            (memory.take(size), 0) if self.back else (memory.take(size), memory.take(size))
+            (memory.add(size), 0) if self.back else (memory.add(size), memory.add(size))
             for size in sizes
         ]
         self.stride = memory.size - first
         if self.back:
             memory.size = first + self.runs * self.stride
-            self._take_gradients(body, sizes)
+            self._reserve_gradients(body, sizes)
         read = {
             index
             for value, (kind, index) in zip(body.variables, body.feeds)
-            if kind in (ROW, INPUT) and body.reads_back(value)
+            if kind in (ROW, INPUT) and body.is_read_back(value)
         }
         read.update(
             self.state_inputs[index]
             for value, (kind, index) in zip(body.variables, body.feeds)
-            if kind == STATE and body.reads_back(value)
+            if kind == STATE and body.is_read_back(value)
         )
         outputs = body.graph.outputs[: self.n_stacked]
-        return read, {i for i, value in enumerate(outputs) if body.reads_back(value)}
+        return read, {i for i, value in enumerate(outputs) if body.is_read_back(value)}
 
-    def _take_gradients(self, body: Body, sizes: list[int]) -> None:
-        """Reserve memory for gradients: of states, and of values whose gradients the body computes
-        although nothing reads them."""
-        self.grad_offsets = [(self.space.take(size), self.space.take(size)) for size in sizes]
+    def _reserve_gradients(self, body: Body, sizes: list[int]) -> None:
+        """Reserve memory for the gradients of states, and for gradients that are computed but not
+        used."""
+        self.grad_offsets = [(self.space.add(size), self.space.add(size)) for size in sizes]
         self.dumps: list[Any] = [
-            self.space.take(nbytes(grad)) if self.blocked and grad is not None else 0
+            self.space.add(nbytes(grad)) if self.blocked and grad is not None else 0
             for grad in body.grads
         ]
 
-    def _settle_branches(self, step: Step, values: dict[int, Value]) -> tuple[set[int], set[int]]:
+    def _build_branches(self, step: Step, values: dict[int, Value]) -> tuple[set[int], set[int]]:
         def requests(i: int, k: int) -> str | None:
             if self.blocked:
                 return "write"
             return "add" if self.back and self.requests[k] != NULL else None
 
         self.condition = self._subgraph_body(0, values, (), (), lambda i, k: None)
-        self.arenas = [self.space.take(self.condition.graph.memory.planned)]
-        self.predicate = self.space.take(8)
+        self.arenas = [self.space.add(self.condition.graph.memory.planned)]
+        self.predicate = self.space.add(8)
         self.bodies = tuple(self._subgraph_body(n, values, (), (), requests) for n in (1, 2))
         maximum = max(body.graph.memory.planned for body in self.bodies)
-        self.arenas += [self.space.take(maximum)] * 2
-        self.saved = self.reserve.take(max(body.graph.saved for body in self.bodies))
+        self.arenas += [self.space.add(maximum)] * 2
+        self.saved = self.reserve.add(max(body.graph.saved for body in self.bodies))
         read: set[int] = set()
         visible: set[int] = set()
         self.dumps = []
         for body in self.bodies:
             self.dumps.append(
                 [
-                    self.space.take(nbytes(grad)) if self.blocked and grad is not None else 0
+                    self.space.add(nbytes(grad)) if self.blocked and grad is not None else 0
                     for grad in body.grads
                 ]
             )
             pairs = zip(body.variables, body.feeds)
-            read.update(k for v, (kind, k) in pairs if kind == INPUT and body.reads_back(v))
+            read.update(k for v, (kind, k) in pairs if kind == INPUT and body.is_read_back(v))
             outputs = enumerate(body.graph.outputs)
-            visible.update(i for i, v in outputs if body.reads_back(v))
+            visible.update(i for i, v in outputs if body.is_read_back(v))
         return read, visible
 
 
-def step_of(node: Any, inputs: list[Value], outputs: list[Value], ctx: Context) -> Step:
-    """The forward step of a node that holds graphs, on these Values."""
+def subgraph_step(node: Any, inputs: list[Value], outputs: list[Value], ctx: Context) -> Step:
+    """Return the forward step of a control flow node."""
     step_prop = RunsGraphs(node)
     hidden = [
         Value(f"{node.name}_{name}", (1,), "uint8", ctx, TEMP) for name in ("reserve", "space")
@@ -341,7 +340,7 @@ def step_of(node: Any, inputs: list[Value], outputs: list[Value], ctx: Context) 
 
 
 def build_bodies(graph: Graph, names: frozenset[str], lower: Callable[..., Graph]) -> Graph:
-    """Make the bodies of the steps that run graphs.
+    """Build the inner graphs of all control flow steps.
 
     graph: Behind the gradient pass.
     names: The optional passes that run.
@@ -350,5 +349,5 @@ def build_bodies(graph: Graph, names: frozenset[str], lower: Callable[..., Graph
     back = {s.origin: s for s in graph.steps if s.direction == BACKWARD}
     for step in graph.steps:
         if step.direction == FORWARD and isinstance(step.prop, RunsGraphs):
-            step.prop.settle(step, back.get(step), names, lower)
+            step.prop.build_bodies(step, back.get(step), names, lower)
     return graph

@@ -1,4 +1,4 @@
-"""Properties of every graph, checked after each pass under ``CYNET_GRAPH_VERIFY=1``.
+"""Invariants of graphs, checked after each pass with ``CYNET_GRAPH_VERIFY=1``.
 
 A pass that breaks one of these rules would give wrong numbers much later, in another step.
 """
@@ -21,19 +21,18 @@ if TYPE_CHECKING:
 
     from .ir import Graph, Step, Value
 
-    Placed = tuple[int, int, str, int]
+    MemoryRange = tuple[int, int, str, int]
 
 
-_INPUT_KINDS = (ARG, AUX, GRAD, HEAD)  # values that are read without being written by a step
-# property to the shapes and types of its last inference
-_inferred: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_INPUT_KINDS = (ARG, AUX, GRAD, HEAD)  # kinds of values that no step needs to write
+# property -> the shapes and dtypes of its last inference
+_inferred_of_property: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
 def verify(graph: Graph, after: str) -> None:
     """Check the invariants of `graph`; `after` names the pass that made it.
 
-    - Steps stand in an order in which each value is written before it is read, and written anew by
-      nobody, only added to.
+    - Each value is written before it is read, and only once; later steps may add to it.
     - The lists of a step are as long as its property says; gradients are like their values.
     - Shapes and dtypes are those that the property infers.
     - Every output is computed.
@@ -42,8 +41,8 @@ def verify(graph: Graph, after: str) -> None:
     """
     if not 0 <= graph.n_forward <= len(graph.steps):
         raise CynetError(f"{after} leaves {graph.n_forward} of {len(graph.steps)} steps forward")
-    made: set[Value] = set()  # roots whose memory holds values
-    own: set[Value] = set()  # values that are written
+    made: set[Value] = set()  # roots that are written so far
+    own: set[Value] = set()  # values that are written so far
     for step in (*graph.constant_steps, *graph.steps):
         if step.direction == FORWARD:
             _check_forward(step, after)
@@ -80,11 +79,11 @@ def _check_forward(step: Step, after: str) -> None:
             f"{after} leaves {step!r} with {lengths} inputs, outputs, states and requests, "
             f"expected {expected}"
         )
-    if prop.users or not prop.pure:  # a user's code runs once only
+    if prop.users or not prop.pure:  # a user's code must run only once
         return
     shapes = tuple(v.shape for v in step.in_data), tuple(v.shape for v in step.out_data)
     types = tuple(v.dtype for v in step.in_data), tuple(v.dtype for v in step.out_data)
-    if _inferred.get(prop) == (shapes, types):
+    if _inferred_of_property.get(prop) == (shapes, types):
         return
     try:
         found = prop.infer_shape([known_shape(s) for s in shapes[0]], [None] * outputs)[1]
@@ -96,7 +95,7 @@ def _check_forward(step: Step, after: str) -> None:
             _raise_error(after, step, value, f"makes the shape {plain_shape(shape)}")
         if kind not in (None, value.dtype):
             _raise_error(after, step, value, f"makes {kind}")
-    _inferred[prop] = shapes, types
+    _inferred_of_property[prop] = shapes, types
 
 
 def _check_backward(step: Step, after: str) -> None:
@@ -138,7 +137,7 @@ def verify_memory(graph: Graph, apart: Container[Step] = ()) -> None:
                 raise CynetError(f"the memory pass puts {root!r} at {root.offset}")
             begins.setdefault(first, []).append(root)
             ends.setdefault(last + 1, []).append(root)
-    living: list[Placed] = []  # (first byte, end, name, root) of the live values, sorted
+    living: list[MemoryRange] = []  # sorted (first byte, end, name, root) of live values
     for i in range(len(graph.steps) + 1):
         for root in ends.get(i, ()):
             del living[bisect_left(living, _memory_range(root))]
@@ -153,5 +152,5 @@ def verify_memory(graph: Graph, apart: Container[Step] = ()) -> None:
             insort(living, _memory_range(root))
 
 
-def _memory_range(root: Value) -> Placed:
+def _memory_range(root: Value) -> MemoryRange:
     return root.offset, root.offset + nbytes(root), root.name, id(root)

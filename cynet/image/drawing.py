@@ -9,7 +9,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.kinds import to_count
-from ..base.opencv import LARGEST_SIDE, cv
+from ..base.opencv import MAX_SIDE_PIXELS, cv
 from .geometry import pixel_array
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _box_rows(boxes):
             f"draw_boxes: box {bad}, {rows[bad].tolist()}, is not xmin <= xmax, ymin <= ymax of"
             " finite numbers"
         )
-    return np.rint(np.clip(rows, -LARGEST_SIDE, 2 * LARGEST_SIDE)).astype(np.int64)
+    return np.rint(np.clip(rows, -MAX_SIDE_PIXELS, 2 * MAX_SIDE_PIXELS)).astype(np.int64)
 
 
 def _check_label(label):

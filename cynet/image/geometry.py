@@ -12,7 +12,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.files import file_name, read_file
-from ..base.opencv import INTERPOLATIONS, cv, resize_image, short_size
+from ..base.opencv import N_INTERPOLATIONS, cv, resize_image, short_size
 from ..ndarray import NDArray
 from .codec import decode_rgb, image_bytes
 
@@ -61,8 +61,8 @@ def choose_interpolation(interp, sizes=None):
             return 2
         return 3 if new_h < old_h and new_w < old_w else 1
     if interp == 10:
-        return random.randint(0, INTERPOLATIONS - 1)
-    if interp not in range(INTERPOLATIONS):
+        return random.randint(0, N_INTERPOLATIONS - 1)
+    if interp not in range(N_INTERPOLATIONS):
         raise ArgumentError(f"interp is 0 to 4, 9 or 10, got {shown(interp)}")
     return interp
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..base.errors import ArgumentError, FormatError, shown
-from ..base.opencv import INTERPOLATIONS, cv, resize_image
+from ..base.opencv import N_INTERPOLATIONS, cv, resize_image
 from ..ndarray import load
 from .color_augment import _EIGENVALUES, _EIGENVECTORS, _GRAY_WEIGHTS
 from .into_batch import put_clipped, put_normalized
@@ -21,7 +21,7 @@ _OTHER_CROP_OPTIONS = (
 
 
 def check_inter_method(number):
-    if number not in (*range(INTERPOLATIONS), 9, 10):
+    if number not in (*range(N_INTERPOLATIONS), 9, 10):
         raise ArgumentError(f"inter_method is 0 to 4, 9 or 10, got {number}")
 
 
@@ -32,7 +32,7 @@ def resize_by_method(image, width, height, kind, rng):
         smaller = (height < image.shape[0]) + (width < image.shape[1])
         kind = 2 if bigger == 2 else 3 if smaller == 2 else 1
     elif kind == 10:
-        kind = int(rng.integers(INTERPOLATIONS))
+        kind = int(rng.integers(N_INTERPOLATIONS))
     return resize_image(image, width, height, kind)
 
 
@@ -143,7 +143,7 @@ class RecordAugmenter:
             ]
         )
         matrix[:, 2] = (sides - matrix[:, :2] @ [width, height]) / 2
-        kind = o["inter_method"] if o["inter_method"] < INTERPOLATIONS else 1
+        kind = o["inter_method"] if o["inter_method"] < N_INTERPOLATIONS else 1
         fill = [float(o["fill_value"])] * 4
         out = cv().warpAffine(
             image,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..base.errors import ArgumentTypeError
-from ..base.guard import PER_BATCH, Guarded, guarded
+from ..base.guard import PER_BATCH_METHODS, Guarded, guarded
 from ..base.reprs import ReprMixin
 from ..engine.trace import Span
 
@@ -197,7 +197,7 @@ class DataIter(Guarded, ReprMixin):
     array([0., 1.], dtype=float32)
     """
 
-    _unguarded = PER_BATCH
+    _unguarded = PER_BATCH_METHODS
 
     if TYPE_CHECKING:
 

@@ -28,7 +28,7 @@ from ..base.errors import (
     MissingFileError,
     shown,
 )
-from ..base.files import file_name, naming, open_for_reading, read_file, replacing, write_atomically
+from ..base.files import file_name, naming, open_for_reading, overwrite, read_file, write_atomically
 from ..context import cpu
 from ..ndarray.serialization import params_chunks
 from ..optimizer.state_file import check_file, read_pair
@@ -152,7 +152,7 @@ def _params_chunks(arg_params, aux_params):
 def _save_params_and_states(params, states, arg_params, aux_params, updater):
     """Write parameters and states: if the process dies, the old or the new pair is complete."""
     digest = _new_digest()
-    with replacing(params) as file:
+    with overwrite(params) as file:
         for chunk in _params_chunks(arg_params, aux_params):
             digest.update(chunk)
             file.write(chunk)

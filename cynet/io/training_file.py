@@ -9,7 +9,7 @@ import numpy as np
 from .. import ndarray as nd
 from .. import random as mx_random
 from ..base.errors import ArgumentTypeError, FormatError, shown
-from ..base.files import opened_sealed, sealed, write_atomically
+from ..base.files import append_checksum, open_checked, write_atomically
 from ..base.kinds import read_json
 from ..base.numpy_state import numpy_state, set_numpy_state
 from ..ndarray.serialization import load_from, params_chunks
@@ -32,7 +32,7 @@ def write_training(path, form, meta, arrays, who):
     who (str): The public function, for messages.
     """
     write_atomically(
-        path, sealed(_file_chunks({"form": form, "sealed": True, **meta}, arrays, who))
+        path, append_checksum(_file_chunks({"form": form, "sealed": True, **meta}, arrays, who))
     )
 
 
@@ -60,7 +60,7 @@ def read_training(path, form):
 
     Raises FormatError: that is no such file, or it is damaged.
     """
-    with opened_sealed(path) as (file, size, whole):
+    with open_checked(path) as (file, size, whole):
         arrays = load_from(file, f"{path}", 0, size)
     if not isinstance(arrays, dict) or _META_KEY not in arrays:
         raise FormatError(f"{path}: expected a file of a training, with '{_META_KEY}'")

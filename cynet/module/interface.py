@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, UndefinedError
-from ..base.guard import PER_BATCH, Guarded
+from ..base.guard import PER_BATCH_METHODS, Guarded
 from ..initializer import Uniform
 from ..io.checkpoint import read_params, save_params
 
@@ -37,7 +37,7 @@ DEFAULT_INITIALIZER = Uniform(0.01)
 class Interface(Guarded):
     """The interface of modules: methods that a subclass must define, or may inherit."""
 
-    _unguarded = PER_BATCH
+    _unguarded = PER_BATCH_METHODS
 
     def _undefined_error(self, name):
         return UndefinedError(f"{type(self).__name__} defines no {name}")

@@ -9,7 +9,7 @@ import numpy as np
 from ..base.dtype import is_floating
 from ..base.errors import CynetError, user_frame
 from ..base.kinds import check_flag
-from ..base.observers import backward_steps, executor_steps, set_observer
+from ..base.observers import backward_observers, executor_observers, set_observer
 from ..ndarray import _dispatch
 from ..ndarray._tape import entry_of
 
@@ -103,8 +103,8 @@ def _is_check_on():
 def _notify_reporters():
     on = _is_check_on()
     _dispatch.set_watch(_after_call if on else None)
-    set_observer(backward_steps, _after_backward_step if on else None)
-    set_observer(executor_steps, _after_step if on else None)
+    set_observer(backward_observers, _after_backward_step if on else None)
+    set_observer(executor_observers, _after_step if on else None)
     for switch in _reporters:
         switch(on)
     if not on:

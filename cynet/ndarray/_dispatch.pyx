@@ -10,12 +10,12 @@ from libcpp.vector cimport vector
 from .. cimport _engine
 from .._core.copy cimport Region, push_copy, whole_region
 from .._engine cimport VarHandle, kInline, kNormal, kPython
-from ..engine.deferred cimport bulking, flush_all, load_mask, noted_writes_mask
+from ..engine.deferred cimport bulk_threads, flush_all, load_mask, deferred_writes_mask
 from ..engine.inline cimport INLINE_GIL_BYTES
-from ..engine.records cimport Var, is_free
-from ..engine.trace cimport IMPERATIVE, begun, note_operator
+from ..engine.records cimport Var, has_pending_write
+from ..engine.trace cimport IMPERATIVE, begin_time, note_operator
 from .._ndarray cimport Chunk, NDArrayBase, blob_shape, do_overlap, is_on_host, new_array, new_view
-from .._resource cimport Resource, draw, kRandom
+from .._resource cimport Resource, draw_stream, kRandom
 from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
 from ..operator._base cimport OpContext, Operator
 from .bulk.note cimport note
@@ -93,7 +93,7 @@ ctypedef int (*Quiet)(PyObject* op, CallTask* task, OpContext* ctx) noexcept nog
 cdef int _run_task(void* arg, RunContext* run_ctx) except -1 nogil:
     cdef CallTask* task = <CallTask*>arg
     cdef OpContext ctx
-    cdef int64_t begin = begun(IMPERATIVE)
+    cdef int64_t begin = begin_time(IMPERATIVE)
     memset(&ctx, 0, sizeof(ctx))
     ctx.is_train = task.is_train
     ctx.run_ctx = run_ctx[0]
@@ -154,13 +154,13 @@ cdef inline int _add_var(VarHandle* vars, int n, VarHandle var) noexcept:
 
 cdef inline bint _are_all_ready(VarHandle* vars, int n) noexcept:
     cdef int i
-    if load_mask(&noted_writes_mask):
+    if load_mask(&deferred_writes_mask):
         for i in range(n):
             if not _engine.is_ready(vars[i]):
                 return False
         return True
     for i in range(n):
-        if not is_free(<Var*>vars[i]):
+        if has_pending_write(<Var*>vars[i]):
             return False
     return True
 
@@ -203,7 +203,7 @@ cdef CallTask* _new_task(Call call, State* state, const vector[int]* resources,
             if not is_train:
                 task.requested[i].seed = task.requested[i].stream = 0
                 continue
-        draw(&task.requested[i], call.dev_type, call.dev_id)
+        draw_stream(&task.requested[i], call.dev_type, call.dev_id)
     return task
 
 
@@ -260,7 +260,7 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
     cdef CallTask* task
     cdef TBlob* blob
     cdef bint taped = flagged and tracked(arrays, n_in) and is_recording()
-    if bulking and _watch is None and n_out == 1 and note(call, arrays, <NDArrayBase>outs[0]):
+    if bulk_threads and _watch is None and n_out == 1 and note(call, arrays, <NDArrayBase>outs[0]):
         if taped:
             record(call, arrays, outs, NULL, is_training())
         return 0

@@ -12,7 +12,7 @@ from .._core.face cimport ND, Face
 from .._ndarray cimport NDArrayBase, wrap_foreign
 from .._typedefs cimport MAX_NDIM, dtype_size, kCPU, kGPU
 
-from .._core.saved_values import expose
+from .._core.saved_values import expose_memory
 from ..base.dtype import FLAGS, NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, OutOfMemoryError, ShapeError, shown
 
@@ -76,7 +76,7 @@ def export(NDArrayBase array):
     cdef Export* out
     cdef int64_t stride = 1
     cdef int i
-    expose(array)
+    expose_memory(array)
     array.wait_write()
     out = <Export*>c_malloc(sizeof(Export))
     if out == NULL:

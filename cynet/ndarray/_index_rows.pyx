@@ -5,7 +5,7 @@ from cpython.slice cimport PySlice_Check
 from libc.stdint cimport int32_t, int64_t
 
 from .._core.face cimport ND
-from .._core.picked_rows cimport marked_rows, numbered_rows
+from .._core.picked_rows cimport rows_by_mask, rows_by_index
 from .._core.sparse_kind cimport refuse_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, is_on_host, new_array, same_shape
 from .._typedefs cimport kBool, kFloat32, kFloat64, kInt32, kInt64
@@ -121,12 +121,12 @@ cdef NDArrayBase by_numbers(NDArrayBase array, object key):
         with nogil:
             inside = are_rows(<const int64_t*>item.blob.data, n, size)
         if inside:
-            return numbered_rows(array, item)
+            return rows_by_index(array, item)
     numbers = new_array(ND, item.blob.shape, item.blob.ndim, kInt64, item.blob.dev_type,
                         item.blob.dev_id)
     with nogil:
         inside = _add_indices(item, <int64_t*>numbers.blob.data, size, True)
-    return numbered_rows(array, numbers) if inside else None
+    return rows_by_index(array, numbers) if inside else None
 
 
 cdef cnp.ndarray rows_of_one(NDArrayBase array, object item):
@@ -330,7 +330,7 @@ cdef NDArrayBase by_mask(NDArrayBase array, object key):
             if mask.blob.shape[i] != array.blob.shape[i]:
                 return None
         refuse_sparse(mask, "x[index]")
-        return marked_rows(array, axes, mask, <const char*>mask.blob.data)
+        return rows_by_mask(array, axes, mask, <const char*>mask.blob.data)
     if not is_mask(key):
         return None
     host = key
@@ -342,12 +342,12 @@ cdef NDArrayBase by_mask(NDArrayBase array, object key):
             return None
     if not cnp.PyArray_IS_C_CONTIGUOUS(host):
         host = np.ascontiguousarray(host)
-    return marked_rows(array, axes, None, <const char*>cnp.PyArray_DATA(host))
+    return rows_by_mask(array, axes, None, <const char*>cnp.PyArray_DATA(host))
 
 
 cdef object with_masks(NDArrayBase array, object key):
-    if array.face.key_of is not None:
-        return array.face.key_of(array, key)
+    if array.face.read_masks is not None:
+        return array.face.read_masks(array, key)
     if isinstance(key, NDArrayBase):
         return key.asnumpy() if (<NDArrayBase>key).blob.dtype == kBool else key
     if type(key) is tuple:

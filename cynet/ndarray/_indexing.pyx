@@ -14,7 +14,7 @@ from .bulk.note cimport note_copy
 from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole_region
 from .._core.sparse_kind cimport dense_of
 from .._core.face cimport ND, Face
-from ..engine.deferred cimport bulking
+from ..engine.deferred cimport bulk_threads
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view
 from .._typedefs cimport (
     MAX_NDIM, dtype_size, kBfloat16, kBool, kFloat32, kFloat64, kGPU, kInt8, kInt32, kInt64, kUint8)
@@ -23,8 +23,8 @@ from math import prod
 
 import numpy as np
 
-from .._core.copy import last_of_equal
-from ..base.dtype import NAMES, NUMPY, is_bfloat16
+from .._core.copy import last_of_equal_rows
+from ..base.dtype import NAMES, DTYPES, is_bfloat16
 from ..base.errors import (
     ArgumentError, ArgumentTypeError, BoundsError, ShapeError, shown, warn_user)
 from ..operator._base import get_operator
@@ -41,7 +41,7 @@ cdef extern from "Python.h":
 cdef enum:
     MAX_AXES = 16            # maximum number of axes of a Region, new axes included
 
-cdef dict _NUMPY = {**NUMPY, kBfloat16: NUMPY[kFloat64]}  # NumPy's dtype for each dtype flag
+cdef dict _NUMPY = {**DTYPES, kBfloat16: DTYPES[kFloat64]}  # NumPy's dtype for each dtype flag
 cdef object _asarray = np.asarray  # np.asarray, which refuses lists of different lengths
 
 
@@ -229,7 +229,8 @@ cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) e
     if same and value.blob.data == (
             <char*>array.blob.data + to.offset * <int64_t>dtype_size(array.blob.dtype)):
         return 0  # last step of `x[i] += y`: y was added to the view before
-    if bulking and to.offset == 0 and _size_of(to) == array.blob.size and note_copy(value, array):
+    if (bulk_threads and to.offset == 0 and _size_of(to) == array.blob.size
+            and note_copy(value, array)):
         return 0
     return push_copy(array, to, value, &source)
 
@@ -397,7 +398,7 @@ cdef int _push_rows(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tup
     for size in row:
         nbytes *= <int64_t>size
     if scatter and array.blob.dev_type == kGPU:  # GPU threads write in any order
-        last = last_of_equal(rows.reshape(-1))
+        last = last_of_equal_rows(rows.reshape(-1))
         if last.size < rows.size:
             unique = _blank_rows(array, last, row)
             push_rows(picked, unique, <int64_t*>cnp.PyArray_DATA(last), last.size, nbytes, False)

@@ -5,7 +5,9 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
 
-from .._core.saved_values cimport count_reader, older_values, was_changed_outside, with_checksum
+from .._core.saved_values cimport (
+    add_checksum, count_recorded_step, recorded_values, was_changed_outside
+)
 from ..engine.live_objects cimport count_live, live_counter
 from ..engine.records cimport expected_writes, pushed_writes
 from .._core.sparse_kind cimport is_sparse
@@ -171,16 +173,16 @@ cdef class Saved(Node):
     cdef void finish(self) noexcept:
         if self.open:
             self.open = False
-            count_reader(-1)
+            count_recorded_step(-1)
             count_live(-1)
 
     cdef int save(self, NDArrayBase array) except -1:
         if not self.open:
             self.open = True
-            count_reader(1)
+            count_recorded_step(1)
             count_live(1)
         if array is not None and array.chunk.exposed.load():
-            self.marks = with_checksum(self.marks, len(self.arrays), array)
+            self.marks = add_checksum(self.marks, len(self.arrays), array)
         self.arrays.append(array)
         self.writes.push_back(0 if array is None else expected_writes(array.chunk.var))
         return 0
@@ -206,7 +208,7 @@ cdef class Saved(Node):
 
     cdef int take_older(self, size_t i) except -1:
         cdef NDArrayBase array = self.arrays[i], older
-        older = older_values(array, self.writes[i])
+        older = recorded_values(array, self.writes[i])
         if older is None:
             self._refuse(i)
         self.arrays[i], self.writes[i] = older, pushed_writes(older.chunk.var)

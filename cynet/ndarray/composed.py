@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.guard import guarded
-from ..base.kinds import is_one
+from ..base.kinds import is_single_int
 from ..operator import get_operator
 from ..operator.tensor.axes import axis_of
 from ._call import invoke, is_array
@@ -330,7 +330,7 @@ def split_v2(
     >>> [part.shape for part in mx.nd.split_v2(mx.nd.ones((5, 2)), (2, 3))]
     [(2, 2), (1, 2), (2, 2)]
     """
-    if is_one(indices_or_sections):
+    if is_single_int(indices_or_sections):
         indices, sections = (), indices_or_sections
     else:
         indices, sections = (0, *indices_or_sections), 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core.copy import copy_into
 from .._ndarray import empty as empty_array
-from ..base.dtype import NAMES, NUMPY, dtype_flag
+from ..base.dtype import DTYPES, NAMES, dtype_flag
 from ..base.errors import ArgumentError, ArgumentTypeError, SizeError, listed, shown
 from ..base.guard import guarded
 from ..context import read_context
@@ -321,7 +321,7 @@ def arange(
         out = progression(count, start, step, ctx, dtype)
         if out is not None:
             return out
-    kind = NUMPY[0 if NAMES[flag] == "bfloat16" else flag]
+    kind = DTYPES[0 if NAMES[flag] == "bfloat16" else flag]
     # the steps are computed in the target's dtype, as in MXNet
     try:
         first, by = (_wrap_number(each, kind) for each in (start, step))
@@ -422,7 +422,7 @@ def eye(
 
 def dtype_name(dtype):
     """Convert a dtype argument to NumPy's dtype; float32 for None."""
-    return NUMPY[dtype_flag(dtype)]
+    return DTYPES[dtype_flag(dtype)]
 
 
 @_with_shared_docs

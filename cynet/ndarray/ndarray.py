@@ -1,6 +1,6 @@
 """NDArray, the public array class, with a method for each operator."""
 
-from .._core.copy import copied, copy_into
+from .._core.copy import copy_array, copy_into
 from .._core.face import legacy_face
 from .._ndarray import empty as empty_array
 from ..base.dtype import dtype_flag, name_of
@@ -145,7 +145,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         [1. 2.]
         <NDArray 2 @cpu(0)>
         """
-        return _record_copy(self, copied(self))
+        return _record_copy(self, copy_array(self))
 
     def copyto(self, other):
         """Copy the values into an array of the same shape, or to a new array on a device.
@@ -231,7 +231,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
             check_flag("astype", "copy", copy)
             if not copy and flag == self.dtype_flag:
                 return self
-        return _record_copy(self, copied(self, flag))
+        return _record_copy(self, copy_array(self, flag))
 
     def tostype(self, stype):
         """Give a copy of the array in a storage type.

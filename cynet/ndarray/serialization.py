@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..base.dtype import NAMES, NUMPY, SCALAR_TYPES
+from ..base.dtype import DTYPES, NAMES, SCALAR_TYPES
 from ..base.errors import ArgumentError, ArgumentTypeError, FormatError, shown
 from ..base.files import file_name, open_for_reading, write_atomically
 from ..base.guard import guarded
@@ -49,7 +49,7 @@ _MAGIC_V1, _MAGIC_V2, _MAGIC_V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 _STYPE_BY_FLAG = {1: "row_sparse", 2: "csr"}
 _FLAG_BY_STYPE = {name: flag for flag, name in _STYPE_BY_FLAG.items()}
 _INDEX_DTYPE_FLAGS = (4, 6)  # int32, int64
-_FILE_DTYPES = {flag: dtype.newbyteorder("<") for flag, dtype in NUMPY.items()}
+_FILE_DTYPES = {flag: dtype.newbyteorder("<") for flag, dtype in DTYPES.items()}
 _DEVICE_CODES = (1, 2, 3, 5)
 _MAX_AXES = 8
 _MAX_COPY = 4096  # elements up to which a copy is quicker than a view
@@ -217,7 +217,7 @@ def _read_type_flag(reader, label):
 
 def _record_at_position(reader, label, shape, flag):
     """The record of the array that begins at this position."""
-    nbytes = math.prod(shape) * NUMPY[flag].itemsize
+    nbytes = math.prod(shape) * DTYPES[flag].itemsize
     record = _ArrayRecord(reader.at, nbytes, shape, flag)
     if nbytes > reader.bytes_left():
         reader.fail(

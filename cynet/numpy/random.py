@@ -6,7 +6,7 @@ import numpy as onp
 
 from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ShapeError
-from ..base.tracing import active, has_trace
+from ..base.tracing import active_trace, has_trace
 from ..context import read_context
 from ..ndarray import random as legacy
 from ..ndarray.ndarray import NDArray
@@ -232,7 +232,7 @@ def permutation(x):
     if isinstance(x, int):
         numbers = make_array(onp.arange(x), "int64", None, "random.permutation")
         # a graph draws each time that it runs
-        return ops._shuffle(active().constant(numbers) if has_trace() else numbers)
+        return ops._shuffle(active_trace().constant(numbers) if has_trace() else numbers)
     x = array_of(x, "random.permutation")
     return take(x, permutation(x.shape[0]), 0)
 

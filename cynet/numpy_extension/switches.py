@@ -4,7 +4,7 @@ import functools
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
-from ..base.np_shape import is_np_shape, np_arrays, switch, switch_arrays
+from ..base.np_shape import is_np_shape, switch_np_arrays, switch_np_shape, uses_np_arrays
 from ..operator.checks.values import whole_number
 
 __all__ = [
@@ -48,11 +48,11 @@ def set_np_shape(active: bool) -> bool:
     on = whole_number(active)
     if on is None or isinstance(active, (str, float)):
         raise ArgumentTypeError(f"set_np_shape: active must be a bool, got {shown(active)}")
-    return switch(bool(on), everywhere=on == 2)
+    return switch_np_shape(bool(on), everywhere=on == 2)
 
 
 class _Scope:
-    """A switch for a block of code, or for a function that it decorates."""
+    """A switch_np_shape for a block of code, or for a function that it decorates."""
 
     def __enter__(self):
         self._before.append(self._switch(self._active))
@@ -151,7 +151,7 @@ def is_np_array() -> bool:
     >>> mx.util.is_np_array()
     False
     """
-    return np_arrays()
+    return uses_np_arrays()
 
 
 class np_array(_Scope):
@@ -160,7 +160,7 @@ class np_array(_Scope):
     Parameters
     ----------
     active : bool
-        Whether to switch them on in the scope.
+        Whether to switch_np_shape them on in the scope.
 
     Examples
     --------
@@ -169,7 +169,7 @@ class np_array(_Scope):
     True
     """
 
-    _switch = staticmethod(switch_arrays)
+    _switch = staticmethod(switch_np_arrays)
 
     def __init__(self, active: bool = True) -> None:
         self._active, self._before = bool(active), []
@@ -203,7 +203,7 @@ def set_np(shape: bool = True, array: bool = True) -> None:
             "with array=False alone"
         )
     set_np_shape(bool(shape))
-    switch_arrays(bool(array))
+    switch_np_arrays(bool(array))
 
 
 def reset_np() -> None:

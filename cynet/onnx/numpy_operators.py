@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph.decompose import Held
+from ..graph.decompose import ConstantArray
 from ..operator._base import get_operator
 from ..operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
 from ..operator.functions.reductions import REDUCTIONS
@@ -92,7 +92,7 @@ def classify_number(g: Graph, c: OpNode) -> str:
     return g.emit(_NUMBER_KINDS[type(c.prop)], [_input_as(g, c, 0, dtype)])
 
 
-@exports(Held)
+@exports(ConstantArray)
 def export_constant(g: Graph, c: OpNode) -> str:
     return g.constant(c.prop.array)
 

@@ -4,7 +4,7 @@
 
 from libc.string cimport memset
 
-from .._resource cimport Resource, draw
+from .._resource cimport Resource, draw_stream
 from .._typedefs cimport MAX_NDIM, TBlob, kCPU
 from ._base cimport Operator, OpContext
 
@@ -82,7 +82,7 @@ cdef _run(Operator op, list out_grad, list in_data, list req, list out_data, lis
     for i, kind in enumerate(resources):
         requested[i].type = kind
         requested[i].index = i
-        draw(&requested[i], kCPU, 0)
+        draw_stream(&requested[i], kCPU, 0)
     ctx.is_train = is_train
     ctx.run_ctx.dev_type = kCPU
     ctx.requested = requested

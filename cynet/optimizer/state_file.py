@@ -18,9 +18,9 @@ import struct
 from .. import lr_scheduler
 from .. import ndarray as nd
 from ..base.errors import ArgumentTypeError, CynetError, FormatError, shown
-from ..base.files import content_size, open_for_reading, opened_sealed, sealed
+from ..base.files import append_checksum, content_size, open_checked, open_for_reading
 from ..base.kinds import checked_settings, count, number, read_json, settings_of
-from ..base.overrides import is_ours
+from ..base.overrides import is_internal
 from ..ndarray.serialization import BytesFile, load_from, params_chunks
 from .base import OPTIMIZERS
 
@@ -66,7 +66,7 @@ def pack_states(states, optimizer=None, pair=None):
         header["pair"] = pair
     text = json.dumps(header).encode()
     head = _MAGIC_NUMBER + struct.pack("<Q", len(text)) + text
-    yield from sealed(itertools.chain([head], params_chunks(arrays)))
+    yield from append_checksum(itertools.chain([head], params_chunks(arrays)))
 
 
 def unpack_states(content, user=None):
@@ -90,14 +90,14 @@ def unpack_states(content, user=None):
 
 def read_state_file(path, user=None):
     """Return (states, optimizer or None) from a file, without a copy of its bytes."""
-    with opened_sealed(path) as (file, size, whole):
+    with open_checked(path) as (file, size, whole):
         header, end = _read_header(file, size, path, whole)
         return _build_states(header, load_from(file, f"{path}", end, size), path, user)
 
 
 def check_file(path):
     """Raise an error if a file is damaged."""
-    with opened_sealed(path) as (file, size, whole):
+    with open_checked(path) as (file, size, whole):
         _read_header(file, size, path, whole)
 
 
@@ -169,7 +169,7 @@ def _move_copies_last(states, optimizer):
         return states
     pairs = {key for key, state in states.items() if isinstance(state, tuple)}
     for method in ("create_state", "create_state_multi_precision"):
-        if pairs and not is_ours(getattr(optimizer, method)):
+        if pairs and not is_internal(getattr(optimizer, method)):
             raise FormatError(
                 "an older version wrote the states, and put the float32 copy of a weight first;"
                 f" {type(optimizer).__name__}.{method} is not cynet's, so the order is not known"

@@ -8,7 +8,7 @@ from ..base.dtype import name_of
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.files import read_file
 from ..base.guard import guarded, refuse
-from ..base.overrides import is_ours
+from ..base.overrides import is_internal
 from .state_file import pack_states, read_state_file, unpack_states
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class Updater:
         >>> b"".join(update.state_chunks()) == update.get_states()
         True
         """
-        if not is_ours(self.get_states):
+        if not is_internal(self.get_states):
             return [self.get_states(dump_optimizer)]
         return self._file_chunks(dump_optimizer, pair)
 
@@ -247,7 +247,7 @@ class Updater:
         >>> other.states[0].asnumpy()
         array([-0.01, -0.01], dtype=float32)
         """
-        if is_ours(self.set_states):
+        if is_internal(self.set_states):
             self.replace_states(*read_state_file(fname, self.optimizer))
         else:
             self.set_states(read_file(fname))

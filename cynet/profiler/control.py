@@ -109,7 +109,7 @@ def set_config(**kwargs: Any) -> None:
         _settings.continuous_dump = flags.get("continuous_dump", _settings.continuous_dump)
         if any(name in flags for name in ("profile_all", *_PART_FLAGS)):
             every = flags.get("profile_all", False)
-            trace.choose(*(every or flags.get(name, True) for name in _PART_FLAGS))
+            trace.choose_kinds(*(every or flags.get(name, True) for name in _PART_FLAGS))
 
 
 def _check_flag(name, value):
@@ -165,7 +165,7 @@ def _start():
             trace.clear(True)
             _settings.fresh = False
         _settings.paused = False
-        trace.run(True)
+        trace.set_running(True)
         _dump_while_running()
 
 
@@ -173,7 +173,7 @@ def _stop(finished=False):
     with _lock:
         _settings.paused = False
         _settings.fresh = _settings.fresh or finished
-        trace.run(False)
+        trace.set_running(False)
         _dump_while_running()
 
 
@@ -237,7 +237,7 @@ def pause(profile_process: str = "worker") -> None:
     _check_process("pause", profile_process)
     with _lock:
         _settings.paused = trace.is_running() or _settings.paused
-        trace.run(False)
+        trace.set_running(False)
 
 
 def resume(profile_process: str = "worker") -> None:
@@ -263,7 +263,7 @@ def resume(profile_process: str = "worker") -> None:
     with _lock:
         if _settings.paused:
             _settings.paused = False
-            trace.run(True)
+            trace.set_running(True)
 
 
 def dump(finished: bool = True, profile_process: str = "worker") -> None:

@@ -137,7 +137,9 @@ class _Interval:
                 f"profiler: {type(self).__name__} {shown(self.name)} was stopped before it started"
             )
         begin, self._begun = self._begun, None
-        trace.note(self._kind, self.name, self._category_name, begin, trace.now(), next(_event_ids))
+        trace.record(
+            self._kind, self.name, self._category_name, begin, trace.now(), next(_event_ids)
+        )
 
     def __enter__(self):
         self.start()
@@ -276,7 +278,7 @@ class Counter:
     def _set(self, value: Any) -> None:
         self._value = int(value)
         now = trace.now()
-        trace.note(trace.kinds["counter"], self.name, self._domain, now, now, self._value)
+        trace.record(trace.kinds["counter"], self.name, self._domain, now, now, self._value)
 
     def __iadd__(self, delta: int) -> Counter:
         self.increment(delta)
@@ -329,7 +331,7 @@ class Marker:
             )
         now = trace.now()
         category = f"{self._domain},instant_marker"
-        trace.note(trace.kinds["mark"], self.name, category, now, now, 0, scope)
+        trace.record(trace.kinds["mark"], self.name, category, now, now, 0, scope)
 
 
 def scope(name: str = "<unk>:") -> Event:

@@ -20,8 +20,8 @@ from ..base.errors import (
 )
 from ..base.files import NewFile, file_name, naming, open_for_reading
 from ..base.guard import guarded
-from ..base.interrupts import interrupts_later
-from ..base.overrides import is_ours, overridden_methods
+from ..base.interrupts import delay_interrupts
+from ..base.overrides import is_internal, overridden_methods
 from .framing import RecordFile, frame_record
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class MXRecordIO:
                 try:
                     for each in self._new_files:
                         each.finish()
-                    with interrupts_later():
+                    with delay_interrupts():
                         self._publish_files()
                 finally:
                     self._discard_files()
@@ -231,7 +231,7 @@ class MXRecordIO:
         >>> record.read()
         b'first'
         """
-        if not (is_ours(self.open) and is_ours(self.close)):  # MXNet calls both
+        if not (is_internal(self.open) and is_internal(self.close)):  # MXNet calls both
             self.close()
         elif self.is_open and not self.writable and self.pid == os.getpid():
             with self._lock:

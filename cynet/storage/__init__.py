@@ -1,4 +1,4 @@
-"""Pooled memory of each device: figures, emptying the cache, backends of further devices."""
+"""Pooled memory of each device: statistics, empty_cache, and backends of other device types."""
 
 from .._storage import Backend, empty_cache, has_backend, memory_info, register_backend, stats
 

@@ -1,4 +1,4 @@
-"""Memory: a block of a pool as a Python object."""
+"""Memory: a block of pooled memory as a Python object."""
 
 from .._storage cimport Handle, alloc, free
 from .._typedefs cimport kGPU
@@ -36,7 +36,7 @@ cdef class Memory:
 
     @property
     def capacity(self):
-        """Bytes of the size class the block is of."""
+        """Bytes of the block's size class."""
         return self.handle.capacity
 
     def __getbuffer__(self, Py_buffer* view, int flags):

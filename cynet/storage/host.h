@@ -1,4 +1,4 @@
-// The pools' interface to the host's system: memory, its size, fork handlers.
+// The pools' interface to the operating system: memory, its size, fork handlers.
 #pragma once
 #include <cstddef>
 #include <cstdlib>
@@ -39,7 +39,7 @@ static inline void cynet_at_fork(void (*before)(), void (*parent)(), void (*chil
 }
 #endif
 #if defined(__SANITIZE_ADDRESS__)
-// Under AddressSanitizer nothing is kept for reuse, and a block ends where its user's bytes end.
+// Under AddressSanitizer memory is not reused, and access behind the requested bytes is an error.
 #include <sanitizer/asan_interface.h>
 #define CYNET_KEEPS_MEMORY 0
 static inline void cynet_limit_block(void* p, size_t used, size_t capacity) {

@@ -1,5 +1,5 @@
-// Memory of the host in blocks of whole pages: mapped as needed, split, joined with free
-// neighbours, unmapped when long unused. Not thread-safe: the pool holds its lock.
+// Host memory in blocks of whole pages: mapped as needed, split, merged with free neighbours,
+// unmapped when unused for long. Not thread-safe: the pool holds its lock.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,9 +7,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <thread>
-// Held for some tens of instructions: spinning is better than sleeping, and makes a pooled block
-// cheaper than malloc's, as a mutex would be half the cost. Yields, in case its holder has lost its
-// core.
+// A spin lock, as it is held for tens of instructions only: a mutex would double the cost of a
+// block. Yields, in case its holder has lost its core.
 struct CynetSpinLock {
   std::atomic<bool> taken{false};
   void lock() {
@@ -20,19 +19,19 @@ struct CynetSpinLock {
 };
 
 #if defined(_WIN32)
-// Nothing can be unmapped in part there: the pool keeps lists by size class for all sizes.
+// Windows cannot unmap a part of a mapping: the pool uses free lists for all sizes.
 static const bool CYNET_HAS_ARENAS = false;
 struct CynetArena {
   size_t free_bytes = 0, used = 0, peak = 0;
   uint64_t due = UINT64_MAX, patience = 0;
   void init(size_t, uint64_t, uint64_t, size_t) {}
   size_t round(size_t n) const { return n; }
-  void* take(size_t, size_t*) { return nullptr; }
-  void* grow(size_t, size_t*, uint64_t, CynetSpinLock*) { return nullptr; }
-  void give(void*) {}
-  size_t excess(uint64_t) { return 0; }
-  void* detach(size_t, bool) { return nullptr; }
-  void unmap(void*, CynetSpinLock*) {}
+  void* take_block(size_t, size_t*) { return nullptr; }
+  void* map_block(size_t, size_t*, uint64_t, CynetSpinLock*) { return nullptr; }
+  void return_block(void*) {}
+  size_t excess_bytes(uint64_t) { return 0; }
+  void* detach_blocks(size_t, bool) { return nullptr; }
+  void unmap_blocks(void*, CynetSpinLock*) {}
 };
 #else
 #include <sys/mman.h>
@@ -48,39 +47,39 @@ struct CynetArena {
     size_t size;
     Block* before;  // neighbours in memory, nullptr where the mapping ends
     Block* after;
-    Block* next;  // next block of the list (free, detached or spare)
+    Block* next;  // next block in the list: free, detached or spare
     Block* previous;
     bool taken;
-    bool stays;         // the block is detached only for its pages
-    uint32_t place[2];  // position in `ends`, if the block is in there
+    bool stays;         // detached only to return its pages to the system
+    uint32_t place[2];  // index in ends[0] and ends[1], if it is there
   };
-  struct Ends {
+  struct MappingEnds {
     Block** list = nullptr;
     size_t n = 0, capacity = 0;
   };
-  // A process may have 65,530 mappings; beyond this many holes an arena makes no more.
-  static const size_t MAX_PIECES = 1024;
-  static const int STEPS = 32, LOWEST = 12, POWERS = 36;  // classes: 32 to each doubling
+  // Linux allows 65,530 mappings per process; beyond this number an arena makes no holes.
+  static const size_t MAX_MAPPINGS = 1024;
+  static const int STEPS = 32, LOWEST = 12, POWERS = 36;  // 32 size classes per doubling
 
   Block* lists[POWERS * STEPS] = {};
-  uint32_t steps[POWERS] = {};  // bit s: the list of step s of this power is not empty
-  uint64_t powers = 0;          // bit p: some list of power p is not empty
-  size_t grain = 0;             // sizes and addresses are multiples
+  uint32_t steps[POWERS] = {};  // bit s of power p: the list of this size class is not empty
+  uint64_t powers = 0;          // bit p: a list of power p is not empty
+  size_t grain = 0;             // sizes and addresses are multiples of it
   size_t used = 0, free_bytes = 0;
   Block* spare = nullptr;
   Block** table = nullptr;  // taken blocks by address: open addressing, linear probing
   size_t n_slots = 0, n_taken = 0;
-  Ends ends[2];  // the first blocks of the mappings, and the last ones; few, in no order
-    // The amount to keep: the maximum in use during the last `patience` allocations of the pool.
+  MappingEnds ends[2];  // [0] the first blocks of mappings, [1] the last ones
+    // The bytes to keep: the maximum in use during the last `patience` allocations of the pool.
   size_t peak = 0;
-  // A demand that recurs within `soon` of a release raises patience, up to `soon`.
+  // If released memory is needed again within `soon` allocations, `patience` doubles, up to `soon`.
   uint64_t due = UINT64_MAX, patience = 0, base = 0, soon = 0, released_at = 0;
-  // An arena of up to `least` bytes is never trimmed: its changes are noise.
+  // An arena of at most `least` bytes is never trimmed.
   size_t least = 0;
   bool released = false, came_back = false;
 
-  // Addresses without neighboring mappings, so that later mappings join the arena's: the
-  // process's other mappings grow from either end of the address space. Only a hint.
+  // A start address far from other mappings, so that later mappings can follow directly: the
+  // process's other mappings grow from the ends of the address space. Only a hint.
   char* home = nullptr;
 
   void init(size_t grain_, uint64_t patience_, uint64_t soon_, size_t least_) {
@@ -91,7 +90,7 @@ struct CynetArena {
   }
 
   static int log2(size_t n) { return 63 - __builtin_clzll((unsigned long long)n); }
-  // The size class's bytes: at most 1/32 more than n, or the next multiple of grain.
+  // Returns the bytes of n's size class: at most 1/32 more than n, or a multiple of grain.
   size_t round(size_t n) const {
     const int e = log2(n - 1);
     size_t unit = (size_t)1 << (e - 5);
@@ -103,8 +102,8 @@ struct CynetArena {
     return (e - LOWEST) * STEPS + (int)((size >> (e - 5)) & (STEPS - 1));
   }
 
-  // A free block of n bytes (round()ed) or nullptr. Lock held.
-  void* take(size_t n, size_t* got) {
+  // Returns a free block of n bytes (a result of round()) or nullptr. Lock held.
+  void* take_block(size_t n, size_t* got) {
     const int index = class_of(n), power = index / STEPS;
     int found;
     uint32_t bits = steps[power] & (UINT32_MAX << (index % STEPS));
@@ -116,30 +115,30 @@ struct CynetArena {
       const int p = __builtin_ctzll(above);
       found = p * STEPS + __builtin_ctz(steps[p]);
     }
-    if (!reserve()) return nullptr;
+    if (!reserve_records()) return nullptr;
     Block* b = lists[found];
-    unlink(b);
-    if (b->size > n) link(cut(b, n));
+    remove_from_list(b);
+    if (b->size > n) add_to_list(split_block(b, n));
     free_bytes -= b->size;
-    return hand_out(b, got);
+    return mark_taken(b, got);
   }
 
-  // n bytes of new memory, or nullptr if the system has none. Takes and drops the lock.
-  void* grow(size_t n, size_t* got, uint64_t clock, CynetSpinLock* lock) {
-    Block* edge = nullptr;  // a free block at an end of a mapping, to be made larger
+  // Returns n bytes of new memory, or nullptr if the system has none. Takes and drops the lock.
+  void* map_block(size_t n, size_t* got, uint64_t clock, CynetSpinLock* lock) {
+    Block* edge = nullptr;  // the largest free block at an end of a mapping
     lock->lock();
-    if (!reserve()) return lock->unlock(), nullptr;
+    if (!reserve_records()) return lock->unlock(), nullptr;
     char* end = home;
-    for (const Ends& side : ends)
+    for (const MappingEnds& side : ends)
       for (size_t i = 0; i < side.n; ++i) {
         Block* b = side.list[i];
         if (!b->taken && (!edge || b->size > edge->size)) edge = b;
         if (b->at + b->size > end) end = b->at + b->size;
       }
     if (edge && edge->size < n) {
-      unlink(edge);
+      remove_from_list(edge);
       free_bytes -= edge->size;
-      edge->taken = true;  // no other thread joins the block
+      edge->taken = true;  // so no other thread merges it
     } else {
       edge = nullptr;
     }
@@ -152,7 +151,7 @@ struct CynetArena {
       if (!at && below) at = map_at(below, more);
       if (!at) {
         lock->lock();
-        put_back(edge);
+        free_block(edge);
         lock->unlock();
         edge = nullptr;
       }
@@ -161,14 +160,14 @@ struct CynetArena {
     if (!at) at = map_anywhere(n);
     if (!at) return nullptr;
     lock->lock();
-    Block* b = reserve() ? record(at, edge ? more : n) : nullptr;
+    Block* b = reserve_records() ? new_record(at, edge ? more : n) : nullptr;
     if (!b) {  // no memory for more records
-      if (edge) put_back(edge);
+      if (edge) free_block(edge);
       lock->unlock();
       munmap(at, edge ? more : n);
       return nullptr;
     }
-    adopt(b);
+    link_neighbours(b);
     if (released && clock - released_at <= soon) {
       if (patience < soon) patience *= 2;
       came_back = true;
@@ -177,22 +176,22 @@ struct CynetArena {
     if (due == UINT64_MAX) due = clock + patience;
     if (edge) {
       if (b->before == edge) b = edge;
-      absorb(b);
+      absorb_next(b);
     }
-    void* out = hand_out(b, got);
+    void* out = mark_taken(b, got);
     lock->unlock();
     return out;
   }
 
   // Takes a block back. Lock held.
-  void give(void* address) {
-    Block* b = forget((char*)address);
+  void return_block(void* address) {
+    Block* b = remove_from_table((char*)address);
     used -= b->size;
-    put_back(b);
+    free_block(b);
   }
 
-  // Bytes that nobody has needed for so long that they should go back. Lock held.
-  size_t excess(uint64_t clock) {
+  // Returns the number of bytes that were unused for long and should be released. Lock held.
+  size_t excess_bytes(uint64_t clock) {
     if (clock < due) return 0;
     const size_t mapped = used + free_bytes, keep = peak;
     peak = used;
@@ -205,25 +204,25 @@ struct CynetArena {
     return mapped - keep;
   }
 
-  // Takes free memory of at most `bytes`, the largest blocks first, out of the arena: a list
-  // for unmap(). Where that would make one hole too many it ends, or, for `all`, blocks give
+  // Takes at most `bytes` of free memory out of the arena, the largest blocks first; returns a list
+  // for unmap_blocks(). Where that would make one hole too many it ends, or, for `all`, blocks give
   // back their pages and stay. Lock held.
-  void* detach(size_t bytes, bool all) {
+  void* detach_blocks(size_t bytes, bool all) {
     Block* out = nullptr;
     bytes = (bytes + grain - 1) & ~(grain - 1);
-    while (powers && bytes >= grain && reserve()) {
+    while (powers && bytes >= grain && reserve_records()) {
       const int p = 63 - __builtin_clzll(powers);
       Block* b = lists[p * STEPS + 31 - __builtin_clz(steps[p])];
       const bool hole = b->after && (b->before || b->size > bytes);
-      const bool stays = hole && ends[0].n >= MAX_PIECES;
+      const bool stays = hole && ends[0].n >= MAX_MAPPINGS;
       if (stays && !all) break;
-      unlink(b);
-      if (b->size > bytes) {  // the upper end goes
+      remove_from_list(b);
+      if (b->size > bytes) {  // only its upper end is detached
         Block* lower = b;
-        b = cut(lower, lower->size - bytes);
-        link(lower);
+        b = split_block(lower, lower->size - bytes);
+        add_to_list(lower);
       }
-      if (!stays) leave(b);
+      if (!stays) unlink_neighbours(b);
       bytes -= b->size;
       free_bytes -= b->size;
       b->taken = true;
@@ -234,20 +233,20 @@ struct CynetArena {
     return out;
   }
 
-  // Returns the memory of detach() to the system. Takes and drops the lock.
-  void unmap(void* list, CynetSpinLock* lock) {
+  // Returns the memory of detach_blocks() to the system. Takes and drops the lock.
+  void unmap_blocks(void* list, CynetSpinLock* lock) {
     for (Block* b = (Block*)list; b;) {
       Block* next = b->next;
       const bool gone = !b->stays && munmap(b->at, b->size) == 0;
       if (!gone) madvise(b->at, b->size, MADV_DONTNEED);
       lock->lock();
       if (gone) {
-        retire(b);
+        free_record(b);
       } else if (b->stays) {
-        put_back(b);
-      } else {  // the process has its maximum of mappings
+        free_block(b);
+      } else {  // the process has its maximum number of mappings
         b->before = b->after = nullptr;
-        if (reserve()) adopt(b), put_back(b);
+        if (reserve_records()) link_neighbours(b), free_block(b);
       }
       lock->unlock();
       b = next;
@@ -257,9 +256,9 @@ struct CynetArena {
  private:
   // Reserves at least four records, so that splitting cannot fail, and space in the tables.
   // Returns false and changes nothing if the system has no memory for them.
-  bool reserve() {
-    if (2 * (n_taken + 2) > n_slots && !rehash()) return false;
-    for (Ends& side : ends) {
+  bool reserve_records() {
+    if (2 * (n_taken + 2) > n_slots && !grow_table()) return false;
+    for (MappingEnds& side : ends) {
       if (side.n < side.capacity) continue;
       const size_t capacity = side.capacity ? 2 * side.capacity : 64;
       void* p = std::realloc(side.list, capacity * sizeof(Block*));
@@ -279,22 +278,22 @@ struct CynetArena {
     }
     return true;
   }
-  void put_back(Block* b) {
+  void free_block(Block* b) {
     free_bytes += b->size;
     b->taken = false;
-    link(join(b));
+    add_to_list(join_free_neighbours(b));
   }
-  Block* record(char* at, size_t size) {
+  Block* new_record(char* at, size_t size) {
     Block* b = spare;
     spare = b->next;
     *b = {at, size, nullptr, nullptr, nullptr, nullptr, true, false, {0, 0}};
     return b;
   }
-  void retire(Block* b) {
+  void free_record(Block* b) {
     b->next = spare;
     spare = b;
   }
-  void link(Block* b) {
+  void add_to_list(Block* b) {
     const int index = class_of(b->size);
     b->previous = nullptr;
     b->next = lists[index];
@@ -303,7 +302,7 @@ struct CynetArena {
     steps[index / STEPS] |= (uint32_t)1 << (index % STEPS);
     powers |= (uint64_t)1 << (index / STEPS);
   }
-  void unlink(Block* b) {
+  void remove_from_list(Block* b) {
     const int index = class_of(b->size), power = index / STEPS;
     if (b->next) b->next->previous = b->previous;
     if (b->previous) {
@@ -314,52 +313,52 @@ struct CynetArena {
     }
   }
   // Shrinks b to its first n bytes; returns the remainder, free and in no list.
-  Block* cut(Block* b, size_t n) {
-    Block* rest = record(b->at + n, b->size - n);
+  Block* split_block(Block* b, size_t n) {
+    Block* rest = new_record(b->at + n, b->size - n);
     rest->taken = false;
     rest->before = b;
     rest->after = b->after;
     if (b->after) b->after->before = rest;
-    else replace(1, b, rest);
+    else replace_end(1, b, rest);
     b->after = rest;
     b->size = n;
     return rest;
   }
-  void absorb(Block* b) {  // the neighbour after b becomes part of it
+  void absorb_next(Block* b) {  // merges the next block into b
     Block* gone = b->after;
     b->size += gone->size;
     b->after = gone->after;
     if (b->after) b->after->before = b;
-    else replace(1, gone, b);
-    retire(gone);
+    else replace_end(1, gone, b);
+    free_record(gone);
   }
-  // b, in no list, and its free neighbours as one block in no list.
-  Block* join(Block* b) {
+  // Merges b with its free neighbours; b and the result are in no list.
+  Block* join_free_neighbours(Block* b) {
     if (b->after && !b->after->taken) {
-      unlink(b->after);
-      absorb(b);
+      remove_from_list(b->after);
+      absorb_next(b);
     }
     if (b->before && !b->before->taken) {
       b = b->before;
-      unlink(b);
-      absorb(b);
+      remove_from_list(b);
+      absorb_next(b);
     }
     return b;
   }
-  void enter(int side, Block* b) {
+  void add_end(int side, Block* b) {
     b->place[side] = (uint32_t)ends[side].n;
     ends[side].list[ends[side].n++] = b;
   }
-  void drop(int side, Block* b) {
+  void remove_end(int side, Block* b) {
     Block* last = ends[side].list[--ends[side].n];
-    replace(side, last, b->place[side]);
+    replace_end(side, last, b->place[side]);
   }
-  void replace(int side, Block* old, Block* now) { replace(side, now, old->place[side]); }
-  void replace(int side, Block* now, uint32_t place) {
+  void replace_end(int side, Block* old, Block* now) { replace_end(side, now, old->place[side]); }
+  void replace_end(int side, Block* now, uint32_t place) {
     now->place[side] = place;
     ends[side].list[place] = now;
   }
-  void adopt(Block* b) {  // b, freshly mapped, finds its neighbours
+  void link_neighbours(Block* b) {  // links a new mapping's block to its neighbours
     Block *before = nullptr, *after = nullptr;
     for (size_t i = 0; i < ends[1].n; ++i)
       if (ends[1].list[i]->at + ends[1].list[i]->size == b->at) before = ends[1].list[i];
@@ -368,36 +367,36 @@ struct CynetArena {
     b->before = before;
     b->after = after;
     if (before) {
-      drop(1, before);
+      remove_end(1, before);
       before->after = b;
     } else {
-      enter(0, b);
+      add_end(0, b);
     }
     if (after) {
-      drop(0, after);
+      remove_end(0, after);
       after->before = b;
     } else {
-      enter(1, b);
+      add_end(1, b);
     }
   }
-  void leave(Block* b) {  // the opposite
+  void unlink_neighbours(Block* b) {  // the opposite
     if (b->before) {
       b->before->after = nullptr;
-      enter(1, b->before);
+      add_end(1, b->before);
     } else {
-      drop(0, b);
+      remove_end(0, b);
     }
     if (b->after) {
       b->after->before = nullptr;
-      enter(0, b->after);
+      add_end(0, b->after);
     } else {
-      drop(1, b);
+      remove_end(1, b);
     }
   }
 
-  void* hand_out(Block* b, size_t* got) {
+  void* mark_taken(Block* b, size_t* got) {
     b->taken = true;
-    size_t i = slot(b->at);
+    size_t i = table_slot(b->at);
     while (table[i]) i = (i + 1) & (n_slots - 1);
     table[i] = b;
     ++n_taken;
@@ -406,18 +405,18 @@ struct CynetArena {
     *got = b->size;
     return b->at;
   }
-  size_t slot(char* at) const {
+  size_t table_slot(char* at) const {
     return ((uint64_t)((uintptr_t)at / grain) * 0x9E3779B97F4A7C15u >> 32) & (n_slots - 1);
   }
-  Block* forget(char* at) {
+  Block* remove_from_table(char* at) {
     const size_t mask = n_slots - 1;
-    size_t i = slot(at);
+    size_t i = table_slot(at);
     while (table[i]->at != at) i = (i + 1) & mask;
     Block* b = table[i];
-    for (size_t j = i;;) {  // later ones move up, so that no search ends early
+    for (size_t j = i;;) {  // move later entries up, so that no search ends early
       j = (j + 1) & mask;
       if (!table[j]) break;
-      if (((j - slot(table[j]->at)) & mask) < ((j - i) & mask)) continue;
+      if (((j - table_slot(table[j]->at)) & mask) < ((j - i) & mask)) continue;
       table[i] = table[j];
       i = j;
     }
@@ -425,7 +424,7 @@ struct CynetArena {
     --n_taken;
     return b;
   }
-  bool rehash() {
+  bool grow_table() {
     const size_t n_old = n_slots, n = n_old ? 2 * n_old : 64;
     Block** old = table;
     Block** fresh = (Block**)std::calloc(n, sizeof(Block*));
@@ -434,7 +433,7 @@ struct CynetArena {
     n_slots = n;
     for (size_t j = 0; j < n_old; ++j) {
       if (!old[j]) continue;
-      size_t i = slot(old[j]->at);
+      size_t i = table_slot(old[j]->at);
       while (table[i]) i = (i + 1) & (n - 1);
       table[i] = old[j];
     }
@@ -443,30 +442,30 @@ struct CynetArena {
   }
 
   bool uses_huge_pages() const { return grain >= (size_t)2 << 20; }
-  char* map(char* wish, size_t n) const {
+  char* map_pages(char* wish, size_t n) const {
     void* p = mmap(wish, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return p == MAP_FAILED ? nullptr : (char*)p;
   }
-  char* advised(char* p, size_t n) const {
+  char* advise_huge_pages(char* p, size_t n) const {
 #ifdef MADV_HUGEPAGE
     if (uses_huge_pages()) madvise(p, n, MADV_HUGEPAGE);
 #endif
     return p;
   }
   char* map_at(char* wish, size_t n) const {
-    char* p = map(wish, n);
-    if (p == wish) return advised(p, n);
+    char* p = map_pages(wish, n);
+    if (p == wish) return advise_huge_pages(p, n);
     if (p) munmap(p, n);
     return nullptr;
   }
   char* map_anywhere(size_t n) const {
-    if (!uses_huge_pages()) return map(nullptr, n);
-    char* p = map(nullptr, n + grain);
+    if (!uses_huge_pages()) return map_pages(nullptr, n);
+    char* p = map_pages(nullptr, n + grain);
     if (!p) return nullptr;
     const size_t skip = (grain - (uintptr_t)p % grain) % grain;
     if (skip) munmap(p, skip);
     munmap(p + skip + n, grain - skip);
-    return advised(p + skip, n);
+    return advise_huge_pages(p + skip, n);
   }
 };
 #endif

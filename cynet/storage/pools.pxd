@@ -1,4 +1,4 @@
-"""Parts of pools: memory of the host, arenas of pages, limits."""
+"""C interface of the memory pools: host memory, arenas of pages, limits."""
 
 from libc.stdint cimport uint64_t
 
@@ -15,8 +15,7 @@ cdef extern from "storage/host.h":
 
 cdef extern from "storage/page_allocator.h":
     cppclass Lock "CynetSpinLock":
-        # A thread that holds it does not wait for the GIL, so taking it with the GIL held cannot
-        # deadlock.
+        # A holder never waits for the GIL, so a thread with the GIL may wait for the lock.
         void lock() noexcept nogil
         void unlock() noexcept nogil
     cppclass Arena "CynetArena":
@@ -24,32 +23,32 @@ cdef extern from "storage/page_allocator.h":
         uint64_t due
         void init(size_t grain, uint64_t patience, uint64_t soon, size_t least) noexcept nogil
         size_t round(size_t n) noexcept nogil
-        void* take(size_t n, size_t* got) noexcept nogil
-        void* grow(size_t n, size_t* got, uint64_t clock, Lock* lock) noexcept nogil
-        void give(void* ptr) noexcept nogil
-        size_t excess(uint64_t clock) noexcept nogil
-        void* detach(size_t nbytes, bint all) noexcept nogil
-        void unmap(void* blocks, Lock* lock) noexcept nogil
+        void* take_block(size_t n, size_t* got) noexcept nogil
+        void* map_block(size_t n, size_t* got, uint64_t clock, Lock* lock) noexcept nogil
+        void return_block(void* ptr) noexcept nogil
+        size_t excess_bytes(uint64_t clock) noexcept nogil
+        void* detach_blocks(size_t nbytes, bint all) noexcept nogil
+        void unmap_blocks(void* blocks, Lock* lock) noexcept nogil
     bint HAS_ARENAS "CYNET_HAS_ARENAS"
 
 cdef enum:
-    CLASSES = 4 + 4 * (47 - 8)  # 64, 128, 192, 256, then four steps to each doubling up to 2**47
-    TYPES = 6                   # device type codes are below this number
-    IDS = 64                    # device indices with a pool of their own
-    ARENAS = 4                  # arenas for blocks below MIDDLE, LARGE, HUGE, and for larger ones
-    MIDDLE = 64 << 10           # long-lived blocks are mostly smaller: they would split larger ones
-    HUGE_PAGE = 2 << 20
-    LARGE = 4 * HUGE_PAGE       # blocks of this size or more begin at huge pages
-    HUGE = 8 * HUGE_PAGE
-    # Allocations after which unused memory is returned to the system; and those within which a new
-    # demand counts as recurring.
-    PATIENCE = 4096
-    SOON = 2 * PATIENCE
-    HUGE_PATIENCE = 16
-    MIN_RETAINED = 32 << 20       # bytes of an arena that stay whether needed or not
-    HUGE_SOON = 256 * HUGE_PATIENCE
+    N_SIZE_CLASSES = 4 + 4 * (47 - 8)  # 64, 128, 192, 256, then four per doubling up to 2**47
+    N_DEVICE_TYPES = 6                 # device type codes are below this number
+    N_DEVICE_IDS = 64                  # device indices with a pool of their own
+    N_ARENAS = 4  # for blocks below MIDDLE_BYTES, LARGE_BYTES, HUGE_BYTES, and for larger ones
+    MIDDLE_BYTES = 64 << 10            # most long-lived blocks are smaller: they split larger ones
+    HUGE_PAGE_BYTES = 2 << 20
+    LARGE_BYTES = 4 * HUGE_PAGE_BYTES  # blocks of this size or more begin at huge pages
+    HUGE_BYTES = 8 * HUGE_PAGE_BYTES
+    # Number of allocations after which unused memory is returned to the system, and the number
+    # within which a new demand counts as recurring.
+    TRIM_ALLOCATIONS = 4096
+    RECUR_ALLOCATIONS = 2 * TRIM_ALLOCATIONS
+    HUGE_TRIM_ALLOCATIONS = 16
+    MIN_RETAINED_BYTES = 32 << 20      # bytes that an arena never returns to the system
+    HUGE_RECUR_ALLOCATIONS = 256 * HUGE_TRIM_ALLOCATIONS
 
-cdef struct Node:
-    # A free block's first bytes, or (on a device) a record beside it.
-    Node* next
+cdef struct FreeBlock:
+    # A free block in a free list: stored in the block's first bytes, or (on a device) apart.
+    FreeBlock* next
     void* ptr

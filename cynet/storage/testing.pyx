@@ -1,10 +1,10 @@
 # distutils: extra_compile_args = -Os
-"""Native threads that allocate and free at once, for tests and benchmarks."""
+"""Native threads that allocate and free at the same time, for tests and benchmarks."""
 
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memset
 
-from .._resource cimport Resource, draw_many, get_space, kTempSpace
+from .._resource cimport Resource, draw_streams, get_space, kTempSpace
 from .._storage cimport Handle, alloc, free
 from .._typedefs cimport kCPU
 
@@ -31,12 +31,12 @@ cdef extern from *:
         void unlock() noexcept nogil
 
 cdef enum:
-    SLOTS = 32
-    SMALL = 3000   # bytes up to which every byte is written and checked
-    STRIDE = 4001
+    N_SLOTS = 32
+    CHECKED_BYTES = 3000   # of larger blocks only some bytes are checked
+    CHECK_STRIDE = 4001
 
-cdef Handle _shared[SLOTS]  # blocks left for any thread to take, so that memory is freed by others
-cdef uint8_t _marks[SLOTS]
+cdef Handle _shared[N_SLOTS]  # blocks that any thread may take and free
+cdef uint8_t _marks[N_SLOTS]
 cdef Mutex _lock
 cdef int _rounds
 cdef uint64_t _wrong
@@ -44,7 +44,7 @@ cdef uint64_t _wrong
 
 cdef bint _holds_mark(const Handle* block, uint8_t mark) noexcept nogil:
     cdef const uint8_t* data = <const uint8_t*>block.ptr
-    cdef size_t step = 1 if block.size <= SMALL else STRIDE
+    cdef size_t step = 1 if block.size <= CHECKED_BYTES else CHECK_STRIDE
     cdef size_t i = 0
     while i < block.size:
         if data[i] != mark:
@@ -56,16 +56,16 @@ cdef bint _holds_mark(const Handle* block, uint8_t mark) noexcept nogil:
 cdef void _fill(Handle* block, uint8_t mark) noexcept nogil:
     cdef uint8_t* data = <uint8_t*>block.ptr
     cdef size_t i = 0
-    if block.size <= SMALL:
+    if block.size <= CHECKED_BYTES:
         memset(data, mark, block.size)
         return
     while i < block.size:
         data[i] = mark
-        i += STRIDE
+        i += CHECK_STRIDE
     data[block.size - 1] = mark
 
 
-cdef void _body(int index) noexcept nogil:
+cdef void _run_thread(int index) noexcept nogil:
     cdef uint64_t state = <uint64_t>index * <uint64_t>2654435761u + 12345
     cdef uint64_t wrong = 0
     cdef uint64_t seed = 0
@@ -80,8 +80,8 @@ cdef void _body(int index) noexcept nogil:
     for _ in range(_rounds):
         state = state * <uint64_t>6364136223846793005 + <uint64_t>1442695040888963407
         mark = <uint8_t>(state >> 50)
-        slot = <int>((state >> 40) % SLOTS)
-        nbytes = (state >> 20) % SMALL + 1
+        slot = <int>((state >> 40) % N_SLOTS)
+        nbytes = (state >> 20) % CHECKED_BYTES + 1
         if (state >> 45) % 32 == 0:
             nbytes <<= (state >> 58) % 14  # sizes of all arenas occur
         alloc(nbytes, kCPU, 0, &mine)
@@ -95,7 +95,7 @@ cdef void _body(int index) noexcept nogil:
             free(&other)
         temporary = <uint8_t*>get_space(&space, (state >> 30) % 5000 + 1)
         temporary[0] = mark
-        draw_many(1, kCPU, 63, &seed)
+        draw_streams(1, kCPU, 63, &seed)
     _lock.lock()
     global _wrong
     _wrong += wrong
@@ -103,19 +103,19 @@ cdef void _body(int index) noexcept nogil:
 
 
 def stress(int threads, int rounds):
-    """Blocks found damaged (0) after native threads passed `rounds` blocks each around."""
+    """Return the number of damaged blocks (0) after threads used `rounds` blocks each."""
     global _rounds, _wrong
     cdef int i
     _rounds, _wrong = rounds, 0
     with nogil:
-        cynet_run_threads(threads, _body)
-        for i in range(SLOTS):
+        cynet_run_threads(threads, _run_thread)
+        for i in range(N_SLOTS):
             free(&_shared[i])
     return _wrong
 
 
 def seconds_per_pair(size_t nbytes, int rounds):
-    """Seconds one allocation and its release take on this thread, from the pool."""
+    """Return the seconds that an allocation from the pool and its release take on this thread."""
     cdef Handle block
     cdef double began
     with nogil:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.errors import ArgumentTypeError
 from ..base.guard import guarded
-from ..base.kinds import is_one
+from ..base.kinds import is_single_int
 from ..operator._base import get_operator
 from ..operator.array_methods import BINARY
 from ..operator.checks.shapes import check_one_shape
@@ -339,7 +339,7 @@ def split_v2(
     >>> mx.sym.split_v2(mx.sym.var("x"), (1, 3)).infer_shape(x=(5, 2))[1]
     [(1, 2), (2, 2), (2, 2)]
     """
-    if is_one(indices_or_sections):
+    if is_single_int(indices_or_sections):
         indices, sections = [], indices_or_sections
     else:
         indices, sections = [0, *indices_or_sections], 0

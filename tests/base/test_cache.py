@@ -20,7 +20,7 @@ def home(tmp_path, monkeypatch):
 
 
 def test_what_is_kept_comes_back(home):
-    place = cache.folder("kernels")
+    place = cache.code_folder("kernels")
     assert place == home / "kernels" and stat.S_IMODE(place.stat().st_mode) == 0o700
     assert cache.read_cached(place / "a.so") is None
     cache.write_cached(place / "a.so", b"code")
@@ -30,7 +30,7 @@ def test_what_is_kept_comes_back(home):
 
 
 def test_every_cut_and_every_changed_byte_is_seen(home):
-    path = cache.folder("kernels") / "a.so"
+    path = cache.code_folder("kernels") / "a.so"
     cache.write_cached(path, b"code of a kernel")
     good = path.read_bytes()
     for n in range(len(good)):
@@ -45,7 +45,7 @@ def test_every_cut_and_every_changed_byte_is_seen(home):
 
 
 def test_what_others_can_write_is_not_taken(home):
-    path = cache.folder("pyx") / "a.so"
+    path = cache.code_folder("pyx") / "a.so"
     cache.write_cached(path, b"code")
     for mode in (0o620, 0o602, 0o666):  # for the group, for all
         path.chmod(mode)
@@ -59,16 +59,16 @@ def test_what_others_can_write_is_not_taken(home):
 
 
 def test_a_folder_that_others_can_write_is_closed_to_them(home):
-    place = cache.folder("kernels")
+    place = cache.code_folder("kernels")
     cache.write_cached(place / "a.so", b"code")
     place.chmod(0o777)
-    assert cache.folder("kernels") == place and stat.S_IMODE(place.stat().st_mode) == 0o755
+    assert cache.code_folder("kernels") == place and stat.S_IMODE(place.stat().st_mode) == 0o755
     assert cache.read_cached(place / "a.so") == b"code"
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="needs a second owner")
 def test_what_belongs_to_another(home):
-    place = cache.folder("kernels")
+    place = cache.code_folder("kernels")
     cache.write_cached(place / "a.so", b"code")
     os.chown(place / "a.so", 65534, 65534)
     assert cache.read_cached(place / "a.so") is None
@@ -76,9 +76,9 @@ def test_what_belongs_to_another(home):
     assert (place / "a.so").stat().st_uid == 0
     os.chown(place, 65534, 65534)
     with pytest.warns(UserWarning, match="belongs to another user; each process"):
-        other = cache.folder("kernels")
+        other = cache.code_folder("kernels")
     assert other != place and stat.S_IMODE(other.parent.stat().st_mode) == 0o700
-    assert cache.folder("kernels") == other  # the second time without a warning
+    assert cache.code_folder("kernels") == other  # the second time without a warning
 
 
 KERNEL = """

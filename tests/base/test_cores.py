@@ -51,17 +51,17 @@ def tree(root, group, files):
     ],
 )
 def test_quota(tmp_path, group, files, wanted):
-    assert cores.quota_of(tree(tmp_path, group, files)) == wanted
+    assert cores.core_quota(tree(tmp_path, group, files)) == wanted
 
 
 def test_no_control_groups(tmp_path):
-    assert cores.quota_of(tmp_path) == float("inf")
+    assert cores.core_quota(tmp_path) == float("inf")
 
 
 @pytest.mark.parametrize("quota, wanted", [("250000", 2), ("50000", 1), ("max", 9)])
 def test_cores_are_the_least_of_affinity_and_quota(tmp_path, monkeypatch, quota, wanted):
     tree(tmp_path, "0::/\n", {"cpu.max": f"{quota} 100000\n"})
-    monkeypatch.setattr(cores, "_ROOT", tmp_path)
+    monkeypatch.setattr(cores, "_ROOT_FOLDER", tmp_path)
     monkeypatch.setattr(cores.os, "sched_getaffinity", lambda pid: set(range(9)), raising=False)
     assert cores.usable_cores() == wanted
 

@@ -12,7 +12,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, FileError
-from cynet.base.files import open_for_reading, read_file, replacing, write_atomically
+from cynet.base.files import open_for_reading, overwrite, read_file, write_atomically
 
 posix = pytest.mark.skipif(os.name == "nt", reason="permissions, links and pipes of POSIX")
 
@@ -193,8 +193,8 @@ def test_owner(tmp_path):
 # --- what dead processes leave -------------------------------------------------------------------
 SLEEPS = """
 import sys, time
-from cynet.base.files import replacing
-with replacing(sys.argv[1]) as file:
+from cynet.base.files import overwrite
+with overwrite(sys.argv[1]) as file:
     file.write(b"x" * 100_000)
     print("here", flush=True)
     time.sleep(60)
@@ -239,7 +239,7 @@ def test_saves_of_one_process_do_not_disturb_each_other(tmp_path):
         for _ in range(20):
             write_atomically(tmp_path / str(number), str(number).encode() * 1000)
 
-    with replacing(tmp_path / "outer") as file:
+    with overwrite(tmp_path / "outer") as file:
         file.write(b"outer")
         threads = [threading.Thread(target=save, args=(i,)) for i in range(4)]
         for each in threads:

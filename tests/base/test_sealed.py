@@ -8,7 +8,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import FormatError
-from cynet.base.files import SEAL, opened_sealed, sealed
+from cynet.base.files import SEAL_BYTES, append_checksum, open_checked
 from cynet.io.training_file import read_training
 
 
@@ -85,10 +85,16 @@ FILES = [module_resume, module_states, checkpoint, kvstore, trainer_states, gluo
 def test_damage_is_refused_by_name(tmp_path, write, rng):
     path, load = write(tmp_path / "a")
     content = Path(path).read_bytes()
-    places = {0, 9, 20, len(content) - SEAL, len(content) - 1, len(content) - SEAL - 1}
+    places = {0, 9, 20, len(content) - SEAL_BYTES, len(content) - 1, len(content) - SEAL_BYTES - 1}
     places.update(rng.integers(0, len(content), 30).tolist())
     damaged = [content[:at] + bytes([content[at] ^ 0x10]) + content[at + 1 :] for at in places]
-    damaged += [content[:-1], content[:-SEAL], content[:-9], content + b"x", content[: SEAL // 2]]
+    damaged += [
+        content[:-1],
+        content[:-SEAL_BYTES],
+        content[:-9],
+        content + b"x",
+        content[: SEAL_BYTES // 2],
+    ]
     for each in damaged:
         Path(path).write_bytes(each)
         with pytest.raises(mx.MXNetError, match="|".join([os.path.basename(path), "optimizer st"])):
@@ -101,7 +107,7 @@ def test_damage_is_refused_by_name(tmp_path, write, rng):
 def test_files_without_a_checksum_load(tmp_path, write):
     """Those of older versions."""
     path, load = write(tmp_path / "a")
-    content = Path(path).read_bytes()[:-SEAL]
+    content = Path(path).read_bytes()[:-SEAL_BYTES]
     if content.startswith(b"CYNSTAT3"):
         content = b"CYNSTAT1" + content[8:]
     content = content.replace(b'"sealed": true', b'"sealed":false')
@@ -117,7 +123,7 @@ def test_find_checkpoint_passes_over_damaged_states(tmp_path):
     assert mx.model.find_checkpoint(prefix).epoch == 2
     path = f"{prefix}-0002.states"
     content = bytearray(Path(path).read_bytes())
-    content[-SEAL - 20] ^= 1
+    content[-SEAL_BYTES - 20] ^= 1
     Path(path).write_bytes(content)
     assert mx.model.find_checkpoint(prefix).epoch == 1
 
@@ -125,12 +131,12 @@ def test_find_checkpoint_passes_over_damaged_states(tmp_path):
 def test_pipes_are_checked_too(tmp_path):
     import threading
 
-    for content in (b"".join(sealed([b"abc", b"def"])), b"abcdef"):
+    for content in (b"".join(append_checksum([b"abc", b"def"])), b"abcdef"):
         pipe = tmp_path / f"pipe{len(content)}"
         os.mkfifo(pipe)
         thread = threading.Thread(target=pipe.write_bytes, args=(content,))
         thread.start()
-        with opened_sealed(pipe) as (file, size, whole):
+        with open_checked(pipe) as (file, size, whole):
             assert file.read(size) == b"abcdef" and whole == (len(content) > 6)
         thread.join()
 

@@ -153,7 +153,7 @@ def test_a_fit_finds_the_link_that_made_the_times(scaling, name):
 
 
 def test_a_profiled_network(scaling, monkeypatch):
-    monkeypatch.setattr(cuts, "_parts", cuts._parts)
+    monkeypatch.setattr(cuts, "_gradient_parts", cuts._gradient_parts)
     step = scaling.profiled("MLP", 2)
     assert sum(n for _, n in step.buckets) == 4 * (785 * 128 + 129 * 64 + 65 * 10)
     times = [at for at, _ in step.buckets]

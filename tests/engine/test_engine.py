@@ -317,12 +317,12 @@ def test_wait_to_write_waits_for_readers(threaded):
     timer = threading.Timer(0.1, cells.open_gate)
     timer.start()
     cells.wait(0)
-    assert cells.ready(0)
-    assert not cells.ready(1)
+    assert cells.is_ready(0)
+    assert not cells.is_ready(1)
     start = time.monotonic()
     cells.wait_to_write(0)
     assert time.monotonic() - start > 0.03
-    assert cells.ready(1)
+    assert cells.is_ready(1)
     cells.close()
 
 
@@ -471,7 +471,7 @@ def test_bulk(engine):
         for _ in range(10):
             cells.push([], [0], 0, "stamp")
     deadline = time.monotonic() + 20
-    while not cells.ready(0) and time.monotonic() < deadline:  # nobody waits in the engine
+    while not cells.is_ready(0) and time.monotonic() < deadline:  # nobody waits in the engine
         time.sleep(0.001)
     assert cells.values() == [20]
     assert mx.engine.set_bulk_size(before) == 0
@@ -514,7 +514,7 @@ def test_what_is_written_may_be_given_back_before_the_function_is_done(engine, i
     cells.wait(2)  # neither a writer of 1 nor a reader of 0 is held up
     cells.wait(3)
     cells.push([], [0], 0, "stamp")
-    assert not within(0.05, lambda: cells.ready(0))  # a writer of what it reads is
+    assert not within(0.05, lambda: cells.is_ready(0))  # a writer of what it reads is
     assert cells.values()[0] == 0
     cells.open_gate()
     cells.wait(0)
@@ -544,11 +544,11 @@ def test_busy_cpu_workers_do_not_hold_up_a_gpu(threaded):
     cells.push([5], [6], 0, "stamp", gpu=0, copies=True)
     cells.push([6], [7], 0, "stamp", gpu=3)
     try:
-        assert within(20, lambda: cells.ready(7))
+        assert within(20, lambda: cells.is_ready(7))
         assert cells.values()[4:8] == [1, 2, 3, 4]
         assert threaded.census()["gpu_threads"] == 3
         cells.push([7], [8], 0, "stamp")
-        assert not within(0.05, lambda: cells.ready(8)), "a function of the CPU on a GPU's worker"
+        assert not within(0.05, lambda: cells.is_ready(8)), "a CPU function on a GPU's worker"
     finally:
         cells.open_gate()
     threaded.wait_for_all()
@@ -564,8 +564,8 @@ def test_a_gpu_has_one_worker_and_one_for_copies(threaded):
     cells.push([], [4], 0, "stamp")
     try:
         for i in (2, 3, 4):
-            assert within(20, lambda i=i: cells.ready(i))
-        assert not within(0.05, lambda: cells.ready(1))
+            assert within(20, lambda i=i: cells.is_ready(i))
+        assert not within(0.05, lambda: cells.is_ready(1))
     finally:
         cells.open_gate()
     threaded.wait_for_all()
@@ -580,8 +580,8 @@ def test_a_gpus_function_that_waits_lets_another_run():
     cells.push([], [0], 2, "wait", gpu=0)
     cells.push([], [1], 9, "stamp", gpu=0)
     try:
-        assert within(20, lambda: cells.ready(1))
-        assert not cells.ready(0)
+        assert within(20, lambda: cells.is_ready(1))
+        assert not cells.is_ready(0)
     finally:
         cells.open_gate()
     cells.wait(0)

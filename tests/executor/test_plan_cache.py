@@ -30,7 +30,7 @@ class Shared:
 def alone(monkeypatch):
     """No cache but those of the test, and a limit of 1 MiB."""
     monkeypatch.setattr(plan_cache, "_caches", type(plan_cache._caches)())
-    monkeypatch.setattr(plan_cache, "_age", 0.0)
+    monkeypatch.setattr(plan_cache, "_cache_age", 0.0)
     monkeypatch.setenv("CYNET_PLAN_CACHE_MB", "1")
 
 

@@ -243,12 +243,12 @@ def damaged_states(rng, data):
     """The header with other values and the right length, or other bytes anywhere."""
     if rng.integers(3) == 0:
         return damaged(rng, data)
-    from cynet.base.files import SEAL, sealed  # with a checksum that is right
+    from cynet.base.files import SEAL_BYTES, append_checksum  # with a checksum that is right
 
     (length,) = struct.unpack("<Q", data[8:16])
     text = damaged_json(rng, data[16 : 16 + length])
-    content = data[:8] + struct.pack("<Q", len(text)) + text + data[16 + length : -SEAL]
-    return b"".join(sealed([content]))
+    content = data[:8] + struct.pack("<Q", len(text)) + text + data[16 + length : -SEAL_BYTES]
+    return b"".join(append_checksum([content]))
 
 
 def read_states(path):

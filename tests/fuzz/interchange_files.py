@@ -206,15 +206,15 @@ def training_files():
 def damaged_training(rng, data):
     """The JSON of the file with other values, or other bytes."""
     import cynet as mx
-    from cynet.base.files import SEAL, sealed  # with a checksum that is right
+    from cynet.base.files import SEAL_BYTES, append_checksum  # with a checksum that is right
     from tests.fuzz.files import damaged, damaged_json
 
     if rng.integers(3) == 0:
         return damaged(rng, data)
-    arrays = mx.nd.load_frombuffer(data[:-SEAL])
+    arrays = mx.nd.load_frombuffer(data[:-SEAL_BYTES])
     text = damaged_json(rng, arrays["meta"].asnumpy().tobytes())
     arrays["meta"] = mx.nd.array(np.frombuffer(text or b" ", np.uint8), dtype="uint8")
-    return b"".join(sealed([mx.nd.save_tobuffer(arrays)]))
+    return b"".join(append_checksum([mx.nd.save_tobuffer(arrays)]))
 
 
 def read_training(path):

@@ -58,7 +58,7 @@ MODULES = [
 ]
 # What users do not call: ways of cynet's own between its modules.
 INTERNAL = re.compile(
-    r"sym\.Symbol|context\.(install_.*|load_.*|gpu_missing)|attribute\.[a-z].*|.*\.joined_update"
+    r"sym\.Symbol|context\.(install_.*|load_.*|missing_.*)|attribute\.[a-z].*|.*\.joined_update"
     r"|NDArray.*\.view|test_utils\.download"
     r"|operator\.(register_operator|compile_pyx|extension|OpReq|ResourceRequest|get_operator)"
     + gluon_things.INTERNAL

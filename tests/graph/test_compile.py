@@ -18,7 +18,7 @@ def test_a_pass_that_loses_a_step_is_refused(monkeypatch, lost):
 
     row = pipeline.Pass("careless", pipeline.WHOLE, careless, "")
     monkeypatch.setattr(pipeline, "PASSES", (*pipeline.PASSES, row))
-    monkeypatch.setattr(pipeline, "NAMES", pipeline.NAMES | {"careless"})
+    monkeypatch.setattr(pipeline, "PASS_NAMES", pipeline.PASS_NAMES | {"careless"})
     monkeypatch.setenv("CYNET_GRAPH_PASSES", "careless")
     monkeypatch.setenv("CYNET_GRAPH_VERIFY", "0")  # which would find it first
     net = mx.sym.FullyConnected(

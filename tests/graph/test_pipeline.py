@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from cynet.base.errors import ArgumentError
-from cynet.graph.from_symbol import build
+from cynet.graph.from_symbol import build_graph
 from cynet.graph.gradient import gradient
 from cynet.graph.infer import Structure
 from cynet.graph.ir import ADD, BACKWARD, INPLACE, TEMP
@@ -64,7 +64,7 @@ def _graph(heads, given, grad_req):
     structure = Structure(heads)
     shapes = _shapes(structure.order, given)
     contexts = dict.fromkeys(structure.order, CPU)
-    graph = build(structure, shapes, dict.fromkeys(shapes, "float64"), contexts)
+    graph = build_graph(structure, shapes, dict.fromkeys(shapes, "float64"), contexts)
     return gradient(graph, {k: v for k, v in grad_req.items() if k in graph.args})
 
 

@@ -113,7 +113,7 @@ def test_a_broken_graph_is_refused(break_it, message):
 
 
 def test_values_that_live_together_share_no_byte():
-    graph, _ = made(pipeline.enabled("all"))
+    graph, _ = made(pipeline.enabled_passes("all"))
     plan_memory(graph)
     verify_memory(graph)
     roots = dict.fromkeys(
@@ -144,7 +144,7 @@ def test_every_pass_is_checked(monkeypatch):
 
     row = pipeline.Pass("careless", pipeline.FORWARD, careless, "")
     monkeypatch.setattr(pipeline, "PASSES", (row,))
-    monkeypatch.setattr(pipeline, "NAMES", frozenset(["careless"]))
+    monkeypatch.setattr(pipeline, "PASS_NAMES", frozenset(["careless"]))
     net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=4, name="layer")
     shapes = {"x": (8, 3)}
     monkeypatch.setenv("CYNET_GRAPH_VERIFY", "1")
@@ -166,7 +166,7 @@ def test_a_pass_runs_where_its_row_says(monkeypatch):
         "PASSES",
         (
             pipeline.Pass("both", pipeline.FORWARD, note("both"), ""),
-            pipeline.Pass("host", pipeline.FORWARD, note("host"), "", (), pipeline.HOST),
+            pipeline.Pass("host", pipeline.FORWARD, note("host"), "", (), pipeline.CPU),
             pipeline.Pass("later", pipeline.WHOLE, note("later"), ""),
             pipeline.Pass("off", pipeline.FORWARD, note("off"), ""),
         ),
@@ -179,7 +179,7 @@ def test_a_pass_runs_where_its_row_says(monkeypatch):
         ("gpu", ["both"]),
     ):
         ran.clear()
-        assert pipeline.run(graph, (pipeline.FORWARD,), names, device) is graph
+        assert pipeline.run_passes(graph, (pipeline.FORWARD,), names, device) is graph
         assert ran == expected
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import cynet as mx
 from cynet.base.errors import ArgumentError, ArgumentTypeError, FormatError
-from cynet.base.files import SEAL, sealed
+from cynet.base.files import SEAL_BYTES, append_checksum
 
 
 def trained(name="adam", **options):
@@ -87,7 +87,7 @@ def changed(content, change):
     change(header)
     text = json.dumps(header).encode()
     head = content[:8] + struct.pack("<Q", len(text)) + text
-    return b"".join(sealed([head + content[16 + length : -SEAL]]))
+    return b"".join(append_checksum([head + content[16 + length : -SEAL_BYTES]]))
 
 
 @pytest.mark.parametrize(
@@ -343,9 +343,9 @@ def as_older(update, dump_optimizer):
     states = dict(update.states)
     if update.optimizer._copy_is_last:
         update.states[0] = update.states[0][::-1]
-    content = update.get_states(dump_optimizer)[:-SEAL]
+    content = update.get_states(dump_optimizer)[:-SEAL_BYTES]
     update.states = states
-    return b"".join(sealed([b"CYNSTAT2" + content[8:]]))
+    return b"".join(append_checksum([b"CYNSTAT2" + content[8:]]))
 
 
 @pytest.mark.parametrize("dump_optimizer", [False, True])

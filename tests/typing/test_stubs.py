@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import cynet as mx
-from cynet.libinfo import Missing
+from cynet.libinfo import MissingName
 
 ROOT = Path(__file__).parent.parent.parent
 PACKAGE = ROOT / "cynet"
@@ -63,7 +63,7 @@ def test_a_stub_out_of_date_is_written(tmp_path):
 def test_ndarray_has_what_its_stub_says():
     cls = mx.nd.NDArray
     stub = definitions("cynet/ndarray/ndarray.pyi", "NDArray")
-    there = {n for n in dir(cls) if not isinstance(inspect.getattr_static(cls, n), Missing)}
+    there = {n for n in dir(cls) if not isinstance(inspect.getattr_static(cls, n), MissingName)}
     assert public(stub) == public(there) - {"view"}  # which only says that there is none
     buffer = {"__buffer__"}  # Python's own name of it from 3.12 on
     assert {name for name in stub if name.startswith("__")} - buffer <= there

@@ -8,7 +8,7 @@ from ...autograd.hooks import HookHandle, Hooks, require_callable
 from ...base.errors import ArgumentTypeError, NotFoundError, UndefinedError, shown
 from ...base.guard import guarded
 from ...base.reprs import preformatted
-from ...engine.trace import ON, Span
+from ...engine.trace import SPANS_TRACED, Span
 from ...libinfo import name_hint
 from ..errors import MismatchError
 from ..parameter import Parameter, ParameterDict
@@ -462,7 +462,7 @@ class Block(BlockFiles):
         call = hooked_call(self, args, kwargs) if self._backward_hooks else None
         if call is not None:
             args = call.args
-        if ON:
+        if SPANS_TRACED:
             with Span(self._name, "gluon"):
                 out = run(*args, **kwargs)
         else:

@@ -1,6 +1,6 @@
 """Blocks inside a Block, and the attributes that its graph depends on."""
 
-from ...base.overrides import is_ours
+from ...base.overrides import is_internal
 from ...ndarray import NDArray
 
 
@@ -152,7 +152,7 @@ def _is_hashable(value):
 def has_own_forward(block):
     """Return whether a user's `forward` wraps the part that becomes a graph (`hybrid_forward`, or
     the symbol of a SymbolBlock): then `forward` runs at each call, as in MXNet."""
-    if is_ours(block.forward):
+    if is_internal(block.forward):
         return False
     hybrid = getattr(block.hybrid_forward, "__func__", block.hybrid_forward)
     return "_graph" in vars(block) or not getattr(hybrid, "is_undefined", False)

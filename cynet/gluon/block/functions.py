@@ -4,7 +4,7 @@ import sys
 from types import ModuleType
 
 from ... import ndarray, symbol
-from ...base.mxnet_globals import Face, as_face
+from ...base.mxnet_globals import MXNetModule, as_mxnet_module
 
 _PACKAGE = __name__.partition(".")[0]
 
@@ -15,11 +15,11 @@ def operator_modules_of(kind):
     namespace = getattr(kind.hybrid_forward, "__globals__", None)
     if namespace is None:
         namespace = vars(sys.modules.get(kind.__module__, sys))
-    if not isinstance(sys.modules.get("mxnet"), Face) or any(
+    if not isinstance(sys.modules.get("mxnet"), MXNetModule) or any(
         _is_cynet_module(each) for each in list(namespace.values())
     ):
         return ndarray, symbol
-    return as_face(ndarray), as_face(symbol)
+    return as_mxnet_module(ndarray), as_mxnet_module(symbol)
 
 
 def _is_cynet_module(value):

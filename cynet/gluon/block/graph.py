@@ -15,7 +15,7 @@ from ...base.errors import ArgumentError, CynetError, warn_user
 from ...base.files import file_name
 from ...base.kinds import to_index
 from ...base.numpy_state import numpy_state_token
-from ...base.tracing import active
+from ...base.tracing import active_trace
 from ...ndarray import NDArray
 from ...operator.checks.shapes import declared_shape, known_shape
 from ...symbol import Symbol
@@ -66,7 +66,7 @@ class Graph(NamedTuple):
 
 def parameter_symbol(param):
     """Return the Symbol of a parameter in the present trace."""
-    trace = active()
+    trace = active_trace()
     return param.var() if trace is None else trace.parameter(param)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.errors import ArgumentError, ArgumentTypeError, UndefinedError, shown, warn_user
 from ...base.guard import guarded
-from ...engine.trace import ON
+from ...engine.trace import SPANS_TRACED
 from ...ndarray import NDArray
 from ...symbol import Symbol, Variable
 from ..errors import DeferredInitializationError
@@ -262,7 +262,7 @@ class HybridBlock(Block):
         if is_tracing():
             with self.name_scope():
                 return self.forward(*args, **kwargs)
-        if self._forward_pre_hooks or self._forward_hooks or self._backward_hooks or ON:
+        if self._forward_pre_hooks or self._forward_hooks or self._backward_hooks or SPANS_TRACED:
             return super().__call__(*args, **kwargs)
         return self._select_call(args, kwargs)(*args, **kwargs)  # saves 0.1 us of super()
 

@@ -5,7 +5,7 @@ import time
 from ... import autograd
 from ...autograd.function import FunctionOfSymbolError
 from ...base.errors import CynetError, describe_error, warn_user
-from ...base.overrides import is_ours
+from ...base.overrides import is_internal
 from ...executor.plan_cache import PlanCache
 from ...ndarray import NDArray
 from ...ndarray._tape import get_state
@@ -195,7 +195,7 @@ class Hybridized:
         """Return whether the Block, or a Block inside, has a `forward` written by the user."""
 
         def has_user_forward(block):
-            if not is_ours(vars(block).get("forward", is_ours)):
+            if not is_internal(vars(block).get("forward", is_internal)):
                 return True
             defined_by = next(kind for kind in type(block).__mro__ if "forward" in vars(kind))
             return not vars(defined_by).get("_takes_symbols", False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...base.errors import warn_user
-from ...base.guard import PER_BATCH, Guarded
+from ...base.guard import PER_BATCH_METHODS, Guarded
 from . import files
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class BlockFiles(Guarded):
     """Base of Block: saves and loads its parameters."""
 
-    _unguarded = (*PER_BATCH, "hybrid_forward", "__call__", "step")
+    _unguarded = (*PER_BATCH_METHODS, "hybrid_forward", "__call__", "step")
 
     def save_parameters(self, filename: FileName, deduplicate: bool = False) -> None:
         """Write all parameters under their structural names, which no prefix changes.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ... import symbol as sym
 from ...base.dtype import SCALAR_TYPES
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
-from ...base.tracing import active, has_trace
+from ...base.tracing import active_trace, has_trace
 from ...ndarray import NDArray
 from ...operator.checks.values import read_shape
 from ...symbol import Group, Symbol
@@ -211,7 +211,7 @@ class SymbolBlock(HybridBlock):
     def forward(self, x: Any, *args: Any) -> Any:
         """Return the symbol with its inputs replaced by the given symbols."""
         given = self._flatten_inputs([x, *args])
-        trace = active()
+        trace = active_trace()
         if trace is not None:
             given = [trace.constant(each) if isinstance(each, NDArray) else each for each in given]
         elif all(isinstance(each, NDArray) for each in given):

@@ -11,7 +11,7 @@ import numpy as np
 from ... import symbol as sym
 from ...base.dtype import name_of, scalar_type
 from ...base.errors import BoundsError, NotImplementedForSymbol, shown
-from ...base.tracing import active
+from ...base.tracing import active_trace
 from ...graph.infer import infer_shapes, infer_types
 from ...ndarray import NDArray
 from ...ndarray.methods import NumpyMethods
@@ -145,7 +145,7 @@ def symbol_class_for(arrays):
 
 def _as_traced(value):
     """Convert an array or Symbol to a Traced; return numbers unchanged."""
-    return active().constant(value) if isinstance(value, NDArray) else value
+    return active_trace().constant(value) if isinstance(value, NDArray) else value
 
 
 class Traced(NumpyMethods, Symbol):
@@ -156,13 +156,13 @@ class Traced(NumpyMethods, Symbol):
     @property
     def shape(self):
         """The shape that the array has in the call that is traced."""
-        active().reads_shapes = True
+        active_trace().reads_shapes = True
         return self._shape()
 
     def _shape(self):
         if len(self.entries) != 1:
             raise UntraceableError(f"{self!r} has {len(self.entries)} outputs, each of a shape")
-        return active().shape(self)
+        return active_trace().shape(self)
 
     @property
     def ndim(self):
@@ -180,12 +180,12 @@ class Traced(NumpyMethods, Symbol):
     @property
     def dtype(self):
         """The element type, as a NumPy type."""
-        return active().dtype(self)
+        return active_trace().dtype(self)
 
     @property
     def context(self):
         """The device of the call that is traced."""
-        return active().context
+        return active_trace().context
 
     ctx = context
 
@@ -207,7 +207,7 @@ class Traced(NumpyMethods, Symbol):
 
     def placeholder(self, name, row):
         """Create a variable with known shape and dtype; see ``Symbol.placeholder``."""
-        trace = active()
+        trace = active_trace()
         made = trace.kind(Symbol.placeholder(self, name, row).entries)
         try:
             shape = trace.shape(self)
@@ -363,7 +363,7 @@ _NUMBER_TYPES = (int, float, np.generic)
 
 def _call_operator(operator, *args, **kwargs):
     made = function_of(operator, get_operator(operator))(*args, **kwargs)
-    return active().kind(made.entries)
+    return active_trace().kind(made.entries)
 
 
 def call_binary(row, lhs, rhs):
@@ -388,7 +388,7 @@ def _have_same_shape(lhs, rhs):
     """Return whether both symbols have the same shape; True if a shape is unknown yet, such as that
     of zero states for any batch size."""
     try:
-        return active().shape(lhs) == active().shape(rhs)
+        return active_trace().shape(lhs) == active_trace().shape(rhs)
     except UntraceableError:
         return True
 
@@ -431,7 +431,7 @@ def call_on_symbols(entry, name, args, kwargs):
     kwargs = {k: _as_traced(v) for k, v in kwargs.items() if k not in ("out", "ctx")}
     args = [_as_traced(each) for each in args]
     made = function_of(name, entry)(*args, **kwargs)
-    return active().kind(made.entries) if type(made) is Symbol else made
+    return active_trace().kind(made.entries) if type(made) is Symbol else made
 
 
 def trace_control_flow(name, *args):

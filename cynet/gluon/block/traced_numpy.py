@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...base.errors import BoundsError, shown
-from ...base.tracing import active
+from ...base.tracing import active_trace
 from ...ndarray import NDArray
 from ...numpy import elementwise, shapes
 from ...numpy._call import array_of, ops, refuse_order, refuse_unknown_cast
@@ -31,7 +31,7 @@ class TracedNumpy(ArrayMembers, Traced):
     @property
     def dtype(self):
         """The element type, a numpy.dtype."""
-        return np.dtype(active().dtype(self))
+        return np.dtype(active_trace().dtype(self))
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
         return call_ufunc(ufunc, method, inputs, out, kwargs)
@@ -65,7 +65,7 @@ class TracedNumpy(ArrayMembers, Traced):
     @property
     def device(self):
         """The device of the call that is traced."""
-        return active().context
+        return active_trace().context
 
     def __getitem__(self, key):
         """Return a part of the array; see ``mx.np.ndarray``."""

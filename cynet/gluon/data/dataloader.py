@@ -21,7 +21,7 @@ from ...base.errors import (
 )
 from ...base.guard import guarded
 from ...base.kinds import to_index
-from ...base.np_shape import np_arrays
+from ...base.np_shape import uses_np_arrays
 from ...base.numpy_state import numpy_state, set_numpy_state
 from ...base.reprs import ReprMixin
 from ...context import Context, cpu_pinned
@@ -444,7 +444,7 @@ class _EpochIterator:
                 raise loop_error(error, f"{describe_error(error)} (DataLoader)") from error
         if batch is _END_MARK:
             raise StopIteration
-        return _to_np_arrays(batch) if np_arrays() else batch
+        return _to_np_arrays(batch) if uses_np_arrays() else batch
 
     def _next_batch(self):
         if self.over:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import ndarray as nd
 from ...base.dtype import BFLOAT16
-from ...base.interrupts import interrupts_later
+from ...base.interrupts import delay_interrupts
 from ...ndarray import NDArray
 from ...ndarray.sparse.arrays import BaseSparseNDArray, make_sparse
 from .batchify import host_array
@@ -116,7 +116,7 @@ def receive_batch(connection):
     """Receive (header, content); `unpack_batch` makes the batch from the content."""
     header, structure, block = connection.recv()
     if isinstance(block, int):
-        with interrupts_later():
+        with delay_interrupts():
             number = reduction.recv_handle(connection)
             try:
                 block = mmap.mmap(number, block)

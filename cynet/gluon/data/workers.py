@@ -17,7 +17,7 @@ from multiprocessing import connection
 from multiprocessing.reduction import ForkingPickler
 
 from ...base.errors import CynetError, describe_error, loop_error, shown
-from ...base.interrupts import ThreadPool, interrupts_later
+from ...base.interrupts import ThreadPool, delay_interrupts
 from ..errors import StateError
 from .batchify import default_batchify_fn, numpy_batchify
 from .failures import decode_error, encode_error
@@ -108,7 +108,7 @@ class WorkerProcesses:
                 # native threads do no harm: engine and pools support a fork
                 warnings.simplefilter("ignore", DeprecationWarning)
                 for _ in range(count):
-                    with interrupts_later():
+                    with delay_interrupts():
                         self._start_worker(context, dataset, batchify)
         except BaseException:
             _stop_workers(self._workers, self._pipes, self._owner)

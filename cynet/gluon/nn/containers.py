@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ...base.errors import BoundsError, shown, warn_user
-from ...base.guard import PER_BATCH, guarded
+from ...base.guard import PER_BATCH_METHODS, guarded
 from ..block import Block, HybridBlock
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ __all__ = ["HybridSequential", "Sequential"]
 _ContainerType = TypeVar("_ContainerType", bound="_Container")
 
 
-@guarded(but=(*PER_BATCH, "hybrid_forward"))
+@guarded(but=(*PER_BATCH_METHODS, "hybrid_forward"))
 class _Container(Block):
     """Base of Sequential and HybridSequential: access to their Blocks."""
 

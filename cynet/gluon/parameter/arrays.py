@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...base.guard import guarded
-from ...base.tracing import active, has_trace
+from ...base.tracing import active_trace, has_trace
 from ...context import Context, current_context, read_context
 from ..errors import DeferredInitializationError, StateError
 
@@ -49,7 +49,7 @@ class ParameterArrays:
             Initialization waits for the shape.
         """
         if has_trace():
-            return active().parameter_data(self)
+            return active_trace().parameter_data(self)
         if self._stype != "default":
             self._refuse_row_sparse("data")
         return self._check_and_get(self._data, ctx)
@@ -119,7 +119,7 @@ class ParameterArrays:
         """Return the array of a list that is on `ctx`, or all arrays for the class ``list``."""
         if has_trace() and not self._is_builtin():
             # raises an error, because the array's values would become constants
-            active().parameter_data(self)
+            active_trace().parameter_data(self)
         if arr_list is None:
             self._refuse_uninitialized()
         if ctx is list:

@@ -11,12 +11,12 @@ import numpy as np
 from ... import autograd, initializer
 from ... import ndarray as nd
 from ... import symbol as sym
-from ..._core.saved_values import write_apart
+from ..._core.saved_values import write_unrecorded
 from ..._core.sparse_kind import dense_of
 from ...base.dtype import dtype_flag, name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, shown, warn_user
 from ...base.guard import guarded
-from ...base.np_shape import is_np_shape, np_arrays
+from ...base.np_shape import is_np_shape, uses_np_arrays
 from ...base.overrides import overridden_methods
 from ...context import cpu
 from ...ndarray._fill import untouched_zeros
@@ -295,7 +295,7 @@ class Parameter(ParameterArrays, RowSparseData):
         with autograd.pause():
             if values is None:
                 values = self._unshared = nd.zeros(self._shape, dtype=self._dtype, ctx=cpu())
-                given = values.as_np_ndarray() if np_arrays() else values
+                given = values.as_np_ndarray() if uses_np_arrays() else values
                 fill_array(init, default_init, self.name, given)
             self._init_impl(values, contexts)
             self._unshared = None
@@ -312,7 +312,7 @@ class Parameter(ParameterArrays, RowSparseData):
         self._data = [
             data if mine and ctx == data.context else data.copyto(ctx) for ctx in self._ctx_list
         ]
-        if np_arrays():
+        if uses_np_arrays():
             self._data = [each.as_np_ndarray() for each in self._data]
         note_change()  # last: threads with the old count would cache the parameter without arrays
         self._init_grad()
@@ -408,7 +408,7 @@ class Parameter(ParameterArrays, RowSparseData):
             each._forget_copies_of(self)
         with autograd.pause():
             for each in self._check_and_get(self._data, list):
-                write_apart(each, data)
+                write_unrecorded(each, data)
 
     def _reduce(self):
         """Return the values for a file: the mean over all contexts, on the CPU."""

@@ -12,7 +12,7 @@ from ...base.dtype import name_of
 from ...base.errors import ArgumentError, ArgumentTypeError, FormatError, NotFoundError, shown
 from ...base.files import file_name
 from ...base.guard import guarded
-from ...base.kinds import is_one
+from ...base.kinds import is_single_int
 from ..errors import MismatchError
 from .constant import Constant
 from .parameter import DEFAULT_INITIALIZER, Parameter
@@ -145,7 +145,7 @@ class ParameterDict:
                 setattr(found, key, wanted)
                 continue
             if key == "shape" and wanted is not None:
-                wanted = (wanted,) if is_one(wanted) else tuple(wanted)
+                wanted = (wanted,) if is_single_int(wanted) else tuple(wanted)
                 if merge_shapes(stored, wanted) is not None:
                     found.shape = wanted
                     continue

@@ -2,7 +2,7 @@
 
 from ...base.errors import ArgumentError, ArgumentTypeError, shown
 from ...base.guard import guarded
-from ...base.kinds import is_one
+from ...base.kinds import is_single_int
 from ...base.np_shape import is_np_shape
 
 
@@ -59,7 +59,7 @@ def merge_shapes(known, given):
 def check_shape(name, shape):
     if shape is None:
         return None
-    if is_one(shape):
+    if is_single_int(shape):
         shape = (shape,)
     try:
         out = tuple(int(n.__index__()) for n in shape)

@@ -1,7 +1,7 @@
 """Initial states of recurrent cells: arrays of mx.nd, arrays of mx.np, or symbols."""
 
 from ... import ndarray
-from ...base.np_shape import np_arrays
+from ...base.np_shape import uses_np_arrays
 from ...ndarray import NDArray
 
 
@@ -15,4 +15,4 @@ _NUMPY_MODULE = f"{ndarray.__name__.partition('.')[0]}.numpy"
 
 def to_thread_array_class(state):
     """Convert a state to an array of mx.np if the thread uses mx.np's arrays."""
-    return state.as_np_ndarray() if np_arrays() and isinstance(state, NDArray) else state
+    return state.as_np_ndarray() if uses_np_arrays() and isinstance(state, NDArray) else state

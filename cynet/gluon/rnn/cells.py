@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.guard import PER_BATCH, guarded
+from ...base.guard import PER_BATCH_METHODS, guarded
 from ...base.kinds import to_count
 from .cell import HybridRecurrentCell
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..parameter import ParameterDict
 
 
-@guarded(but=(*PER_BATCH, "hybrid_forward"))
+@guarded(but=(*PER_BATCH_METHODS, "hybrid_forward"))
 class _GatedCell(HybridRecurrentCell):
     """Base of cells with one weight for the input and one for the state, over all gates."""
 

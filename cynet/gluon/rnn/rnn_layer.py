@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import ndarray, symbol
 from ...base.errors import ArgumentError, shown
-from ...base.guard import PER_BATCH, guarded
+from ...base.guard import PER_BATCH_METHODS, guarded
 from ...base.kinds import check_flag, to_count, to_index
 from ...base.np_shape import is_np_shape
 from ...ndarray import NDArray
@@ -30,7 +30,7 @@ _PARAMETER_NAME = re.compile(r"(l|r)(\d+)_(i2h|h2h|h2r)_(weight|bias)")
 _PARAMETER_PARTS = ("i2h_weight", "h2h_weight", "i2h_bias", "h2h_bias", "h2r_weight")
 
 
-@guarded(but=(*PER_BATCH, "hybrid_forward"))
+@guarded(but=(*PER_BATCH_METHODS, "hybrid_forward"))
 class _RNNLayer(HybridBlock):
     """Base of the recurrent layers RNN, LSTM and GRU."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.errors import UndefinedError
-from ...base.guard import PER_BATCH, guarded
+from ...base.guard import PER_BATCH_METHODS, guarded
 from ..errors import MismatchError
 from .cell import HybridRecurrentCell, RecurrentCell, mask_outputs, merge_steps, split_steps
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..parameter import ParameterDict
 
 
-@guarded(but=(*PER_BATCH, "hybrid_forward"))
+@guarded(but=(*PER_BATCH_METHODS, "hybrid_forward"))
 class _CellStack(RecurrentCell):
     """Base of SequentialRNNCell and HybridSequentialRNNCell."""
 

@@ -1,1 +1,1 @@
-"""The passes over a graph that may be left out, one a file."""
+"""The optional passes over a graph, one per file."""

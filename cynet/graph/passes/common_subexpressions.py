@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ..ir import Graph, Step, Value
 
 
-def share(graph: Graph) -> Graph:
-    """Let the users of a step that repeats an earlier one read the earlier one's outputs.
+def share_subexpressions(graph: Graph) -> Graph:
+    """Remove steps that compute the same as an earlier step; their readers read its outputs.
 
     graph: Forward steps only.
 
@@ -48,7 +48,7 @@ def _is_mergeable(step: Step) -> bool:
 
 
 def _takes_gradient(step: Step) -> bool:
-    """False for a loss: its backward ignores the gradient of its output."""
+    """Return False for a loss, whose backward ignores the gradient of its output."""
     n_out, n_in = len(step.out_data), len(step.in_data)
     ids = list(range(2 * n_out + n_in))
     out_grad = ids[:n_out]

@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from ..ir import Graph, Step, Value
 
 
-LARGEST = 1 << 20  # bytes of a constant: a larger one is cheaper to compute again than to keep
+MAX_BYTES = 1 << 20  # of a constant: a larger one is cheaper to compute again than to store
 
 
-def fold(graph: Graph) -> Graph:
-    """Move the steps whose result is always the same from the plan to ``graph.constant_steps``.
+def fold_constants(graph: Graph) -> Graph:
+    """Move steps that depend on no argument to ``graph.constant_steps``.
 
     graph: Forward steps only.
 
     Returns Graph: the same graph. What the moved steps make is of kind ``const``. Not moved are
     operators with random numbers, states or Python, outputs of the graph, and what makes more than
-    `LARGEST` bytes for the others to read.
+    `MAX_BYTES` bytes for the others to read.
     """
     made: set[Value] = set()
     constant: dict[Step, None] = {}
@@ -43,10 +43,10 @@ def fold(graph: Graph) -> Graph:
 
 
 def _drop_large(steps: list[Step], constant: dict[Step, None]) -> None:
-    """Remove steps with large values from `constant` if other steps read them."""
+    """Remove steps with large outputs from `constant` if other steps read them."""
     read: set[Value] = set()  # values that the remaining steps read
-    for step in reversed(steps):  # a step that stays may make its inputs' steps stay
-        if step in constant and any(v in read and nbytes(v) > LARGEST for v in step.out_data):
+    for step in reversed(steps):  # a removed step may read outputs of others
+        if step in constant and any(v in read and nbytes(v) > MAX_BYTES for v in step.out_data):
             del constant[step]
         if step not in constant:
             read.update(step.in_data)

@@ -32,7 +32,7 @@ from ...operator.property import ResourceRequest
 from ..ir import FORWARD, Graph
 from ..memory_plan import find_peak
 from .fuse_elementwise_members import computed_by_readers, member_of
-from .fuse_elementwise_program import step_of
+from .fuse_elementwise_program import chain_step
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from .fuse_elementwise_members import Member
 
 WINDOW = 256  # steps from a chain's first member to its last
-SPARE = 1 << 18  # bytes by which chains may raise the peak: a fraction of a second-level cache
+SPARE_BYTES = 1 << 18  # chains may raise the peak by this, a part of a second-level cache
 
 
-def chain(graph: Graph) -> Graph:
-    """Join elementwise steps of `graph`.
+def fuse_chains(graph: Graph) -> Graph:
+    """Fuse elementwise steps of `graph` into chains.
 
     graph: With its backward steps, if any.
 
     Returns Graph: the same graph with fewer steps. Chains that would make the peak of memory
-    higher, by more than SPARE, are left apart.
+    higher, by more than SPARE_BYTES, are left apart.
     """
     copies = computed_by_readers(graph)
     touching = _steps_by_root(graph.steps)
@@ -73,7 +73,7 @@ def chain(graph: Graph) -> Graph:
         if not chains:
             return graph
         if maximum is None:
-            maximum = find_peak(graph)[0] + SPARE
+            maximum = find_peak(graph)[0] + SPARE_BYTES
         peak, step, _ = find_peak(trial)
         if peak <= maximum:
             graph.steps, graph.n_forward = trial.steps, trial.n_forward
@@ -85,7 +85,7 @@ def chain(graph: Graph) -> Graph:
 
 
 def _steps_by_root(steps: list[Step]) -> dict[Value, set[Step]]:
-    """Root to the set of steps that read or write a value in its memory."""
+    """Return a dict of root -> the set of steps that read or write a value in its memory."""
     found: dict[Value, set[Step]] = {}
     for step in steps:
         for value in (*step.read(), *(v for _, v in step.written()), *step.aux):
@@ -96,16 +96,16 @@ def _steps_by_root(steps: list[Step]) -> dict[Value, set[Step]]:
 def _join_group(
     group: list[Member], touching: dict[Value, set[Step]], apart: set[Step]
 ) -> list[Step]:
-    """The steps that replace a group: one joined step, or all steps of the group."""
+    """Return the steps that replace a group: one fused step, or the group's own steps."""
     steps = [member.step for member in group]
     if len(group) == 1 or not apart.isdisjoint(steps):
         return steps
-    step = step_of(group, touching)
+    step = chain_step(group, touching)
     return steps if step is None else [step]
 
 
 class _StepGroups:
-    """State during one pass over a section: the groups of steps.
+    """The groups of steps in one section of the graph.
 
     A group goes by the position of its first step. `above` has, for each group, the set of groups
     that must run before it, as bits: bit k of group i is group ``i - WINDOW + k``. What lies
@@ -114,7 +114,7 @@ class _StepGroups:
 
     def __init__(self, steps: list[Step], copies: Container[Step]) -> None:
         self.members = [member_of(step) for step in steps]
-        self.copies = [step in copies for step in steps]  # copies wait for their readers
+        self.copies = [step in copies for step in steps]  # is the step a copy for its reader
         self.before = _dependencies(steps)
         self.parent = list(range(len(steps)))
         self.groups: list[int] = []  # the groups of the steps so far, in order
@@ -122,8 +122,8 @@ class _StepGroups:
         self.above = [0] * len(steps)
 
     def run(self) -> list[list[Member]]:
-        """Lists of Members, in an order in which they may run."""
-        users: dict[Value, list[int]] = {}  # root -> positions of members that touch it
+        """Return the groups, lists of Members, in an order in which they may run."""
+        users: dict[Value, list[int]] = {}  # root -> indices of the members that access it
         for i, member in enumerate(self.members):
             self.groups.append(i)
             for group in {self._find_group(j) for j in self.before[i]}:
@@ -137,12 +137,12 @@ class _StepGroups:
                 known.append(i)
             if self.copies[i]:
                 continue
-            apart: set[int] = set()  # groups that cannot be merged with that of `i`
+            apart: set[int] = set()  # groups that cannot be merged with the group of `i`
             for j in sorted(near, reverse=True):
                 a, b = self._find_group(j), self._find_group(i)
                 if a == b or a in apart:
                     continue
-                if self._fit(a, b, i):
+                if self._can_merge(a, b, i):
                     self._merge(min(a, b), max(a, b))
                     apart.clear()
                 else:
@@ -154,7 +154,7 @@ class _StepGroups:
             self.parent[i] = i = self.parent[self.parent[i]]
         return i
 
-    def _fit(self, a: int, b: int, now: int) -> bool:
+    def _can_merge(self, a: int, b: int, now: int) -> bool:
         """Return whether groups `a` and `b` can be merged."""
         return (
             now - min(a, b) < WINDOW
@@ -177,14 +177,14 @@ class _StepGroups:
         above = (self.above[a] | _shift_bits(self.above[b], b - a)) & ~both
         self.above[a] = above
         above |= 1 << WINDOW
-        # a group that starts before `a` may have a later step that waits for it
+        # a group that starts before `a` may depend on `a`, through a later step
         for i in self.groups[bisect_left(self.groups, a - WINDOW) :]:
             if self.above[i] & _shift_bits(both, a - i):
                 self.above[i] |= _shift_bits(above, a - i)
-        # dependencies on `b` alone still use its name, which now means the merged group
+        # dependencies on `b` use its old index, which now means the merged group
 
     def _sorted_groups(self) -> Iterator[list[int]]:
-        """The groups in order: behind their dependencies, not behind their last step's position."""
+        """Yield the groups so that each follows its dependencies."""
         after: dict[int, list[int]] = {}
         missing = {}
         for group, parent in enumerate(self.parent):
@@ -211,12 +211,12 @@ class _StepGroups:
 
 
 def _shift_bits(bits: int, by: int) -> int:
-    """A bit set of groups, shifted to the numbering of a group `by` positions earlier."""
+    """Shift a bit set of groups to the numbering of a group `by` positions earlier."""
     return bits << by if by > 0 else bits >> -by
 
 
 def _dependencies(steps: list[Step]) -> list[set[int]]:
-    """For each step the positions of the steps that must run before it."""
+    """Return for each step the indices of the steps that must run before it."""
     before: list[set[int]] = [set() for _ in steps]
     written: dict[Value, int] = {}
     reads: dict[Value, list[int]] = {}
@@ -241,7 +241,7 @@ def _dependencies(steps: list[Step]) -> list[set[int]]:
 
 
 def _has_effects(step: Step) -> bool:
-    """True when a step draws random numbers, or may do anything else that no value shows."""
+    """Return whether a step draws random numbers or may have other side effects."""
     shapes = [v.shape for v in (step.origin or step).in_data]
     ask = step.prop.forward_resource if step.direction == FORWARD else step.prop.backward_resource
     return not step.prop.pure or ResourceRequest.random in ask(shapes)

@@ -1,4 +1,4 @@
-"""Steps that the chain pass can fuse: the loops they run, the pieces they move, their arrays."""
+"""The steps that the chain pass can fuse: their loops, the pieces they copy, and their arrays."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from ...typing import Shape
     from ..ir import Graph
 
-LOOPS = 48  # limit of a chain
-ROOTS = 48  # arrays and registers of a chain, at most
-LEAST_COLUMNS = 16  # shorter rows cost more time in separate runs than a chain saves
+MAX_LOOPS = 48  # maximum of loops of a chain
+MAX_ROOTS = 48  # maximum of arrays and registers of a chain
+MIN_COLUMNS = 16  # with fewer columns a chain is slower than separate steps
 
 
 class Rows(NamedTuple):
-    """The layout of an operand that is part of an array: element (i, j) of the
-    chain's rows and columns is element ``offset + i * row + j * column``.
+    """The layout of an operand that is a part of an array: element (i, j) of the chain is the
+    array's element ``offset + i * row + j * column``.
 
     `columns` is the length of a row; None: any, and the rows follow one another unless the element
     repeats (`row` and `column` 0).
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Copies a piece of `source` to a piece of `target`; rows None: the whole value."""
+    """A copy of a piece of `source` to a piece of `target`; rows None: the whole value."""
 
     source: Value
     source_rows: Rows | None
@@ -71,13 +71,13 @@ class Group:
         self.part_reads, self.part_writes = part_reads, part_writes
 
     def fits(self, other: Group) -> bool:
-        """Return whether both can be in one chain: one must not touch other rows of a value that
-        the other writes."""
+        """Return whether both groups can be in one chain: neither may access other rows of a value
+        that the other writes."""
         return (
             self.space == other.space
             and (self.columns is None or other.columns in (None, self.columns))
-            and self.loops + other.loops <= LOOPS
-            and len(self.all() | other.all()) <= ROOTS
+            and self.loops + other.loops <= MAX_LOOPS
+            and len(self.all_roots() | other.all_roots()) <= MAX_ROOTS
             and self._is_disjoint(other)
             and other._is_disjoint(self)
         )
@@ -86,11 +86,11 @@ class Group:
         return (
             self.part_reads.isdisjoint(other.writes)
             and self.part_reads.isdisjoint(other.part_writes)
-            and self.part_writes.isdisjoint(other.all())
+            and self.part_writes.isdisjoint(other.all_roots())
         )
 
-    def all(self) -> set[Value]:
-        """The roots of all values that the group reads or writes."""
+    def all_roots(self) -> set[Value]:
+        """Return the roots of all values that the group reads or writes."""
         return self.reads | self.writes | self.part_reads | self.part_writes
 
     def add(self, other: Group) -> None:
@@ -104,13 +104,13 @@ class Group:
 
 
 class Member:
-    """A step with the facts that the pass needs.
+    """A step with its loops and moves, for the chain pass.
 
-    loops: Over Values; whether the loop adds to its target.
-    rows: Operands of the loops that repeat.
-    joins (bool): False: no loops and no pieces, or such that cannot be in a chain.
-    group: Of this member, and of what joins it.
-    dense: Whole arrays it touches.
+    loops: The loops over Values, each with whether it adds to its target.
+    rows: The Rows of operands that repeat.
+    joins (bool): Whether the step can be in a chain.
+    group: The Group of this member.
+    dense: The whole arrays that it accesses.
     """
 
     def __init__(self, step: Step) -> None:
@@ -123,7 +123,7 @@ class Member:
         self.dense: frozenset[Value] = frozenset()
 
     def complete(self) -> Member:
-        """Collect the accesses of the group, and whether it can be in a chain."""
+        """Fill in the group's accesses and `joins`; returns the member."""
         targets = [loop.target for loop, _ in self.loops]
         operands = [v for loop, _ in self.loops for v in loop.reads if not isinstance(v, float)]
         whole, parts = [v for v in operands if v not in self.rows], list(self.rows)
@@ -141,7 +141,7 @@ class Member:
                 (whole if rows is None else parts).append(value)
                 widths.add(None if rows is None else rows.columns)
         widths.discard(None)
-        # integers of 8 bits count as the floats that a loop makes of them, or makes them of
+        # 8-bit integers count as the floats that a loop converts them to or from
         dtypes = {v: v.dtype for v in (*whole, *parts)}
         for loop, _ in self.loops:
             if loop.family in BYTE_LOOPS:
@@ -158,7 +158,7 @@ class Member:
             return self
         if not part_reads.isdisjoint(writes | part_writes) or not part_writes.isdisjoint(reads):
             return self
-        if columns is not None and columns < LEAST_COLUMNS:
+        if columns is not None and columns < MIN_COLUMNS:
             return self
         n_loops = len(self.loops) + len(self.moves)
         self.group = Group(
@@ -170,8 +170,8 @@ class Member:
 
 
 def computed_by_readers(graph: Graph) -> set[Step]:
-    """Copy steps into their readers: an elementwise step that costs less to compute than to read
-    gets a copy in each other group of readers; returns the set of copies."""
+    """Copy cheap elementwise steps into their readers, where computing a value costs less than
+    reading it; returns the set of copies."""
     readers, _ = graph.neighbours()
     source: dict[Value, tuple[Step, Step | None]] = {}  # value -> its step
     steps: list[Step] = []
@@ -184,12 +184,12 @@ def computed_by_readers(graph: Graph) -> set[Step]:
             step.prop.graph.traits.sooner_computed
             and value.kind == TEMP
             and value in readers
-            and writers[value.root] == 1  # a layer may add to the value
+            and writers[value.root] == 1  # only this step writes the value
             and all(v.kind != TEMP or writers[v.root] == 1 for v in step.in_data)
         ):
             if not all(member_of(each).joins for each in readers[value]):
                 source[value] = step, None
-            else:  # the last reader has the step itself
+            else:  # the last reader gets the step, not a copy
                 source[value] = step, readers[value][-1]
         if source and step.direction == FORWARD and member_of(step).joins:
             for i, value in enumerate(step.in_data):
@@ -212,7 +212,7 @@ def computed_by_readers(graph: Graph) -> set[Step]:
 
 
 def member_of(step: Step) -> Member:
-    """The Member of a step."""
+    """Make the Member of a step."""
     member = Member(step)
     if step.aux or step.cached:
         return member
@@ -245,7 +245,7 @@ def member_of(step: Step) -> Member:
 
 
 def _row_moves(step: Step) -> list[Move]:
-    """The Moves of a step whose property has pieces; empty where not all of them are rows."""
+    """Return the Moves of a step that joins or splits arrays; empty if its pieces are not rows."""
     origin = step.origin or step
     pieces = step.prop.graph.pieces(step.prop, [v.shape for v in origin.in_data])
     moves = []
@@ -265,7 +265,7 @@ def _row_moves(step: Step) -> list[Move]:
 
 
 def _repeated_rows(shape: Shape, full: Shape) -> Rows | None:
-    """The Rows of an operand that repeats along the leading or the trailing axes of `full`."""
+    """Return the Rows of an operand that is broadcast along leading or trailing axes of `full`."""
     size = prod(shape)
     if size == 1:
         return Rows(0, None, 0, 0)
@@ -280,7 +280,7 @@ def _repeated_rows(shape: Shape, full: Shape) -> Rows | None:
 
 
 def _rows_of_view(view: Any, value: Value) -> Any:
-    """The Rows of a View of `value`; None if it covers the value, NotImplemented if it is none."""
+    """Return the Rows of a view of `value`; None: the whole value, NotImplemented: no rows."""
     axes: list[tuple[int, int]] = []
     for n, stride in zip(view.shape, view.strides):
         if n == 1:

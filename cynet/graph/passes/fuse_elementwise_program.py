@@ -1,4 +1,4 @@
-"""Turns the members of a chain into one step: the storage of each value, and the loops."""
+"""Turns the members of a chain into one step: the memory of each value, and the loops."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from ..ir import Value
     from .fuse_elementwise_members import Member, Move, Rows
 
-# Loops that give their first operand.
-COPIES = {("unary", "identity"), ("unary_grad", "one"), ("binary_grad", "grad_one")}
+# Loops that copy their first operand.
+COPY_LOOPS = {("unary", "identity"), ("unary_grad", "one"), ("binary_grad", "grad_one")}
 
 
-def step_of(members: list[Member], touching: dict[Value, set[Step]]) -> Step | None:
-    """One step for all `members`.
+def chain_step(members: list[Member], touching: dict[Value, set[Step]]) -> Step | None:
+    """Return one step that computes all `members`, or None.
 
-    members: In the order of their steps, all of one group.
-    touching: Root to the set of steps that touch it.
+    members: The members of one group, in the order of their steps.
+    touching: Root -> the set of steps that access it.
 
     Returns Step or None: None where nothing is computed, or where it would take too many registers
     or arrays.
@@ -41,7 +41,7 @@ def step_of(members: list[Member], touching: dict[Value, set[Step]]) -> Step | N
 
 
 def _writers_by_root(members: list[Member]) -> dict[Value, list[int]]:
-    """Root -> positions of the members that write to it, once for each loop or piece."""
+    """Return a dict: root -> indices of members that write it, once for each loop or piece."""
     found: dict[Value, list[int]] = {}
     for position, member in enumerate(members):
         targets = [move.target for move in member.moves]
@@ -51,7 +51,7 @@ def _writers_by_root(members: list[Member]) -> dict[Value, list[int]]:
 
 
 class _Operand(NamedTuple):
-    """Array of `value`, all of it or its `rows`; `private`: nothing outside the chain sees it."""
+    """An operand: all of `value` or its `rows`; `private`: only the chain uses the value."""
 
     value: Value
     rows: Rows | None
@@ -59,7 +59,7 @@ class _Operand(NamedTuple):
 
 
 class _ProgramLine(NamedTuple):
-    """A loop over operands and floats."""
+    """A line of the chain's program: a loop over operands and floats."""
 
     family: str
     functor: str
@@ -69,7 +69,7 @@ class _ProgramLine(NamedTuple):
 
 
 class _Program:
-    """State while one chain is built."""
+    """The program of one chain, built from its members."""
 
     def __init__(self, members: list[Member], touching: dict[Value, set[Step]]) -> None:
         self.members = members
@@ -82,11 +82,11 @@ class _Program:
         self.lines: list[_ProgramLine] = []
 
     def step(self) -> Step | None:
-        """The Step, or None if no chain is possible."""
-        self._place_joined()
+        """Build the chain's Step; None if no chain is possible."""
+        self._join_in_place()
         for position, member in enumerate(self.members):
             for move in member.moves:
-                self._move(move, position)
+                self._add_move(move, position)
             for loop, add in member.loops:
                 if self._only_copies(loop, add, position):
                     continue
@@ -110,12 +110,12 @@ class _Program:
         return _Operand(value, rows, rows is None and self._is_private(value))
 
     def _written_after(self, root: Value, position: int) -> bool:
-        """Return whether a member behind that position writes to the memory of `root`."""
+        """Return whether a member behind index `position` writes to the memory of `root`."""
         return any(at > position for at in self.written.get(root, ()))
 
-    def _place_joined(self) -> None:
-        """Values that are joined to an array are made there at once, where nothing else wants
-        them, or writes to their memory once they are."""
+    def _join_in_place(self) -> None:
+        """Compute values that are only copied into a larger array directly there, if nothing else
+        reads them and their memory is not written afterwards."""
         moved = [move.source.root for member in self.members for move in member.moves]
         parted = {
             move.target.root
@@ -137,7 +137,7 @@ class _Program:
                 ):
                     self.instead[root] = _Operand(move.target, move.target_rows, False)
 
-    def _move(self, move: Move, position: int) -> None:
+    def _add_move(self, move: Move, position: int) -> None:
         source = self._operand(move.source, move.source_rows)
         if move.target_rows is None and not move.add and self._is_private(move.target):
             read = (move.source.root, source.value.root)
@@ -154,7 +154,7 @@ class _Program:
         """Return whether the loop only copies an array to a private one that is read there."""
         source, target = loop.reads[0], loop.target
         if (
-            (loop.family, loop.functor) not in COPIES
+            (loop.family, loop.functor) not in COPY_LOOPS
             or add
             or isinstance(source, float)
             or prod(source.shape) != prod(target.shape)
@@ -179,7 +179,7 @@ class _Program:
         self.lines.append(_ProgramLine(family, functor, reads, target, add))
 
     def _find_uses(self) -> None:
-        """First and last line of every root; inputs and outputs with their requests."""
+        """Find the first and last line of each root, the inputs, and the outputs with requests."""
         self.first: dict[Value, int] = {}
         self.last: dict[Value, int] = {}
         self.first_write: dict[Value, int] = {}
@@ -204,7 +204,7 @@ class _Program:
                 self.targets[root] = (line.target.value, ADD if line.add else WRITE)
 
     def _assign_registers(self) -> dict[Value, int] | None:
-        """Root to register index for values used in the chain only; None if registers run out."""
+        """Return a dict: root -> register for the chain's own values; None if registers run out."""
         found: dict[Value, int] = {}
         free: list[int] = []
         maximum = 0
@@ -213,7 +213,7 @@ class _Program:
             read = dict.fromkeys(e.value.root for e in line.reads if isinstance(e, _Operand))
             read.pop(root, None)
             done = [found[each] for each in read if each in found and self.last[each] == i]
-            if line.family not in BYTE_LOOPS:  # the loop may write where it reads
+            if line.family not in BYTE_LOOPS:  # the loop may write in place
                 free += done
                 done = []
             if line.target.private and root not in found:
@@ -229,8 +229,8 @@ class _Program:
         return found if maximum <= REGISTERS else None
 
     def _inplace_pairs(self) -> list[tuple[int, int]]:
-        """Pairs of positions of inputs and outputs that may share memory: no loop reads the input
-        after the output is written, and both are whole arrays of one dtype."""
+        """Return pairs of indices of inputs and outputs that may share memory: no loop reads the
+        input after the output is written, and both are whole arrays of one dtype."""
         return [
             (i, o)
             for i, source in enumerate(self.sources)

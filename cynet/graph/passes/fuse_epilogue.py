@@ -1,9 +1,9 @@
 """Epilogue fusion: a step that is the only reader of another step's output is computed inside that
 step.
 
-A row of RULES names the two steps that meet, by what their hooks say of them, and how they become
-one; `GraphHooks.epilogue` gives the property of the joined step, or None. Nobody else may read what
-lies between, and the user may not see it.
+Each of FUSION_RULES tests the properties of two consecutive steps and fuses them.
+`GraphHooks.epilogue` gives the property of the fused step, or None. No other step and no user may
+read the value between the two.
 
 - fuse: an activation inside the layer or the norm before it; a sum and relu inside the later
   norm of those that give its terms. Before the gradient pass, so that the backward of the joined
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 class Rule(NamedTuple):
-    """One row: its pass, the tests (from property to bool) of the first step and of the following
-    one, and the function that joins them."""
+    """A fusion rule: its pass, tests of the properties of the first and of the following step, and
+    the function that fuses them."""
 
     name: str
     producer: Callable[[OperatorProperty], bool]
@@ -38,21 +38,21 @@ class Rule(NamedTuple):
     join: Callable[..., None]
 
 
-def fuse(graph: Graph) -> Graph:
-    """Fuse activations, and sums with relu, into the steps before them, in a graph of forward steps
-    in its final memory order."""
+def fuse_activations(graph: Graph) -> Graph:
+    """Fuse activations, and sums followed by a relu, into the steps before them. `graph` has
+    forward steps only, after the layout pass."""
     return _Fusion(graph, "fuse").run()
 
 
-def sums(graph: Graph) -> Graph:
-    """Join sums of a graph of forward steps that only predicts with layers in front of them. The
+def fuse_sums(graph: Graph) -> Graph:
+    """Fuse sums into layers in front of them. `graph` has forward steps only, for prediction. The
     term that a layer adds to is written more than once."""
     return _Fusion(graph, "sum").run()
 
 
-def mask(graph: Graph) -> Graph:
-    """Join gradients of fused relus, in a whole graph, with the steps before them in backward."""
-    touching: dict[Value, list[Step]] = {}  # value to the steps that read or write it
+def fuse_masks(graph: Graph) -> Graph:
+    """Fuse gradients of fused relus into the steps before them. `graph` has all steps."""
+    touching: dict[Value, list[Step]] = {}  # value -> the steps that read or write it
     for step in graph.steps:
         for value in dict.fromkeys(step.touched()):
             touching.setdefault(value, []).append(step)
@@ -69,7 +69,7 @@ def mask(graph: Graph) -> Graph:
 
 
 class _Fusion:
-    """State during one pass over the forward steps."""
+    """One pass over the forward steps with the rules of a name."""
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph = graph
@@ -90,16 +90,16 @@ class _Fusion:
         self.graph.set_forward(sorted(left, key=self.position.__getitem__))
         return self.graph
 
-    def take_activation(self, before: Step | None, step: Step) -> None:
-        """A layer or a norm, and an activation."""
-        if before is not None and self._is_pair(before, step):
-            joined = _ask_epilogue(self.graph, before, ACTIVATION, step.prop)
+    def fuse_activation(self, before: Step | None, step: Step) -> None:
+        """Fuse an activation into the layer or norm before it."""
+        if before is not None and self._is_only_reader(before, step):
+            joined = _call_epilogue_hook(self.graph, before, ACTIVATION, step.prop)
             if joined is not None:
                 self._join_steps(before, joined, step)
 
-    def take_residual(self, add: Step, step: Step) -> None:
-        """A norm, a sum and an activation: the later of the terms' norms takes the other term."""
-        if not self._is_pair(add, step):
+    def fuse_residual(self, add: Step, step: Step) -> None:
+        """Fuse a sum and its activation into the norm that computes its later term."""
+        if not self._is_only_reader(add, step):
             return
         norms = []
         for value, other in (add.in_data, add.in_data[::-1]):
@@ -109,18 +109,18 @@ class _Fusion:
             if norm.out_data[0] is value and norm.ctx == add.ctx:
                 norms.append((self.position[norm], norm, other))
         for _, norm, other in sorted(norms, key=lambda each: -each[0]):
-            joined = _ask_epilogue(self.graph, norm, RESIDUAL, step.prop)
+            joined = _call_epilogue_hook(self.graph, norm, RESIDUAL, step.prop)
             if joined is None or norm.out_data[0].channels_last != other.channels_last:
                 continue
             norm.in_data.append(other)
-            # the fused step waits for the other term
+            # the fused step runs after the other term
             self.position[norm] = self.position[add]
             self.gone.add(add)
             self._join_steps(norm, joined, step)
             return
 
-    def take_sum(self, _: Step | None, add: Step) -> None:
-        """A layer, a sum and perhaps an activation: the later layer that can computes the sum."""
+    def fuse_sum(self, _: Step | None, add: Step) -> None:
+        """Fuse a sum, and an activation after it, into the layer that computes its later term."""
         found = []
         for value, other in (add.in_data, add.in_data[::-1]):
             layer = self.writer.get(value)
@@ -131,12 +131,12 @@ class _Fusion:
             self._add_to(layer, other, add)
 
     def _only_reader(self, value: Value) -> Step | None:
-        """The only step that reads `value`, or None if there are several or the user reads it."""
+        """Return the only reader of `value`; None if there are several or the user reads it."""
         readers = self.readers.get(value, ())
         return readers[0] if len(readers) == 1 and value.kind != OUTPUT else None
 
-    def _is_pair(self, before: Step, step: Step) -> bool:
-        """Return whether `step` alone reads output 0 of `before`, on its device."""
+    def _is_only_reader(self, before: Step, step: Step) -> bool:
+        """Return whether only `step` reads output 0 of `before`, on the same device."""
         value = step.in_data[0]
         return (
             self._only_reader(value) is step
@@ -151,14 +151,15 @@ class _Fusion:
         self.gone.add(follower)
 
     def _may_add(self, layer: Step, value: Value, other: Value, add: Step) -> bool:
-        """Return whether `layer`, which computes `value`, may write `other` in place of `add`."""
+        """Return whether `layer`, which computes `value`, may add it to `other` instead of
+        `add`."""
         out, at = add.out_data[0], self.position[layer]
-        if _ask_epilogue(self.graph, layer, SUM) is None:
+        if _call_epilogue_hook(self.graph, layer, SUM) is None:
             return False
         if layer.req[0] != WRITE or value.kind != TEMP or self.readers[value] != [add]:
             return False
         if any(self.position[self.writer[v]] > at for v in layer.in_data if v in self.writer):
-            return False  # an input is written after the layer's step
+            return False  # an input is written before the sum
         made = self.writer.get(other)
         return (
             out.kind == other.kind == TEMP
@@ -166,7 +167,7 @@ class _Fusion:
             and layer.ctx == add.ctx == other.ctx
             and made is not None
             and not made.prop.graph.traits.view  # a view may use memory that is read elsewhere
-            and all(  # the last step first, as it is the most likely one
+            and all(  # the last reader first: most often it decides
                 each is not layer and self.position[each] < self.position[add]
                 for each in reversed(self.readers[other])
                 if each is not add
@@ -174,13 +175,13 @@ class _Fusion:
         )
 
     def _add_to(self, layer: Step, target: Value, add: Step) -> None:
-        """Let `layer` add to `target`, and apply an activation that follows the sum."""
+        """Let `layer` add to `target` and apply the activation after the sum, if there is one."""
         out, joined = add.out_data[0], None
         behind = self.readers.get(out, [])
-        if len(behind) == 1 and self._may_follow(behind[0], add):
-            joined = _ask_epilogue(self.graph, layer, SUM, behind[0].prop)
+        if len(behind) == 1 and self._may_delay(behind[0], add):
+            joined = _call_epilogue_hook(self.graph, layer, SUM, behind[0].prop)
         if joined is None:
-            joined = _ask_epilogue(self.graph, layer, SUM)
+            joined = _call_epilogue_hook(self.graph, layer, SUM)
         else:
             out = behind[0].out_data[0]
             self.gone.add(behind[0])
@@ -190,10 +191,10 @@ class _Fusion:
         self.writer[target] = layer
         for step in self.readers.get(out, ()):
             step.in_data = [target if v is out else v for v in step.in_data]
-        # readers before the sum keep their positions: the value they read is written after them
+        # steps that read `target` before the sum still read the value before the addition
         self.readers[target] = self.readers.get(out, [])
 
-    def _may_follow(self, step: Step, add: Step) -> bool:
+    def _may_delay(self, step: Step, add: Step) -> bool:
         return (
             _is_activation(step.prop)
             and step.ctx == add.ctx
@@ -203,7 +204,7 @@ class _Fusion:
 
 
 def _mask_gradient(graph: Graph, before: Step, step: Step) -> None:
-    """Let `before` give the gradient that `step` reads behind the relu of `step`."""
+    """Let the step `before` apply the relu mask of `step` to the gradient that `step` reads."""
     if before.direction != BACKWARD or before.origin is None or step.origin is None:
         return
     if before.in_grad[0] is not step.out_grad[0]:
@@ -212,19 +213,19 @@ def _mask_gradient(graph: Graph, before: Step, step: Step) -> None:
         return
     if before.ctx != step.ctx:
         return
-    masks = _ask_epilogue(graph, before.origin, GRAD_MASK)
-    masked = _ask_epilogue(graph, step.origin, GRAD_MASKED)
+    masks = _call_epilogue_hook(graph, before.origin, GRAD_MASK)
+    masked = _call_epilogue_hook(graph, step.origin, GRAD_MASKED)
     if masks is None or masked is None:
         return
     before.prop = before.origin.prop = masks
     step.prop = step.origin.prop = masked
-    step.out_data[0] = None  # type: ignore[call-overload]  # backward steps may miss values
+    step.out_data[0] = None  # type: ignore[call-overload] # None: backward does not need it
 
 
-def _ask_epilogue(graph: Graph, step: Step, kind: str, activation: Any = None) -> Any:
-    """The answers of a forward step's hooks; `activation`: the property that follows it."""
+def _call_epilogue_hook(graph: Graph, step: Step, kind: str, activation: Any = None) -> Any:
+    """Call a forward step's epilogue hook; `activation`: property of the activation after it."""
     act_type = None if activation is None else activation.graph.activation(activation)
-    return graph.ask("epilogue", step, kind, act_type)
+    return graph.call_hook("epilogue", step, kind, act_type)
 
 
 def _always(prop: OperatorProperty) -> bool:
@@ -243,13 +244,13 @@ def _is_layer(prop: OperatorProperty) -> bool:
     return prop.graph.traits.linear_in_weight
 
 
-RULES = (
-    Rule("fuse", _always, _is_activation, _Fusion.take_activation),
-    Rule("fuse", _is_sum_of_two, _is_activation, _Fusion.take_residual),
-    Rule("sum", _always, _is_sum_of_two, _Fusion.take_sum),
+FUSION_RULES = (
+    Rule("fuse", _always, _is_activation, _Fusion.fuse_activation),
+    Rule("fuse", _is_sum_of_two, _is_activation, _Fusion.fuse_residual),
+    Rule("sum", _always, _is_sum_of_two, _Fusion.fuse_sum),
     Rule("mask", _is_layer, _is_layer, _mask_gradient),
 )
 
 
 def _rules_named(name: str) -> list[Rule]:
-    return [rule for rule in RULES if rule.name == name]
+    return [rule for rule in FUSION_RULES if rule.name == name]

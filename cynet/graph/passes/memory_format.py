@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from ...typing import Shape
     from ..ir import Graph
 
-VIEW = GraphHooks(view=True)  # a reorder that does not move bytes
+VIEW_HOOKS = GraphHooks(view=True)  # a reorder that does not move bytes
 
 
 class _ColumnsAsChannels(get_operator("_channels_last").prop):  # type: ignore[misc]  # compiled
-    """Views data (N, 1, H, W) as (N, W, H, 1) in channels-last order: the same bytes."""
+    """A view of data (N, 1, H, W) as (N, W, H, 1) in channels-last order: the same bytes."""
 
     def infer_shape(self, in_shapes: list[Any], out_shapes: list[Any]) -> tuple[Sequence[Any], ...]:
         batch, _, height, width = in_shapes[0]
         return in_shapes, [(batch, width, height, 1)], []
 
 
-def layout(graph: Graph) -> Graph:
-    """Give the values of `graph` their memory order.
+def choose_layouts(graph: Graph) -> Graph:
+    """Choose the memory order of the values of `graph`: row-major or channels-last.
 
     graph: Forward steps only.
 
@@ -44,12 +44,12 @@ def layout(graph: Graph) -> Graph:
 
 
 class _Layout:
-    """State during one run of the pass."""
+    """One run of the layout pass."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.steps: list[Step] = []
-        # (value, channels_last) -> the value that holds it in that order
+        # (value, memory order) -> its copy in that order
         self.ordered: dict[tuple[Value, bool | str], Value] = {}
 
     def run(self) -> Graph:
@@ -59,10 +59,10 @@ class _Layout:
         return self.graph
 
     def _visit_step(self, step: Step) -> None:
-        self._take_columns(step)
-        self._turn_weight(step)
+        self._use_columns_as_channels(step)
+        self._transpose_weight(step)
         form = self._channels_last_form(step)
-        # the order is the same for a matrix
+        # a matrix has only one order
         if form is not None and len(step.in_data[0].shape) == 2:
             step.prop = form[0]
             self.steps.append(step)
@@ -88,9 +88,9 @@ class _Layout:
             else:
                 value.channels_last = True
 
-    def _take_columns(self, step: Step) -> None:
-        """For a convolution of one channel whose window is as wide as its data (over the words of a
-        sentence), turn columns into channels: the bytes have that order already. Return whether it
+    def _use_columns_as_channels(self, step: Step) -> None:
+        """Use the columns as channels if a convolution of one channel has a window as wide as its
+        data (the words of a sentence): the bytes have that order already. Return whether it
         applies."""
         prop = self._columns_form(step)
         if prop is None:
@@ -102,7 +102,7 @@ class _Layout:
             turned = self._value_like(data, "columns", (batch, width, height, 1), True)
             move = _ColumnsAsChannels()
             if data.kind != ARG:
-                move.graph = VIEW
+                move.graph = VIEW_HOOKS
             self.steps.append(self._step(f"{data.name}_columns", move, data, turned))
             self.ordered[key] = turned
         filters, _, height, width = weight.shape
@@ -111,10 +111,10 @@ class _Layout:
         self.steps.append(self._step(f"{weight.name}_columns", transpose, weight, turned))
         step.prop, step.in_data = prop, [self.ordered[key], turned, *step.in_data[2:]]
 
-    def _turn_weight(self, step: Step) -> None:
-        """Use data of a channels-last layout directly; the weight of such a convolution is
-        transposed by a step of its own, whose result later passes may cache."""
-        prop = self.graph.ask("weight_first", step)
+    def _transpose_weight(self, step: Step) -> None:
+        """Use channels-last data of the user directly. A step of its own transposes the
+        convolution's weight, so that later passes may cache the result."""
+        prop = self.graph.call_hook("weight_first", step)
         if prop is None:
             return
         weight = self._reordered_value(step.in_data[1], False)
@@ -137,12 +137,12 @@ class _Layout:
         return prop if prop.graph.channels_last_form(prop, turned, types) else None
 
     def _channels_last_form(self, step: Step) -> tuple[Any, list[int]] | None:
-        """The channels-last form of a step, or None if the step should not use it."""
+        """Return (property, indices of inputs) of a step in channels-last order, or None."""
         if not step.in_data or len(step.in_data[0].shape) < 2:
             return None
         if any(v.dtype not in PERMUTED for v in step.in_data):
             return None
-        form: tuple[Any, list[int]] | None = self.graph.ask("channels_last_form", step)
+        form: tuple[Any, list[int]] | None = self.graph.call_hook("channels_last_form", step)
         if form is None or form[0].graph.traits.prefers_channels_last:
             return form
         return form if any(self._is_channels_last(step.in_data[i]) for i in form[1]) else None
@@ -164,14 +164,14 @@ class _Layout:
     def _reorder_step(self, source: Value, target: Value) -> Step:
         prop = get_operator("_channels_last").prop(to_last=target.channels_last)
         _, channels, *size = source.shape
-        # with one channel or one pixel the bytes stay where they are
+        # with one channel or one pixel both orders are the same bytes
         if source.kind != ARG and (channels == 1 or all(n == 1 for n in size)):
-            prop.graph = VIEW
+            prop.graph = VIEW_HOOKS
         return self._step(f"{source.name}_reorder", prop, source, target)
 
     @staticmethod
     def _value_like(value: Value, suffix: str, shape: Shape, channels_last: bool) -> Value:
-        """A temporary value beside `value`."""
+        """Make a temporary on the device of `value`."""
         return Value(f"{value.name}_{suffix}", shape, value.dtype, value.ctx, TEMP, channels_last)
 
     @staticmethod

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _MONOTONIC_ACTIVATIONS = frozenset(("relu", "sigmoid", "softrelu", "softsign", "tanh"))
 
 
-def commute(graph: Graph) -> Graph:
-    """Exchange each activation and the max pooling after it in `graph`.
+def exchange_pooling(graph: Graph) -> Graph:
+    """Exchange each rising activation and the max pooling after it.
 
     graph: Forward steps only.
 

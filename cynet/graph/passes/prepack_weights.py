@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from ..ir import Graph
 
 
-ARRAYS = (ARG, AUX, CONST)
+ARRAY_KINDS = (ARG, AUX, CONST)
 
 
-def pack(graph: Graph) -> Graph:
-    """Give the steps of `graph` packed weights.
+def pack_weights(graph: Graph) -> Graph:
+    """Add steps that pack the weights of `graph`, and let its steps read the packed weights.
 
     graph: Forward steps only, after the layout and fuse passes.
 
@@ -40,10 +40,10 @@ def pack(graph: Graph) -> Graph:
     longer kept.
     """
     readers, writer = graph.neighbours()
-    moved = graph.moved_states()
+    moved = graph.updated_states()
     for step in graph.steps:
         if step.prop.graph.traits.linear_in_weight and len(step.in_data) > 1:
-            _keep_made(step.in_data[1], readers, writer, moved)
+            _cache_weight_steps(step.in_data[1], readers, writer, moved)
     packed: dict[Step, Step] = {}  # the step that computes a weight -> the step that packs it
     # cached steps first, so that other runs wait for these steps only
     first: list[Step] = []
@@ -53,7 +53,7 @@ def pack(graph: Graph) -> Graph:
             continue
         (weight,) = packing.in_data
         if weight.kind == TEMP:
-            packed[writer[weight]] = packing  # the unpacked weight is alive only until it is packed
+            packed[writer[weight]] = packing  # the unpacked weight lives only until it is packed
         else:
             first.append(packing)
     for step in graph.steps:
@@ -63,17 +63,17 @@ def pack(graph: Graph) -> Graph:
     return graph
 
 
-def _keep_made(
+def _cache_weight_steps(
     weight: Value, readers: dict[Value, list[Step]], writer: dict[Value, Step], moved: set[Value]
 ) -> None:
-    """Run the steps that compute `weight` only after its sources were written, if the sources are
-    arrays and nothing else reads the values in between."""
+    """Cache the steps that compute `weight` from arrays, if nothing else reads the values in
+    between: they run again only after their sources were written."""
     steps: dict[Step, None] = {}
     sources: list[Value] = []
     values = [weight]
     while values:
         value = values.pop()
-        if value.kind in ARRAYS and value not in moved:
+        if value.kind in ARRAY_KINDS and value not in moved:
             sources.append(value)
             continue
         made = writer.get(value)
@@ -87,7 +87,7 @@ def _keep_made(
     between = [v for made in steps for v in made.out_data if v is not weight]
     if any(reader not in steps for value in between for reader in readers[value]):
         return
-    if any(not made.prop.graph.traits.view for made in steps):  # else the weight is a view
+    if any(not made.prop.graph.traits.view for made in steps):  # views need no caching
         cached, weight.kind = CachedGroup(sources), CACHED
         for made in steps:
             made.cached = cached
@@ -100,14 +100,14 @@ def _packing_step(
     writer: dict[Value, Step],
     moved: set[Value],
 ) -> Step | None:
-    """The step that packs the weight of `step`, or None; `step` then reads the packed weight."""
+    """Return a step that packs the weight of `step`, which then reads it; None if not possible."""
     if len(step.in_data) < 2:
         return None
     weight = step.in_data[1]
     replaces = weight.kind == CACHED and len(readers[weight]) == 1
-    if not replaces and (weight.kind not in ARRAYS or weight in moved):
+    if not replaces and (weight.kind not in ARRAY_KINDS or weight in moved):
         return None
-    form = graph.ask("prepack", step, replaces)
+    form = graph.call_hook("prepack", step, replaces)
     if form is None:
         return None
     packer, step.prop, size = form

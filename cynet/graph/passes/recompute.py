@@ -29,20 +29,20 @@ from typing import TYPE_CHECKING
 
 from ...base import config
 from ..cost import seconds
-from ..ir import BACKWARD, FORWARD, NULL, TEMP, WRITE, Step, repeatable
+from ..ir import BACKWARD, FORWARD, NULL, TEMP, WRITE, Step, is_repeatable
 from ..memory_plan import find_peak, nbytes
 
 if TYPE_CHECKING:
     from ..ir import Graph, Value
 
-TARGET = 0.58  # share of the bytes without mirroring at which the pass stops
-BUDGET = 0.28  # share of the plan's time that recomputation may take
-PATIENCE = 3  # rounds without a gain after which the pass stops
-ROUND = 0.04  # share of the bytes to free at one step before the peak is searched again
+TARGET_SHARE = 0.58  # the pass stops at this share of the bytes without mirroring
+MAX_TIME_SHARE = 0.28  # maximum share of recomputation in the plan's time
+MAX_IDLE_ROUNDS = 3  # the pass stops after so many rounds without a gain
+SHARE_PER_STEP = 0.04  # after this share is freed the peak is searched again
 
 
-def mirror(graph: Graph) -> Graph:
-    """Let backward recompute values that would otherwise wait for it in memory.
+def recompute_values(graph: Graph) -> Graph:
+    """Let backward recompute values instead of keeping them in memory.
 
     graph: With its backward steps.
 
@@ -54,9 +54,9 @@ def mirror(graph: Graph) -> Graph:
     marked = [s for s in graph.steps[: graph.n_forward] if _step_attribute(s, "force_mirroring")]
     if automatic or any(_step_attribute(s, "force_mirroring") == "True" for s in marked):
         work = _Recomputation(graph)
-        work.force()
+        work.recompute_forced()
         if automatic:
-            work.reduce()
+            work.reduce_memory()
     return graph
 
 
@@ -65,20 +65,20 @@ def _step_attribute(step: Step, name: str) -> str | None:
 
 
 def _temporary_like(value: Value) -> Value:
-    """A temporary like `value`, to hold it again."""
+    """Return a temporary like `value`, for its recomputed copy."""
     new = copy.copy(value)
     new.name, new.kind, new.root = f"{value.name}_again", TEMP, new
     return new
 
 
 class _Recomputation:
-    """State during one run: the steps, and the copies of each value."""
+    """One run of the mirror pass: the steps, and the copies of each value."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.producer = {}  # value of a forward step -> the step
-        self.base: dict[Value, Value] = {}  # repeated value -> the forward value it repeats
-        self.versions = {}  # forward value -> itself and its repetitions
+        self.base: dict[Value, Value] = {}  # recomputed value -> its forward value
+        self.versions = {}  # forward value -> the list of it and its recomputed copies
         self.clones: set[Step] = set()
         forward = graph.steps[: graph.n_forward]
         stages = any(_step_attribute(step, "mirror_stage") for step in forward)
@@ -88,15 +88,15 @@ class _Recomputation:
                 self.producer[value] = step
                 self.versions[value] = [value]
             if (
-                repeatable(step)
+                is_repeatable(step)
                 and _step_attribute(step, "force_mirroring") != "False"
                 and not (stages and _step_attribute(step, "mirror_stage"))
             ):
                 self.repeatable.add(step)
-        self.index()
+        self.index_uses()
 
-    def index(self) -> None:
-        """The positions at which each value is used, the first of them where it is made.
+    def index_uses(self) -> None:
+        """List the positions at which each value is used; the first one computes it.
 
         Positions are numbers that grow from step to step; what is put in between gets numbers in
         between, so that others keep theirs.
@@ -111,24 +111,24 @@ class _Recomputation:
             bisect.insort(self.uses.setdefault(value, []), position)
 
     def _index_of(self, position: float) -> int:
-        """Return where in the list of steps the step at `position` is."""
+        """Return the index, in the list of steps, of the step at `position`."""
         return bisect.bisect_left(self.positions, position)
 
     def _insert_steps(self, block: list[Step], position: float) -> None:
-        """Put steps in front of the one at `position`."""
+        """Insert steps in front of the step at `position`."""
         at = self._index_of(position)
         self.graph.steps[at:at] = block
         before, parts = self.positions[at - 1], len(block) + 1
         made = [before + (position - before) * i / parts for i in range(1, parts)]
         if any(a >= b for a, b in itertools.pairwise((before, *made, position))):
-            self.index()  # floats leave no more positions in between
+            self.index_uses()  # no float is left between two positions
             return
         self.positions[at:at] = made
         for each, step in zip(made, block):
             self._note_uses(each, step)
 
-    def force(self) -> None:
-        """Recompute, once each, the nodes with ``force_mirroring='True'``.
+    def recompute_forced(self) -> None:
+        """Recompute the nodes with the attribute ``force_mirroring='True'``.
 
         The last comes first: then what it reads lives still, and is repeated before it. In
         the other order each would repeat all that lead to it.
@@ -141,13 +141,13 @@ class _Recomputation:
                 if value.kind == TEMP and position < inf:
                     self._recompute_value(value, position)
 
-    def reduce(self) -> None:
-        """Repeat until TARGET or BUDGET is reached, or nothing more can be gained."""
-        budget = BUDGET * sum(map(seconds, self.graph.steps))
+    def reduce_memory(self) -> None:
+        """Recompute values until TARGET_SHARE or MAX_TIME_SHARE is reached, or no gain is left."""
+        budget = MAX_TIME_SHARE * sum(map(seconds, self.graph.steps))
         maximum, step, roots = find_peak(self.graph)
         at_first, best, saved, failures = maximum, maximum, self._save_steps(), 0
-        while maximum > TARGET * at_first and failures < PATIENCE:
-            spent = self._relieve_peak(step, roots, budget, ROUND * at_first)
+        while maximum > TARGET_SHARE * at_first and failures < MAX_IDLE_ROUNDS:
+            spent = self._relieve_peak(step, roots, budget, SHARE_PER_STEP * at_first)
             if spent is None:
                 break
             budget -= spent
@@ -172,7 +172,7 @@ class _Recomputation:
         heapq.heapify(candidates)
         while candidates and freed < enough:
             _, order, value = heapq.heappop(candidates)
-            rank = self._recompute_rank(value, index)  # later recomputations have changed the rank
+            rank = self._recompute_rank(value, index)  # the rank depends on earlier recomputations
             if candidates and rank > candidates[0][0]:
                 heapq.heappush(candidates, (rank, order, value))
                 continue
@@ -186,12 +186,12 @@ class _Recomputation:
         return spent if freed else None
 
     def _recompute_rank(self, value: Value, peak: float) -> float:
-        """Seconds a byte that it takes to free `value` at position `peak`."""
+        """Return the seconds of recomputation per byte to free `value` at position `peak`."""
         position = self._next_use(value, peak)
         return (self._recompute_cost(value, position) + self._chain_cost(position)) / nbytes(value)
 
     def _idle_values(self, peak: float, roots: dict[Value, Value]) -> list[Value]:
-        """Values that live across position `peak` unused, until backward, and can be repeated."""
+        """Return the values that live at `peak` only for backward and can be recomputed."""
         across: dict[Value, list[Value]] = {}
         backward = self.positions[self.graph.n_forward]
         for value, uses in self.uses.items():
@@ -222,8 +222,8 @@ class _Recomputation:
         return next(iter(uses[bisect.bisect_right(uses, position) :]), inf)
 
     def _chain_cost(self, position: float) -> float:
-        """Seconds of the recomputed steps that are already at `position`: a long chain of them is
-        alive all at once, so a value before it is worth less."""
+        """Return the seconds of steps already recomputed at `position`: all their values live at
+        the same time, so a value before them saves less."""
         total, i = 0.0, self._index_of(position)
         while self.graph.steps[i] in self.clones:
             total += seconds(self.graph.steps[i])
@@ -231,7 +231,7 @@ class _Recomputation:
         return total
 
     def _collect_steps(self, value: Value, position: float, plan: dict[Step, None]) -> None:
-        """Add to `plan`, in order, the forward steps to repeat to have `value` at `position`."""
+        """Add to `plan`, in order, the forward steps that recompute `value` at `position`."""
         stack = [(self.producer[self.base.get(value, value)], False)]
         while stack:
             step, ready = stack.pop()
@@ -246,7 +246,7 @@ class _Recomputation:
                     stack.append((self.producer[source], False))
 
     def _live_copy_at(self, value: Value, position: float) -> Value | None:
-        """The copy of a forward step's input that is alive at `position`, or None."""
+        """Return the copy of a value that lives at `position`, or None."""
         if value.kind != TEMP or self.producer.get(value) not in self.repeatable:
             return value
         for version in self.versions[value]:
@@ -284,7 +284,7 @@ class _Recomputation:
         self._insert_steps(block, position)
 
     def _split_backward(self, step: Step) -> bool:
-        """Part a backward step that writes gradients of data and weight; False if impossible."""
+        """Split a backward step into those of data and weight gradients; False if impossible."""
         written = [i for i, _ in step.written()]
         if step.direction != BACKWARD or not step.prop.graph.traits.linear_in_weight:
             return False
@@ -308,7 +308,7 @@ class _Recomputation:
             halves.append(half)
         position = self.graph.steps.index(step)
         self.graph.steps[position : position + 1] = halves
-        self.index()
+        self.index_uses()
         return True
 
     def _save_steps(self) -> list[tuple[Step, list[Value], list[Value]]]:

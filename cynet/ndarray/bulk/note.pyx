@@ -10,7 +10,7 @@ from ..._storage cimport free as storage_free
 from ..._typedefs cimport TBlob, dtype_size, kBool, kCPU
 from ...engine cimport deferred
 from ...engine.deferred cimport deferred_call_limit, store_mask, variable_bit
-from ...engine.trace cimport begun, IMPERATIVE
+from ...engine.trace cimport begin_time, IMPERATIVE
 from ...kernels.elementwise.elementwise cimport Kernel
 from ...kernels.table cimport find_unary
 from ...operator._elementwise cimport IN_DATA, NUMBER, ElementwiseOperator, NativeLoop
@@ -69,8 +69,8 @@ cdef bint _note(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase ou
     cdef int kind[MOST_INPUTS]
     cdef int place[MOST_INPUTS]
     cdef int i, target
-    if (deferred_call_limit() < 2 or _is_disabled or begun(IMPERATIVE) or op.forward_loops.empty()
-            or not _may_be_in(out, &out.blob)):
+    if (deferred_call_limit() < 2 or _is_disabled or begin_time(IMPERATIVE)
+            or op.forward_loops.empty() or not _may_be_in(out, &out.blob)):
         return False
     for i in range(n):
         if not _may_be_in(<NDArrayBase>arrays[i], &out.blob):
@@ -162,7 +162,7 @@ cdef inline bint _are_apart(PyObject** arrays, int* kind, int n, NDArrayBase out
 cdef inline bint _is_apart(NDArrayBase array, int kind, bint writes) noexcept:
     cdef const Noted* each
     cdef int i
-    if not variable_bit(array.chunk.var) & deferred.noted_mask:
+    if not variable_bit(array.chunk.var) & deferred.deferred_mask:
         return True
     for i in range(program.n_arrays):
         each = &program.arrays[i]
@@ -185,7 +185,7 @@ cdef int _enter(NDArrayBase array, int kind, bint writes) noexcept:
     cdef Noted* each = NULL
     cdef uint64_t bit = variable_bit(array.chunk.var)
     cdef int i, found = -1
-    if bit & deferred.noted_mask:
+    if bit & deferred.deferred_mask:
         for i in range(program.n_arrays):
             if program.arrays[i].chunk == array.chunk:
                 program.shares = True
@@ -201,10 +201,10 @@ cdef int _enter(NDArrayBase array, int kind, bint writes) noexcept:
         each.writes, each.counted = 0, False
         each.fresh = writes and not array.chunk.written
         array.chunk.references.fetch_add(1)
-        store_mask(&deferred.noted_mask, deferred.noted_mask | bit)
+        store_mask(&deferred.deferred_mask, deferred.deferred_mask | bit)
     if writes:
         program.arrays[found].writes += 1
-        store_mask(&deferred.noted_writes_mask, deferred.noted_writes_mask | bit)
+        store_mask(&deferred.deferred_writes_mask, deferred.deferred_writes_mask | bit)
     return found
 
 
@@ -248,8 +248,8 @@ cdef int _set_masks() noexcept:
         noted |= variable_bit(program.arrays[i].var)
         if program.arrays[i].writes:
             writes |= variable_bit(program.arrays[i].var)
-    store_mask(&deferred.noted_mask, noted)
-    store_mask(&deferred.noted_writes_mask, writes)
+    store_mask(&deferred.deferred_mask, noted)
+    store_mask(&deferred.deferred_writes_mask, writes)
     return 0
 
 
@@ -279,7 +279,7 @@ cdef int _count_noted(void* var) except -1:
     return 0
 
 
-deferred.flush_noted, deferred.count_noted = _flush_noted, _count_noted
+deferred.flush_deferred, deferred.count_deferred = _flush_noted, _count_noted
 
 
 def counts():

@@ -281,5 +281,5 @@ cdef dict _slots():
     return slots
 
 
-ND.set_key_of(with_masks)
+ND.set_mask_reader(with_masks)
 set_operators(ND, _slots(), dict(zip(UNARY, UNARY)))

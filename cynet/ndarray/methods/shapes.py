@@ -4,7 +4,7 @@ import math
 
 from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ...base.guard import guarded
-from ...base.kinds import check_flag, is_one
+from ...base.kinds import check_flag, is_single_int
 from ...base.other_names import refuse_keywords
 from ...operator import get_operator
 from ...operator.checks.shapes import check_one_shape
@@ -59,7 +59,7 @@ class ShapeMethods:
             raise ArgumentTypeError(f"reshape takes shape and reverse, got {', '.join(kwargs)}")
         if not shape:
             raise ArgumentTypeError("reshape: the shape is missing")
-        if len(shape) == 1 and not is_one(shape[0]):
+        if len(shape) == 1 and not is_single_int(shape[0]):
             shape = shape[0]
         try:
             sizes = tuple(n.__index__() for n in shape)
@@ -112,7 +112,7 @@ class ShapeMethods:
             refuse_keywords("transpose", others, ("axes",))
         if order and axes is not None:
             raise ArgumentTypeError("transpose: the axes are given twice")
-        if len(order) == 1 and not is_one(order[0]):
+        if len(order) == 1 and not is_single_int(order[0]):
             order = order[0]
         given = order if axes is None else axes
         if hasattr(given, "__len__"):

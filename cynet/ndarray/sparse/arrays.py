@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.sparse_kind import sparse_shell
+from ..._core.sparse_kind import new_sparse_array
 from ...base.compat import optional
 from ...base.dtype import dtype_flag
 from ...base.errors import (
@@ -163,7 +163,7 @@ class BaseSparseNDArray(NDArray):
 
     def _with_values(self, values):
         """An array of the same structure with other values."""
-        out = sparse_shell(type(self), dtype_flag(values.dtype))
+        out = new_sparse_array(type(self), dtype_flag(values.dtype))
         return out._set_contents(self._shape, values, self._indices, self._indptr, self._ready)
 
     def copy(self):
@@ -489,7 +489,7 @@ CLASS_BY_STYPE = {"csr": CSRNDArray, "row_sparse": RowSparseNDArray}
 
 def make_sparse(stype, shape, values, indices, indptr=None, ready=True):
     """Make a sparse array from values (NDArray) and index arrays (NumPy, int64)."""
-    out = sparse_shell(CLASS_BY_STYPE[stype], dtype_flag(values.dtype))
+    out = new_sparse_array(CLASS_BY_STYPE[stype], dtype_flag(values.dtype))
     return out._set_contents(tuple(shape), values, indices, indptr, ready)
 
 
@@ -549,5 +549,5 @@ def _cast_by_operator(array, stype):
 
 def _restore(cls, shape, values, indices, indptr, context):
     held = from_numpy(values).as_in_context(context)
-    out = sparse_shell(cls, dtype_flag(held.dtype))
+    out = new_sparse_array(cls, dtype_flag(held.dtype))
     return out._set_contents(shape, held, indices, indptr, False)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ...base.guard import guarded
-from ...base.kinds import is_one
+from ...base.kinds import is_single_int
 from ...context import read_context
 from .._call import is_array
 from ..creation import array as dense_array
@@ -275,7 +275,7 @@ def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: 
     arrays.check_stype(stype)
     if stype == "default":
         return dense_zeros(shape, ctx=ctx, dtype=dtype)
-    if is_one(shape):
+    if is_single_int(shape):
         shape = (shape,)
     sizes = _shape("zeros", shape, 2 if stype == "csr" else None)
     context = read_context(ctx)

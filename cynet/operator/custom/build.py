@@ -185,7 +185,7 @@ def compile_pyx(path: FileName, name: str | None = None, force: bool = False) ->
     beside = sorted(p for p in path.parent.iterdir() if p.suffix in (".pxd", ".pxi", ".h"))
     extension = sysconfig.get_config_var("EXT_SUFFIX")
     with naming("write", config.cache_folder() / "pyx"):
-        library = cache.folder("pyx") / f"{name}-{_hash_inputs([path, *beside])}{extension}"
+        library = cache.code_folder("pyx") / f"{name}-{_hash_inputs([path, *beside])}{extension}"
     loaded = sys.modules.get(name)
     if loaded is not None and getattr(loaded, "__file__", None) == str(library):
         return loaded

@@ -459,7 +459,7 @@ def register(reg_name: str) -> Callable[[Class], Class]:
 
 
 def _register_custom(name, cls):
-    """Register a CustomOpProp under `name`, replacing an earlier class."""
+    """Register a CustomOpProp under `name`, overwrite an earlier class."""
     _check_definition(name, cls)
     if name in CUSTOM_OPERATORS:
         OPERATORS.get("Custom").cache.clear()  # delete calls that were prepared for the old class

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...base.errors import ArgumentError, shown
-from ...base.opencv import INTERPOLATIONS, LARGEST_SIDE, resize_image, short_size
+from ...base.opencv import MAX_SIDE_PIXELS, N_INTERPOLATIONS, resize_image, short_size
 from .._base import Operator
 from ..checks.shapes import check_elements, unify_shapes
 from ..parameters import Bool, Int, Shape
@@ -22,7 +22,7 @@ class ResizeProperty(OperatorProperty, operator="_image_resize"):
         1,
         doc="0 nearest, 1 bilinear, 2 bicubic, 3 by area, 4 Lanczos.",
         low=0,
-        high=INTERPOLATIONS - 1,
+        high=N_INTERPOLATIONS - 1,
     )
     inputs_doc = {"data": "Image (H, W, C) or batch (N, H, W, C) of uint8, float32 or float64."}
     example = """
@@ -33,10 +33,10 @@ class ResizeProperty(OperatorProperty, operator="_image_resize"):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        if len(self.size) not in (1, 2) or max(self.size) > LARGEST_SIDE:
+        if len(self.size) not in (1, 2) or max(self.size) > MAX_SIDE_PIXELS:
             raise ArgumentError(
                 f"operator {self.op_name}: parameter 'size' takes (width, height) or one number, "
-                f"of at most {LARGEST_SIDE}, got {shown(self.size)}"
+                f"of at most {MAX_SIDE_PIXELS}, got {shown(self.size)}"
             )
 
     def new_size(self, height, width):

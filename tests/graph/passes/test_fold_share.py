@@ -140,12 +140,12 @@ def test_gradients_of_arguments_nothing_flows_into(monkeypatch, chosen):
     [
         ("all", set()),
         ("-share", {"share"}),
-        ("none, fold", pipeline.NAMES - {"fold"}),
+        ("none, fold", pipeline.PASS_NAMES - {"fold"}),
         ("all,-fold,-reuse", {"fold", "reuse"}),
     ],
 )
 def test_the_setting_is_read_from_left_to_right(text, off):
-    assert pipeline.NAMES - pipeline.enabled(text) == off
+    assert pipeline.PASS_NAMES - pipeline.enabled_passes(text) == off
 
 
 def test_an_unknown_pass_is_refused(monkeypatch):

@@ -88,16 +88,16 @@ def test_plans_for_imagenet(monkeypatch, name, least):
 @pytest.mark.parametrize("case", range(30))
 def test_random_graphs(monkeypatch, rng, case):
     """As much as can be repeated: every value still is what it was."""
-    monkeypatch.setattr(recompute, "TARGET", 0.0)
-    monkeypatch.setattr(recompute, "BUDGET", 100.0)
-    monkeypatch.setattr(recompute, "PATIENCE", 8)
-    monkeypatch.setattr(recompute, "ROUND", 0.0)
+    monkeypatch.setattr(recompute, "TARGET_SHARE", 0.0)
+    monkeypatch.setattr(recompute, "MAX_TIME_SHARE", 100.0)
+    monkeypatch.setattr(recompute, "MAX_IDLE_ROUNDS", 8)
+    monkeypatch.setattr(recompute, "SHARE_PER_STEP", 0.0)
     heads, given = _random_graph(rng, 8 + 2 * case)
     graph = _graph(heads, given, dict.fromkeys(given, ("write", "add")[case % 2]))
     arrays = _arrays(graph, rng)
     expected = run(graph, arrays, isolated=True)
     monkeypatch.setenv("MXNET_BACKWARD_DO_MIRROR", "1")
-    graph = plan_memory(recompute.mirror(graph))
+    graph = plan_memory(recompute.recompute_values(graph))
     outputs, grads = run(graph, arrays)
     for got, want in itertools.chain(
         zip(outputs, expected[0]), ((grads[k], expected[1][k]) for k in expected[1])
@@ -128,9 +128,9 @@ def test_a_chain_takes_the_root_of_its_length():
     graph = lower(net.entries, mx.cpu(), {"data": (4096, 64)}, {}, requests, names=())
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CYNET_BACKWARD_DO_MIRROR", "1")
-        patch.setattr(recompute, "TARGET", 0.0)
-        patch.setattr(recompute, "BUDGET", 0.34)
-        graph = plan_memory(recompute.mirror(graph))
+        patch.setattr(recompute, "TARGET_SHARE", 0.0)
+        patch.setattr(recompute, "MAX_TIME_SHARE", 0.34)
+        graph = plan_memory(recompute.recompute_values(graph))
     assert graph.memory.planned <= 0.4 * plain
     again = [s for s in graph.steps[graph.n_forward :] if s.direction == FORWARD]
     assert len(again) <= 66
@@ -150,7 +150,7 @@ def test_states_are_moved_once(monkeypatch):
         net = mx.sym.FullyConnected(net, num_hidden=16, name=f"fc{i}")
         return mx.sym.relu(mx.sym.BatchNorm(net, momentum=0.5, name=f"bn{i}"), name=f"relu{i}")
 
-    monkeypatch.setattr(recompute, "TARGET", 0.0)
+    monkeypatch.setattr(recompute, "TARGET_SHARE", 0.0)
     _, after = _compare(monkeypatch, _chain(8, layer), data=(128, 16))
     assert [name for name in _repeated(after) if name.startswith("bn")]
 
@@ -216,7 +216,7 @@ def test_prediction_and_other_switches_are_left_alone(monkeypatch):
     assert len(executor._graph.steps) == executor._graph.n_forward
     monkeypatch.setenv("CYNET_GRAPH_PASSES", "-mirror")
     assert not _repeated(net.simple_bind(mx.cpu(), data=(64, 64)))
-    assert "mirror" in pipeline.NAMES
+    assert "mirror" in pipeline.PASS_NAMES
 
 
 def test_gradients_of_weight_and_data_apart(monkeypatch, rng):
@@ -239,7 +239,7 @@ def test_gradients_of_weight_and_data_apart(monkeypatch, rng):
             for found, divide in ((whole, False), (parts, True)):
                 if divide:
                     with monkeypatch.context() as patch:
-                        patch.setattr(pipeline, "run", _dividing(pipeline.run))
+                        patch.setattr(pipeline, "run_passes", _dividing(pipeline.run_passes))
                         executor._build()
                     backward = [s for s in executor._graph.steps if s.direction == BACKWARD]
                     assert len(backward) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....base.errors import ArgumentError, shown
-from ....base.guard import PER_BATCH, guarded
+from ....base.guard import PER_BATCH_METHODS, guarded
 from ....operator.nn.spatial_window import CHANNELS_FIRST
 from ...errors import MismatchError
 from ...nn.conv_layers import LAYOUT_DOCS, axis_sizes, check_layout
@@ -67,7 +67,7 @@ _EXAMPLE_SIZES = {1: (2, 8), 2: (2, 8, 8), 3: (2, 4, 8, 8)}  # axes -> input sha
 _INPUT_SHAPES = {1: "(C, W)", 2: "(C, H, W)", 3: "(C, D, H, W)"}
 
 
-@guarded(but=(*PER_BATCH, "hybrid_forward"))
+@guarded(but=(*PER_BATCH_METHODS, "hybrid_forward"))
 class _ConvCell(HybridRecurrentCell):
     """A cell with a convolution of the input and one of the state, for each gate."""
 

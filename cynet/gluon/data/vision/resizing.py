@@ -9,8 +9,8 @@ import numpy as np
 from .... import ndarray as nd
 from .... import symbol
 from ....base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
-from ....base.guard import PER_BATCH, guarded
-from ....base.opencv import INTERPOLATIONS, short_size
+from ....base.guard import PER_BATCH_METHODS, guarded
+from ....base.opencv import N_INTERPOLATIONS, short_size
 from ....image import imrotate
 from ....image.geometry import center_box, choose_interpolation, crop, make_image, random_sized_box
 from ....image.rotate import check_angle_limits
@@ -53,7 +53,7 @@ def _module_of(x):
     return symbol if isinstance(x, Symbol) else nd
 
 
-@guarded(but=(*PER_BATCH, "hybrid_forward"))
+@guarded(but=(*PER_BATCH_METHODS, "hybrid_forward"))
 class _PixelTransform(Block):
     """Base of transforms of images: one (H, W, C), or each of a batch (N, H, W, C)."""
 
@@ -77,7 +77,7 @@ class _PixelTransform(Block):
 def _resize_images(x, size, keep_ratio, interpolation):
     """Resize images; interpolations 9 (by sizes) and 10 (at random) choose a method."""
     if interpolation == 10:
-        interpolation = int(sample_generator().integers(INTERPOLATIONS))
+        interpolation = int(sample_generator().integers(N_INTERPOLATIONS))
     elif interpolation == 9 and not isinstance(x, Symbol) and len(x.shape) in (3, 4):
         old = x.shape[-3:-1]
         new = short_size(*old, size[0]) if keep_ratio else (size[-1], size[0])

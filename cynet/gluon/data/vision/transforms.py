@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....base.errors import ArgumentError, ArgumentTypeError, shown
-from ....base.guard import PER_BATCH, guarded
+from ....base.guard import PER_BATCH_METHODS, guarded
 from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Sequential
 from ..seeding import sample_generator
@@ -218,7 +218,7 @@ class RandomApply(Sequential):
         return self.transforms(x) if sample_generator().uniform() < self.p else x
 
 
-@guarded(but=(*PER_BATCH, "hybrid_forward"))
+@guarded(but=(*PER_BATCH_METHODS, "hybrid_forward"))
 class _RandomColor(HybridBlock):
     """Changes colors by a random factor from ``[max(0, 1 - strength), 1 + strength]``."""
 
