@@ -29,7 +29,7 @@ cdef extern from *:
 
 BFLOAT16 = "cynet::bfloat16"
 
-cdef struct Loaded:
+cdef struct LoadedEntry:
     EntryFn function
     int index
     char failure[FAILURE_BYTES]  # message of the last launch that failed
@@ -37,7 +37,7 @@ cdef struct Loaded:
 
 cdef int _launch(void* kernel, const unsigned* grid, const unsigned* block, unsigned shared,
                  void* stream, void** params) noexcept nogil:
-    cdef Loaded* loaded = <Loaded*>kernel
+    cdef LoadedEntry* loaded = <LoadedEntry*>kernel
     cdef char failure[FAILURE_BYTES]
     cdef LaunchRequest request
     cdef int64_t work = THREAD_WORK
@@ -53,18 +53,18 @@ cdef int _launch(void* kernel, const unsigned* grid, const unsigned* block, unsi
     return code
 
 
-cdef void* _space(int dev_id, int index, size_t nbytes, void* stream) except? NULL nogil:
+cdef void* _workspace(int dev_id, int index, size_t nbytes, void* stream) except? NULL nogil:
     cdef Resource resource
     resource.type, resource.index = kTempSpace, index
     return get_space(&resource, nbytes)
 
 
-cdef int _read(void* to, const void* source, size_t nbytes, void* stream) noexcept nogil:
+cdef int _read_memory(void* to, const void* source, size_t nbytes, void* stream) noexcept nogil:
     memcpy(to, source, nbytes)
     return 0
 
 
-cdef void _note_sizes(const int64_t* sizes) noexcept nogil:
+cdef void _set_sizes(const int64_t* sizes) noexcept nogil:
     global noted_sizes
     noted_sizes = sizes
 
@@ -72,16 +72,16 @@ cdef void _note_sizes(const int64_t* sizes) noexcept nogil:
 cdef class LoadedKernel:
     """One kernel of the device: `address`, `name`, `sizes` (device.py)."""
 
-    cdef Loaded* loaded
+    cdef LoadedEntry* loaded
     cdef readonly str name
     cdef readonly tuple sizes
     cdef object kernel
 
     def __cinit__(self):
-        self.loaded = <Loaded*>malloc(sizeof(Loaded))
+        self.loaded = <LoadedEntry*>malloc(sizeof(LoadedEntry))
         if self.loaded == NULL:
             raise MemoryError()
-        memset(self.loaded, 0, sizeof(Loaded))
+        memset(self.loaded, 0, sizeof(LoadedEntry))
 
     def __init__(self, kernel):
         self.kernel, self.name = kernel, kernel.name
@@ -123,12 +123,12 @@ class EmulatedDevice(Device):
     name = "the emulated device"
     multiprocessors = 16
     launch_address = <size_t><LaunchFn>_launch
-    workspace_function_address = <size_t><SpaceFn>_space
-    read_address = <size_t><ReadFn>_read
+    workspace_function_address = <size_t><SpaceFn>_workspace
+    read_address = <size_t><ReadFn>_read_memory
 
     def __init__(self, checked=None):
         self.checked = bool(config.get("CYNET_CHECK_KERNELS")) if checked is None else checked
-        self.sizes_address = <size_t><SizesFn>_note_sizes if self.checked else 0
+        self.sizes_address = <size_t><SizesFn>_set_sizes if self.checked else 0
         self._modules, self._kernels = {}, {}
 
     def kernel(self, source, instance):

@@ -37,7 +37,7 @@ from ..operator.nn.softmax import (
     SoftmaxProperty,
     SoftminProperty,
 )
-from ..operator.nn.spatial_window import channels_first, is_last
+from ..operator.nn.spatial_window import channels_first, is_channels_last
 from ..operator.nn.upsampling import UpSamplingProperty
 from .graph import exports, move_channels, prop_classes
 
@@ -63,7 +63,7 @@ def convolution(g: Graph, c: OpNode) -> str:
     p, n = c.prop, len(c.shapes[0]) - 2
     data, back = move_channels(g, c, p.layout)
     inputs = [data, *c.inputs[1:]]
-    if is_last(p.weight_layout):
+    if is_channels_last(p.weight_layout):
         inputs[1] = g.transpose(c.inputs[1], [0, n + 1, *range(1, n + 1)])
     return back(
         g.emit("Conv", inputs, pads=_values_or_default(p.pad, n, 0) * 2, **_filter_attributes(p, n))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base.errors import ArgumentError
 from ...operator.nn.batch_norm import BatchNormProperty
-from ...operator.nn.spatial_window import is_last
+from ...operator.nn.spatial_window import is_channels_last
 from ...operator.quantization.int8_form import int8_class
 from ...operator.tensor.broadcast import BroadcastProperty
 from ...operator.tensor.unary import UnaryProperty
@@ -46,7 +46,7 @@ class Layer:
 
     def weight_key(self):
         """Return the key of the quantized weight and bias; layers with equal keys share them."""
-        layout = is_last(getattr(self.node.prop, "layout", None))
+        layout = is_channels_last(getattr(self.node.prop, "layout", None))
         names = [entry[0].name for entry in self.node.inputs[1:]]
         if self.norm is None:
             return (layout, *names), ()
@@ -58,7 +58,7 @@ class Layer:
         weight has fewer steps."""
         names = [entry[0].name for entry in self.node.inputs]
         weight = params[names[1]].asnumpy().astype(np.float64)
-        if is_last(getattr(self.node.prop, "layout", None)):  # int8: (F, C, *kernel)
+        if is_channels_last(getattr(self.node.prop, "layout", None)):  # int8: (F, C, *kernel)
             weight = np.moveaxis(weight, -1, 1)
         bias = params[names[2]].asnumpy() if len(names) > 2 else np.zeros(len(weight))
         bias = bias.astype(np.float64)
@@ -177,7 +177,7 @@ def _is_addition(node):
 
 def _can_fold_batch_norm(node, layer, params):
     known = all(entry[0].op is None and entry[0].name in params for entry in node.inputs[1:5])
-    last = is_last(getattr(layer.node.prop, "layout", None))
+    last = is_channels_last(getattr(layer.node.prop, "layout", None))
     axes = (-1, len(layer.node.prop.kernel) + 1) if last else (1,)
     return known and node.prop.axis in axes and node.inputs[0][0] is layer.end
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...operator import get_operator
 from ...operator.graph_hooks import GraphHooks
-from ...operator.tensor.memory_format import PERMUTED
+from ...operator.tensor.memory_format import PERMUTABLE
 from ..ir import ARG, FORWARD, OUTPUT, TEMP, WRITE, Step, Value
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class _Layout:
         """Return (property, indices of inputs) of a step in channels-last order, or None."""
         if not step.in_data or len(step.in_data[0].shape) < 2:
             return None
-        if any(v.dtype not in PERMUTED for v in step.in_data):
+        if any(v.dtype not in PERMUTABLE for v in step.in_data):
             return None
         form: tuple[Any, list[int]] | None = self.graph.call_hook("channels_last_form", step)
         if form is None or form[0].graph.traits.prefers_channels_last:

@@ -15,17 +15,17 @@ CYNET_PARAMS(IndexTuples, INDEX_TUPLES)
 CYNET_PARAMS(OneHot, ONE_HOT)
 
 namespace {
-enum { CLIP, WRAP, RAISE, CLIP_AND_TELL };  // MODES of operator/tensor/take.py
+enum { CLIP, WRAP, RAISE, CLIP_AND_WARN };  // MODES of operator/tensor/take.py
 
 // Clips or wraps m indices into [0, n); returns the position of the first that RAISE rejects, or
-// -1. CLIP_AND_TELL notes the first that it clips.
+// -1. CLIP_AND_WARN notes the first that it clips.
 CYNET_NOINLINE int64_t bound_indices(const Args& args, int64_t* index, int64_t m, int64_t n,
                                      int mode) {
   for (int64_t i = 0; i < m; ++i) {
     const int64_t k = index[i];
     if (0 <= k && k < n) continue;
     if (n == 0) return i;  // an empty axis has no valid index
-    if (mode == CLIP_AND_TELL) {
+    if (mode == CLIP_AND_WARN) {
       args.note(i, {static_cast<double>(k), static_cast<double>(n)});
       mode = CLIP;
     }

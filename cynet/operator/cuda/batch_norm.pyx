@@ -132,7 +132,7 @@ cdef int _backward(BatchNormForm self, OpContext* ctx, const TBlob* out_grad, co
 @register_form(BatchNormProperty)
 def batch_norm(prop, in_shapes, in_types, device):
     """Build the form for channels on any axis: the axes on either side become one axis."""
-    shape, axis = in_shapes[0], prop.position(in_shapes[0])
+    shape, axis = in_shapes[0], prop.positive_axis(in_shapes[0])
     data, kind = C_TYPES[in_types[0]], C_TYPES[in_types[1]]
     outer, channels, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1:])
     n, nbytes, eps = prod(shape), channels * SIZEOF[kind], float(prop.eps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...cuda.device import device
-from ..tensor.strided_moves import contiguous
+from ..tensor.strided_moves import whole_view
 from .launch_program import Steps, operator, zeros
 from .launch_steps import IN_GRAD, OUT
 from .strided_moves import fill_form
@@ -30,7 +30,7 @@ def empty_output_form(
     forward, backward = Steps(), Steps()
     for i, shape in enumerate(out_shapes):
         if fill is not None and 0 not in shape:
-            forward += fill_form(on, fill, dtype, OUT[i], contiguous(shape))
+            forward += fill_form(on, fill, dtype, OUT[i], whole_view(shape))
     for i, (shape, kind) in enumerate(zip(in_shapes, in_types)):
         if 0 not in shape:
             backward += zeros(shape, kind, IN_GRAD[i])

@@ -10,7 +10,7 @@ from ..nn.layout_adapter cimport LayoutAdapter
 from functools import wraps
 
 from ..nn.layout_adapter import reorder_operator, reorder_pieces
-from ..nn.spatial_window import channels_first, is_last
+from ..nn.spatial_window import channels_first, is_channels_last
 from .strided_moves import copy_form
 
 cdef enum:
@@ -38,7 +38,7 @@ def for_every_layout(builder):
 
     @wraps(builder)
     def build(prop, in_shapes, in_types, device):
-        if not is_last(prop.layout):
+        if not is_channels_last(prop.layout):
             return builder(prop, in_shapes, in_types, device)
         laid = list(in_shapes[:2])
         first = [channels_first(shape, prop.layout) for shape in laid]

@@ -91,7 +91,7 @@ def softmax_form(device, dtype, sizes, temperature=1.0, log_of=False, length_typ
 
 @register_form(SoftmaxProperty, LogSoftmaxProperty, SoftminProperty)
 def softmax(prop, shapes, types, device):
-    sizes = split_at(shapes[0], prop.position(shapes[0]))
+    sizes = split_at(shapes[0], prop.positive_axis(shapes[0]))
     length_type = types[1] if prop.use_length else None
     temperature = prop.sign * (prop.temperature or 1.0)
     return softmax_form(device, types[0], sizes, temperature, prop.log_of, length_type)

@@ -108,7 +108,7 @@ def _row_scale_grads(steps, kind, rows, n, mean, std):
 
 @launch_form(LayerNormProperty)
 def layer_norm(prop, shapes, types, forward, backward):
-    walk, kind = Line(*split_at(shapes[0], prop.position(shapes[0])), 0), C_TYPES[types[0]]
+    walk, kind = Line(*split_at(shapes[0], prop.positive_axis(shapes[0])), 0), C_TYPES[types[0]]
     moment_types = _normalize_lines(forward, prop, types, walk)
     known = [
         backward.read(OUT[i], out, walk.outer * walk.inner, OPMATH[kind], to=(0, 3))

@@ -12,7 +12,7 @@ from ...base.errors import ArgumentError
 from ...cuda.libraries.cudnn import is_countable
 from ...cuda.libraries.cudnn_maps import Pooling
 from ..nn.pooling import PoolingProperty
-from ..nn.spatial_window import pad3
+from ..nn.spatial_window import to_3d
 from .cudnn_layer import LayerForm
 from .kernel_args import C_TYPES, INT, LONG
 from .launch_program import Steps, operator
@@ -66,8 +66,8 @@ def pooling(prop, in_shapes, in_types, device):
         _POOL_TYPES[prop.pool_type],
         prop.p_value or 1,
         prop.count_include_pad is not False,
-        *[(INT * 3)(*pad3(values, 1)) for values in (data[2:], sizes, kernel, stride)],
-        *[(INT * 3)(*pad3(values, 0)) for values in (pad, pad_after)],
+        *[(INT * 3)(*to_3d(values, 1)) for values in (data[2:], sizes, kernel, stride)],
+        *[(INT * 3)(*to_3d(values, 0)) for values in (pad, pad_after)],
     )
     n = prod(data[:2]) * prod(sizes)
     forward, backward, positions = Steps(), Steps(), NULL

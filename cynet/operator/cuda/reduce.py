@@ -33,7 +33,7 @@ _SORTED_PER_BLOCK = 1024  # positions that a block sorts (sort.cu)
 def reduce(prop, shapes, types, forward, backward):
     shape, dtype = shapes[0], types[0]
     n, kind = prod(shape), C_TYPES[dtype]
-    reduced = prop.reduced(len(shape))
+    reduced = prop.reduced_axes(len(shape))
     walk = axes_of(shape, reduced)
     divisor = float(walk.reduced_size) if prop.mean else 1.0
     fold(forward, prop.reduction, kind, IN[0], OUT[0], walk, divisor)

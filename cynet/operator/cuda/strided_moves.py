@@ -14,7 +14,7 @@ from ..tensor.concat import ConcatProperty, StackProperty
 from ..tensor.memory_format import ChannelsLastProperty
 from ..tensor.pad import PadProperty
 from ..tensor.reshape import ReshapeLikeProperty, SameBytesProperty
-from ..tensor.strided_moves import StridedCopyOperator, contiguous, sliced
+from ..tensor.strided_moves import StridedCopyOperator, subview, whole_view
 from ..tensor.transpose import MoveProperty
 from .kernel_args import C_TYPES, INT, LONG, axes_of, c_int64_array, layout
 from .launch_program import Steps, constant, fold, launch_form, operator, zeros
@@ -45,7 +45,7 @@ def copy_form(device, op, shapes, out_shapes):
     forward, backward = Steps(), Steps()
     if fill is not None:
         for i, shape in enumerate(out_shapes):
-            forward += fill_form(device, fill, dtype, OUT[i], contiguous(shape))
+            forward += fill_form(device, fill, dtype, OUT[i], whole_view(shape))
     for piece in pieces:
         out = OUT[piece.to]
         if fill:  # kAddTo: the constant is subtracted again where a piece is added
@@ -111,8 +111,8 @@ def pieces_form(prop, shapes, types, device):
 def channels_last(prop, shapes, types, forward, backward):
     n, c, inner = shapes[0][0], shapes[0][1], prod(shapes[0][2:])
     rows, columns = (c, inner) if prop.to_last else (inner, c)
-    whole = contiguous((n, rows, columns))
-    transposed = contiguous((n, columns, rows))
+    whole = whole_view((n, rows, columns))
+    transposed = whole_view((n, columns, rows))
     transposed = transposed._replace(shape=whole.shape, strides=(rows * columns, 1, rows))
     forward += copy("float", IN[0], OUT[0], whole, transposed)
     backward += copy("float", OUT_GRAD[0], IN_GRAD[0], transposed, whole)
@@ -121,9 +121,9 @@ def channels_last(prop, shapes, types, forward, backward):
 @launch_form(SliceAssignProperty, SliceAssignScalarProperty)
 def assign(prop, shapes, types, forward, backward):
     dtype, kind = types[0], C_TYPES[types[0]]
-    whole = contiguous(shapes[0])
-    view = sliced(whole, *prop.ranges(shapes[0]))
-    part = contiguous(view.shape)
+    whole = whole_view(shapes[0])
+    view = subview(whole, *prop.ranges(shapes[0]))
+    part = whole_view(view.shape)
     walk = layout(view.shape, view.strides, view.strides, view.offset, view.offset)
     back = "index", f"take_grad<{kind}>"
     scalar = isinstance(prop, SliceAssignScalarProperty)

@@ -36,7 +36,7 @@ def register_unary(base: Any) -> None:
     Parameters
     ----------
     base : type
-        The property that computes it; ``base.of_row(row)`` are further attributes.
+        The property that computes it; ``base.attributes_of_row(row)`` are further attributes.
     """
     for row in unary.UNARY:
         _register(
@@ -56,7 +56,7 @@ def register_unary(base: Any) -> None:
             methods=(row.name,) if row.method else (),
             in_sparse=_sparse_names(row, row.zero_stays),
             drawn_as=row.drawn_as,
-            **base.of_row(row),
+            **base.attributes_of_row(row),
         )
 
 
@@ -66,7 +66,7 @@ def register_binary(base: Any, kind: str, **attributes: Any) -> None:
     Parameters
     ----------
     base : type
-        The property that computes it; ``base.of_row(row, form)`` are further attributes.
+        The property that computes it; ``base.attributes_of_row(row, form)`` are further attributes.
     kind : str
         ``'same'``, ``'broadcast'``, ``'scalar'`` or ``'reflected'``.
     **said
@@ -92,13 +92,13 @@ def register_binary(base: Any, kind: str, **attributes: Any) -> None:
             or (_WIDEST if kind in ("same", "broadcast") else DEFAULT_PRECISION),
             example=make_form_example(row, kind, form),
             in_sparse=_sparse_names(form, form.sparse is not None),
-            **base.of_row(row, form),
+            **base.attributes_of_row(row, form),
             **attributes,
         )
 
 
 def register_reductions(base: Any) -> None:
-    """Register an operator for each reduction; ``base.of_row(row)`` are further attributes."""
+    """Register an operator for each reduction; ``base.attributes_of_row(row)`` adds attributes."""
     for row in reductions.REDUCTIONS:
         _register(
             base,
@@ -116,7 +116,7 @@ def register_reductions(base: Any) -> None:
             example=make_reduction_example(row),
             methods=(row.name,),
             in_sparse=(row.name,) if row.sparse else (),
-            **base.of_row(row),
+            **base.attributes_of_row(row),
         )
 
 

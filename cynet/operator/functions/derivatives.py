@@ -61,7 +61,7 @@ def make_reduction_rule(derivative: Derivative) -> Formula:
 
     def gradients(p: Any, F: Operators, g: Any, x: Any, y: Any) -> list[Callable[[], Array]]:
         def spread(array: Array) -> Array:
-            axes = p.reduced(x[0].ndim)
+            axes = p.reduced_axes(x[0].ndim)
             shape = tuple(1 if i in axes else n for i, n in enumerate(x[0].shape))
             return F.broadcast_to(array.reshape(shape), shape=x[0].shape)
 

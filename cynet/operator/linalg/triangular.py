@@ -12,7 +12,7 @@ from ..parameters import Bool, Double, Int
 from ..precision import FLOAT32, Precision
 from ..property import OperatorProperty, ShapesFromInput, merge_shapes
 from ..second_order import Formula, Linear
-from ..tensor.strided_moves import StridedCopyOperator, StridedPart, View, contiguous
+from ..tensor.strided_moves import StridedCopyOperator, StridedPart, View, whole_view
 from . import formulas
 from .stack import StackProperty, refuse_shape, require_matrices, require_square
 
@@ -215,7 +215,7 @@ class ExtractDiagProperty(
 
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
-        out = contiguous(self.output_shapes(in_shapes)[0])
+        out = whole_view(self.output_shapes(in_shapes)[0])
         view = _diagonal_view(in_shapes[0], self.offset, out.shape)
         return StridedCopyOperator(in_types[0], [StridedPart(view, out)], uncovered=(0,))
 
@@ -244,7 +244,7 @@ class MakeDiagProperty(
         out = self.output_shapes(in_shapes)[0]
         view = _diagonal_view(out, self.offset, in_shapes[0])
         return StridedCopyOperator(
-            in_types[0], [StridedPart(contiguous(in_shapes[0]), view)], fill=0.0
+            in_types[0], [StridedPart(whole_view(in_shapes[0]), view)], fill=0.0
         )
 
 
@@ -261,6 +261,6 @@ def _diagonal_length(prop, shape):
 
 def _diagonal_view(shape, offset, diagonal_shape):
     """Return the View of a diagonal of an array of matrices."""
-    strides = contiguous(shape).strides
+    strides = whole_view(shape).strides
     start = offset if offset > 0 else -offset * strides[-2]
     return View(tuple(diagonal_shape), (*strides[:-2], strides[-2] + 1), start)

@@ -28,7 +28,7 @@ class BatchNormHooks(GraphHooks):
         return {"gamma": 1.0} if prop.fix_gamma else {}
 
     def channels_last_form(self, prop, in_shapes, in_types):
-        if any(t != "float32" for t in in_types) or prop.position(in_shapes[0]) != 1:
+        if any(t != "float32" for t in in_types) or prop.positive_axis(in_shapes[0]) != 1:
             return None
         form, made = ChannelsLastBatchNorm, prop.__dict__.get("_in_order")
         if made is None:  # one form serves every shape
@@ -103,7 +103,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
         data = merge_shapes(in_shapes[0], out_shapes[0])
         channels = merge_shapes(*in_shapes[1:], *out_shapes[1:], (0,))
         if data is not None:
-            axis = self.position(data)
+            axis = self.positive_axis(data)
             channels = unify_shapes("gamma or beta", channels, (data[axis],))
             data = (*data[:axis], channels[0], *data[axis + 1 :])
         return [data, channels, channels], [data, channels, channels], [channels, channels]
@@ -123,7 +123,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
             )
         return [data, kind, kind], [data, kind, kind], [kind, kind]
 
-    def position(self, shape):
+    def positive_axis(self, shape):
         """The axis of channels counted from the front."""
         return data_axis(self.axis, shape)
 
@@ -140,7 +140,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
         )
 
     def kernel_params(self, in_shapes):
-        outer, channels, inner = split_at(in_shapes[0], self.position(in_shapes[0]))
+        outer, channels, inner = split_at(in_shapes[0], self.positive_axis(in_shapes[0]))
         return {
             "outer": outer,
             "channels": channels,
@@ -157,7 +157,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
 
     def compose_outputs(self, F, inputs, aux, training):
         data, gamma, beta = inputs
-        axis = self.position(data.shape)
+        axis = self.positive_axis(data.shape)
         gamma = None if self.fix_gamma else gamma
         if training and not self.use_global_stats:
             axes = tuple(i for i in range(data.ndim) if i != axis)

@@ -5,7 +5,7 @@ from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes, type_of_first
 from ..second_order import Linear
-from ..tensor.strided_moves import StridedCopyOperator, StridedPart, contiguous, sliced
+from ..tensor.strided_moves import StridedCopyOperator, StridedPart, subview, whole_view
 
 
 class CropHooks(GraphHooks):
@@ -92,7 +92,7 @@ class CropProperty(OperatorProperty, operator="Crop"):
         first, data = (0, 0, *self.window_start(in_shapes[0], out)), in_shapes[0]
         if self.channels_last:
             first, data, out = ((s[0], *s[2:], s[1]) for s in (first, data, out))
-        source = sliced(contiguous(data), first, (1,) * 4, out)
+        source = subview(whole_view(data), first, (1,) * 4, out)
         return StridedCopyOperator(
-            in_types[0], [StridedPart(source, contiguous(source.shape))], uncovered=(0,)
+            in_types[0], [StridedPart(source, whole_view(source.shape))], uncovered=(0,)
         )

@@ -25,6 +25,6 @@ cdef class FoldedActivation:
     # `gradient` for a matrix of `columns`, and its sums over the rows: written or added to `sums`.
     cdef void* gradient_and_sums(self, void* grad, const void* out, void* space, int64_t columns,
                                  float* sums, bint add) noexcept nogil
-    cdef void _part(self, const float* grad, const float* out, float* space, int64_t rows,
-                    int64_t columns, int64_t begin, int64_t end, float* sums,
-                    bint add) noexcept nogil
+    cdef void _gradient_part(self, const float* grad, const float* out, float* space, int64_t rows,
+                             int64_t columns, int64_t begin, int64_t end, float* sums,
+                             bint add) noexcept nogil

@@ -16,7 +16,7 @@ from .activation import FUNCTIONS
 ctypedef void (*BinaryLoop)(const void*, int, const void*, int, void*, int64_t) noexcept nogil
 
 cdef enum:
-    WIDTH = 64  # columns of a part
+    COLUMNS = 64  # columns of a part
 
 
 class TakesReluHooks(GraphHooks):
@@ -51,27 +51,27 @@ class FoldsActivationHooks(LayerHooks):
 
     def epilogue(self, prop, in_shapes, in_types, kind, act_type=None):
         if kind == ACTIVATION:
-            applies = prop.activation is None and self.applies(
+            applies = prop.activation is None and self.can_apply(
                 prop, act_type, in_shapes, in_types)
             return prop.changed(activation=act_type) if applies else None
         if kind == SUM:
             adds = prop.activation is None and in_types[0] == "float32"
             if not adds or not (
-                    act_type is None or self.applies(prop, act_type, in_shapes, in_types)):
+                    act_type is None or self.can_apply(prop, act_type, in_shapes, in_types)):
                 return None
             return prop.changed(activation=act_type, sums=True)
         if kind == GRAD_MASK:
-            masks = self.masks(prop, in_shapes, in_types)
+            masks = self.can_mask(prop, in_shapes, in_types)
             return prop.changed(gives_masked=True) if masks else None
         if kind == GRAD_MASKED:
             return prop.changed(gets_masked=True) if prop.activation == "relu" else None
         return None
 
-    def applies(self, prop, act_type, in_shapes, in_types):
+    def can_apply(self, prop, act_type, in_shapes, in_types):
         """True if kernels for these shapes and types apply that activation."""
         return False
 
-    def masks(self, prop, in_shapes, in_types):
+    def can_mask(self, prop, in_shapes, in_types):
         """True if kernels for these shapes multiply the gradient of data by a mask."""
         return False
 
@@ -105,7 +105,7 @@ cdef class FoldedActivation:
     cdef void* gradient_and_sums(self, void* grad, const void* out, void* space, int64_t columns,
                                  float* sums, bint add) noexcept nogil:
         cdef int64_t rows = self.size // columns
-        cdef int64_t parts = (columns + WIDTH - 1) // WIDTH
+        cdef int64_t parts = (columns + COLUMNS - 1) // COLUMNS
         cdef int64_t part
         cdef int threads = threads_for(self.size)
         if self.nbytes == 0:
@@ -116,13 +116,13 @@ cdef class FoldedActivation:
         # each part masks its columns and sums them while they are near
         threads = min(threads, <int>min(parts, 4096))
         for part in prange(parts, num_threads=threads, schedule="static"):
-            self._part(<const float*>grad, <const float*>out, <float*>space, rows, columns,
-                       part * WIDTH, min(columns, (part + 1) * WIDTH), sums, add)
+            self._gradient_part(<const float*>grad, <const float*>out, <float*>space, rows, columns,
+                                part * COLUMNS, min(columns, (part + 1) * COLUMNS), sums, add)
         return space
 
-    cdef void _part(self, const float* grad, const float* out, float* space, int64_t rows,
-                    int64_t columns, int64_t begin, int64_t end, float* sums,
-                    bint add) noexcept nogil:
+    cdef void _gradient_part(self, const float* grad, const float* out, float* space, int64_t rows,
+                             int64_t columns, int64_t begin, int64_t end, float* sums,
+                             bint add) noexcept nogil:
         cdef BinaryLoop mask = <BinaryLoop>self.mask.loop
         cdef int64_t first, row, at, last
         if not add:

@@ -13,7 +13,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Shape
 from ..property import is_known, merge_shapes
 from ..second_order import Linear
-from .spatial_window import check_rank, check_window, pad3
+from .spatial_window import check_rank, check_window, to_3d
 
 
 class _WindowsProperty(KernelProperty):
@@ -64,12 +64,12 @@ class _WindowsProperty(KernelProperty):
         stride, dilate, pad = self.windows
         return {
             "planes": batch * channels,
-            "size": pad3(size, 1),
-            "out_size": pad3(self.window_counts(size), 1),
-            "kernel": pad3(self.kernel, 1),
-            "stride": pad3(stride, 1),
-            "pad": pad3(pad, 0),
-            "dilate": pad3(dilate, 1),
+            "size": to_3d(size, 1),
+            "out_size": to_3d(self.window_counts(size), 1),
+            "kernel": to_3d(self.kernel, 1),
+            "stride": to_3d(stride, 1),
+            "pad": to_3d(pad, 0),
+            "dilate": to_3d(dilate, 1),
         }
 
 

@@ -313,15 +313,15 @@ cdef class AttentionOperator(Operator):
 cdef void multiply(void* arg, int64_t begin, int64_t end) noexcept nogil:
     cdef Products* s = <Products*>arg
     if s.dtype == kFloat32:
-        multiply_of(s, begin, end, <const float*>s.a.data, <const float*>s.b.data,
-                    <float*>s.c.data)
+        multiply_typed(s, begin, end, <const float*>s.a.data, <const float*>s.b.data,
+                       <float*>s.c.data)
     else:
-        multiply_of(s, begin, end, <const double*>s.a.data, <const double*>s.b.data,
-                    <double*>s.c.data)
+        multiply_typed(s, begin, end, <const double*>s.a.data, <const double*>s.b.data,
+                       <double*>s.c.data)
 
 
-cdef void multiply_of(const Products* s, int64_t begin, int64_t end, const floating* a,
-                      const floating* b, floating* c) noexcept nogil:
+cdef void multiply_typed(const Products* s, int64_t begin, int64_t end, const floating* a,
+                         const floating* b, floating* c) noexcept nogil:
     cdef int64_t i
     for i in range(begin, end):
         gemm(s.trans_a, s.trans_b, s.m, s.n, s.k, <floating>s.alpha,

@@ -55,23 +55,23 @@ class LayerNormProperty(KernelProperty, operator="LayerNorm"):
         data = merge_shapes(in_shapes[0], out_shapes[0])
         length, line = merge_shapes(*in_shapes[1:], (0,)), merge_shapes(*out_shapes[1:])
         if data is not None:
-            axis = self.position(data)
+            axis = self.positive_axis(data)
             length = unify_shapes("gamma or beta", length, (data[axis],))
             data = (*data[:axis], length[0], *data[axis + 1 :])
             line = unify_shapes("mean or std", line, (*data[:axis], 1, *data[axis + 1 :]))
         return [data, length, length], [data, line, line], []
 
-    def position(self, shape):
+    def positive_axis(self, shape):
         """`axis` counted from the front."""
         return data_axis(self.axis, shape)
 
     def kernel_params(self, in_shapes):
-        lines = lines_along(in_shapes[0], self.position(in_shapes[0]))
+        lines = lines_along(in_shapes[0], self.positive_axis(in_shapes[0]))
         return {**lines, "eps": self.eps}
 
     def compose_outputs(self, F, inputs, aux, training):
         data, gamma, beta = inputs
-        axis = self.position(data.shape)
+        axis = self.positive_axis(data.shape)
         return [scale_shift(F, normalize_axes(F, data, (axis,), self.eps), gamma, beta, axis)]
 
     second_order = Rewrite(compose_outputs)

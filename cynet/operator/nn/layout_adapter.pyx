@@ -7,18 +7,18 @@ from libc.string cimport memcpy
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, aligned, dtype_size, kNullOp, kWriteTo
 
-from ..tensor.strided_moves import StridedPart, StridedCopyOperator, contiguous
+from ..tensor.strided_moves import StridedPart, StridedCopyOperator, whole_view
 from ..tensor.transpose import permute_view
 
 cdef enum:
-    INPUTS = 3
+    MAX_INPUTS = 3
 
 
 def reorder_pieces(shape):
     """(pieces, shape): moves that turn an array (N, *size, C) of `shape` into (N, C, *size)."""
     order = 0, len(shape) - 1, *range(1, len(shape) - 1)
-    source = permute_view(contiguous(shape), order)
-    return [StridedPart(source, contiguous(source.shape))], source.shape
+    source = permute_view(whole_view(shape), order)
+    return [StridedPart(source, whole_view(source.shape))], source.shape
 
 
 def reorder_operator(shape, dtype):
@@ -42,13 +42,13 @@ cdef class LayoutAdapter(Operator):
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        cdef TBlob given[INPUTS]
+        cdef TBlob given[MAX_INPUTS]
         cdef TBlob made = out_data[0]
         cdef int requests = req[0]
         cdef char* at
         if req[0] == kNullOp:
             return 0
-        at = self.workspace(ctx, _inputs(self, ctx, in_data) + _nbytes(self.out, out_data))
+        at = self.workspace(ctx, _input_bytes(self, ctx, in_data) + _nbytes(self.out, out_data))
         at = _take_inputs(self, ctx, in_data, given, at)
         if self.out is not None:
             made.data, requests = at, kWriteTo
@@ -60,13 +60,13 @@ cdef class LayoutAdapter(Operator):
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
-        cdef TBlob given[INPUTS]
-        cdef TBlob wanted[INPUTS]
+        cdef TBlob given[MAX_INPUTS]
+        cdef TBlob wanted[MAX_INPUTS]
         cdef TBlob head, made
-        cdef int requests[INPUTS]
+        cdef int requests[MAX_INPUTS]
         cdef char* at
         at = self.workspace(ctx, _nbytes(self.out, out_grad) + _nbytes(self.out, out_data)
-                            + _inputs(self, ctx, in_data) + _inputs(self, ctx, in_grad))
+                            + _input_bytes(self, ctx, in_data) + _input_bytes(self, ctx, in_grad))
         at = _copy_in(self.out, ctx, out_grad, &head, at)
         at = _copy_in(self.out, ctx, out_data, &made, at)
         at = _take_inputs(self, ctx, in_data, given, at)
@@ -92,7 +92,7 @@ cdef inline size_t _nbytes(Operator move, const TBlob* blob) noexcept nogil:
     return aligned(blob.size * dtype_size(blob.dtype))
 
 
-cdef size_t _inputs(LayoutAdapter self, OpContext* ctx, const TBlob* blobs) noexcept nogil:
+cdef size_t _input_bytes(LayoutAdapter self, OpContext* ctx, const TBlob* blobs) noexcept nogil:
     return _nbytes(self.data, blobs) + (_nbytes(self.weight, blobs + 1) if ctx.n_in > 1 else 0)
 
 

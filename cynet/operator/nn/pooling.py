@@ -20,9 +20,9 @@ from .spatial_window import (
     channels_first,
     check_rank,
     check_window,
-    is_last,
-    pad3,
+    is_channels_last,
     shape_in_layout,
+    to_3d,
     window_span,
 )
 
@@ -37,7 +37,7 @@ class PoolingHooks(GraphHooks):
         return prop.pool_type == "max" and (prop.global_pool or prop.pooling_convention == "valid")
 
     def channels_last_form(self, prop, in_shapes, in_types):
-        if is_last(prop.layout) or in_types[0] != "float32" or prop.pool_type == "lp":
+        if is_channels_last(prop.layout) or in_types[0] != "float32" or prop.pool_type == "lp":
             return None
         return ChannelsLastPooling(**prop.params()), [0]
 
@@ -164,7 +164,7 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
     def kernel_params(self, in_shapes):
         data = channels_first(in_shapes[0], self.layout)
         axes = [self.geometry(axis, size) for axis, size in enumerate(data[2:])]
-        axes = zip(*pad3(axes, (1, 1, 1, 0, 0)))
+        axes = zip(*to_3d(axes, (1, 1, 1, 0, 0)))
         sizes = dict(zip(("out_size", "kernel", "stride", "pad", "pad_after"), axes))
         return sizes | {
             "type": _POOL_TYPES.index(self.pool_type),
@@ -173,7 +173,7 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
             "last": self.last,
             "batch": data[0],
             "channels": data[1],
-            "in_size": pad3(data[2:], 1),
+            "in_size": to_3d(data[2:], 1),
         }
 
     def cost_elements(self, in_shapes):
@@ -182,13 +182,13 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
         return prod(sizes)
 
     def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space] * (1 + is_last(self.layout))
+        return [ResourceRequest.temp_space] * (1 + is_channels_last(self.layout))
 
     def backward_resource(self, in_shapes):
         return self.forward_resource(in_shapes)
 
     def create_operator(self, ctx, in_shapes, in_types):
-        if not is_last(self.layout):
+        if not is_channels_last(self.layout):
             return super().create_operator(ctx, in_shapes, in_types)
         if in_types[0] == "float32" and self.pool_type != "lp":
             return KernelProperty.create_operator(self.changed(last=True), ctx, in_shapes, in_types)

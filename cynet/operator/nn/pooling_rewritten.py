@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .spatial_window import channels_first, is_last
+from .spatial_window import channels_first, is_channels_last
 
 
 def _window_positions(p, size):
@@ -23,7 +23,7 @@ def _window_positions(p, size):
 
 
 def pooling(p, F, x, aux, training):
-    last = is_last(p.layout)
+    last = is_channels_last(p.layout)
     data = F.moveaxis(x[0], -1, 1) if last else x[0]
     size = data.shape[2:]
     windows = _window_positions(p, size)

@@ -81,12 +81,12 @@ class SoftmaxProperty(OutDType, KernelProperty, operator="softmax"):
         data = merge_shapes(in_shapes[0], out_shapes[0])
         shapes = [data, *in_shapes[1:]]
         if data is not None:
-            axis = self.position(data)
+            axis = self.positive_axis(data)
             if self.use_length:
                 shapes[1] = unify_shapes("length", in_shapes[1], data[:axis] + data[axis + 1 :])
         return shapes, [data], []
 
-    def position(self, shape):
+    def positive_axis(self, shape):
         """The axis counted from the front."""
         return data_axis(self.axis, shape)
 
@@ -115,7 +115,7 @@ class SoftmaxProperty(OutDType, KernelProperty, operator="softmax"):
         return KernelProperty.create_operator(self, ctx, in_shapes, in_types)
 
     def kernel_params(self, in_shapes):
-        sizes = split_at(in_shapes[0], self.position(in_shapes[0]))
+        sizes = split_at(in_shapes[0], self.positive_axis(in_shapes[0]))
         return softmax_params(*sizes, self.sign * (self.temperature or 1.0), self.log_of)
 
     def cost_elements(self, in_shapes):

@@ -8,7 +8,7 @@ CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 LAYOUTS = (*CHANNELS_FIRST.values(), *CHANNELS_LAST.values())
 
 
-def is_last(layout: str | None) -> bool:
+def is_channels_last(layout: str | None) -> bool:
     """Return whether arrays of that layout have their channels on the last axis."""
     return layout is not None and layout.endswith("C")
 
@@ -19,7 +19,7 @@ def channels_first(shape: tuple[int, ...], layout: str | None) -> tuple[int, ...
     >>> channels_first((8, 32, 24, 3), "NHWC")
     (8, 3, 32, 24)
     """
-    return (shape[0], shape[-1], *shape[1:-1]) if is_last(layout) else tuple(shape)
+    return (shape[0], shape[-1], *shape[1:-1]) if is_channels_last(layout) else tuple(shape)
 
 
 def shape_in_layout(shape, layout):
@@ -28,7 +28,7 @@ def shape_in_layout(shape, layout):
     >>> shape_in_layout((8, 3, 32, 24), "NHWC")
     (8, 32, 24, 3)
     """
-    return (shape[0], *shape[2:], shape[1]) if is_last(layout) else tuple(shape)
+    return (shape[0], *shape[2:], shape[1]) if is_channels_last(layout) else tuple(shape)
 
 
 def check_window(where, kernel, layout, **windows):
@@ -85,6 +85,6 @@ def window_span(kernel, axis, size, pad):
     return span
 
 
-def pad3(values, fill):
+def to_3d(values, fill):
     """Return three values: `fill` before `values`, since every window is computed as a 3-d one."""
     return (fill,) * (3 - len(values)) + tuple(values)

@@ -276,7 +276,7 @@ cdef class WideReduceOperator(Operator):
         cdef TBlob full, result
         cdef const TBlob* operands[4]
         full.ndim = result.ndim = ndim
-        reduced = prop.reduced(ndim)
+        reduced = prop.reduced_axes(ndim)
         for i in range(ndim):
             gone[i] = i in reduced
             full.shape[i] = shape[i]

@@ -25,7 +25,7 @@ class _Reduction(ShapesFromInput, OperatorProperty):
     reduction = gradient = None
     reads = True  # whether the gradient is a function of data and output
     mean = False
-    reduced = ReduceProperty.reduced
+    reduced_axes = ReduceProperty.reduced_axes
     shapes_from = ReduceProperty.shapes_from
     declare_backward_dependency = ReduceProperty.declare_backward_dependency
     create_operator = ReduceProperty.create_operator

@@ -15,7 +15,7 @@ from ..nn.convolution.convolution import ConvolutionProperty
 from ..nn.convolution.onednn import ReorderWeight
 from ..nn.convolution.select import PackWeight
 from ..nn.fully_connected.fully_connected import FullyConnectedProperty
-from ..nn.spatial_window import channels_first, is_last, pad3
+from ..nn.spatial_window import channels_first, is_channels_last, to_3d
 from ..parameters import Bool, Enum, Float
 from ..precision import Precision
 from ..property import ResourceRequest
@@ -51,7 +51,7 @@ class Int8LayerHooks(LayerHooks):
         return pack, prop.changed(packed_shape=in_shapes[1]), size
 
     def channels_last_form(self, prop, in_shapes, in_types):
-        if len(in_shapes[0]) < 3 or not prop.has_windows or is_last(prop.layout):
+        if len(in_shapes[0]) < 3 or not prop.has_windows or is_channels_last(prop.layout):
             return None
         return prop.changed(last=True, graph=_LAST_LAYER_HOOKS), prop.inputs_in_layout()
 
@@ -119,12 +119,12 @@ class _Int8Layer:
             "channels": data[1],
             "filters": self.num_filter,
             "groups": self.num_group,
-            "in_size": pad3(data[2:], 1),
-            "out_size": pad3(out[2:], 1),
-            "kernel": pad3(self.kernel, 1),
-            "stride": pad3(stride, 1),
-            "dilate": pad3(dilate, 1),
-            "pad": pad3(pad, 0),
+            "in_size": to_3d(data[2:], 1),
+            "out_size": to_3d(out[2:], 1),
+            "kernel": to_3d(self.kernel, 1),
+            "stride": to_3d(stride, 1),
+            "dilate": to_3d(dilate, 1),
+            "pad": to_3d(pad, 0),
         }
 
     def primitives(self, geometry, in_types):
@@ -145,7 +145,7 @@ class _Int8Layer:
             "geometry": geometry,
             "where": self._operator_label(),
             "input_index": {name: i for i, name in enumerate(self.list_arguments())},
-            "last": self.last or not self.has_windows or is_last(self.layout),
+            "last": self.last or not self.has_windows or is_channels_last(self.layout),
             "packed": self.packed_shape is not None,
             **self.output_bounds(),
         }
@@ -160,7 +160,7 @@ class _RawLayer(_Int8Layer):
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        if is_last(self.layout):
+        if is_channels_last(self.layout):
             raise ArgumentError(
                 f"operator {self.op_name}: layout '{self.layout}' is not available; channels are "
                 "the second axis of its arrays"

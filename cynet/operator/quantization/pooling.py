@@ -4,7 +4,7 @@ from ...base.errors import ArgumentError
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel
 from ..nn.pooling import PoolingProperty
-from ..nn.spatial_window import channels_first, is_last, pad3
+from ..nn.spatial_window import channels_first, is_channels_last, to_3d
 from ..precision import Precision
 from ..property import ResourceRequest
 from .int8_form import Int8Form
@@ -15,7 +15,7 @@ class QuantizedPoolingHooks(GraphHooks):
     """Graph hooks of quantized pooling: it has a channels-last form."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
-        if is_last(prop.layout) or in_shapes[0] is None:
+        if is_channels_last(prop.layout) or in_shapes[0] is None:
             return None
         return prop.changed(last=True), [0]
 
@@ -66,15 +66,15 @@ class QuantizedPoolingProperty(
     def kernel_params(self, in_shapes):
         data = channels_first(in_shapes[0], self.layout)
         axes = [self.geometry(axis, size) for axis, size in enumerate(data[2:])]
-        axes = zip(*pad3(axes, (1, 1, 1, 0, 0)))
+        axes = zip(*to_3d(axes, (1, 1, 1, 0, 0)))
         sizes = dict(zip(("out_size", "kernel", "stride", "pad", "pad_after"), axes))
         return sizes | {
             "batch": data[0],
             "channels": data[1],
-            "in_size": pad3(data[2:], 1),
+            "in_size": to_3d(data[2:], 1),
             "mean": self.pool_type == "avg",
             "count_pad": self.count_include_pad is not False,
-            "last": self.last or is_last(self.layout),
+            "last": self.last or is_channels_last(self.layout),
         }
 
     def forward_resource(self, in_shapes):

@@ -12,7 +12,7 @@ from ...base.dtype import dtype_flag
 from ..parameters import Double, Shape
 from ..property import OperatorProperty, is_known, merge_shapes
 from ..second_order import Linear
-from .strided_moves import contiguous, sliced
+from .strided_moves import whole_view, subview
 from .slicing import slice_ranges
 
 
@@ -91,9 +91,9 @@ cdef class AssignOperator(Operator):
     def __init__(self, dtype, shape, ranges, number):
         cdef double value = 0.0 if number is None else number
         self.dtype = dtype_flag(dtype)
-        everything = contiguous(shape)
-        view = sliced(everything, *ranges)
-        rhs = contiguous(view.shape)
+        everything = whole_view(shape)
+        view = subview(everything, *ranges)
+        rhs = whole_view(view.shape)
         zeros = (0,) * len(shape)
         _strided_space(&self.whole, everything.shape, everything.strides, everything.strides)
         _strided_space(&self.part, view.shape, view.strides, rhs.strides)

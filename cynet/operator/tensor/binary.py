@@ -37,7 +37,7 @@ class BinaryProperty(OperatorProperty):
     graph = BinaryHooks(elementwise=True)
 
     @staticmethod
-    def of_row(row, form):
+    def attributes_of_row(row, form):
         adds = row.functor == "plus"
         return {
             "graph": BinaryHooks(

@@ -75,7 +75,7 @@ class BroadcastProperty(OperatorProperty):
     channels_last = False  # True in the form that the layout pass makes
 
     @staticmethod
-    def of_row(row, form):
+    def attributes_of_row(row, form):
         return {}
 
     def infer_shape(self, in_shapes, out_shapes):

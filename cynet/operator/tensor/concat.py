@@ -10,7 +10,7 @@ from ..property import OperatorProperty, merge_shapes
 from ..second_order import Linear
 from ..sparse.rows import CONCAT
 from .axes import axis_of
-from .strided_moves import StridedCopyOperator, StridedPart, contiguous, sliced
+from .strided_moves import StridedCopyOperator, StridedPart, subview, whole_view
 from .transpose import MoveProperty
 
 
@@ -45,11 +45,11 @@ class ConcatHooks(GraphHooks):
             axis = {0: 0, 1: len(in_shapes[0]) - 1}.get(axis, axis - 1)
         shape = list(in_shapes[0])
         shape[axis] = sum(s[axis] for s in in_shapes)
-        whole = contiguous(shape)
+        whole = whole_view(shape)
         pieces, first = [], [0] * len(shape)
         for i, s in enumerate(in_shapes):
             pieces.append(
-                StridedPart(contiguous(s), sliced(whole, first, (1,) * len(s), s), index=i)
+                StridedPart(whole_view(s), subview(whole, first, (1,) * len(s), s), index=i)
             )
             first[axis] += s[axis]
         return pieces
@@ -111,13 +111,13 @@ class StackHooks(GraphHooks):
     def pieces(self, prop, in_shapes):
         shape = in_shapes[0]
         axis = axis_of(prop.axis, len(shape) + 1)
-        whole = contiguous((*shape[:axis], prop.num_args, *shape[axis:]))
+        whole = whole_view((*shape[:axis], prop.num_args, *shape[axis:]))
         one = (*shape[:axis], 1, *shape[axis:])
         pieces = []
         for i in range(prop.num_args):
             first = [i if k == axis else 0 for k in range(len(one))]
             pieces.append(
-                StridedPart(contiguous(one), sliced(whole, first, (1,) * len(one), one), index=i)
+                StridedPart(whole_view(one), subview(whole, first, (1,) * len(one), one), index=i)
             )
         return pieces
 
@@ -165,8 +165,8 @@ class SliceChannelHooks(GraphHooks):
         pieces = []
         for i in range(n):
             first = [i * part[axis] if k == axis else 0 for k in range(len(shape))]
-            source = sliced(contiguous(shape), first, (1,) * len(shape), part)
-            pieces.append(StridedPart(source, contiguous(part), to=i))
+            source = subview(whole_view(shape), first, (1,) * len(shape), part)
+            pieces.append(StridedPart(source, whole_view(part), to=i))
         return pieces
 
 
@@ -236,8 +236,8 @@ class SplitV2Hooks(GraphHooks):
         pieces = []
         for i, (first, part) in enumerate(parts):
             begin = [first if k == axis else 0 for k in range(len(shape))]
-            source = sliced(contiguous(shape), begin, (1,) * len(shape), part)
-            pieces.append(StridedPart(source, contiguous(part), to=i))
+            source = subview(whole_view(shape), begin, (1,) * len(shape), part)
+            pieces.append(StridedPart(source, whole_view(part), to=i))
         return pieces
 
 

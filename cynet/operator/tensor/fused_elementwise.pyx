@@ -31,8 +31,8 @@ cdef enum:
 ARRAYS = MAX_ARRAYS
 
 cdef enum:
-    COSTLY = 6  # time of a functor outside CHEAP_FUNCTORS, in units of an addition
-_KINDS = {
+    COSTLY_TIME = 6  # time of a functor outside CHEAP_FUNCTORS, in units of an addition
+_OPERAND_KINDS = {
     ("floats_of_bytes", "uint8"): FROM_UINT8, ("floats_of_bytes", "int8"): FROM_INT8,
     ("bytes_of_floats", "uint8"): TO_UINT8, ("bytes_of_floats", "int8"): TO_INT8,
 }
@@ -136,7 +136,7 @@ cdef class ChainOperator(Operator):
             memset(&native, 0, sizeof(native))
             if loop.family in BYTE_LOOPS:
                 kind, of_bytes = dtype, BYTE_LOOPS[loop.family]
-                native.kind = _KINDS[loop.family, loop.functor]
+                native.kind = _OPERAND_KINDS[loop.family, loop.functor]
             else:
                 loop = fold_out_of_range_scalar(loop, prop.dtype)
                 kind = find_kernels(loop, dtype, &write, &add)
@@ -155,10 +155,10 @@ cdef class ChainOperator(Operator):
                         (prop.columns, 1), (0, 0)):
                     native.by_rows = prop.rows > 1
             self.loops.push_back(native)
-            self.chain.work += 1 if of_bytes >= 0 or loop.functor in CHEAP_FUNCTORS else COSTLY
+            self.chain.work += 1 if of_bytes >= 0 or loop.functor in CHEAP_FUNCTORS else COSTLY_TIME
         # a second thread starts at the same work as for the separate loops, since starting it costs
         # the same
-        self.chain.work = max(self.chain.work // COSTLY, 1)
+        self.chain.work = max(self.chain.work // COSTLY_TIME, 1)
         self.chain.rows, self.chain.columns = prop.rows, prop.columns
         self.chain.element = <int>dtype_size(dtype)
         self.chain.n_loops = <int>self.loops.size()

@@ -39,7 +39,7 @@ def gradient_sizes(a, b, m, n, k):
     return lhs, rhs
 
 
-cdef struct Stack:
+cdef struct ProductStack:
     # `batch` products of one shape
     bint trans_a, trans_b
     int dtype, algorithm
@@ -99,7 +99,7 @@ cdef class ProductOperator(Operator):
 cdef int _multiply(ProductOperator self, OpContext* ctx, int which, int req, bint trans_a,
                    bint trans_b, int64_t m, int64_t n, int64_t k, const void* a, const void* b,
                    void* c) except -1 nogil:
-    cdef Stack s
+    cdef ProductStack s
     cdef int threads = 1
     cdef bint own = self.algorithms[which] >= 0
     if req == kNullOp:
@@ -119,25 +119,25 @@ cdef int _multiply(ProductOperator self, OpContext* ctx, int which, int req, bin
         s.n_space = product_workspace_bytes(threads)
         s.space = <char*>get_space(&ctx.requested[0], s.parts * s.n_space)
         if s.parts == 1:
-            _own_range(&s, 0, self.batch, threads, s.space)
+            _run_own(&s, 0, self.batch, threads, s.space)
             return 0
-    parallel_ranges(<int>s.parts, s.parts, _parts, &s)
+    parallel_ranges(<int>s.parts, s.parts, _run_parts, &s)
     return 0
 
 
-cdef void _parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
-    cdef Stack* s = <Stack*>arg
+cdef void _run_parts(void* arg, int64_t begin, int64_t end) noexcept nogil:
+    cdef ProductStack* s = <ProductStack*>arg
     cdef int64_t part, first, last
     for part in range(begin, end):
         first, last = s.batch * part // s.parts, s.batch * (part + 1) // s.parts
         if s.space != NULL:
-            _own_range(s, first, last, 1, s.space + part * s.n_space)
+            _run_own(s, first, last, 1, s.space + part * s.n_space)
         else:
-            _range(s, first, last)
+            _run_blas(s, first, last)
 
 
-cdef void _own_range(const Stack* s, int64_t begin, int64_t end, int threads,
-                     char* space) noexcept nogil:
+cdef void _run_own(const ProductStack* s, int64_t begin, int64_t end, int threads,
+                   char* space) noexcept nogil:
     cdef int64_t i
     cdef Product p
     p.m, p.n, p.k = s.m, s.n, s.k
@@ -152,7 +152,7 @@ cdef void _own_range(const Stack* s, int64_t begin, int64_t end, int threads,
         product(&p, <ProductKernel>s.algorithm, threads, space)
 
 
-cdef void _range(const Stack* s, int64_t begin, int64_t end) noexcept nogil:
+cdef void _run_blas(const ProductStack* s, int64_t begin, int64_t end) noexcept nogil:
     cdef int64_t i, size = 4 if s.dtype == kFloat32 else 8
     cdef int64_t lda = s.m if s.trans_a else s.k, ldb = s.k if s.trans_b else s.n
     cdef const char* a

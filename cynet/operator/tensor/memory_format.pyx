@@ -21,7 +21,7 @@ from ..property import OperatorProperty
 from ..second_order import Linear
 
 
-PERMUTED = ("float32", "int8", "uint8", "int32")  # dtypes of channels-last arrays
+PERMUTABLE = ("float32", "int8", "uint8", "int32")  # dtypes of channels-last arrays
 
 
 class ChannelsLastProperty(OperatorProperty, operator="_channels_last"):
@@ -40,9 +40,9 @@ class ChannelsLastProperty(OperatorProperty, operator="_channels_last"):
     """
 
     def create_operator(self, ctx, in_shapes, in_types):
-        if len(in_shapes[0]) < 2 or in_types[0] not in PERMUTED:
-            raise ArgumentError(f"operator {self.op_name} takes {', '.join(PERMUTED)} data with at "
-                                f"least 2 axes, got {in_types[0]} of shape {in_shapes[0]}")
+        if len(in_shapes[0]) < 2 or in_types[0] not in PERMUTABLE:
+            raise ArgumentError(f"operator {self.op_name} takes {', '.join(PERMUTABLE)} data with "
+                                f"at least 2 axes, got {in_types[0]} of shape {in_shapes[0]}")
         return ChannelsLastOperator(self, in_shapes[0])
 
 
@@ -54,7 +54,7 @@ cdef class ChannelsLastOperator(Operator):
         self.batch, self.channels, self.inner = shape[0], shape[1], prod(shape[2:])
         self.to_last = prop.to_last
 
-    cdef void _move(self, const TBlob* source, TBlob* target, int req, bint to_last) noexcept nogil:
+    cdef void _copy(self, const TBlob* source, TBlob* target, int req, bint to_last) noexcept nogil:
         cdef int64_t rows = self.channels if to_last else self.inner
         cdef int64_t columns = self.inner if to_last else self.channels
         if req == kNullOp:
@@ -68,11 +68,11 @@ cdef class ChannelsLastOperator(Operator):
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        self._move(&in_data[0], &out_data[0], req[0], self.to_last)
+        self._copy(&in_data[0], &out_data[0], req[0], self.to_last)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
-        self._move(&out_grad[0], &in_grad[0], req[0], not self.to_last)
+        self._copy(&out_grad[0], &in_grad[0], req[0], not self.to_last)
         return 0

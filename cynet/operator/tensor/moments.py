@@ -9,7 +9,7 @@ from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Rewrite
 from .axes import axes_of
-from .strided_moves import contiguous
+from .strided_moves import whole_view
 
 
 class MomentsProperty(KernelProperty, operator="moments"):
@@ -55,7 +55,7 @@ class MomentsProperty(KernelProperty, operator="moments"):
 
     def kernel_params(self, in_shapes):
         axes = axes_of(self.axes, len(in_shapes[0]))
-        lengths = list(zip(in_shapes[0], contiguous(in_shapes[0]).strides))
+        lengths = list(zip(in_shapes[0], whole_view(in_shapes[0]).strides))
         outer = [each for i, each in enumerate(lengths) if i not in axes]
         folded = [each for i, each in enumerate(lengths) if i in axes]
         return {

@@ -8,7 +8,7 @@ from ..parameters import Double, Enum, Int, Shape
 from ..property import ShapesFromInput, is_known, merge_shapes
 from ..second_order import Linear
 from .axes import axis_of
-from .strided_moves import StridedCopyOperator, StridedPart, View, contiguous, sliced
+from .strided_moves import StridedCopyOperator, StridedPart, View, subview, whole_view
 from .transpose import MoveProperty
 
 
@@ -76,10 +76,10 @@ class PadProperty(ShapesFromInput, MoveProperty, KernelProperty, operator="Pad",
         if self.mode == "constant":
             if self.last:
                 shape, widths = ([v[0], *v[2:], v[1]] for v in (shape, widths))
-            whole = contiguous([n + a + b for n, (a, b) in zip(shape, widths)])
-            inside = sliced(whole, [a for a, _ in widths], (1,) * len(shape), shape)
+            whole = whole_view([n + a + b for n, (a, b) in zip(shape, widths)])
+            inside = subview(whole, [a for a, _ in widths], (1,) * len(shape), shape)
             return StridedCopyOperator(
-                in_types[0], [StridedPart(contiguous(shape), inside)], fill=self.constant_value
+                in_types[0], [StridedPart(whole_view(shape), inside)], fill=self.constant_value
             )
         return KernelProperty.create_operator(self, ctx, in_shapes, in_types)
 
@@ -144,15 +144,15 @@ class DiagProperty(MoveProperty, operator="diag"):
             first = max(self.k, 0) + max(-self.k, 0) * side
             target = View(shape, (side + 1,), first)
             return StridedCopyOperator(
-                in_types[0], [StridedPart(contiguous(shape), target)], fill=0.0
+                in_types[0], [StridedPart(whole_view(shape), target)], fill=0.0
             )
         others, a, b, row, column, length = self.diagonal(shape)
-        strides = contiguous(shape).strides
+        strides = whole_view(shape).strides
         source = View(
             (*(shape[i] for i in others), length),
             (*(strides[i] for i in others), strides[a] + strides[b]),
             row * strides[a] + column * strides[b],
         )
         return StridedCopyOperator(
-            in_types[0], [StridedPart(source, contiguous(source.shape))], uncovered=(0,)
+            in_types[0], [StridedPart(source, whole_view(source.shape))], uncovered=(0,)
         )

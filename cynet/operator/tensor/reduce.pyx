@@ -52,15 +52,15 @@ class ReduceProperty(ShapesFromInput, OperatorProperty):
     mean = False
 
     @staticmethod
-    def of_row(row):
+    def attributes_of_row(row):
         return {"graph": ReduceHooks(of_nothing=row.of_nothing)}
 
-    def reduced(self, ndim):
+    def reduced_axes(self, ndim):
         """The axes to reduce over, sorted."""
         return axes_of(self.axis, ndim, self.exclude)
 
     def shapes_from(self, shape):
-        gone = self.reduced(len(shape))
+        gone = self.reduced_axes(len(shape))
         if self.keepdims:
             out = tuple(1 if i in gone else n for i, n in enumerate(shape))
         else:
@@ -91,7 +91,7 @@ cdef class ReduceOperator(Operator):
         cdef double weight
         cdef bytes gradient = prop.gradient.encode()
         full.ndim = result.ndim = ndim
-        reduced = prop.reduced(ndim)
+        reduced = prop.reduced_axes(ndim)
         for i in range(ndim):
             gone[i] = i in reduced
             full.shape[i] = shape[i]
@@ -148,15 +148,15 @@ cdef class ReduceOperator(Operator):
 
 
 def _norm_gradients(p, F, g, x, y):
-    def of_squares(F, spread, g, x, y):  # 0 where the norm is 0
+    def l2_grads(F, spread, g, x, y):  # 0 where the norm is 0
         none = y == 0
         scale = g / F.where(none, F.ones_like(y), y)
         return spread(F.where(none, F.zeros_like(scale), scale)) * x
 
-    def of_sizes(F, spread, g, x, y):
+    def l1_grads(F, spread, g, x, y):
         return spread(g) * F.sign(x)
 
-    return make_reduction_rule(of_sizes if p.ord == 1 else of_squares).gradients(p, F, g, x, y)
+    return make_reduction_rule(l1_grads if p.ord == 1 else l2_grads).gradients(p, F, g, x, y)
 
 
 class NormProperty(OutDType, ReduceProperty, operator="norm"):

@@ -7,7 +7,7 @@ from ..parameters import Bool, Int, Shape
 from ..property import OperatorProperty, is_known, merge_shapes, type_of_first
 from ..second_order import Linear
 from .axes import axes_of, axis_of
-from .strided_moves import StridedCopyOperator, StridedPart, contiguous
+from .strided_moves import StridedCopyOperator, StridedPart, whole_view
 
 
 class CopyProperty(OperatorProperty):
@@ -17,7 +17,7 @@ class CopyProperty(OperatorProperty):
     computes_in_place = True
 
     def create_operator(self, ctx, in_shapes, in_types):
-        whole = contiguous((_shape_size(in_shapes[0]),))
+        whole = whole_view((_shape_size(in_shapes[0]),))
         return StridedCopyOperator(in_types[0], [StridedPart(whole, whole)])
 
 

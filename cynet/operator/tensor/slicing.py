@@ -7,7 +7,7 @@ from ..property import merge_shapes, type_of_first
 from ..second_order import Linear
 from ..sparse.rows import SLICE
 from .axes import axes_of, axis_of
-from .strided_moves import StridedCopyOperator, StridedPart, contiguous, sliced
+from .strided_moves import StridedCopyOperator, StridedPart, subview, whole_view
 from .transpose import MoveProperty
 
 _UNKNOWN_LENGTH = 1 << 40  # replaces an unknown length; every slice of it is nonempty
@@ -74,11 +74,11 @@ class SlicedProperty(MoveProperty):
         return [shape], [merge_shapes(counts, out_shapes[0])], []
 
     def create_operator(self, ctx, in_shapes, in_types):
-        source = sliced(contiguous(in_shapes[0]), *self.ranges(in_shapes[0]))
+        source = subview(whole_view(in_shapes[0]), *self.ranges(in_shapes[0]))
         part = source.shape != tuple(in_shapes[0])
         return StridedCopyOperator(
             in_types[0],
-            [StridedPart(source, contiguous(source.shape))],
+            [StridedPart(source, whole_view(source.shape))],
             uncovered=(0,) if part else (),
         )
 
@@ -182,7 +182,7 @@ class SliceLikeProperty(SlicedProperty, operator="slice_like"):
     def create_operator(self, ctx, in_shapes, in_types):
         data, like = in_shapes
         counts = self.counts(data, like)
-        source = sliced(contiguous(data), (0,) * len(data), (1,) * len(data), counts)
+        source = subview(whole_view(data), (0,) * len(data), (1,) * len(data), counts)
         return StridedCopyOperator(
-            in_types[0], [StridedPart(source, contiguous(counts))], uncovered=(0,)
+            in_types[0], [StridedPart(source, whole_view(counts))], uncovered=(0,)
         )

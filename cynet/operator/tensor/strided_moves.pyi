@@ -20,10 +20,10 @@ class StridedPart(NamedTuple):
     index: int = 0
     to: int = 0
 
-def contiguous(shape: Sequence[int]) -> View:
+def whole_view(shape: Sequence[int]) -> View:
     """The View of a whole array of `shape`."""
 
-def sliced(view: View, begin: Sequence[int], step: Sequence[int], shape: Sequence[int]) -> View:
+def subview(view: View, begin: Sequence[int], step: Sequence[int], shape: Sequence[int]) -> View:
     """The View that starts at index `begin` of `view` and goes by `step`, `shape` long."""
 
 class StridedCopyOperator(Operator):

@@ -41,10 +41,10 @@ class StridedPart(NamedTuple):
     to: int = 0
 
 
-def contiguous(shape):
+def whole_view(shape):
     """The View of a whole array of `shape`.
 
-    >>> contiguous((2, 3))
+    >>> whole_view((2, 3))
     View(shape=(2, 3), strides=(3, 1), offset=0)
     """
     strides, step = [], 1
@@ -54,7 +54,7 @@ def contiguous(shape):
     return View(tuple(shape), tuple(reversed(strides)))
 
 
-def sliced(view, begin, step, shape):
+def subview(view, begin, step, shape):
     """The View that starts at index `begin` of `view` and goes by `step`, `shape` long."""
     offset = view.offset + sum(b * s for b, s in zip(begin, view.strides))
     return View(tuple(shape), tuple(s * k for s, k in zip(view.strides, step)), offset)

@@ -20,7 +20,7 @@ from ..sparse.rows import TAKE
 from .axes import axis_of, split_at
 
 MODES = ("clip", "wrap", "raise")  # the modes in kernels/movement/index.cc
-CLIP_AND_TELL = 3  # clip and warn: the mode was not given explicitly
+CLIP_AND_WARN = 3  # clip and warn: the mode was not given explicitly
 
 
 class IndexedHooks(GraphHooks):
@@ -72,7 +72,7 @@ class IndexedProperty(KernelProperty):
     def _index_params(self, data, axis, mode):
         """Parameters of the kernels that index one axis."""
         outer, n, inner = self.parts(data, axis)
-        number = CLIP_AND_TELL if mode == "clip" and self.tells else MODES.index(mode)
+        number = CLIP_AND_WARN if mode == "clip" and self.tells else MODES.index(mode)
         return {"outer": outer, "n": n, "inner": inner, "mode": number}
 
 

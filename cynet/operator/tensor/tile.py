@@ -9,7 +9,7 @@ from ..parameters import Int, Shape
 from ..property import ShapesFromInput, merge_shapes, type_of_first
 from ..second_order import Linear
 from .axes import axis_of
-from .strided_moves import StridedCopyOperator, StridedPart, View, contiguous
+from .strided_moves import StridedCopyOperator, StridedPart, View, whole_view
 from .transpose import MoveProperty
 
 
@@ -18,10 +18,10 @@ def repeat_operator(dtype, lengths):
 
     The input has the lengths that are no repetition, in order; the output has all of them.
     """
-    own = iter(contiguous([n for n, again in lengths if not again]).strides)
+    own = iter(whole_view([n for n, again in lengths if not again]).strides)
     strides = tuple(0 if again else next(own) for _, again in lengths)
     shape = tuple(n for n, _ in lengths)
-    return StridedCopyOperator(dtype, [StridedPart(View(shape, strides), contiguous(shape))])
+    return StridedCopyOperator(dtype, [StridedPart(View(shape, strides), whole_view(shape))])
 
 
 class TileProperty(ShapesFromInput, MoveProperty, operator="tile"):

@@ -6,7 +6,7 @@ from ..parameters import Int, Shape
 from ..property import OperatorProperty, merge_shapes
 from ..second_order import Linear
 from .axes import axes_of, axis_of
-from .strided_moves import StridedCopyOperator, StridedPart, View, contiguous
+from .strided_moves import StridedCopyOperator, StridedPart, View, whole_view
 
 
 class MoveProperty(OperatorProperty):
@@ -45,8 +45,8 @@ class PermuteProperty(MoveProperty):
         return [tuple(back)], [out], []
 
     def create_operator(self, ctx, in_shapes, in_types):
-        source = permute_view(contiguous(in_shapes[0]), self.order(len(in_shapes[0])))
-        return StridedCopyOperator(in_types[0], [StridedPart(source, contiguous(source.shape))])
+        source = permute_view(whole_view(in_shapes[0]), self.order(len(in_shapes[0])))
+        return StridedCopyOperator(in_types[0], [StridedPart(source, whole_view(source.shape))])
 
 
 class TransposeProperty(PermuteProperty, operator="transpose"):
@@ -108,7 +108,7 @@ class ReversedProperty(MoveProperty):
         return [shape], [shape], []
 
     def create_operator(self, ctx, in_shapes, in_types):
-        whole = contiguous(in_shapes[0])
+        whole = whole_view(in_shapes[0])
         strides, offset = list(whole.strides), 0
         for i in self.reversed_axes(len(whole.shape)):
             offset += (whole.shape[i] - 1) * strides[i]
@@ -177,8 +177,8 @@ class DepthToSpaceProperty(BlocksProperty, operator="depth_to_space"):
     def create_operator(self, ctx, in_shapes, in_types):
         n, c, h, w = in_shapes[0]
         b = self.block_size
-        source = permute_view(contiguous((n, b, b, c // (b * b), h, w)), (0, 3, 4, 1, 5, 2))
-        return StridedCopyOperator(in_types[0], [StridedPart(source, contiguous(source.shape))])
+        source = permute_view(whole_view((n, b, b, c // (b * b), h, w)), (0, 3, 4, 1, 5, 2))
+        return StridedCopyOperator(in_types[0], [StridedPart(source, whole_view(source.shape))])
 
 
 class SpaceToDepthProperty(BlocksProperty, operator="space_to_depth"):
@@ -206,5 +206,5 @@ class SpaceToDepthProperty(BlocksProperty, operator="space_to_depth"):
     def create_operator(self, ctx, in_shapes, in_types):
         n, c, h, w = in_shapes[0]
         b = self.block_size
-        source = permute_view(contiguous((n, c, h // b, b, w // b, b)), (0, 3, 5, 1, 2, 4))
-        return StridedCopyOperator(in_types[0], [StridedPart(source, contiguous(source.shape))])
+        source = permute_view(whole_view((n, c, h // b, b, w // b, b)), (0, 3, 5, 1, 2, 4))
+        return StridedCopyOperator(in_types[0], [StridedPart(source, whole_view(source.shape))])

@@ -20,7 +20,7 @@ from ..spatial_window import (
     channels_first,
     check_rank,
     check_window,
-    is_last,
+    is_channels_last,
     shape_in_layout,
 )
 from . import select
@@ -44,7 +44,7 @@ class ConvolutionHooks(ConvHooks, LayerHooks):
         return weight_first(ChannelsLastConvolution, prop, in_shapes, in_types)
 
     def columns_as_channels(self, prop, in_shapes):
-        if len(prop.kernel) != 2 or is_last(prop.layout) or in_shapes[0][1] != 1:
+        if len(prop.kernel) != 2 or is_channels_last(prop.layout) or in_shapes[0][1] != 1:
             return None
         stride, dilate, pad = prop.window
         if pad[1] or dilate[1] != 1 or not 1 < prop.kernel[1] == in_shapes[0][3]:
@@ -88,7 +88,7 @@ class FiltersProperty(OperatorProperty):
         return found
 
     def forward_resource(self, in_shapes):
-        return [ResourceRequest.temp_space] * (3 if is_last(self.weight_layout) else 2)
+        return [ResourceRequest.temp_space] * (3 if is_channels_last(self.weight_layout) else 2)
 
     def backward_resource(self, in_shapes):
         return self.forward_resource(in_shapes)
@@ -206,10 +206,10 @@ class ConvolutionProperty(
 class ChannelsLastConvolutionHooks(ChannelsLastHooks, FoldsActivationHooks):
     """Graph hooks of a channels-last convolution: an activation and a mask."""
 
-    def applies(self, prop, act_type, in_shapes, in_types):
+    def can_apply(self, prop, act_type, in_shapes, in_types):
         return onednn.has_activation(act_type)
 
-    def masks(self, prop, in_shapes, in_types):
+    def can_mask(self, prop, in_shapes, in_types):
         return self.algorithms(prop, in_shapes, in_types)["forward"].name == "gemm"
 
 

@@ -12,7 +12,7 @@ from ....kernels.gemm.small cimport (
 from .own cimport OwnConvolution
 
 
-cdef ConvWindow shape_of(desc) except *:
+cdef ConvWindow window_of(desc) except *:
     cdef ConvWindow s
     s.batch, s.channels, s.height, s.width = desc.data
     _, s.filters, s.out_height, s.out_width = desc.out
@@ -28,9 +28,9 @@ cdef class WindowConvolution(OwnConvolution):
 
     def __init__(self, desc, prop):
         super().__init__(desc, prop)
-        self.shape = shape_of(desc)
+        self.shape = window_of(desc)
 
-    cdef size_t scratch(self, int threads, bint backward) noexcept nogil:
+    cdef size_t scratch_bytes(self, int threads, bint backward) noexcept nogil:
         return window_workspace_bytes(&self.shape, threads, backward)
 
     cdef void run_forward(self, const float* x, const float* w, const float* bias, float* y,

@@ -14,7 +14,7 @@ from ....kernels.conv.im2col cimport (
 from ....kernels.reduce.row_sums cimport add_channels, sum_channels
 from ..._base cimport Operator, OpContext
 
-from ..spatial_window import pad3
+from ..spatial_window import to_3d
 
 
 cdef class UnrolledConvolution(Operator):
@@ -29,14 +29,14 @@ cdef class UnrolledConvolution(Operator):
         cdef ConvShape* s = &self.shape
         s.batch, s.channels, s.filters = desc.batch, desc.channels, desc.filters
         s.groups = desc.groups
-        geometry = zip(pad3(desc.data[2:], 1), pad3(desc.out[2:], 1), pad3(desc.kernel, 1),
-                       pad3(desc.stride, 1), pad3(desc.dilate, 1), pad3(desc.pad, 0))
+        geometry = zip(to_3d(desc.data[2:], 1), to_3d(desc.out[2:], 1), to_3d(desc.kernel, 1),
+                       to_3d(desc.stride, 1), to_3d(desc.dilate, 1), to_3d(desc.pad, 0))
         for i, values in enumerate(geometry):
             s.in_size[i], s.out_size[i], s.kernel[i], s.stride[i], s.dilate[i], s.pad[i] = values
         conv_complete(s, implicit)
         self.has_bias, self.transposed = desc.bias, desc.transposed
 
-    def largest(self):
+    def largest_size(self):
         """The largest size of the matrix products, which must fit BLAS's integers."""
         return max(self.shape.in_space, self.shape.out_space, self.shape.unrolled,
                    self.shape.filters)

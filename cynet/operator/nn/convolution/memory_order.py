@@ -4,7 +4,7 @@ Data of a layout such as NHWC are the same bytes as (N, C, *size) in channels-la
 """
 
 from ..layout_adapter import LayoutAdapter, reorder_operator
-from ..spatial_window import is_last
+from ..spatial_window import is_channels_last
 from . import select
 
 # oneDNN creates its primitives, and reorders the weight, in every call: below this many outputs of
@@ -69,7 +69,7 @@ class ChannelsLastHooks(ConvHooks):
 
 def channels_last(form, prop, in_shapes, in_types):
     """`GraphHooks.channels_last_form` of `prop`, whose class for such data is `form`."""
-    if is_last(prop.layout) or len(set(in_types)) > 1:
+    if is_channels_last(prop.layout) or len(set(in_types)) > 1:
         return None
     if not select.takes_channels_last(_cached_desc(prop, in_shapes, in_types)):
         return None
@@ -86,7 +86,7 @@ def _converted_property(form, prop):
 
 def weight_first(form, prop, in_shapes, in_types):
     """`GraphHooks.weight_first` of `prop`, whose class for channels-last data is `form`."""
-    if not is_last(prop.layout) or set(in_types) != {"float32"}:
+    if not is_channels_last(prop.layout) or set(in_types) != {"float32"}:
         return None
     return _converted_property(form, prop) if prop.desc(in_shapes, in_types).channels_last else None
 
@@ -94,7 +94,7 @@ def weight_first(form, prop, in_shapes, in_types):
 def create_in_layout(prop, in_shapes, in_types):
     """The Operator of a convolution or deconvolution `prop` on a CPU."""
     desc = _cached_desc(prop, in_shapes, in_types)
-    if not is_last(prop.weight_layout):
+    if not is_channels_last(prop.weight_layout):
         return select.create(desc, prop)
     if _is_too_small(desc):
         desc = desc._replace(channels_last=False)

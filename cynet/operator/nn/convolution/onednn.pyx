@@ -18,7 +18,7 @@ from ....kernels.gemm.small cimport (
     ConvWindow, scatter_workspace_bytes, window_channel_weight, window_scatter
 )
 from ..._base cimport Operator, OpContext
-from .direct cimport shape_of
+from .direct cimport window_of
 from ..fused_activation cimport FoldedActivation
 
 from math import prod
@@ -26,7 +26,7 @@ from math import prod
 from ....kernels.conv.onednn import Convolution
 
 
-def _arguments(desc):
+def _size_arguments(desc):
     """The size arguments of Convolution and WeightGradient (of a deconvolution's convolution)."""
     data, out, kernel = desc.data, desc.out, desc.kernel
     bias = desc.bias and not desc.transposed
@@ -42,14 +42,14 @@ def _arguments(desc):
     return data, weight, out, *window, bias, desc.dtype, desc.channels_last
 
 
-def primitives(desc):
+def make_primitives(desc):
     """oneDNN's primitives of a convolution, except the gradient of its weight."""
-    return Convolution(*_arguments(desc))
+    return Convolution(*_size_arguments(desc))
 
 
-def weight_gradient(desc):
+def make_weight_gradient(desc):
     """oneDNN's gradient of a convolution's weight, a WeightGradient."""
-    return WeightGradient(*_arguments(desc))
+    return WeightGradient(*_size_arguments(desc))
 
 
 cdef class ReorderWeight(Operator):
@@ -86,8 +86,8 @@ cdef class OnednnConvolution(Operator):
         self.activation = FoldedActivation(prop, self.out_size, desc.dtype)
         self.scatters, self.by_channel = scatters, by_channel
         if scatters or by_channel:
-            self.window = shape_of(desc)
-        self.desc, self.primitives = desc, primitives(desc)
+            self.window = window_of(desc)
+        self.desc, self.primitives = desc, make_primitives(desc)
         self.out = self.primitives.forward(prop.activation, desc.packed, prop.sums)
 
     def prepare_backward(self):
@@ -95,7 +95,7 @@ cdef class OnednnConvolution(Operator):
         if not self.scatters:
             self.data_grad = self.primitives.backward_data()
         if not self.by_channel:
-            self.weight_grad = weight_gradient(self.desc)
+            self.weight_grad = make_weight_gradient(self.desc)
         self.has_prepared = True  # set last: after a failure the next run tries again
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,

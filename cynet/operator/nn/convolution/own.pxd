@@ -18,7 +18,7 @@ cdef class OwnConvolution(Operator):
     cdef int64_t rows, filters, work
 
     # Bytes that run_forward, or with `backward` both gradients, need.
-    cdef size_t scratch(self, int threads, bint backward) noexcept nogil
+    cdef size_t scratch_bytes(self, int threads, bint backward) noexcept nogil
     # y = relu(x * w + bias + y): `bias` may be NULL, y is added with `add`, relu is applied where
     # `activation` is one.
     cdef void run_forward(self, const float* x, const float* w, const float* bias, float* y,

@@ -15,7 +15,7 @@ cdef class OwnConvolution(Operator):
         self.activation = FoldedActivation(prop, self.rows * self.filters)
         self.work = self.rows * self.filters * desc.channels
 
-    cdef size_t scratch(self, int threads, bint backward) noexcept nogil:
+    cdef size_t scratch_bytes(self, int threads, bint backward) noexcept nogil:
         return 0
 
     cdef void run_forward(self, const float* x, const float* w, const float* bias, float* y,
@@ -39,7 +39,7 @@ cdef class OwnConvolution(Operator):
         self.run_forward(<const float*>in_data[0].data, <const float*>in_data[1].data,
                          <const float*>(in_data[2].data if self.has_bias else NULL), <float*>out,
                          req[0] == kAddTo, threads,
-                         <char*>get_space(&ctx.requested[0], self.scratch(threads, False)))
+                         <char*>get_space(&ctx.requested[0], self.scratch_bytes(threads, False)))
         if self.activation.apart:
             self.activation.apply(out)
         return 0
@@ -50,7 +50,7 @@ cdef class OwnConvolution(Operator):
         cdef int threads = threads_for(self.work)
         cdef size_t masked = self.activation.nbytes
         cdef char* space = <char*>get_space(
-            &ctx.requested[0], masked + self.scratch(threads, True))
+            &ctx.requested[0], masked + self.scratch_bytes(threads, True))
         cdef const float* grad = <const float*>self.activation.gradient(
             out_grad[0].data, out_data[0].data, space)
         if req[1] != kNullOp:

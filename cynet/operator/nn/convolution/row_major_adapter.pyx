@@ -42,16 +42,16 @@ cdef inline size_t _workspace_size(const AxesShape* order) noexcept nogil:
     return aligned_floats(order.batch * order.channels * order.inner)
 
 
-cdef inline void _to_last(const AxesShape* order, const void* x, void* y) noexcept nogil:
+cdef inline void _to_channels_last(const AxesShape* order, const void* x, void* y) noexcept nogil:
     swap_axes(order.batch, order.channels, order.inner, <const float*>x, <float*>y, False)
 
 
-cdef inline void _from_last(const AxesShape* order, const void* x, void* y,
-                            bint add) noexcept nogil:
+cdef inline void _from_channels_last(const AxesShape* order, const void* x, void* y,
+                                     bint add) noexcept nogil:
     swap_axes(order.batch, order.inner, order.channels, <const float*>x, <float*>y, add)
 
 
-cdef class Reordered(Operator):
+cdef class ReorderedConvolution(Operator):
     """`form` on row-major arrays.
 
     form (Operator): Takes data and out (N, C, *size) in channels-last order and further inputs as
@@ -81,9 +81,9 @@ cdef class Reordered(Operator):
         memcpy(given, in_data, ctx.n_in * sizeof(TBlob))
         made = out_data[0]
         given[0].data, made.data = space, space + _workspace_size(&self.data)
-        _to_last(&self.data, in_data[0].data, given[0].data)
+        _to_channels_last(&self.data, in_data[0].data, given[0].data)
         self.form.forward(ctx, given, &write, &made, aux_states)
-        _from_last(&self.out, made.data, out_data[0].data, req[0] == kAddTo)
+        _from_channels_last(&self.out, made.data, out_data[0].data, req[0] == kAddTo)
         return 0
 
     cdef int backward(self, OpContext* ctx, const TBlob* out_grad, const TBlob* in_data,
@@ -101,20 +101,20 @@ cdef class Reordered(Operator):
         grad.data = space
         given[0].data = space + _workspace_size(&self.out)
         wanted[0].data = <char*>given[0].data + _workspace_size(&self.data)
-        _to_last(&self.out, out_grad[0].data, grad.data)
+        _to_channels_last(&self.out, out_grad[0].data, grad.data)
         if req[1] != kNullOp or (ctx.n_in > 2 and req[2] != kNullOp):
-            _to_last(&self.data, in_data[0].data, given[0].data)
+            _to_channels_last(&self.data, in_data[0].data, given[0].data)
         if req[0] == kAddTo:
             reqs[0] = kWriteTo
         self.form.backward(ctx, &grad, given, out_data, reqs, wanted, aux_states)
         if req[0] != kNullOp:
-            _from_last(&self.data, wanted[0].data, in_grad[0].data, req[0] == kAddTo)
+            _from_channels_last(&self.data, wanted[0].data, in_grad[0].data, req[0] == kAddTo)
         return 0
 
 
-def reordered(form, data, out):
+def reordered_operator(form, data, out):
     """`form`, which takes channels-last data and out of these shapes, on row-major ones."""
-    kind = ReorderedWinograd if isinstance(form, WinogradConvolution) else Reordered
+    kind = ReorderedWinograd if isinstance(form, WinogradConvolution) else ReorderedConvolution
     return kind(form, data, out)
 
 
@@ -135,9 +135,9 @@ cdef struct Work:
     char* space
 
 
-cdef class ReorderedWinograd(Reordered):
-    """`Reordered` for Winograd's convolution. In forward each thread reorders a few images, or rows
-    of one image, at a time, so that they stay in its cache and need little temporary memory."""
+cdef class ReorderedWinograd(ReorderedConvolution):
+    """`ReorderedConvolution` by Winograd's products. In forward each thread reorders a few images,
+    or rows of one image, at a time, which stay in its cache and need little temporary memory."""
 
     cdef WinogradShape shape
     cdef int64_t height, width, work
@@ -251,7 +251,7 @@ cdef void _run_strip(const Work* work, int64_t image, int64_t row, int64_t rows,
                 work.y + image * part.filters * made + row * work.width, made, work.add)
 
 
-cdef size_t _bytes(const Work* work, const WinogradShape* part, int64_t rows) noexcept nogil:
+cdef size_t _part_bytes(const Work* work, const WinogradShape* part, int64_t rows) noexcept nogil:
     """Bytes for a part with this many rows of out."""
     return (aligned_floats(part.batch * part.height * part.width * part.channels)
             + aligned_floats(part.batch * rows * work.width * part.filters)
@@ -261,12 +261,12 @@ cdef size_t _bytes(const Work* work, const WinogradShape* part, int64_t rows) no
 cdef size_t _bytes_of_images(const Work* work, int64_t images) noexcept nogil:
     cdef WinogradShape part = work.shape
     part.batch = images
-    return _bytes(work, &part, work.height) if images else 0
+    return _part_bytes(work, &part, work.height) if images else 0
 
 
 cdef size_t _bytes_of_strip(const Work* work, int64_t rows) noexcept nogil:
     cdef WinogradShape part = _shape_of_rows(work, rows)
-    return _bytes(work, &part, rows) if rows else 0
+    return _part_bytes(work, &part, rows) if rows else 0
 
 
 cdef size_t _bytes_of_rows(const Work* work, int64_t rows) noexcept nogil:

@@ -14,15 +14,15 @@ from ....kernels.isa.dispatch import cpu_capability
 from ...algorithms import NEVER, Algorithm, Algorithms
 from ...products import own_choice
 from ...property import OperatorProperty, ResourceRequest
-from ...tensor.strided_moves import contiguous, sliced
+from ...tensor.strided_moves import subview, whole_view
 from ..fully_connected import gemm
 from ..fused_activation import FoldsActivation
-from ..spatial_window import is_last
+from ..spatial_window import is_channels_last
 from . import cost
 from .direct import WindowConvolution
 from .im2col import UnrolledConvolution
-from .onednn import OnednnConvolution, ReorderWeight, primitives
-from .row_major_adapter import reordered
+from .onednn import OnednnConvolution, ReorderWeight, make_primitives
+from .row_major_adapter import reordered_operator
 from .transposed import OnednnDeconvolution, OwnDeconvolution, ScatterPack, packed_floats
 from .winograd import WinogradConvolution, WinogradPack, winograd_packed_size
 
@@ -81,7 +81,7 @@ def describe(prop, data, out, pad, in_types, **more):
     )
     if desc.dtype == "bfloat16" and not _has_right_bfloat16_gradient(desc):
         desc = desc._replace(dtype="float32")
-    if is_last(prop.layout) and not desc.channels_last:
+    if is_channels_last(prop.layout) and not desc.channels_last:
         last = desc._replace(channels_last=True)
         return desc if ALGORITHMS.choose(last) is None else last
     return desc
@@ -228,8 +228,8 @@ def _gemm_operator(desc, prop):
     picked = None
     if set(desc.stride) != {1}:  # the pixels that windows read
         batch, channels, *sizes = desc.data
-        whole = contiguous((batch, *sizes, channels))
-        picked = sliced(
+        whole = whole_view((batch, *sizes, channels))
+        picked = subview(
             whole, (0,) * len(desc.data), (1, *desc.stride, 1), (batch, *desc.out[2:], channels)
         )
     return gemm.ProductFullyConnected(prop, *_gemm_sizes(desc), desc.packed, picked)
@@ -244,7 +244,7 @@ def _own_constructor(kind):
         else:
             operator, data, out = kind(desc, _BareConvolution), desc.out, desc.data
             operator = OwnDeconvolution(desc, operator)
-        return operator if desc.channels_last else reordered(operator, data, out)
+        return operator if desc.channels_last else reordered_operator(operator, data, out)
 
     return make
 
@@ -259,7 +259,7 @@ def _onednn_operator(desc, prop):
 def _im2col_constructor(implicit):
     def make(desc, prop):
         operator = UnrolledConvolution(desc, implicit)
-        check_sizes(f"operator {prop.op_name}", operator.largest())
+        check_sizes(f"operator {prop.op_name}", operator.largest_size())
         return operator
 
     return make
@@ -287,7 +287,7 @@ def _pack_for_winograd(desc, prop, replaces):
 
 def _pack_for_onednn(desc, prop, replaces):
     def make_reorder():
-        return primitives(desc).packing(prop.activation, prop.sums)
+        return make_primitives(desc).packing(prop.activation, prop.sums)
 
     found = make_reorder()
     if found is None or _has_many_pixels(desc, replaces):

@@ -20,16 +20,16 @@ from ....kernels.gemm.small cimport (
 from ....kernels.reduce.row_sums cimport broadcast_rows, sum_rows
 from ..._base cimport Operator, OpContext
 from .own cimport OwnConvolution
-from .direct cimport shape_of
+from .direct cimport window_of
 
 from math import prod
 
-from .onednn import primitives, weight_gradient
+from .onednn import make_primitives, make_weight_gradient
 
 
 def packed_floats(desc):
     """Floats of a weight packed by ScatterPack."""
-    cdef ConvWindow shape = shape_of(desc)
+    cdef ConvWindow shape = window_of(desc)
     return scatter_packed_size(&shape)
 
 
@@ -37,7 +37,7 @@ cdef class ScatterPack(Operator):
     cdef ConvWindow shape
 
     def __init__(self, desc):
-        self.shape = shape_of(desc)
+        self.shape = window_of(desc)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
@@ -58,12 +58,12 @@ cdef class ChannelsLastDeconv(Operator):
         self.rows = self.out_size // self.filters
         self.weight_size = desc.filters * (desc.channels // desc.groups) * desc.taps
 
-    cdef int make(self, OpContext* ctx, const TBlob* in_data, float* out,
-                  bint add) except -1 nogil:
+    cdef int compute_out(self, OpContext* ctx, const TBlob* in_data, float* out,
+                         bint add) except -1 nogil:
         return 0
 
-    cdef int gradients(self, OpContext* ctx, void* grad, const TBlob* in_data, const int* req,
-                       TBlob* in_grad) except -1 nogil:
+    cdef int compute_gradients(self, OpContext* ctx, void* grad, const TBlob* in_data,
+                               const int* req, TBlob* in_grad) except -1 nogil:
         return 0
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
@@ -71,7 +71,7 @@ cdef class ChannelsLastDeconv(Operator):
         cdef float* out = <float*>out_data[0].data
         if req[0] == kNullOp:
             return 0
-        self.make(ctx, in_data, out, req[0] == kAddTo)
+        self.compute_out(ctx, in_data, out, req[0] == kAddTo)
         if self.has_bias:
             broadcast_rows(<const float*>in_data[2].data, self.rows, self.filters, out, True)
         return 0
@@ -82,7 +82,7 @@ cdef class ChannelsLastDeconv(Operator):
         if self.has_bias and req[2] != kNullOp:
             sum_rows(<const float*>out_grad[0].data, self.rows, self.filters,
                      <float*>in_grad[2].data, req[2] == kAddTo)
-        return self.gradients(ctx, out_grad[0].data, in_data, req, in_grad)
+        return self.compute_gradients(ctx, out_grad[0].data, in_data, req, in_grad)
 
 
 cdef class OwnDeconvolution(ChannelsLastDeconv):
@@ -94,20 +94,20 @@ cdef class OwnDeconvolution(ChannelsLastDeconv):
         super().__init__(desc)
         self.convolution = convolution
 
-    cdef int make(self, OpContext* ctx, const TBlob* in_data, float* out,
-                  bint add) except -1 nogil:
+    cdef int compute_out(self, OpContext* ctx, const TBlob* in_data, float* out,
+                         bint add) except -1 nogil:
         cdef int threads = threads_for(self.convolution.work)
         cdef char* space = <char*>get_space(&ctx.requested[0],
-                                            self.convolution.scratch(threads, True))
+                                            self.convolution.scratch_bytes(threads, True))
         self.convolution.run_backward_data(
             <const float*>in_data[1].data, <const float*>in_data[0].data, out, add, threads, space)
         return 0
 
-    cdef int gradients(self, OpContext* ctx, void* grad, const TBlob* in_data, const int* req,
-                       TBlob* in_grad) except -1 nogil:
+    cdef int compute_gradients(self, OpContext* ctx, void* grad, const TBlob* in_data,
+                               const int* req, TBlob* in_grad) except -1 nogil:
         cdef int threads = threads_for(self.convolution.work)
-        cdef size_t need = max(self.convolution.scratch(threads, False),
-                               self.convolution.scratch(threads, True))
+        cdef size_t need = max(self.convolution.scratch_bytes(threads, False),
+                               self.convolution.scratch_bytes(threads, True))
         cdef char* space = <char*>get_space(&ctx.requested[0], need)
         if req[1] != kNullOp:
             self.convolution.run_backward_weight(
@@ -134,19 +134,19 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
     def __init__(self, desc, scatters):
         super().__init__(desc)
         self.stateful, self.scatters, self.packed = True, scatters, desc.packed
-        self.desc, self.primitives = desc, primitives(desc)
+        self.desc, self.primitives = desc, make_primitives(desc)
         if scatters:
-            self.window = shape_of(desc)
+            self.window = window_of(desc)
         else:
             self.out = self.primitives.backward_data()
 
     def prepare_backward(self):
         """Make the primitives that only backward needs."""
         self.data_grad = self.primitives.forward()
-        self.weight_grad = weight_gradient(self.desc)
+        self.weight_grad = make_weight_gradient(self.desc)
 
-    cdef int make(self, OpContext* ctx, const TBlob* in_data, float* out,
-                  bint add) except -1 nogil:
+    cdef int compute_out(self, OpContext* ctx, const TBlob* in_data, float* out,
+                         bint add) except -1 nogil:
         cdef void* tensors[3]
         cdef int64_t work = self.data_size * self.filters
         cdef int threads
@@ -164,8 +164,8 @@ cdef class OnednnDeconvolution(ChannelsLastDeconv):
         return self.out.run_to(tensors, self.out_size, add,
                                get_space(&ctx.requested[0], self.out.workspace(self.out_size, add)))
 
-    cdef int gradients(self, OpContext* ctx, void* grad, const TBlob* in_data, const int* req,
-                       TBlob* in_grad) except -1 nogil:
+    cdef int compute_gradients(self, OpContext* ctx, void* grad, const TBlob* in_data,
+                               const int* req, TBlob* in_grad) except -1 nogil:
         cdef void* tensors[3]
         cdef size_t need
         cdef char* space

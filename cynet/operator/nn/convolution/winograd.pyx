@@ -52,7 +52,7 @@ cdef class WinogradConvolution(OwnConvolution):
         self.shape = _shape_of(desc)
         self.packed = desc.packed
 
-    cdef size_t scratch(self, int threads, bint backward) noexcept nogil:
+    cdef size_t scratch_bytes(self, int threads, bint backward) noexcept nogil:
         return winograd_workspace_bytes(
             &self.shape, threads, BACKWARD if backward else PACKED if self.packed else FORWARD)
 

@@ -19,11 +19,11 @@ from . import select
 class FullyConnectedHooks(FoldsActivationHooks):
     """Graph hooks of FullyConnected: products of our own mask the gradient of data."""
 
-    def applies(self, prop, act_type, in_shapes, in_types):
+    def can_apply(self, prop, act_type, in_shapes, in_types):
         desc = select.describe(prop, in_shapes, in_types)
         return onednn.has_activation(act_type) and select.applies_activation(desc)
 
-    def masks(self, prop, in_shapes, in_types):
+    def can_mask(self, prop, in_shapes, in_types):
         return is_own(self.algorithms(prop, in_shapes, in_types)["forward"])
 
     def algorithms(self, prop, in_shapes, in_types):

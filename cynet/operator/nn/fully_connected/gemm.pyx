@@ -20,7 +20,7 @@ from ..._base cimport Operator, OpContext
 from ..fused_activation cimport FoldedActivation, aligned_floats
 
 from ...products import ProductDesc, own_choice, kernel_code
-from ...tensor.strided_moves import contiguous
+from ...tensor.strided_moves import whole_view
 
 
 def layer_products(rows, units, hidden, dtype="float32", packed=False):
@@ -75,12 +75,12 @@ cdef class ProductFullyConnected(Operator):
         self.weight_algorithm = <ProductKernel>algorithms[2]
         self.picked_bytes = 0
         if picked is not None:
-            strided_space(&self.picked, contiguous(picked.shape), picked)
+            strided_space(&self.picked, whole_view(picked.shape), picked)
             self.picked_bytes = aligned_floats(rows * units)
 
     cdef int forward(self, OpContext* ctx, const TBlob* in_data, const int* req, TBlob* out_data,
                      TBlob* aux_states) except -1 nogil:
-        cdef int threads = self._threads()
+        cdef int threads = self._thread_count()
         cdef Product p
         cdef void* rows
         if req[0] == kNullOp:
@@ -108,7 +108,7 @@ cdef class ProductFullyConnected(Operator):
                       const TBlob* out_data, const int* req, TBlob* in_grad,
                       TBlob* aux_states) except -1 nogil:
         cdef size_t reserved = self.activation.nbytes
-        cdef int threads = self._threads()
+        cdef int threads = self._thread_count()
         # requested once for all: growing the space would move it
         cdef char* space = <char*>get_space(
             &ctx.requested[0], reserved + product_workspace_bytes(threads))
@@ -141,7 +141,7 @@ cdef class ProductFullyConnected(Operator):
             self._run(ctx, &p, self.data_algorithm, threads, reserved)
         return 0
 
-    cdef int _threads(self) noexcept nogil:
+    cdef int _thread_count(self) noexcept nogil:
         """The number of threads, read at each call since it may change."""
         return threads_for(self.rows * self.units * self.hidden // 8)
 

@@ -19,7 +19,7 @@ cdef enum:
     DATA = 1
     WEIGHT = 2
     BIAS = 3
-    ONE = 0x3F80  # bits of 1.0 in bfloat16
+    BFLOAT16_ONE = 0x3F80  # bits of 1.0 in bfloat16
 
 
 cdef class MatmulFullyConnected(Operator):
@@ -41,7 +41,7 @@ cdef class MatmulFullyConnected(Operator):
         self.has_bias, self.act_type, self._made = not prop.no_bias, prop.activation, []
         self.activation = FoldedActivation(prop, rows * hidden, dtype)
         if self.has_bias and dtype == "bfloat16":
-            self.ones.assign(<size_t>self.rows, <uint16_t>ONE)
+            self.ones.assign(<size_t>self.rows, <uint16_t>BFLOAT16_ONE)
         self._make(FORWARD, prop.sums)
 
     cdef void* _product(self, int kind, bint add) except NULL nogil:
