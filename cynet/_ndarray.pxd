@@ -46,8 +46,8 @@ cdef class NDArrayBase:
     cdef Chunk* chunk
     cdef object grad_entry  # the array's node in autograd's tape, or None
     cdef Face face          # the array's family, mx.nd or mx.np; results have the same
-    # mx.nd: the array is the result of a comparison, so it can be a mask (ndarray/_legacy.pyx).
-    cdef bint truths
+    # mx.nd: the result of a comparison can be a mask (ndarray/legacy/slots.pyx).
+    cdef bint is_mask
     cdef object __weakref__
 
     cdef int wait_read(self) except -1   # waits for the array's writers and raises their error

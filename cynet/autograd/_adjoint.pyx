@@ -34,7 +34,7 @@ cdef class Adjoint(StepNode):
     def name(self):
         return f"the gradient of operator {self.call.entry.name}"
 
-    def let_go(self):
+    def release_references(self):
         self.inputs_of_call = self.outputs_of_call = self.grads_of_call = None
 
     def backward(self, grads, recorded):
@@ -85,8 +85,8 @@ cdef class Adjoint(StepNode):
         return out
 
 
-cdef void _divide_lists(Gradients* arrays, vector[PyObject*]& pointers, vector[int]& requests,
-                        int n_in, int n_out) noexcept:
+cdef void _set_list_pointers(Gradients* arrays, vector[PyObject*]& pointers, vector[int]& requests,
+                             int n_in, int n_out) noexcept:
     # Set where each list of pointers begins in the buffer that holds all of them.
     arrays.out_grad = pointers.data()
     arrays.in_data = arrays.out_grad + n_out
@@ -125,7 +125,7 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
                             "go through it")
     pointers.assign(2 * (n_in + n_out) + call.n_aux, NULL)
     requests.assign(n_in, kNullOp)
-    _divide_lists(&arrays, pointers, requests, n_in, n_out)
+    _set_list_pointers(&arrays, pointers, requests, n_in, n_out)
     for i in wanted:
         array = unwritten_like(&call.arrays[i], call.face)
         out[i] = array
@@ -149,7 +149,7 @@ def record_adjoint(Call call, Backward info, bint is_train, list inputs, list ou
     return out
 
 
-def as_backward(CallNode node, list grads, list wanted, parts):
+def record_as_operators(CallNode node, list grads, list wanted, parts):
     """Record gradients as operators, but with the values that the backward kernel computes.
 
     The two agree but for rounding, and but for where a formula has no number and backward has one:
@@ -177,7 +177,7 @@ def as_backward(CallNode node, list grads, list wanted, parts):
         return found
     pointers.assign(2 * (n_in + n_out) + call.n_aux, NULL)
     requests.assign(n_in, kNullOp)
-    _divide_lists(&arrays, pointers, requests, n_in, n_out)
+    _set_list_pointers(&arrays, pointers, requests, n_in, n_out)
     out = [None] * n_in
     for i in range(n_in):
         if found[i] is not None or not info.honours_req:

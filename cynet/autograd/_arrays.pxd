@@ -23,7 +23,7 @@ cdef NDArrayBase reshaped_like(NDArrayBase array, const TBlob* like)
 # The gradient that the user gives for output `i`, in the output's dtype and on its device.
 cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i)
 # The graph entry of output `i` of a node.
-cdef object own_entry(CallNode node, int i)
+cdef object entry_of_output(CallNode node, int i)
 # The array, linked to the graph entry that it had when it was recorded.
 cdef NDArrayBase link_to_entry(NDArrayBase array, object entry)
 # The graph entries of the outputs; raises for an output that was not recorded.

@@ -5,7 +5,7 @@ from .._core.copy cimport Region, push_copy, push_fill, whole_region
 from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, new_array, new_view, same_shape
 from .._typedefs cimport TBlob, kFloat64
-from ..ndarray._dispatch cimport run_small
+from ..ndarray._dispatch cimport run_one_output
 from ..ndarray._resolve cimport resolve
 from ..ndarray._tape cimport CallNode, Output
 
@@ -13,8 +13,8 @@ from ..base.dtype import NAMES
 from ..base.errors import ArgumentTypeError, GradientError, ShapeError, shown
 from ..operator._base import get_operator
 
-cdef object _sum = None
-cdef object _sparse = None  # module ndarray/sparse/gradients.py, imported at first use
+cdef object _add_entry = None
+cdef object _sparse_module = None  # module ndarray/sparse/gradients.py, imported at first use
 
 NOT_RECORDED = (
     "{} belongs to no recorded graph: compute it from arrays "
@@ -23,11 +23,11 @@ NOT_RECORDED = (
 
 
 cdef object sparse_gradients():
-    global _sparse
-    if _sparse is None:
+    global _sparse_module
+    if _sparse_module is None:
         from ..ndarray.sparse import gradients
-        _sparse = gradients
-    return _sparse
+        _sparse_module = gradients
+    return _sparse_module
 
 
 cdef NDArrayBase unwritten_like(const TBlob* like, Face face):
@@ -46,7 +46,7 @@ cdef NDArrayBase filled_like(const TBlob* like, double value, Face face):
 cdef int fill(NDArrayBase array, double value) except -1:
     cdef Region to = whole_region(array)
     if is_sparse(&array.blob):
-        sparse_gradients().clear(array)
+        sparse_gradients().set_to_zeros(array)
         return 0
     if array.blob.size == 0:
         return 0
@@ -72,12 +72,12 @@ cdef NDArrayBase copy_of(NDArrayBase source):
 
 
 cdef NDArrayBase add_arrays(NDArrayBase a, NDArrayBase b, NDArrayBase out):
-    global _sum
+    global _add_entry
     if is_sparse(&a.blob) or is_sparse(&b.blob):
         return sparse_gradients().add_gradients(a, b, out)
-    if _sum is None:
-        _sum = get_operator("elemwise_add")
-    return run_small(resolve(a.face, _sum, [a, b], (), {}, None), a, b, out)
+    if _add_entry is None:
+        _add_entry = get_operator("elemwise_add")
+    return run_one_output(resolve(a.face, _add_entry, [a, b], (), {}, None), a, b, out)
 
 
 cdef NDArrayBase reshaped_like(NDArrayBase array, const TBlob* like):
@@ -93,7 +93,7 @@ cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i):
             f"the gradient of head {i} must be an NDArray or None, got {shown(given)}")
     grad = given
     if is_sparse(&grad.blob) or is_sparse(&head.blob):
-        return sparse_gradients().of_head(head, given, i)
+        return sparse_gradients().given_head_gradient(head, given, i)
     if not same_shape(&head.blob, &grad.blob):
         raise ShapeError(f"the gradient of head {i} has shape {blob_shape(&grad.blob)}, the "
                          f"head has shape {blob_shape(&head.blob)}")
@@ -104,7 +104,7 @@ cdef NDArrayBase gradient_of_head(NDArrayBase head, object given, int i):
     return grad
 
 
-cdef object own_entry(CallNode node, int i):
+cdef object entry_of_output(CallNode node, int i):
     cdef Output out
     if node.call.n_visible == 1:
         return node

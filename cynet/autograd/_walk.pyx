@@ -16,7 +16,7 @@ from ..ndarray._tape cimport (
     DETACHED, Backward, CallNode, Leaf, Node, StepNode, index_of, is_training, node_of, set_flags)
 from ._arrays cimport (
     NOT_RECORDED, add_arrays, copy_of, copy_values, entries_of, fill, filled_like, gradient_of_head,
-    link_to_entry, own_entry, reshaped_like, sparse_gradients, unwritten_like)
+    link_to_entry, entry_of_output, reshaped_like, sparse_gradients, unwritten_like)
 
 from .. import ndarray
 from ..base.errors import GradientError
@@ -25,15 +25,15 @@ from ..base.observers import backward_observers
 from ..engine.trace import Span
 from ..operator.second_order import Flat, Formula, Linear, Rewrite
 from ..operator.property import OperatorProperty
-from ._adjoint import alias_of, as_backward, record_adjoint
+from ._adjoint import alias_of, record_as_operators, record_adjoint
 from .hooks import apply_hooks
 
 cdef enum:
-    SLOTS = 64  # bits of a node's `shared_grads`, one for each output
+    SHARED_BITS = 64  # bits of a node's `shared_grads`, one for each output
 cdef uint64_t _walk_count = 0
 cdef set _running_walks = set()  # ids of the running walks
-cdef list _watchers = backward_observers
-SPAN = Span("backward", "training")
+cdef list _observers = backward_observers
+BACKWARD_SPAN = Span("backward", "training")
 
 cdef str _NO_LEAF = (
     "backward: none of the arrays that the heads were computed from wants a gradient "
@@ -72,12 +72,12 @@ cdef class Walk:
                 if child is not None and child is not DETACHED and child.walk != self.id:
                     if child.inputs is None:
                         raise GradientError(
-                            f"{child.name}, recorded at {child.where()}, is gone: an earlier "
+                            f"{child.name}, recorded at {child.location()}, is gone: an earlier "
                             "backward has let go of a part of this graph. "
                             + NOT_RECORDED.format("this array"))
                     if others and child.walk in _running_walks and not isinstance(child, Leaf):
                         raise GradientError(
-                            f"{child.name}, recorded at {child.where()}: another backward is "
+                            f"{child.name}, recorded at {child.location()}: another backward is "
                             "going through the same graph")
                     child.walk, child.at, child.shared_grads = self.id, 0, 0
                     child.needed, child.grads = False, None
@@ -134,7 +134,7 @@ cdef class Walk:
                             self.backward_call(<CallNode>node)
                     else:
                         self.backward_node(node)
-                    if _watchers:
+                    if _observers:
                         self._notify_observers(node)
                 self.order[i] = None
                 node.grads = None
@@ -155,10 +155,10 @@ cdef class Walk:
             grad = node.grads[i]
             if grad is None or not hooks:
                 continue
-            if not self.create and (i >= SLOTS or node.shared_grads >> i & 1):
+            if not self.create and (i >= SHARED_BITS or node.shared_grads >> i & 1):
                 grad = copy_of(grad)
             node.grads[i] = apply_hooks(hooks, grad, node)
-            if i < SLOTS:
+            if i < SHARED_BITS:
                 node.shared_grads |= <uint64_t>1 << i
         return 0
 
@@ -167,17 +167,17 @@ cdef class Walk:
         cdef Node source
         for i, entry in enumerate(node.inputs):
             source = node_of(entry) if self.wants_gradient(entry) else None
-            if source is not None and not self.is_written(source):
-                _watchers[0](node, i, source.grads[index_of(entry)])
+            if source is not None and not self.is_stored_at_once(source):
+                _observers[0](node, i, source.grads[index_of(entry)])
             elif source is not None:
-                _watchers[0](node, i, (<Leaf>source).grad if self.wanted is None
-                             else self.wanted[source])
+                _observers[0](node, i, (<Leaf>source).grad if self.wanted is None
+                              else self.wanted[source])
 
     cdef bint is_walk_end(self, Node node):
         # A walk ends at a leaf, or at a variable that `grad` was called for.
         return isinstance(node, Leaf) or (self.wanted is not None and node in self.wanted)
 
-    cdef bint is_written(self, Node node) except -1:
+    cdef bint is_stored_at_once(self, Node node) except -1:
         # True if the walk ends here and its gradient is stored at once, as no hook reads it before.
         return self.is_walk_end(node) and node.hooks is None
 
@@ -187,7 +187,7 @@ cdef class Walk:
         cdef NDArrayBase grad
         if node.hooks is not None and node.needed and node.grads[0] is not None:
             if self.has_row_gradient(node) and not is_sparse(&(<NDArrayBase>node.grads[0]).blob):
-                node.grads[0] = sparse_gradients().as_rows(node.grads[0])
+                node.grads[0] = sparse_gradients().to_row_sparse(node.grads[0])
             self.call_hooks(node)
             grad = node.grads[0]
             if self.wanted is not None:
@@ -198,7 +198,7 @@ cdef class Walk:
             if isinstance(node, Leaf) and node in self.wanted and self.wanted[node] is None:
                 self.wanted[node] = self._zeros_for(<Leaf>node)
             elif node in self.wanted and self.has_row_gradient(node) and not self.create:
-                self.wanted[node] = sparse_gradients().as_rows(self.wanted[node])
+                self.wanted[node] = sparse_gradients().to_row_sparse(self.wanted[node])
             return 0
         leaf = <Leaf>node
         if leaf.req != kNullOp:
@@ -209,7 +209,7 @@ cdef class Walk:
 
     cdef NDArrayBase _zeros_for(self, Leaf leaf):
         if leaf.grad is not None and is_sparse(&leaf.grad.blob):
-            return sparse_gradients().nothing_like(leaf.grad)
+            return sparse_gradients().zero_gradient_like(leaf.grad)
         return filled_like(&leaf.like, 0, leaf.face)
 
     cdef bint has_row_gradient(self, object entry) except -1:
@@ -228,14 +228,14 @@ cdef class Walk:
                 (<Leaf>node).req != kNullOp)
         return node.needed
 
-    cdef NDArrayBase target(self, object entry, const TBlob* like, int* request):
+    cdef NDArrayBase gradient_target(self, object entry, const TBlob* like, int* request):
         # The array that gets the gradient of an entry; `request` becomes kWriteTo or kAddTo.
         cdef Node node = node_of(entry)
         cdef Leaf leaf
         cdef NDArrayBase out
         cdef int i
         request[0] = kWriteTo
-        if self.is_written(node):
+        if self.is_stored_at_once(node):
             if self.wanted is not None:
                 out = self.wanted[node]
                 if out is None:
@@ -255,10 +255,10 @@ cdef class Walk:
             node.grads[i] = out
             return out
         request[0] = kAddTo
-        if i >= SLOTS or node.shared_grads >> i & 1:
+        if i >= SHARED_BITS or node.shared_grads >> i & 1:
             out = copy_of(out)
             node.grads[i] = out
-            if i < SLOTS:
+            if i < SHARED_BITS:
                 node.shared_grads &= ~(<uint64_t>1 << i)
         return out
 
@@ -267,7 +267,7 @@ cdef class Walk:
         cdef Node node = node_of(entry)
         cdef NDArrayBase old
         cdef int i
-        if self.is_written(node):
+        if self.is_stored_at_once(node):
             if self.wanted is not None:
                 old = self.wanted[node]
                 if old is not None:
@@ -283,11 +283,11 @@ cdef class Walk:
         old = node.grads[i]
         if old is None:
             node.grads[i] = grad
-            if is_shared and i < SLOTS:
+            if is_shared and i < SHARED_BITS:
                 node.shared_grads |= <uint64_t>1 << i
-        elif self.create or i >= SLOTS or node.shared_grads >> i & 1:
+        elif self.create or i >= SHARED_BITS or node.shared_grads >> i & 1:
             node.grads[i] = add_arrays(old, grad, None)
-            if i < SLOTS:
+            if i < SHARED_BITS:
                 node.shared_grads &= ~(<uint64_t>1 << i)
         else:
             node.grads[i] = add_arrays(old, grad, old)
@@ -309,12 +309,12 @@ cdef class Walk:
             (<object>node).go_back(self, node.grads)
             self._deliver_late()
             return
-        for grad in node.pull(node.grads, self.create):
+        for grad in node.input_gradients(node.grads, self.create):
             if grad is not None and self.wants_gradient(node.inputs[i]):
                 self.deliver(node.inputs[i], grad, True)
             i += 1
 
-    def targets_of(self, StepNode node, list numbers):
+    def gradient_targets(self, StepNode node, list numbers):
         """(arrays, requests) for the gradients of a node's inputs whose indices are in `numbers`;
         None and 0 for an input that needs no gradient."""
         cdef list arrays = [], requests = []
@@ -328,7 +328,7 @@ cdef class Walk:
                 self.late.append((entry, arrays[len(arrays) - 1]))
                 request = kWriteTo
             else:
-                arrays.append(self.target(entry, &node.likes[i], &request))
+                arrays.append(self.gradient_target(entry, &node.likes[i], &request))
             requests.append(request)
         return arrays, requests
 
@@ -393,7 +393,7 @@ cdef class Walk:
         arrays.req = self.requests.data()
         if info.view or info.passes:  # the output's gradient may be the inputs' gradient itself
             for i in range(n_in):
-                if self._passes_to(node.inputs[i]):
+                if self._can_pass_to(node.inputs[i]):
                     takers += 1
         for i in range(n_in):
             entry = node.inputs[i]
@@ -404,13 +404,13 @@ cdef class Walk:
                     arrays.in_grad[i], arrays.req[i] = <PyObject*>array, kWriteTo
                     computed += 1
                 continue
-            if takers and self._passes_to(entry):
+            if takers and self._can_pass_to(entry):
                 grad = reshaped_like(node.grads[0], &call.arrays[i])
                 is_shared = takers > 1 or node.shared_grads & 1 or grad is not node.grads[0]
                 self.deliver(entry, grad, is_shared)
                 continue
             if self.has_row_gradient(entry):
-                grad = sparse_gradients().rows_of(call.prop, node.arrays[:n_in], node.grads[0], i)
+                grad = sparse_gradients().row_grad(call.prop, node.arrays[:n_in], node.grads[0], i)
                 if grad is not None:
                     self.deliver(entry, grad, False)
                     continue
@@ -421,7 +421,7 @@ cdef class Walk:
                 array = unwritten_like(&call.arrays[i], call.face)
                 self.late.append((entry, array))
             else:
-                array = self.target(entry, &call.arrays[i], &arrays.req[i])
+                array = self.gradient_target(entry, &call.arrays[i], &arrays.req[i])
                 if self._is_saved_by(node, array):  # backward reads the array itself
                     grad = unwritten_like(&call.arrays[i], call.face)
                     if arrays.req[i] == kAddTo:
@@ -444,7 +444,7 @@ cdef class Walk:
                 self.deliver(entry, array, False)
         return 0
 
-    cdef bint _passes_to(self, object entry) except -1:
+    cdef bint _can_pass_to(self, object entry) except -1:
         # True if the entry may take a gradient's array itself; a leaf has an array of its own.
         cdef Node node
         if not self.wants_gradient(entry):
@@ -493,7 +493,7 @@ cdef class Walk:
         for i in range(call.n_out):
             array = node.arrays[n_in + i]
             outputs.append(array if i >= call.n_visible
-                           else link_to_entry(array, own_entry(node, i)))
+                           else link_to_entry(array, entry_of_output(node, i)))
         wanted = [i for i in range(n_in) if info.flows[i] and self.wants_gradient(node.inputs[i])]
         parts = _gradient_as_calls(node, grads, inputs, outputs, wanted)
         for i in wanted:
@@ -506,7 +506,7 @@ cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list output
     cdef Call call = node.call
     prop = call.prop
     if type(prop).differentiate is not OperatorProperty.differentiate:
-        return as_backward(node, grads, wanted, prop.differentiate(
+        return record_as_operators(node, grads, wanted, prop.differentiate(
             ndarray, grads, inputs, outputs, list(call.in_shapes)))
     rule = prop.second_order
     if isinstance(rule, (Linear, Flat)):
@@ -516,16 +516,16 @@ cdef list _gradient_as_calls(CallNode node, list grads, list inputs, list output
                               node.inputs)
     if isinstance(rule, Formula):
         parts = rule.gradients(prop, ndarray, grads, inputs, outputs)
-        return as_backward(node, grads, wanted, parts)
+        return record_as_operators(node, grads, wanted, parts)
     if isinstance(rule, Rewrite):
-        parts = _gradient_rewritten(node, rule.outputs, grads, inputs, outputs, wanted)
+        parts = _gradient_by_rewriting(node, rule.outputs, grads, inputs, outputs, wanted)
     if not isinstance(rule, Rewrite) or parts is None:
         prop.differentiate(ndarray, grads, inputs, outputs, list(call.in_shapes))  # raises
-    return as_backward(node, grads, wanted, parts)
+    return record_as_operators(node, grads, wanted, parts)
 
 
-cdef list _gradient_rewritten(CallNode node, how, list grads, list inputs, list outputs,
-                              list wanted):
+cdef list _gradient_by_rewriting(CallNode node, how, list grads, list inputs, list outputs,
+                                 list wanted):
     # Differentiate an equivalent graph of other operators, which begins at aliases of the inputs.
     cdef Call call = node.call
     cdef Walk walk
@@ -572,7 +572,7 @@ cdef int _seed_gradients(Walk walk, list heads, list entries, list grads) except
             continue
         if grads is None or grads[i] is None:
             if is_sparse(&head.blob):
-                walk.deliver(entries[i], sparse_gradients().ones_of(head), False)
+                walk.deliver(entries[i], sparse_gradients().default_head_gradient(head), False)
             else:
                 walk.deliver(entries[i], filled_like(&head.blob, 1, head.face), False)
             continue
@@ -583,7 +583,7 @@ cdef int _seed_gradients(Walk walk, list heads, list entries, list grads) except
 def backward(list heads, list grads, retain_graph, train_mode):
     """`walk_back` for users: it checks the flags, and traces show it."""
     check_flags("backward", {"retain_graph": retain_graph, "train_mode": train_mode})
-    with SPAN:
+    with BACKWARD_SPAN:
         walk_back(heads, grads, retain_graph, train_mode)
 
 
@@ -634,7 +634,7 @@ def gradients(list heads, list grads, list variables, bint retain, bint create, 
     return [walk.wanted[leaf] for leaf in leaves]
 
 
-def gradients_to(list heads, list grads, list nodes, bint retain, bint create):
+def gradients_at_nodes(list heads, list grads, list nodes, bint retain, bint create):
     """The gradients of the outputs `heads` at nodes; None for a node that no output depends on."""
     cdef Walk walk = Walk.__new__(Walk)
     chosen = [i for i, head in enumerate(heads)

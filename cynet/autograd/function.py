@@ -182,7 +182,7 @@ class _FunctionNode(StepNode):
         except Exception as error:
             raise wrap_error(
                 error,
-                f"{name}.backward, recorded at {self.where()}, raised {describe_error(error)}",
+                f"{name}.backward, recorded at {self.location()}, raised {describe_error(error)}",
             ) from error
         result = list(result) if isinstance(result, (list, tuple)) else [result]
         if len(result) != len(self.like):

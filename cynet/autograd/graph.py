@@ -78,7 +78,7 @@ def get_symbol(x: NDArray) -> Symbol:
 def _convert(node, sources, made, variable, counts):
     call = node.symbol_call
     if call is None:
-        raise GradientError(f"expected an operator, got {node.name}, recorded at {node.where()}")
+        raise GradientError(f"expected an operator, got {node.name}, recorded at {node.location()}")
     inputs = []
     for source in sources:
         if source is None:

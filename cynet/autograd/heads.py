@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from ..ndarray import NDArray
-from ..ndarray._tape import mark
+from ..ndarray._tape import mark_variable
 from . import _walk
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def mark_variables(
             f"{len(variables)}, {len(gradients)} and {len(grad_reqs)}"
         )
     for variable, gradient, req in zip(variables, gradients, grad_reqs):
-        mark(variable, gradient, req)
+        mark_variable(variable, gradient, req)
 
 
 def backward(
@@ -180,7 +180,7 @@ def grad(
         if not isinstance(variable, NDArray):
             raise ArgumentTypeError(f"variable {i} must be an NDArray, got {shown(variable)}")
     retain = create_graph if retain_graph is None else retain_graph
-    with _walk.SPAN:
+    with _walk.BACKWARD_SPAN:
         return _walk.gradients(
             heads, head_grads, variables, bool(retain), bool(create_graph), bool(train_mode)
         )

@@ -97,7 +97,7 @@ def apply_hooks(hooks, grad, node):
     """The gradient of `node` after its hooks have changed it."""
     for hook in list(hooks.values()):
         grad = check_replacement(
-            grad, hook(grad), f"a hook of {node.name}, recorded at {node.where()}"
+            grad, hook(grad), f"a hook of {node.name}, recorded at {node.location()}"
         )
     return grad
 

@@ -16,7 +16,7 @@ from ..base.guard import guarded
 from ..ndarray import NDArray, ones_like, stack, zeros_like
 from ..ndarray._tape import get_state
 from ._adjoint import alias_of
-from ._walk import gradients_to
+from ._walk import gradients_at_nodes
 from .scopes import record
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _call_recorded(name, function, inputs, numbers):
 def _gradients_of(outputs, head_grads, nodes, likes, retain=False, create=None):
     """Gradients of outputs with respect to inputs; zeros for inputs that no output depends on."""
     create = bool(get_state() & 1) if create is None else create
-    found = gradients_to(outputs, head_grads, nodes, retain or create, create)
+    found = gradients_at_nodes(outputs, head_grads, nodes, retain or create, create)
     return [zeros_like(x) if g is None else g for g, x in zip(found, likes)]
 
 

@@ -504,13 +504,13 @@ class _PlanNode(StepNode):  # type: ignore[misc]  # compiled
         inputs = [f"input '{self.op.inputs[k]}'" for k in self.program.read_inputs]
         return [*inputs, *(f"output {k}" for k in self.program.read_outputs)][i]
 
-    def let_go(self) -> None:
+    def release_references(self) -> None:
         self.lease = self.given = self.older = None
 
     def on_array_replaced(self, i: int, array: NDArray) -> None:
         """Let backward read `array` as input `i`; refused if there are cached results."""
         if self.program.groups:
-            self._refuse(i)
+            self._raise_overwritten(i)
         self.older[self.program.read_inputs[i]] = array
 
     def go_back(self, walk: Any, grads: Sequence[NDArray | None]) -> None:
@@ -524,7 +524,7 @@ class _PlanNode(StepNode):  # type: ignore[misc]  # compiled
             heads.append(
                 zeros(value.shape, ctx=value.ctx, dtype=value.dtype) if grad is None else grad
             )
-        targets, requests = walk.targets_of(self, program.wanted)
+        targets, requests = walk.gradient_targets(self, program.wanted)
         sums: list[tuple[NDArray, NDArray]] = []
         if requests != program.planned or program.adds:
             sums = self._fit(targets, requests)
@@ -554,17 +554,17 @@ class _PlanNode(StepNode):  # type: ignore[misc]  # compiled
         op, wanted = self.op, self.program.wanted
         if total_writes(self.given[: len(op._arguments)]) != self.writes_before:
             raise GradientError(
-                f"{self.name}, recorded at {self.where()}: an input was changed in place after it "
-                "was recorded, and create_graph=True runs the graph again"
+                f"{self.name}, recorded at {self.location()}: an input was changed in place after "
+                "it was recorded, and create_graph=True runs the graph again"
             )
         flags = set_state(1 | (2 if self.training else 0))
         try:
             found = gradients(
                 op.symbol,
-                dict(zip(op.inputs, self.linked(self.given))),
+                dict(zip(op.inputs, self.linked_arrays(self.given))),
                 [op.inputs[i] for i in wanted],
                 grads,
-                f"{self.name}, recorded at {self.where()}",
+                f"{self.name}, recorded at {self.location()}",
             )
         finally:
             set_state(flags)

@@ -15,7 +15,7 @@ from .._resource cimport kRandom
 from ..engine.trace cimport tracing
 from ..ndarray._dispatch cimport has_call_observer, run
 from ..ndarray._resolve cimport Call, call_of_another_node, call_of_node
-from ..ndarray._tape cimport learn_backward
+from ..ndarray._tape cimport fill_backward
 
 from ..base import config
 from ..base.errors import CynetError
@@ -217,7 +217,7 @@ cdef class CallByCall:
                     self.graph.fits = False
                     return False
                 if self.gradients:
-                    learn_backward(call)
+                    fill_backward(call)
                 found = alike[key] = call, _estimate_seconds(call, outs)
             else:
                 call = call_of_another_node(found[0], node)

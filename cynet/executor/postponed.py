@@ -12,7 +12,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, CynetError, ShapeErr
 from ..base.observers import executor_observers
 from ..graph.infer import infer_types
 from ..ndarray import NDArray, zeros
-from ..ndarray._tape import entry_of, get_state, mark, set_state
+from ..ndarray._tape import entry_of, get_state, mark_variable, set_state
 from .arena_pool import allocate_named
 from .call_by_call import is_call_by_call_due, resolve
 
@@ -112,7 +112,7 @@ class PostponedPlan:
         views = [each.detach() for each in self.arg_arrays]
         for name, view, grad in zip(self._arg_names, views, self.grad_arrays):
             if grad is not None:
-                mark(view, grad, "add" if self._grad_req[name] == "add" else "write")
+                mark_variable(view, grad, "add" if self._grad_req[name] == "add" else "write")
         return views
 
     def _run_calls(

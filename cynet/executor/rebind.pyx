@@ -17,8 +17,8 @@ from .._executor cimport Plan, release_tables
 from .._core.sparse_kind cimport refuse_sparse
 from .._ndarray cimport Chunk, NDArrayBase, RowSet, is_on_host, new_array, wrap_foreign
 from .._typedefs cimport RunContext, kCPU, kGPU
-from ..ndarray._resolve cimport pack
-from ..ndarray._tape cimport flagged, is_recording, wanted_request
+from ..ndarray._resolve cimport pack_signature
+from ..ndarray._tape cimport n_flagged, is_recording, gradient_request
 from .cached_results cimport CachedResult, hold_state, release_state
 from .placeholders cimport placeholder_address, placeholder_number
 from .tables cimport CachedState, Segment, Tables
@@ -381,7 +381,7 @@ def call_signature(list arrays, Py_ssize_t n_args):
     """
     cdef NDArrayBase array, first
     cdef Py_ssize_t i
-    cdef bint recording = flagged and is_recording()
+    cdef bint recording = n_flagged and is_recording()
     if not arrays:
         raise ArgumentError("a CachedOp takes at least one array")
     first = arrays[0]
@@ -398,5 +398,5 @@ def call_signature(list arrays, Py_ssize_t n_args):
             raise ArgumentError(f"the inputs of a CachedOp are on {first.context} and "
                                 f"{array.context}; copy them to one device (as_in_context)")
         if recording and i < n_args and array.grad_entry is not None:
-            wants[i] = wanted_request(array)
-    return pack(arrays, first.blob.dev_type, first.blob.dev_id), bytes(wants)
+            wants[i] = gradient_request(array)
+    return pack_signature(arrays, first.blob.dev_type, first.blob.dev_id), bytes(wants)

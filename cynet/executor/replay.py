@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..autograd._adjoint import alias_of
-from ..autograd._walk import gradients_to
+from ..autograd._walk import gradients_at_nodes
 from ..base.dtype import name_of
 from ..base.errors import GradientError
 from ..ndarray import contrib, zeros, zeros_like
@@ -115,5 +115,5 @@ def gradients(
     head_grads = [
         zeros_like(out.detach()) if grad is None else grad for out, grad in zip(outputs, head_grads)
     ]
-    found: list[NDArray | None] = gradients_to(outputs, head_grads, nodes, True, True)
+    found: list[NDArray | None] = gradients_at_nodes(outputs, head_grads, nodes, True, True)
     return found

@@ -126,13 +126,13 @@ class _RecomputingNode(StepNode):
         else:
             self.older[i - len(self.arrays_in)] = array
 
-    def let_go(self):
+    def release_references(self):
         self.arrays_in = self.params = self.weights = self.older = self.states = None
 
     def backward(self, grads, recorded):
         if recorded:
             raise GradientError(
-                f"{self.name}, recorded at {self.where()}: create_graph=True does not go through"
+                f"{self.name}, recorded at {self.location()}: create_graph=True does not go through"
                 " what is computed again"
             )
         inputs = [each.detach() for each in self.arrays_in]
@@ -203,7 +203,7 @@ class _RecomputingNode(StepNode):
                 isinstance(node, Leaf) and node not in own and node.grad_req != "null"
             ):
                 raise GradientError(
-                    f"{self.name}, recorded at {self.where()}: it reads an array with a gradient"
+                    f"{self.name}, recorded at {self.location()}: it reads an array with a gradient"
                     " that is neither an argument nor a parameter of the Block; make it an argument"
                 )
             stack.extend(source for source, _ in filter(None, node.sources))

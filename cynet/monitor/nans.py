@@ -102,7 +102,7 @@ def _is_check_on():
 
 def _notify_reporters():
     on = _is_check_on()
-    _dispatch.set_watch(_after_call if on else None)
+    _dispatch.set_call_observer(_after_call if on else None)
     set_observer(backward_observers, _after_backward_step if on else None)
     set_observer(executor_observers, _after_step if on else None)
     for switch in _reporters:
@@ -158,7 +158,7 @@ def _after_backward_step(node, i, grad):
     if kind is not None:
         raise AnomalyError(
             f"{node.name} gave a gradient of its input {i} with {kind}"
-            f"{layer_text(_layer_of_node.get(node))}, recorded at {node.where()}"
+            f"{layer_text(_layer_of_node.get(node))}, recorded at {node.location()}"
         )
 
 

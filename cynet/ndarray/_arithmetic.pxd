@@ -6,13 +6,13 @@ from .._ndarray cimport NDArrayBase
 from ..operator._base cimport OpEntry
 from ._resolve cimport Call
 
-cdef class Recent:
+cdef class CallCache:
     # A cache of one function's last Calls, so that alternating shapes are not resolved again.
     cdef list values, calls
     cdef Py_ssize_t oldest
 
     cdef Call find(self, object value, NDArrayBase lhs, NDArrayBase rhs)
-    cdef int keep(self, object value, Call call) except -1
+    cdef int add(self, object value, Call call) except -1
 
 cdef class Slot:
     # A binary operator of one Face: its entries in the registry, and the last Call of each.
@@ -22,7 +22,7 @@ cdef class Slot:
     cdef OpEntry same_entry, broadcast_entry, scalar_entry, reflected_entry
     cdef Call last_same, last_broadcast, last_scalar, last_reflected
     cdef object scalar, reflected  # the numbers in last_scalar, last_reflected
-    cdef Recent recent_same, recent_broadcast, recent_scalar, recent_reflected
+    cdef CallCache recent_same, recent_broadcast, recent_scalar, recent_reflected
 
     cdef NDArrayBase with_array(self, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)
     cdef NDArrayBase with_scalar(self, NDArrayBase array, object value, NDArrayBase out)
@@ -31,14 +31,14 @@ cdef class Slot:
     cdef object backward(self, NDArrayBase array, object other)
     cdef object refuse(self, object other)
     # The Call for an array and a number that differs from the last one.
-    cdef Call for_scalar(self, Call last, object before, OpEntry entry, NDArrayBase array,
-                         object value)
+    cdef Call scalar_call(self, Call last, object before, OpEntry entry, NDArrayBase array,
+                          object value)
     # Convert a NumPy operand to an array of the Face, or to a number.
     cdef object operand_from_numpy(self, NDArrayBase array, object other)
     # Return `out`; subclasses mark results of zeros and ones as masks.
-    cdef NDArrayBase mark_truths(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs)
-    cdef NDArrayBase mark_number(self, NDArrayBase out)
-    cdef NDArrayBase mark_reflected(self, NDArrayBase out, NDArrayBase array, object value)
+    cdef NDArrayBase mark_mask(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs)
+    cdef NDArrayBase mark_scalar_result(self, NDArrayBase out)
+    cdef NDArrayBase mark_reflected_result(self, NDArrayBase out, NDArrayBase array, object value)
 
 cdef class NDArrayArithmetic(NDArrayBase):
     pass

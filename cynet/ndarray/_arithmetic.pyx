@@ -11,8 +11,8 @@ from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, same_shape
 from ..operator._base cimport OpEntry
 from .._typedefs cimport kBool
-from ._dispatch cimport run_small
-from ._resolve cimport Call, fits, resolve, sparse_call
+from ._dispatch cimport run_one_output
+from ._resolve cimport Call, matches, resolve, sparse_call
 from ._resolve cimport with_scalar as another_scalar
 
 import numpy as np
@@ -40,7 +40,7 @@ cdef extern from *:
     """
     int cynet_show_slot(object type, const char* name, object like) except -1
 
-cdef tuple _NUMBERS = (int, float, np.generic)
+cdef tuple _NUMBER_TYPES = (int, float, np.generic)
 
 # Python's operators, in the order of a face's slots.
 OPERATORS = ("add", "subtract", "multiply", "divide", "modulo", "power", "equal", "not_equal",
@@ -79,7 +79,7 @@ def set_operators(Face face not None, dict slots, dict unary):
 
 
 # --- operators ------------------------------------------------------------------------------------
-cdef inline bint _is_truth(NDArrayBase array, object other):
+cdef inline bint _is_bool_operand(NDArrayBase array, object other):
     # True if NumPy's rules keep Python's True or False a bool beside an array of bools.
     return (array.blob.dtype == kBool and array.face.has_scalars()
             and isinstance(other, (bool, np.bool_)))
@@ -89,7 +89,7 @@ cdef enum:
     MAX_RECENT = 12
 
 
-cdef inline bint _same_number(object a, object b) noexcept:
+cdef inline bint _are_same_number(object a, object b) noexcept:
     # True if one Call serves both numbers; 1, 1.0 and True differ, and so do 0.0 and -0.0.
     cdef double x, y
     if a is b:
@@ -102,7 +102,7 @@ cdef inline bint _same_number(object a, object b) noexcept:
     return type(a) is int and a == b
 
 
-cdef class Recent:
+cdef class CallCache:
     """A cache of a function's last Calls, with the scalar operand of each (None for two arrays)."""
 
     def __init__(self):
@@ -114,13 +114,13 @@ cdef class Recent:
         cdef Call call
         for i in range(len(self.calls)):
             call = <Call>PyList_GET_ITEM(self.calls, i)
-            if (fits(&call.arrays[0], &lhs.blob)
-                    and (rhs is None or fits(&call.arrays[1], &rhs.blob))
-                    and _same_number(<object>PyList_GET_ITEM(self.values, i), value)):
+            if (matches(&call.arrays[0], &lhs.blob)
+                    and (rhs is None or matches(&call.arrays[1], &rhs.blob))
+                    and _are_same_number(<object>PyList_GET_ITEM(self.values, i), value)):
                 return call
         return None
 
-    cdef int keep(self, object value, Call call) except -1:
+    cdef int add(self, object value, Call call) except -1:
         if len(self.calls) < MAX_RECENT:
             self.values.append(value)
             self.calls.append(call)
@@ -141,17 +141,17 @@ cdef class Slot:
 
     def __init__(self, Face face not None, sign, *names):
         self.face, self.sign, self.names = face, sign, names
-        self.recent_same, self.recent_broadcast = Recent(), Recent()
-        self.recent_scalar, self.recent_reflected = Recent(), Recent()
+        self.recent_same, self.recent_broadcast = CallCache(), CallCache()
+        self.recent_scalar, self.recent_reflected = CallCache(), CallCache()
 
     cdef NDArrayBase with_array(self, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out):
         # Arrays of one shape may have an operator of their own, which may write in place.
         cdef Call call = self.last_same
         if lhs.face is not self.face or rhs.face is not self.face:
             self.refuse_mixture(lhs, rhs)
-        if (call is not None and fits(&call.arrays[0], &lhs.blob)
-                and fits(&call.arrays[1], &rhs.blob)):
-            return self.mark_truths(run_small(call, lhs, rhs, out), lhs, rhs)
+        if (call is not None and matches(&call.arrays[0], &lhs.blob)
+                and matches(&call.arrays[1], &rhs.blob)):
+            return self.mark_mask(run_one_output(call, lhs, rhs, out), lhs, rhs)
         if self.same_entry is None:
             self.same_entry = get_operator(self.names[0])
             self.broadcast_entry = get_operator(self.names[1])
@@ -161,34 +161,34 @@ cdef class Slot:
             call = self.recent_same.find(None, lhs, rhs)
             if call is None:
                 call = resolve(self.face, self.same_entry, [lhs, rhs], (), {}, None)
-                self.recent_same.keep(None, call)
+                self.recent_same.add(None, call)
             self.last_same = call
-            return self.mark_truths(run_small(call, lhs, rhs, out), lhs, rhs)
+            return self.mark_mask(run_one_output(call, lhs, rhs, out), lhs, rhs)
         call = self.last_broadcast
         if call is None or not (
-                fits(&call.arrays[0], &lhs.blob) and fits(&call.arrays[1], &rhs.blob)):
+                matches(&call.arrays[0], &lhs.blob) and matches(&call.arrays[1], &rhs.blob)):
             call = self.recent_broadcast.find(None, lhs, rhs)
             if call is None:
                 call = resolve(self.face, self.broadcast_entry, [lhs, rhs], (), {}, None)
-                self.recent_broadcast.keep(None, call)
+                self.recent_broadcast.add(None, call)
             self.last_broadcast = call
-        return self.mark_truths(run_small(call, lhs, rhs, out), lhs, rhs)
+        return self.mark_mask(run_one_output(call, lhs, rhs, out), lhs, rhs)
 
-    cdef NDArrayBase mark_truths(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
+    cdef NDArrayBase mark_mask(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
         return out
 
-    cdef NDArrayBase mark_number(self, NDArrayBase out):
+    cdef NDArrayBase mark_scalar_result(self, NDArrayBase out):
         return out
 
-    cdef NDArrayBase mark_reflected(self, NDArrayBase out, NDArrayBase array, object value):
+    cdef NDArrayBase mark_reflected_result(self, NDArrayBase out, NDArrayBase array, object value):
         return out
 
-    cdef Call for_scalar(self, Call last, object before, OpEntry entry, NDArrayBase array,
-                         object value):
+    cdef Call scalar_call(self, Call last, object before, OpEntry entry, NDArrayBase array,
+                          object value):
         cdef Call call = None
         # an int and a float beside an array of ints may give different dtypes
         if last is not None and type(value) is type(before) and (
-                fits(&last.arrays[0], &array.blob)):
+                matches(&last.arrays[0], &array.blob)):
             call = another_scalar(last, value)
         if call is not None:
             return call
@@ -197,35 +197,35 @@ cdef class Slot:
 
     cdef NDArrayBase with_scalar(self, NDArrayBase array, object value, NDArrayBase out):
         cdef Call call = self.last_scalar, known
-        if call is None or value is not self.scalar or not fits(&call.arrays[0], &array.blob):
+        if call is None or value is not self.scalar or not matches(&call.arrays[0], &array.blob):
             if self.scalar_entry is None:
                 self.scalar_entry = get_operator(self.names[2])
             if is_sparse(&array.blob):
                 return sparse_call(self.scalar_entry, [array], (), {"scalar": value}, out)
             known = self.recent_scalar.find(value, array, None)
             if known is None:
-                call = self.for_scalar(call, self.scalar, self.scalar_entry, array, value)
-                self.recent_scalar.keep(value, call)
+                call = self.scalar_call(call, self.scalar, self.scalar_entry, array, value)
+                self.recent_scalar.add(value, call)
             else:
                 call = known
             self.last_scalar, self.scalar = call, value
-        return self.mark_number(run_small(call, array, None, out))
+        return self.mark_scalar_result(run_one_output(call, array, None, out))
 
     cdef NDArrayBase with_reflected(self, NDArrayBase array, object value):
         cdef Call call = self.last_reflected, known
-        if call is None or value is not self.reflected or not fits(&call.arrays[0], &array.blob):
+        if call is None or value is not self.reflected or not matches(&call.arrays[0], &array.blob):
             if self.reflected_entry is None:
                 self.reflected_entry = get_operator(self.names[3])
             if is_sparse(&array.blob):
                 return sparse_call(self.reflected_entry, [array], (), {"scalar": value}, None)
             known = self.recent_reflected.find(value, array, None)
             if known is None:
-                call = self.for_scalar(call, self.reflected, self.reflected_entry, array, value)
-                self.recent_reflected.keep(value, call)
+                call = self.scalar_call(call, self.reflected, self.reflected_entry, array, value)
+                self.recent_reflected.add(value, call)
             else:
                 call = known
             self.last_reflected, self.reflected = call, value
-        return self.mark_reflected(run_small(call, array, None, None), array, value)
+        return self.mark_reflected_result(run_one_output(call, array, None, None), array, value)
 
     cdef object operand_from_numpy(self, NDArrayBase array, object other):
         from ._indexing import from_host  # _indexing imports this module
@@ -235,8 +235,8 @@ cdef class Slot:
     cdef object forward(self, NDArrayBase array, object other, NDArrayBase out):
         if isinstance(other, NDArrayBase):
             return self.with_array(array, other, out)
-        if isinstance(other, _NUMBERS):
-            if _is_truth(array, other):
+        if isinstance(other, _NUMBER_TYPES):
+            if _is_bool_operand(array, other):
                 return self.with_array(
                     array, self.operand_from_numpy(array, np.asarray(other)), out)
             return self.with_scalar(array, other, out)
@@ -245,8 +245,8 @@ cdef class Slot:
         return self.refuse(other)
 
     cdef object backward(self, NDArrayBase array, object other):
-        if isinstance(other, _NUMBERS):
-            if _is_truth(array, other):
+        if isinstance(other, _NUMBER_TYPES):
+            if _is_bool_operand(array, other):
                 return self.with_array(
                     self.operand_from_numpy(array, np.asarray(other)), array, None)
             return self.with_reflected(array, other)
@@ -262,9 +262,9 @@ cdef class Slot:
         if isinstance(lhs, NDArrayBase):
             if isinstance(rhs, NDArrayBase):
                 return self.with_array(lhs, rhs, out)
-            if isinstance(rhs, _NUMBERS):
+            if isinstance(rhs, _NUMBER_TYPES):
                 return self.with_scalar(lhs, rhs, out)
-        elif isinstance(rhs, NDArrayBase) and isinstance(lhs, _NUMBERS):
+        elif isinstance(rhs, NDArrayBase) and isinstance(lhs, _NUMBER_TYPES):
             return self.with_reflected(rhs, lhs)
         return None
 
@@ -292,20 +292,20 @@ cdef inline Slot _slot_of(NDArrayBase array, int number):
     return <Slot><object><PyObject*>PyTuple_GET_ITEM(array.face.slots, number)
 
 
-cdef object _forward(NDArrayBase array, int number, object other, NDArrayBase out):
+cdef object _apply(NDArrayBase array, int number, object other, NDArrayBase out):
     # Not every Face has each of these operators.
     slot = array.face.slots[number]
     return NotImplemented if slot is None else (<Slot>slot).forward(array, other, out)
 
 
-cdef object _backward(NDArrayBase array, int number, object other):
+cdef object _apply_reflected(NDArrayBase array, int number, object other):
     slot = array.face.slots[number]
     return NotImplemented if slot is None else (<Slot>slot).backward(array, other)
 
 
-cdef NDArrayBase _unary(NDArrayBase array, int number):
+cdef NDArrayBase _apply_unary(NDArrayBase array, int number):
     cdef OpEntry entry = <OpEntry><object>PyTuple_GET_ITEM(array.face.slots, number)
-    return run_small(resolve(array.face, entry, [array], (), {}, None), array, None, None)
+    return run_one_output(resolve(array.face, entry, [array], (), {}, None), array, None, None)
 
 
 cdef class NDArrayArithmetic(NDArrayBase):
@@ -367,64 +367,64 @@ cdef class NDArrayArithmetic(NDArrayBase):
         return _slot_of(self, POWER).backward(self, other)
 
     def __floordiv__(self, other):
-        return _forward(self, FLOOR_DIVIDE, other, None)
+        return _apply(self, FLOOR_DIVIDE, other, None)
 
     def __rfloordiv__(self, other):
-        return _backward(self, FLOOR_DIVIDE, other)
+        return _apply_reflected(self, FLOOR_DIVIDE, other)
 
     def __ifloordiv__(self, other):
-        return _forward(self, FLOOR_DIVIDE, other, self)
+        return _apply(self, FLOOR_DIVIDE, other, self)
 
     def __and__(self, other):
-        return _forward(self, AND, other, None)
+        return _apply(self, AND, other, None)
 
     def __rand__(self, other):
-        return _backward(self, AND, other)
+        return _apply_reflected(self, AND, other)
 
     def __iand__(self, other):
-        return _forward(self, AND, other, self)
+        return _apply(self, AND, other, self)
 
     def __or__(self, other):
-        return _forward(self, OR, other, None)
+        return _apply(self, OR, other, None)
 
     def __ror__(self, other):
-        return _backward(self, OR, other)
+        return _apply_reflected(self, OR, other)
 
     def __ior__(self, other):
-        return _forward(self, OR, other, self)
+        return _apply(self, OR, other, self)
 
     def __xor__(self, other):
-        return _forward(self, XOR, other, None)
+        return _apply(self, XOR, other, None)
 
     def __rxor__(self, other):
-        return _backward(self, XOR, other)
+        return _apply_reflected(self, XOR, other)
 
     def __ixor__(self, other):
-        return _forward(self, XOR, other, self)
+        return _apply(self, XOR, other, self)
 
     def __lshift__(self, other):
-        return _forward(self, LEFT_SHIFT, other, None)
+        return _apply(self, LEFT_SHIFT, other, None)
 
     def __rlshift__(self, other):
-        return _backward(self, LEFT_SHIFT, other)
+        return _apply_reflected(self, LEFT_SHIFT, other)
 
     def __ilshift__(self, other):
-        return _forward(self, LEFT_SHIFT, other, self)
+        return _apply(self, LEFT_SHIFT, other, self)
 
     def __rshift__(self, other):
-        return _forward(self, RIGHT_SHIFT, other, None)
+        return _apply(self, RIGHT_SHIFT, other, None)
 
     def __rrshift__(self, other):
-        return _backward(self, RIGHT_SHIFT, other)
+        return _apply_reflected(self, RIGHT_SHIFT, other)
 
     def __irshift__(self, other):
-        return _forward(self, RIGHT_SHIFT, other, self)
+        return _apply(self, RIGHT_SHIFT, other, self)
 
     def __neg__(self):
-        return _unary(self, NEGATIVE)
+        return _apply_unary(self, NEGATIVE)
 
     def __abs__(self):
-        return _unary(self, ABS)
+        return _apply_unary(self, ABS)
 
     def __eq__(self, other):
         return _slot_of(self, EQUAL).forward(self, other, None)

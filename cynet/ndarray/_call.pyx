@@ -9,8 +9,8 @@ from .._core.face cimport ND, Face
 from .._core.sparse_kind cimport is_sparse
 from .._ndarray cimport NDArrayBase
 from ..operator._base cimport OpEntry
-from ._dispatch cimport MAX_KNOWN, run, run_known
-from ._resolve cimport Call, any_sparse, fits, resolve, sparse_call
+from ._dispatch cimport MAX_ARRAYS, run, run_arrays
+from ._resolve cimport Call, any_sparse, matches, resolve, sparse_call
 
 from ..context import current_context, read_context
 from ..base.errors import ArgumentTypeError, CynetError, with_message, shown
@@ -24,8 +24,8 @@ def is_array(value):
 
 # --- cached calls ---------------------------------------------------------------------------------
 cdef enum:
-    MAX_CALLS = 12   # calls that a CallSite caches
-    MAX_VALUES = 12  # parameters of a cached call
+    MAX_CACHED_CALLS = 12   # calls that a CallSite caches
+    MAX_CACHED_VALUES = 12  # parameters of a cached call
 
 
 cdef class CachedCall:
@@ -94,7 +94,7 @@ cdef CachedCall _cached_call(CallSite site, tuple args, dict kwargs, PyObject** 
     cdef Py_ssize_t n_args = len(args), at
     cdef int n = 0, i
     cdef bint fit
-    while n < n_args and n < MAX_KNOWN and isinstance(args[n], NDArrayBase):
+    while n < n_args and n < MAX_ARRAYS and isinstance(args[n], NDArrayBase):
         arrays[n] = <PyObject*>PyTuple_GET_ITEM(args, n)
         n += 1
     for cached in site.calls:
@@ -103,7 +103,7 @@ cdef CachedCall _cached_call(CallSite site, tuple args, dict kwargs, PyObject** 
         fit = True
         for i in range(n):
             array = <NDArrayBase>arrays[i]
-            fit = fit and fits(&cached.call.arrays[i], &array.blob)
+            fit = fit and matches(&cached.call.arrays[i], &array.blob)
         for i in range(cached.n_rest):
             fit = fit and _is_same_value(cached.rest[i], args[n + i])
         if not fit:
@@ -133,11 +133,11 @@ cdef int _remember_call(CallSite site, Call call, tuple args, dict kwargs) excep
     cdef int n = 0
     while n < len(args) and isinstance(args[n], NDArrayBase):
         n += 1
-    if n > MAX_KNOWN or n != call.n_in + call.n_aux or call.order is not None:
+    if n > MAX_ARRAYS or n != call.n_in + call.n_aux or call.order is not None:
         return 0
     if call.python or call.prop.reads_out:  # users may redefine it; it reads `out`
         return 0
-    if len(args) - n + len(kwargs) > MAX_VALUES or "name" in kwargs:
+    if len(args) - n + len(kwargs) > MAX_CACHED_VALUES or "name" in kwargs:
         return 0
     if not n and (kwargs.get("ctx") is not None or kwargs.get("out") is not None):
         return 0
@@ -150,11 +150,11 @@ cdef int _remember_call(CallSite site, Call call, tuple args, dict kwargs) excep
     cached.call, cached.n_arrays, cached.n_rest = call, n, len(rest)
     cached.rest, cached.names, cached.values = rest, tuple(named), tuple(named.values())
     cached.context = None if n else current_context()
-    if len(site.calls) < MAX_CALLS:
+    if len(site.calls) < MAX_CACHED_CALLS:
         site.calls.append(cached)
     else:
         site.calls[site.oldest] = cached
-        site.oldest = (site.oldest + 1) % MAX_CALLS
+        site.oldest = (site.oldest + 1) % MAX_CACHED_CALLS
     return 0
 
 
@@ -170,7 +170,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
     """
     cdef list given, names = None, results
     cdef dict params = {}
-    cdef PyObject* arrays[MAX_KNOWN]
+    cdef PyObject* arrays[MAX_ARRAYS]
     cdef PyObject* wished
     cdef CachedCall cached
     cdef Call call
@@ -190,10 +190,10 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
         if cached is not None:
             wished = PyDict_GetItem(kwargs, "out")
             if wished == NULL or <object>wished is None:
-                return run_known(cached.call, arrays, cached.n_arrays, None)
+                return run_arrays(cached.call, arrays, cached.n_arrays, None)
             if isinstance(<object>wished, NDArrayBase) and cached.call.n_visible == 1 and (
                     cached.n_arrays > 0) and not is_sparse(&(<NDArrayBase>wished).blob):
-                return run_known(cached.call, arrays, cached.n_arrays, <NDArrayBase>wished)
+                return run_arrays(cached.call, arrays, cached.n_arrays, <NDArrayBase>wished)
     out = ctx = None
     signature = describe(entry)
     wanted = signature.inputs
@@ -220,7 +220,7 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
             continue
         elif isinstance(value, NDArrayBase):
             if names is None:
-                names, given = _names_by_place(entry, wanted, signature.variable, given)
+                names, given = _names_by_position(entry, wanted, signature.variable, given)
             names.append(name)
             given.append(value)
         elif name == "ctx" and not given and not (names or ()):
@@ -235,8 +235,8 @@ def invoke(OpEntry entry, tuple args, dict kwargs, Face face=None):
             raise ArgumentTypeError(f"operator {entry.name}: parameter '{name}' is given twice")
         else:
             params[name] = value
-    if names is None and not signature.variable and _has_gap(given):
-        names, given = _names_by_place(entry, wanted, False, given)
+    if names is None and not signature.variable and _has_none(given):
+        names, given = _names_by_position(entry, wanted, False, given)
     outs = None
     if out is not None:
         outs = [out] if isinstance(out, NDArrayBase) else _out_list(entry, out)
@@ -268,14 +268,14 @@ cdef list _out_list(OpEntry entry, object out):
     return list(out)
 
 
-cdef bint _has_gap(list given):
+cdef bint _has_none(list given):
     for array in given:
         if array is None:
             return True
     return False
 
 
-cdef tuple _names_by_place(OpEntry entry, tuple wanted, bint variable, list given):
+cdef tuple _names_by_position(OpEntry entry, tuple wanted, bint variable, list given):
     # The names of the positional arrays, and the arrays; both without None.
     if variable:
         if given:

@@ -15,17 +15,17 @@ from ._resolve cimport Call, State
 from ._tape cimport Node
 
 cdef enum:
-    MAX_KNOWN = 16  # maximum number of arrays, and of outputs, in run_known
+    MAX_ARRAYS = 16  # maximum number of arrays, and of outputs, in run_arrays
 
-# True if `set_watch` has set an observer of calls.
+# True if `set_call_observer` has set an observer of calls.
 cdef bint has_call_observer() noexcept
 # Runs a Call; returns a list of all visible outputs. `out` (or None) has NDArrayBase.
 cdef list run(Call call, list given, list out)
 # `run` for one or two inputs and one output, without making a list.
-cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)
-# `run` for `n` positional arrays, at most MAX_KNOWN. Returns the array, or the list of visible
+cdef NDArrayBase run_one_output(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out)
+# `run` for `n` positional arrays, at most MAX_ARRAYS. Returns the array, or the list of visible
 # outputs. `out` is None or the only visible output.
-cdef object run_known(Call call, PyObject** arrays, int n, NDArrayBase out)
+cdef object run_arrays(Call call, PyObject** arrays, int n, NDArrayBase out)
 
 cdef struct Gradients:
     # Borrowed references to the arrays of a backward call; NULL for one that it does not use.

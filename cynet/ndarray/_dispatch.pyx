@@ -18,12 +18,12 @@ from .._ndarray cimport Chunk, NDArrayBase, blob_shape, do_overlap, is_on_host, 
 from .._resource cimport Resource, draw_stream, kRandom
 from .._typedefs cimport RunContext, TBlob, kGPU, kNullOp, kWriteInplace, kWriteTo
 from ..operator._base cimport OpContext, Operator
-from .bulk.note cimport note
+from .bulk.note cimport add_call
 from ._resolve cimport (
-    RANDOM_IN_TRAINING, Call, State, create, drop_state, fits, intern_file, new_state, state_hold)
+    RANDOM_IN_TRAINING, Call, State, create, drop_state, intern_file, matches, new_state,
+    state_hold)
 from ._tape cimport (
-    Node, flagged, is_recording, is_training, record, refuse_write, set_flags, tracked
-)
+    Node, any_tracked, is_recording, is_training, n_flagged, record, refuse_write, set_flags)
 
 from ..base.dtype import NAMES
 from ..base.errors import (
@@ -39,20 +39,20 @@ from ..base.errors import (
 )
 
 cdef enum:
-    FEW = 16                 # maximum number of a call's variables that are on the stack
+    STACK_VARS = 16                 # maximum number of a call's variables that are on the stack
 
-cdef object _watch = None
+cdef object _watcher = None
 
 
-def set_watch(watch):
+def set_call_observer(watch):
     """Call ``watch(operator, inputs, outputs)`` after each call from now on; None removes it."""
-    global _watch
+    global _watcher
     flush_all()
-    _watch = watch
+    _watcher = watch
 
 
 cdef bint has_call_observer() noexcept:
-    return _watch is not None
+    return _watcher is not None
 
 
 # --- what the engine runs -------------------------------------------------------------------------
@@ -128,7 +128,7 @@ cdef int _raise_annotated(CallTask* task, bint here) except -1:
     if task.line:
         origin = f" [called at {(<bytes>task.file).decode()}:{task.line}]"
     elif here and task.origin != NULL:
-        origin = f" [called at {(<Node>task.origin).where()}]"
+        origin = f" [called at {(<Node>task.origin).location()}]"
     elif here:
         origin = " [called at {}:{}]".format(*user_frame())
     name = (<bytes>task.state.name).decode()
@@ -226,7 +226,7 @@ cdef int _submit_task(Call call, CallTask* task, VarHandle* vars, int n_mutable,
         # The call is short, so the GIL stays; an error finds the user's frame on this stack.
         return _engine.push_sync(_run_task, task, _free_task, dev_type, dev_id, vars + n_mutable,
                                  n_all - n_mutable, vars, n_mutable, 0, flags, name)
-    if call.python and flagged:  # the naive engine runs the call on this thread
+    if call.python and n_flagged:  # the naive engine runs the call on this thread
         saved_flags = set_flags(0)
     try:
         with nogil:
@@ -238,10 +238,10 @@ cdef int _submit_task(Call call, CallTask* task, VarHandle* vars, int n_mutable,
     return 0
 
 
-cdef VarHandle* _alloc_vars(VarHandle* few, int n, CallTask* task) except NULL:
-    # Memory for `n` variables: the buffer `few` if they fit.
-    cdef VarHandle* vars = few
-    if n > FEW:
+cdef VarHandle* _alloc_vars(VarHandle* stack_vars, int n, CallTask* task) except NULL:
+    # Memory for `n` variables: the buffer `stack_vars` if they fit.
+    cdef VarHandle* vars = stack_vars
+    if n > STACK_VARS:
         vars = <VarHandle*>c_malloc(n * sizeof(VarHandle))
         if vars == NULL:
             _free_task(task)
@@ -253,14 +253,15 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
     # arrays: inputs, then states; all pointers are borrowed.
     cdef int n_in = call.n_in, n_aux = call.n_aux, n_out = call.n_out
     cdef int i, n_mutable = 0, n_all
-    cdef VarHandle few[FEW]
+    cdef VarHandle stack_vars[STACK_VARS]
     cdef VarHandle* vars
     cdef State* state = call.state
     cdef State* saved_state = NULL
     cdef CallTask* task
     cdef TBlob* blob
-    cdef bint taped = flagged and tracked(arrays, n_in) and is_recording()
-    if bulk_threads and _watch is None and n_out == 1 and note(call, arrays, <NDArrayBase>outs[0]):
+    cdef bint taped = n_flagged and any_tracked(arrays, n_in) and is_recording()
+    if bulk_threads and _watcher is None and n_out == 1 and add_call(
+            call, arrays, <NDArrayBase>outs[0]):
         if taped:
             record(call, arrays, outs, NULL, is_training())
         return 0
@@ -268,12 +269,12 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
         op = create(call)
         if call.python:  # views: what is recorded with the operator must not hold the outputs
             op.memory_owner = [<object>arrays[i] for i in range(n_in + n_aux)] + [
-                _same(<NDArrayBase>outs[i]) for i in range(n_out)]
+                _view_of(<NDArrayBase>outs[i]) for i in range(n_out)]
         state = new_state(op, call.entry.name, call.node)
     else:
         state_hold(&state.references)
-    task = _new_task(call, state, &call.resources, False, flagged and is_training())
-    vars = _alloc_vars(few, n_in + n_aux + n_out, task)
+    task = _new_task(call, state, &call.resources, False, n_flagged and is_training())
+    vars = _alloc_vars(stack_vars, n_in + n_aux + n_out, task)
     blob = task.in_data
     for i in range(n_in + n_aux):
         blob[i] = (<NDArrayBase>arrays[i]).blob
@@ -298,17 +299,17 @@ cdef int _push(Call call, PyObject** arrays, PyObject** outs, const int* req) ex
             drop_state(saved_state)
         raise
     finally:
-        if vars != few:
+        if vars != stack_vars:
             c_free(vars)
     if taped:
         record(call, arrays, outs, saved_state, is_training())
-    if _watch is not None:
-        _watch(call.entry.name, [<object>arrays[i] for i in range(n_in)],
-               [<object>outs[i] for i in range(call.n_visible)])
+    if _watcher is not None:
+        _watcher(call.entry.name, [<object>arrays[i] for i in range(n_in)],
+                 [<object>outs[i] for i in range(call.n_visible)])
     return 0
 
 
-cdef NDArrayBase _same(NDArrayBase array):
+cdef NDArrayBase _view_of(NDArrayBase array):
     return new_view(array, array.blob.shape, array.blob.ndim, 0)
 
 
@@ -316,39 +317,39 @@ cdef int push_backward(Call call, State* state, const vector[int]* resources, bi
                        const Gradients* arrays, Node origin) except -1:
     cdef int n_in = call.n_in, n_aux = call.n_aux, n_out = call.n_out
     cdef int i, n_mutable = 0, n_all
-    cdef VarHandle few[FEW]
+    cdef VarHandle stack_vars[STACK_VARS]
     cdef VarHandle* vars
     cdef CallTask* task
     state_hold(&state.references)
     task = _new_task(call, state, resources, True, is_train)
     if origin is not None:
         task.origin = <PyObject*>origin
-    vars = _alloc_vars(few, 2 * (n_in + n_out) + n_aux, task)
+    vars = _alloc_vars(stack_vars, 2 * (n_in + n_out) + n_aux, task)
     for i in range(n_in):
-        n_mutable = _take_blob(arrays.in_grad[i], &task.in_grad[i], &call.arrays[i], vars,
-                               n_mutable)
+        n_mutable = _add_blob(arrays.in_grad[i], &task.in_grad[i], &call.arrays[i], vars,
+                              n_mutable)
         task.req[i] = arrays.req[i]
         if arrays.in_grad[i] != NULL:
             task.written[task.n_written] = (<NDArrayBase>arrays.in_grad[i]).chunk
             task.n_written += 1
     for i in range(n_aux):
-        n_mutable = _take_blob(arrays.aux[i], &task.aux[i], &call.arrays[n_in + i], vars, n_mutable)
+        n_mutable = _add_blob(arrays.aux[i], &task.aux[i], &call.arrays[n_in + i], vars, n_mutable)
     n_all = n_mutable
     for i in range(n_in):
-        n_all = _take_blob(arrays.in_data[i], &task.in_data[i], &call.arrays[i], vars, n_all)
+        n_all = _add_blob(arrays.in_data[i], &task.in_data[i], &call.arrays[i], vars, n_all)
     for i in range(n_out):
-        n_all = _take_blob(arrays.out_data[i], &task.out_data[i], &call.outs[i], vars, n_all)
-        n_all = _take_blob(arrays.out_grad[i], &task.out_grad[i], &call.outs[i], vars, n_all)
+        n_all = _add_blob(arrays.out_data[i], &task.out_data[i], &call.outs[i], vars, n_all)
+        n_all = _add_blob(arrays.out_grad[i], &task.out_grad[i], &call.outs[i], vars, n_all)
     try:
         _submit_task(call, task, vars, n_mutable, n_all)
     finally:
-        if vars != few:
+        if vars != stack_vars:
             c_free(vars)
     return 0
 
 
-cdef int _take_blob(PyObject* array, TBlob* blob, const TBlob* like, VarHandle* vars,
-                    int n) noexcept:
+cdef int _add_blob(PyObject* array, TBlob* blob, const TBlob* like, VarHandle* vars,
+                   int n) noexcept:
     # Set `blob` to an array's data with the shape of `like`; without data for a NULL array.
     blob[0] = like[0]
     if array == NULL:
@@ -360,7 +361,7 @@ cdef int _take_blob(PyObject* array, TBlob* blob, const TBlob* like, VarHandle* 
 cdef int _check_out(Call call, int i, NDArrayBase array) except -1:
     # Raise unless `array` has the shape, dtype and device of output i.
     cdef TBlob* want = &call.outs[i]
-    if fits(want, &array.blob):
+    if matches(want, &array.blob):
         return 0
     if blob_shape(&array.blob) != blob_shape(want):
         raise ShapeError(f"operator {call.entry.name}: out has shape {blob_shape(&array.blob)}, "
@@ -425,7 +426,7 @@ cdef list run(Call call, list given, list out):
         request = kWriteTo
         if out is not None and i < call.n_visible:
             target = out[i]
-            if flagged:
+            if n_flagged:
                 refuse_write(target)
             _check_out(call, i, target)
             request = _output_request(call, in_pointers.data(), i, target)
@@ -455,25 +456,25 @@ cdef list run(Call call, list given, list out):
     return outs[:call.n_visible] if call.n_visible < call.n_out else outs
 
 
-cdef NDArrayBase run_small(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out):
+cdef NDArrayBase run_one_output(Call call, NDArrayBase lhs, NDArrayBase rhs, NDArrayBase out):
     cdef PyObject* arrays[2]
     arrays[0] = <PyObject*>lhs
     arrays[1] = <PyObject*>rhs
-    return <NDArrayBase>run_known(call, arrays, 1 if rhs is None else 2, out)
+    return <NDArrayBase>run_arrays(call, arrays, 1 if rhs is None else 2, out)
 
 
-cdef object run_known(Call call, PyObject** arrays, int n, NDArrayBase out):
-    cdef PyObject* targets[MAX_KNOWN]
-    cdef int requests[MAX_KNOWN]
+cdef object run_arrays(Call call, PyObject** arrays, int n, NDArrayBase out):
+    cdef PyObject* targets[MAX_ARRAYS]
+    cdef int requests[MAX_ARRAYS]
     cdef int i, n_out = call.n_out
     cdef list outs
     requests[0] = kWriteTo
     if out is not None and n_out == 1:
-        if flagged:
+        if n_flagged:
             refuse_write(out)
         _check_out(call, 0, out)
         requests[0] = _output_request(call, arrays, 0, out)
-    if n_out > MAX_KNOWN or call.order is not None or requests[0] == kNullOp or (
+    if n_out > MAX_ARRAYS or call.order is not None or requests[0] == kNullOp or (
             out is not None and n_out > 1):
         given = [<object>arrays[i] for i in range(n)]
         outs = run(call, given, None if out is None else [out])

@@ -34,7 +34,7 @@ cdef struct DLManagedTensor:
     void* manager
     void (*deleter)(DLManagedTensor*) noexcept nogil
 
-cdef struct Export:
+cdef struct ExportedArray:
     DLManagedTensor managed
     int64_t shape[8]
     int64_t strides[8]
@@ -48,17 +48,17 @@ cdef enum:
     DL_CPU = 1
     DL_CUDA = 2
 
-cdef int* _CODES = [DL_FLOAT, DL_FLOAT, DL_FLOAT, DL_UINT, DL_INT, DL_INT, DL_INT, DL_BOOL,
-                    -1, -1, -1, -1, DL_BFLOAT]  # DLPack's type codes by type flag
+cdef int* _TYPE_CODES = [DL_FLOAT, DL_FLOAT, DL_FLOAT, DL_UINT, DL_INT, DL_INT, DL_INT, DL_BOOL,
+                         -1, -1, -1, -1, DL_BFLOAT]  # DLPack's type codes by type flag
 
 
-cdef void _give_up(DLManagedTensor* managed) noexcept nogil:
+cdef void _release_export(DLManagedTensor* managed) noexcept nogil:
     with gil:
         Py_DECREF(<object>managed.manager)
     c_free(managed)
 
 
-cdef void _capsule_gone(object capsule) noexcept:
+cdef void _free_capsule(object capsule) noexcept:
     cdef DLManagedTensor* managed
     if PyCapsule_IsValid(capsule, b"dltensor"):  # no consumer took the capsule
         managed = <DLManagedTensor*>PyCapsule_GetPointer(capsule, b"dltensor")
@@ -73,12 +73,12 @@ def device_of(NDArrayBase array):
 
 def export(NDArrayBase array):
     """A DLPack capsule over the array's memory; waits for readers, as the consumer may write."""
-    cdef Export* out
+    cdef ExportedArray* out
     cdef int64_t stride = 1
     cdef int i
     expose_memory(array)
     array.wait_write()
-    out = <Export*>c_malloc(sizeof(Export))
+    out = <ExportedArray*>c_malloc(sizeof(ExportedArray))
     if out == NULL:
         raise OutOfMemoryError("no memory for an exported array")
     for i in range(array.blob.ndim - 1, -1, -1):
@@ -88,33 +88,33 @@ def export(NDArrayBase array):
     out.managed.tensor.data = array.blob.data
     out.managed.tensor.device_type, out.managed.tensor.device_id = device_of(array)
     out.managed.tensor.ndim = array.blob.ndim
-    out.managed.tensor.code = _CODES[array.blob.dtype]
+    out.managed.tensor.code = _TYPE_CODES[array.blob.dtype]
     out.managed.tensor.bits = 8 * dtype_size(array.blob.dtype)
     out.managed.tensor.lanes = 1
     out.managed.tensor.shape = out.shape
     out.managed.tensor.strides = out.strides
     out.managed.tensor.byte_offset = 0
     out.managed.manager = <void*>array
-    out.managed.deleter = _give_up
+    out.managed.deleter = _release_export
     Py_INCREF(array)
     try:
-        return PyCapsule_New(&out.managed, b"dltensor", <void (*)(object) noexcept>_capsule_gone)
+        return PyCapsule_New(&out.managed, b"dltensor", <void (*)(object) noexcept>_free_capsule)
     except BaseException:
-        _give_up(&out.managed)
+        _release_export(&out.managed)
         raise
 
 
-cdef int _flag(const DLTensor* tensor) except -1:
+cdef int _dtype_flag_of(const DLTensor* tensor) except -1:
     cdef int flag
     for flag in NAMES:
-        if (tensor.code == _CODES[flag] and tensor.bits == 8 * dtype_size(flag)
+        if (tensor.code == _TYPE_CODES[flag] and tensor.bits == 8 * dtype_size(flag)
                 and tensor.lanes == 1):
             return flag
     raise ArgumentTypeError(f"from_dlpack: DLPack type code {tensor.code} of {tensor.bits} bits; "
                             f"expected one of {', '.join(FLAGS)}")
 
 
-cdef class Taken:
+cdef class ImportedMemory:
     """Keeps another framework's memory alive and gives it back at the end."""
 
     cdef DLManagedTensor* managed
@@ -132,7 +132,7 @@ def take(source, Face face=ND):
     used before.
     """
     cdef DLManagedTensor* managed
-    cdef Taken owner
+    cdef ImportedMemory owner
     cdef int64_t stride = 1
     cdef int i, flag
     cdef bint empty = False
@@ -154,7 +154,7 @@ def take(source, Face face=ND):
                             f"only the CPU (1) is supported")
     if managed.tensor.ndim > MAX_NDIM:
         raise ShapeError(f"an NDArray has at most {MAX_NDIM} axes, got {managed.tensor.ndim}")
-    flag = _flag(&managed.tensor)
+    flag = _dtype_flag_of(&managed.tensor)
     for i in range(managed.tensor.ndim):
         empty = empty or managed.tensor.shape[i] == 0
     for i in range(managed.tensor.ndim - 1, -1, -1):
@@ -164,7 +164,7 @@ def take(source, Face face=ND):
                 "from_dlpack: the memory is not contiguous; make a contiguous copy first")
         stride *= managed.tensor.shape[i]
     PyCapsule_SetName(capsule, b"used_dltensor")
-    owner = Taken.__new__(Taken)
+    owner = ImportedMemory.__new__(ImportedMemory)
     owner.managed = managed
     return wrap_foreign(face, <char*>managed.tensor.data + managed.tensor.byte_offset,
                         managed.tensor.shape, managed.tensor.ndim, flag, kCPU, 0, owner)

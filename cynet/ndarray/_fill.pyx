@@ -51,15 +51,15 @@ cdef extern from *:
     void cynet_zeros(char* p, size_t n, size_t capacity) noexcept nogil
 
 cdef enum:
-    _LARGE = 65536  # bytes of an array from which on a system call pays
+    _MIN_LAZY_BYTES = 65536  # bytes of an array from which on a system call pays
 
 cdef object _last_context = None  # cached context, with its type and id
-cdef int _last_type = 0
-cdef int _last_id = 0
+cdef int _last_dev_type = 0
+cdef int _last_dev_id = 0
 
 
 cdef NDArrayBase _new_array_of(object shape, object ctx, object dtype, Face face):
-    global _last_context, _last_type, _last_id
+    global _last_context, _last_dev_type, _last_dev_id
     cdef int64_t sizes[MAX_NDIM]
     cdef int ndim, flag = 0
     cdef NDArrayBase out
@@ -67,14 +67,14 @@ cdef NDArrayBase _new_array_of(object shape, object ctx, object dtype, Face face
         flag = dtype_flag(dtype)
     context = current_context() if ctx is None else read_context(ctx)
     if context is not _last_context:
-        _last_type, _last_id = context.device_typeid, context.device_id
+        _last_dev_type, _last_dev_id = context.device_typeid, context.device_id
         _last_context = context
     ndim = read_shape(shape, sizes)
-    out = new_array(face, sizes, ndim, flag, _last_type, _last_id)
+    out = new_array(face, sizes, ndim, flag, _last_dev_type, _last_dev_id)
     return out
 
 
-def filled(shape, double value, ctx, dtype, Face face=ND):
+def filled_array(shape, double value, ctx, dtype, Face face=ND):
     """A new array of `shape` with `value` everywhere; `ctx` and `dtype` as in ``mx.nd.full``."""
     cdef NDArrayBase out = _new_array_of(shape, ctx, dtype, face)
     cdef Region region = whole_region(out)
@@ -96,11 +96,11 @@ def filled_like(NDArrayBase data not None, double value):
     return out
 
 
-def untouched_zeros(NDArrayBase data not None):
+def lazy_zeros(NDArrayBase data not None):
     """``filled_like(data, 0)``, whose memory on the host is allocated at the first write if it is
     large: a gradient that is never computed costs nothing."""
     cdef size_t nbytes = data.blob.size * dtype_size(data.blob.dtype)
-    if nbytes < _LARGE or not is_on_host(&data.blob) or is_sparse(&data.blob):
+    if nbytes < _MIN_LAZY_BYTES or not is_on_host(&data.blob) or is_sparse(&data.blob):
         return filled_like(data, 0.0)
     cdef NDArrayBase out = new_array(data.face, data.blob.shape, data.blob.ndim,
                                      data.blob.dtype, data.blob.dev_type, data.blob.dev_id)
@@ -111,11 +111,11 @@ def untouched_zeros(NDArrayBase data not None):
 
 def diagonal(rows, columns, k, ctx, dtype, Face face=ND):
     """A new matrix of zeros with ones where the column is the row + `k`."""
-    cdef NDArrayBase out = filled((rows, columns), 0.0, ctx, dtype, face)
-    return _with_diagonal(out, rows, columns, k)
+    cdef NDArrayBase out = filled_array((rows, columns), 0.0, ctx, dtype, face)
+    return _set_diagonal(out, rows, columns, k)
 
 
-cdef NDArrayBase _with_diagonal(NDArrayBase out, int64_t rows, int64_t columns, int64_t k):
+cdef NDArrayBase _set_diagonal(NDArrayBase out, int64_t rows, int64_t columns, int64_t k):
     cdef Region ones
     cdef double one = 1.0
     ones.ndim = 1
@@ -127,7 +127,7 @@ cdef NDArrayBase _with_diagonal(NDArrayBase out, int64_t rows, int64_t columns, 
     return out
 
 
-def progression(int64_t n, double start, double step, ctx, dtype, Face face=ND):
+def arithmetic_progression(int64_t n, double start, double step, ctx, dtype, Face face=ND):
     """A new array of `n` values ``start + i * step`` in the arithmetic of `dtype`; None on a GPU,
     or for a dtype other than float32, float64 and int32."""
     cdef NDArrayBase out = _new_array_of(n, ctx, dtype, face)
@@ -140,7 +140,7 @@ def progression(int64_t n, double start, double step, ctx, dtype, Face face=ND):
     return out if made else None
 
 
-def read_in(shape, dtype, fill):
+def array_filled_by(shape, dtype, fill):
     """A new array of the host, filled by ``fill(view)``: `view` is a writable memoryview."""
     cdef NDArrayBase out = _new_array_of(shape, Context("cpu"), dtype, ND)
     cdef Py_ssize_t nbytes = out.blob.size * dtype_size(out.blob.dtype)

@@ -6,40 +6,40 @@ cimport numpy as cnp
 from .._ndarray cimport NDArrayBase
 
 # True for ints, slices, None and ...; ArgumentTypeError where `item` is no index.
-cdef bint is_basic(object item)
+cdef bint is_basic_index(object item)
 
 # True for ``:``, whose bounds may be arrays, which None does not compare with.
-cdef bint is_whole(object item)
+cdef bint is_full_slice(object item)
 
 # The rows along the first axis that an int32 or int64 array on the host selects; None for another
 # key, or if an index is out of bounds.
-cdef NDArrayBase by_numbers(NDArrayBase array, object key)
+cdef NDArrayBase rows_by_array(NDArrayBase array, object key)
 
-# Row indices for one array of ints along the first axis, in half the time of `rows_by_number`; None
-# if only that can compute them.
-cdef cnp.ndarray rows_of_one(NDArrayBase array, object item)
+# Row indices for one array of ints along the first axis, in half the time of `indices_of_items`;
+# None if only that can compute them.
+cdef cnp.ndarray indices_of_array(NDArrayBase array, object item)
 
 # Row indices for a tuple of int32 or int64 arrays of one shape on the host, which index the first
 # axes.
-cdef cnp.ndarray rows_of_many(NDArrayBase array, object key)
+cdef cnp.ndarray indices_of_arrays(NDArrayBase array, object key)
 
 # (row indices in NumPy's order, shape of a row) for items that name every axis.
-cdef tuple rows_by_number(NDArrayBase array, tuple items)
+cdef tuple indices_of_items(NDArrayBase array, tuple items)
 
 # True for a NumPy array of bool.
 cdef bint is_mask(object item)
 
 # The elements that a mask with the shape of the array's first axes selects, both on the host; None
 # for another key.
-cdef NDArrayBase by_mask(NDArrayBase array, object key)
+cdef NDArrayBase elements_by_mask(NDArrayBase array, object key)
 
 # The key, with each mask as a NumPy array of bool.
-cdef object with_masks(NDArrayBase array, object key)
+cdef object key_with_masks(NDArrayBase array, object key)
 
 # True for a bool or a mask without axes, and for a tuple with such an item.
-cdef bint has_truth(object key)
+cdef bint has_bool(object key)
 
 # ``x[key]`` for a key with bools. For ``x[key] = value``, the key with a new axis instead of its
 # bools; None if one is False, so that nothing is selected.
-cdef object with_truths(NDArrayBase array, object key)
-cdef object without_truths(object key)
+cdef object item_with_bools(NDArrayBase array, object key)
+cdef object key_without_bools(object key)

@@ -19,7 +19,7 @@ from ..base.dtype import NAMES
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..operator.checks.index_dtype import MAX_EXACT_INTS
 
-EXACT = MAX_EXACT_INTS["float64"]
+MAX_EXACT = MAX_EXACT_INTS["float64"]
 
 cnp.import_array()
 
@@ -30,12 +30,12 @@ ctypedef fused number:
     double
 
 
-cdef bint is_whole(object item):
+cdef bint is_full_slice(object item):
     return (PySlice_Check(item) and item.start is None and item.stop is None
             and item.step is None)
 
 
-cdef bint is_basic(object item):
+cdef bint is_basic_index(object item):
     if PySlice_Check(item) or item is None or item is Ellipsis or type(item) is int:
         return True
     if isinstance(item, (NDArrayBase, np.ndarray, list, range, tuple)):
@@ -51,19 +51,19 @@ cdef int _refuse_inexact(cnp.ndarray item, object kind) except -1:
     # Refuse floats that are no indices: NaN, or beyond the integers that the dtype represents.
     cdef cnp.ndarray wide = np.ascontiguousarray(item, np.float64)
     cdef const double* indices = <const double*>cnp.PyArray_DATA(wide)
-    cdef double largest = MAX_EXACT_INTS.get(kind, EXACT)
+    cdef double largest = MAX_EXACT_INTS.get(kind, MAX_EXACT)
     cdef bint exact = True
     cdef int64_t i
     for i in range(wide.size):
         exact = exact and -largest <= indices[i] <= largest
     if not exact:
         raise ArgumentError(
-            f"an index array of {kind} names places up to {MAX_EXACT_INTS.get(kind, EXACT)}, got "
-            f"{item.flat[np.abs(item).argmax()]}; expected one of int32 or int64")
+            f"an index array of {kind} names places up to {MAX_EXACT_INTS.get(kind, MAX_EXACT)}, "
+            f"got {item.flat[np.abs(item).argmax()]}; expected one of int32 or int64")
     return 0
 
 
-cdef cnp.ndarray _whole_floats(NDArrayBase item):
+cdef cnp.ndarray _integral_floats(NDArrayBase item):
     # Indices of float32 or float64 on the host as ints; None for other dtypes and fractions.
     cdef cnp.npy_intp sizes[32]
     cdef cnp.ndarray out
@@ -73,8 +73,8 @@ cdef cnp.ndarray _whole_floats(NDArrayBase item):
     if not (narrow or item.blob.dtype == kFloat64) or not is_on_host(&item.blob):
         return None
     item.wait_read()
-    if not (_are_whole(<const float*>item.blob.data, item.blob.size) if narrow
-            else _are_whole(<const double*>item.blob.data, item.blob.size)):
+    if not (_are_integral(<const float*>item.blob.data, item.blob.size) if narrow
+            else _are_integral(<const double*>item.blob.data, item.blob.size)):
         return None
     for i in range(item.blob.ndim):
         sizes[i] = item.blob.shape[i]
@@ -90,7 +90,7 @@ cdef object index_array(object item):
     # A list, NumPy array or NDArray as NumPy indexes with it; whole floats count as ints.
     kind = None
     if isinstance(item, NDArrayBase):
-        found = _whole_floats(item)
+        found = _integral_floats(item)
         if found is not None:
             return found
         kind, item = NAMES[(<NDArrayBase>item).blob.dtype], item.asnumpy()
@@ -105,7 +105,7 @@ cdef object index_array(object item):
     return item
 
 
-cdef NDArrayBase by_numbers(NDArrayBase array, object key):
+cdef NDArrayBase rows_by_array(NDArrayBase array, object key):
     cdef NDArrayBase item, numbers
     cdef int64_t size, n
     cdef bint inside
@@ -129,14 +129,13 @@ cdef NDArrayBase by_numbers(NDArrayBase array, object key):
     return rows_by_index(array, numbers) if inside else None
 
 
-cdef cnp.ndarray rows_of_one(NDArrayBase array, object item):
-    # See the .pxd. As
-    # `_flat_numbers` of one array, in half the time.
+cdef cnp.ndarray indices_of_array(NDArrayBase array, object item):
+    # As `_flat_indices` of one array, in half the time.
     cdef cnp.ndarray rows
     cdef int64_t* numbers
     cdef int64_t i, n = array.blob.shape[0], lowest = 0, highest = -1
     if isinstance(item, NDArrayBase):
-        rows = rows_of_many(array, (item,))  # row indices in the memory of `item`
+        rows = indices_of_arrays(array, (item,))  # row indices in the memory of `item`
         if rows is not None:
             return rows
     index = index_array(item)
@@ -156,7 +155,7 @@ cdef inline bint _holds_indices(NDArrayBase item) noexcept:
     return dtype == kInt32 or dtype == kInt64 or dtype == kFloat32 or dtype == kFloat64
 
 
-cdef bint _are_whole(const number* index, int64_t n) noexcept nogil:
+cdef bint _are_integral(const number* index, int64_t n) noexcept nogil:
     cdef int64_t i, exact = <int64_t>1 << (24 if number is float else 53)  # MAX_EXACT_INTS
     cdef bint are = True
     for i in range(n):
@@ -181,7 +180,7 @@ cdef bint _add_axis(const number* index, int64_t* numbers, int64_t n, int64_t si
     # Add an axis to row-major indices; False if an index is out of bounds or a fraction.
     cdef int64_t i, place
     cdef bint inside = True
-    if (number is float or number is double) and not _are_whole(index, n):
+    if (number is float or number is double) and not _are_integral(index, n):
         return False
     for i in range(n):
         place = <int64_t>index[i]
@@ -191,7 +190,7 @@ cdef bint _add_axis(const number* index, int64_t* numbers, int64_t n, int64_t si
     return inside
 
 
-cdef cnp.ndarray rows_of_many(NDArrayBase array, object key):
+cdef cnp.ndarray indices_of_arrays(NDArrayBase array, object key):
     cdef NDArrayBase item, one
     cdef cnp.ndarray out
     cdef cnp.npy_intp sizes[32]
@@ -228,7 +227,7 @@ cdef inline bint _holds_ints(cnp.ndarray array):
         or cnp.PyTypeNum_ISUNSIGNED(num) and cnp.PyArray_ITEMSIZE(array) < 8)
 
 
-cdef cnp.ndarray _flat_numbers(list items, tuple shape):
+cdef cnp.ndarray _flat_indices(list items, tuple shape):
     # Flat indices of what ints and int arrays of one shape select, or one array and slices; None
     # for another key, or an index out of bounds.
     cdef int arrays = 0, slices = 0
@@ -279,19 +278,19 @@ cdef cnp.ndarray _flat_numbers(list items, tuple shape):
     return out
 
 
-cdef tuple rows_by_number(NDArrayBase array, tuple items):
+cdef tuple indices_of_items(NDArrayBase array, tuple items):
     # (row indices in NumPy's order, shape of a row): rows span the axes after the indexed ones.
     cdef int lead = 0, axis = 0
     cdef bint new = False
     arrays = []
     for item in items:
-        if not is_basic(item):
+        if not is_basic_index(item):
             item = index_array(item)
             axis += item.ndim if item.dtype.kind == "b" else 1
             lead = axis
         elif item is not None:
             axis += 1
-            if not is_whole(item):
+            if not is_full_slice(item):
                 lead = axis
         else:
             lead = axis
@@ -300,10 +299,10 @@ cdef tuple rows_by_number(NDArrayBase array, tuple items):
     shape = blob_shape(&array.blob)
     sizes = shape[:lead]
     if not new:
-        numbers = _flat_numbers(arrays[:lead], shape)
+        numbers = _flat_indices(arrays[:lead], shape)
         if numbers is not None:
             return numbers, shape[lead:]
-    while arrays and is_whole(arrays[len(arrays) - 1]):
+    while arrays and is_full_slice(arrays[len(arrays) - 1]):
         arrays.pop()
     numbers = np.arange(prod(sizes), dtype=np.int64).reshape(sizes)
     return np.ascontiguousarray(numbers[tuple(arrays)]), shape[lead:]
@@ -314,7 +313,7 @@ cdef bint is_mask(object item):
     return isinstance(item, np.ndarray) and cnp.PyArray_TYPE(item) == cnp.NPY_BOOL
 
 
-cdef NDArrayBase by_mask(NDArrayBase array, object key):
+cdef NDArrayBase elements_by_mask(NDArrayBase array, object key):
     cdef NDArrayBase mask
     cdef cnp.ndarray host
     cdef int i, axes
@@ -345,19 +344,19 @@ cdef NDArrayBase by_mask(NDArrayBase array, object key):
     return rows_by_mask(array, axes, None, <const char*>cnp.PyArray_DATA(host))
 
 
-cdef object with_masks(NDArrayBase array, object key):
+cdef object key_with_masks(NDArrayBase array, object key):
     if array.face.read_masks is not None:
         return array.face.read_masks(array, key)
     if isinstance(key, NDArrayBase):
         return key.asnumpy() if (<NDArrayBase>key).blob.dtype == kBool else key
     if type(key) is tuple:
-        return tuple([with_masks(array, item) if isinstance(item, NDArrayBase) else item
+        return tuple([key_with_masks(array, item) if isinstance(item, NDArrayBase) else item
                       for item in <tuple>key])
     return key
 
 
 # --- bools as keys --------------------------------------------------------------------------------
-cdef bint _is_truth(object item):
+cdef bint _is_bool(object item):
     if item is None or item is Ellipsis or PySlice_Check(item) or type(item) is int:
         return False
     if isinstance(item, NDArrayBase):
@@ -365,19 +364,19 @@ cdef bint _is_truth(object item):
     return isinstance(item, (bool, np.bool_)) or (is_mask(item) and item.ndim == 0)
 
 
-cdef bint has_truth(object key):
+cdef bint has_bool(object key):
     if type(key) is tuple:
         for item in <tuple>key:
-            if _is_truth(item):
+            if _is_bool(item):
                 return True
         return False
-    return _is_truth(key)
+    return _is_bool(key)
 
 
-cdef object with_truths(NDArrayBase array, object key):
+cdef object item_with_bools(NDArrayBase array, object key):
     # All bools of a key are one new axis, of length 1, or 0 if one of them is False.
     cdef tuple keys = key if type(key) is tuple else (key,)
-    cdef list positions = [i for i, item in enumerate(keys) if _is_truth(item)]
+    cdef list positions = [i for i, item in enumerate(keys) if _is_bool(item)]
     first = positions[0]
     out = array[tuple([None if i == first else item for i, item in enumerate(keys)
                        if i == first or i not in positions])]
@@ -401,12 +400,12 @@ cdef object _empty_axis(object out, tuple keys, int place):
     return out[(slice(None),) * axis + (slice(0, 0),)]
 
 
-cdef object without_truths(object key):
+cdef object key_without_bools(object key):
     cdef tuple items = key if type(key) is tuple else (key,)
     cdef list remaining = []
     cdef int truths = 0
     for item in items:
-        if _is_truth(item):
+        if _is_bool(item):
             if not item:
                 return None
             truths += 1

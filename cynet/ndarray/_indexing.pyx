@@ -6,11 +6,11 @@ from libc.stdint cimport int64_t, uint64_t
 
 from ._arithmetic cimport NDArrayArithmetic
 from ._index_rows cimport (
-    by_mask, by_numbers, has_truth, is_basic, is_mask, is_whole, rows_by_number, rows_of_many,
-    rows_of_one, with_masks, with_truths, without_truths)
+    elements_by_mask, has_bool, indices_of_arrays, indices_of_items, is_mask, key_without_bools,
+    indices_of_array, is_basic_index, is_full_slice, item_with_bools, key_with_masks, rows_by_array)
 from ._resolve cimport resolve
-from ._tape cimport flagged, is_recording, record_view, refuse_part, refuse_write
-from .bulk.note cimport note_copy
+from ._tape cimport n_flagged, is_recording, record_view, refuse_part_write, refuse_write
+from .bulk.note cimport add_copy
 from .._core.copy cimport Region, copy_from_host, push_copy, push_fill, push_rows, whole_region
 from .._core.sparse_kind cimport dense_of
 from .._core.face cimport ND, Face
@@ -41,7 +41,7 @@ cdef extern from "Python.h":
 cdef enum:
     MAX_AXES = 16            # maximum number of axes of a Region, new axes included
 
-cdef dict _NUMPY = {**DTYPES, kBfloat16: DTYPES[kFloat64]}  # NumPy's dtype for each dtype flag
+cdef dict _NUMPY_DTYPES = {**DTYPES, kBfloat16: DTYPES[kFloat64]}  # by dtype flag
 cdef object _asarray = np.asarray  # np.asarray, which refuses lists of different lengths
 
 
@@ -86,7 +86,7 @@ cdef cnp.ndarray _host_array(object value, int dtype, str what):
         if array.dtype.kind not in "fiubOSU":
             raise ArgumentTypeError(array.dtype)
         if _flag_of(array) < 0:  # objects that are numbers, and texts of numbers
-            array = array.astype(_NUMPY[dtype])
+            array = array.astype(_NUMPY_DTYPES[dtype])
     except (TypeError, ValueError, OverflowError) as error:
         raise ArgumentTypeError(
             f"{what} takes numbers or something like an array, got {type(value).__name__} "
@@ -142,10 +142,10 @@ cdef int _refuse_shape(const Region* to, tuple shape) except -1:
 
 cdef bint _warned_of_rounding = False
 cdef enum:
-    EXACT_IN_FLOAT = 1 << 24  # integers up to here are exact in float32
+    MAX_EXACT_INT = 1 << 24  # integers up to here are exact in float32
 
 
-cdef int _tell_rounding(cnp.ndarray host) except -1:
+cdef int _warn_of_rounding(cnp.ndarray host) except -1:
     # Warn once of integers that the default dtype float32 does not represent.
     global _warned_of_rounding
     cdef uint64_t outside = 0
@@ -154,10 +154,10 @@ cdef int _tell_rounding(cnp.ndarray host) except -1:
     if cnp.PyArray_TYPE(host) == cnp.NPY_INT64 and cnp.PyArray_IS_C_CONTIGUOUS(host):
         numbers = <const int64_t*>cnp.PyArray_DATA(host)
         for i in range(n):
-            outside |= <uint64_t>numbers[i] + EXACT_IN_FLOAT
-        if outside < 2 * EXACT_IN_FLOAT:  # all are in the exact range
+            outside |= <uint64_t>numbers[i] + MAX_EXACT_INT
+        if outside < 2 * MAX_EXACT_INT:  # all are in the exact range
             return 0
-    values = host[np.abs(host.astype(np.float64)) > EXACT_IN_FLOAT]
+    values = host[np.abs(host.astype(np.float64)) > MAX_EXACT_INT]
     changed = values[values.astype(np.float32).astype(np.float64) != values.astype(np.float64)]
     if changed.size:
         _warned_of_rounding = True
@@ -181,7 +181,7 @@ def from_host(source, int dtype, int dev_type, int dev_id, Face face=ND):
             given = source  # `host` is converted already
         kind, size = (<cnp.dtype>cnp.PyArray_DESCR(given)).kind, cnp.PyArray_ITEMSIZE(given)
         if size >= 4 and (kind == c"i" or kind == c"u"):
-            _tell_rounding(given)
+            _warn_of_rounding(given)
     cdef int64_t shape[MAX_NDIM]
     cdef NDArrayBase out
     cdef Region to
@@ -208,8 +208,8 @@ cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) e
     cdef Region plain = whole_region(value)
     cdef Region source
     cdef int extra = plain.ndim - to.ndim, i, k
-    if flagged:
-        refuse_part(value)
+    if n_flagged:
+        refuse_part_write(value)
     cdef bint same = value.chunk == array.chunk and value.blob.dtype == array.blob.dtype
     source.ndim = to.ndim
     source.offset = 0
@@ -230,12 +230,12 @@ cdef int _assign_array(NDArrayBase array, const Region* to, NDArrayBase value) e
             <char*>array.blob.data + to.offset * <int64_t>dtype_size(array.blob.dtype)):
         return 0  # last step of `x[i] += y`: y was added to the view before
     if (bulk_threads and to.offset == 0 and _size_of(to) == array.blob.size
-            and note_copy(value, array)):
+            and add_copy(value, array)):
         return 0
     return push_copy(array, to, value, &source)
 
 
-cdef int _refuse_wide(NDArrayBase array, cnp.ndarray host) except -1:
+cdef int _refuse_large_ints(NDArrayBase array, cnp.ndarray host) except -1:
     # Refuse Python ints that the array's dtype does not hold, as NumPy does.
     if array.blob.dtype in (kUint8, kInt8, kInt32):
         from ..operator.numpy.promotion import check_int_ranges  # imported late: mx.np's family
@@ -264,14 +264,14 @@ cdef int _assign_region(NDArrayBase array, const Region* to, object value) excep
             raise ArgumentError(
                 f"x[...] = value: {shown(value)} is more than 64 bits hold") from None
         if array.face is not ND and type(value) is int:
-            _refuse_wide(array, np.asarray(value))
+            _refuse_large_ints(array, np.asarray(value))
         return push_fill(array, to, &integer, kInt64)
     if isinstance(value, (float, np.floating)):
         real = value
         return push_fill(array, to, &real, kFloat64)
     host = _host_array(value, array.blob.dtype, "x[...] = value")
     if array.face is not ND:
-        _refuse_wide(array, host)
+        _refuse_large_ints(array, host)
     return _assign_host(array, to, host)
 
 
@@ -289,18 +289,18 @@ cdef int64_t _position_of(object index, int64_t size, int axis) except -1:
     return i
 
 
-cdef inline bint _is_plain_item(object item):
+cdef inline bint _is_basic_item(object item):
     return type(item) is int or PySlice_Check(item) or item is None or item is Ellipsis
 
 
-cdef inline bint _is_plain(object key):
+cdef inline bint _is_basic_key(object key):
     # True for an int, a slice, None or ``...``, and for a tuple of these alone.
     if type(key) is tuple:
         for item in <tuple>key:
-            if not _is_plain_item(item):
+            if not _is_basic_item(item):
                 return False
         return True
-    return _is_plain_item(key)
+    return _is_basic_item(key)
 
 
 cdef tuple _expand_key(NDArrayBase array, object key):
@@ -400,13 +400,13 @@ cdef int _push_rows(NDArrayBase array, NDArrayBase picked, cnp.ndarray rows, tup
     if scatter and array.blob.dev_type == kGPU:  # GPU threads write in any order
         last = last_of_equal_rows(rows.reshape(-1))
         if last.size < rows.size:
-            unique = _blank_rows(array, last, row)
+            unique = _new_rows(array, last, row)
             push_rows(picked, unique, <int64_t*>cnp.PyArray_DATA(last), last.size, nbytes, False)
             picked, rows = unique, rows.reshape(-1)[last]
     return push_rows(array, picked, <int64_t*>cnp.PyArray_DATA(rows), rows.size, nbytes, scatter)
 
 
-cdef NDArrayBase _blank_rows(NDArrayBase array, cnp.ndarray rows, tuple row):
+cdef NDArrayBase _new_rows(NDArrayBase array, cnp.ndarray rows, tuple row):
     cdef int64_t shape[MAX_NDIM]
     cdef NDArrayBase out
     cdef int i
@@ -439,20 +439,20 @@ cdef object recorded_item(NDArrayBase array, object key):
     cdef Region region
     cdef tuple items
     cdef NDArrayBase picked
-    if is_whole(key) or type(key) is tuple and not key:
+    if is_full_slice(key) or type(key) is tuple and not key:
         return array
-    if has_truth(key) and array.face.has_scalars():
-        return with_truths(array, key)
-    key = with_masks(array, key)
+    if has_bool(key) and array.face.has_scalars():
+        return item_with_bools(array, key)
+    key = key_with_masks(array, key)
     if array.blob.size == 0:
         return record_empty(array, array._view(blob_shape(&array.blob))[key])
     items = _expand_key(array, key)
     for item in items:
-        if not is_basic(item):
-            rows, row = rows_by_number(array, items)
+        if not is_basic_index(item):
+            rows, row = indices_of_items(array, items)
             sizes = rows.shape + row or array.face.no_axes
             if 0 in sizes:
-                return record_empty(array, _blank_rows(array, rows, row))
+                return record_empty(array, _new_rows(array, rows, row))
             length = prod(row)
             table = recorded_reshape(array, (array.blob.size // length, length))
             index = from_host(rows.reshape(-1), kInt64, array.blob.dev_type, array.blob.dev_id,
@@ -488,7 +488,7 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         cdef Region region
         cdef NDArrayBase picked
         cdef int64_t stride, one
-        if flagged and self.grad_entry is not None and is_recording():
+        if n_flagged and self.grad_entry is not None and is_recording():
             return recorded_item(self, key)
         if type(key) is int and self.blob.ndim > 0:
             stride = self.blob.size // self.blob.shape[0] if self.blob.shape[0] else 0
@@ -497,40 +497,40 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
                 return new_view(self, self.blob.shape + 1, self.blob.ndim - 1, stride)
             one = 1
             return new_view(self, &one, 1, stride)
-        if is_whole(key) or type(key) is tuple and not key:
+        if is_full_slice(key) or type(key) is tuple and not key:
             return self
-        if _is_plain(key):
+        if _is_basic_key(key):
             region = _basic_region(self, _expand_key(self, key))
             return _pick_region(self, &region)
-        rows = rows_of_many(self, key)
+        rows = indices_of_arrays(self, key)
         if rows is not None:
             row = blob_shape(&self.blob)[len(key):]
-            picked = _blank_rows(self, rows, row)
+            picked = _new_rows(self, rows, row)
             _push_rows(self, picked, rows, row, False)
             return picked
-        picked = by_mask(self, key)
+        picked = elements_by_mask(self, key)
         if picked is not None:
             return picked
-        if has_truth(key) and self.face.has_scalars():
-            return with_truths(self, key)
-        key = with_masks(self, key)
-        picked = by_mask(self, key)
+        if has_bool(key) and self.face.has_scalars():
+            return item_with_bools(self, key)
+        key = key_with_masks(self, key)
+        picked = elements_by_mask(self, key)
         if picked is None:
-            picked = by_numbers(self, key)
+            picked = rows_by_array(self, key)
         if picked is not None:
             return picked
         if isinstance(key, (list, np.ndarray, NDArrayBase)) and self.blob.ndim > 0:
-            rows = rows_of_one(self, key)
+            rows = indices_of_array(self, key)
             if rows is not None:
                 row = blob_shape(&self.blob)[1:]
-                picked = _blank_rows(self, rows, row)
+                picked = _new_rows(self, rows, row)
                 _push_rows(self, picked, rows, row, False)
                 return picked
         items = _expand_key(self, key)
         for item in items:
-            if not is_basic(item):
-                rows, row = rows_by_number(self, items)
-                picked = _blank_rows(self, rows, row)
+            if not is_basic_index(item):
+                rows, row = indices_of_items(self, items)
+                picked = _new_rows(self, rows, row)
                 _push_rows(self, picked, rows, row, False)
                 return picked
         region = _basic_region(self, items)
@@ -540,43 +540,43 @@ cdef class NDArrayIndexing(NDArrayArithmetic):
         cdef NDArrayBase picked
         cdef Region region
         if self.blob.dev_type != kGPU and isinstance(value, (int, float, np.number, np.bool_)):
-            picked = _blank_rows(self, np.zeros(1, np.int64), row)  # one row, broadcast to all
+            picked = _new_rows(self, np.zeros(1, np.int64), row)  # one row, broadcast to all
         else:
-            picked = _blank_rows(self, rows, row)
+            picked = _new_rows(self, rows, row)
         region = whole_region(picked)
         _assign_region(picked, &region, value)
         return _push_rows(self, picked, rows, row, True)
 
     def __setitem__(self, key, value):
         cdef Region region
-        if flagged:
+        if n_flagged:
             refuse_write(self)
-        if is_whole(key):
+        if is_full_slice(key):
             region = whole_region(self)
             _assign_region(self, &region, value)
             return
-        if _is_plain(key):
+        if _is_basic_key(key):
             region = _basic_region(self, _expand_key(self, key))
             _assign_region(self, &region, value)
             return
-        key = with_masks(self, key)
-        if has_truth(key) and self.face.has_scalars():
-            key = without_truths(key)
+        key = key_with_masks(self, key)
+        if has_bool(key) and self.face.has_scalars():
+            key = key_without_bools(key)
             if key is None:
                 return
         if isinstance(key, (list, np.ndarray, NDArrayBase)) and self.blob.ndim > 0:
-            rows = rows_of_one(self, key)
+            rows = indices_of_array(self, key)
             if rows is not None:
                 self._assign_rows(rows, blob_shape(&self.blob)[1:], value)
                 return
-        rows = rows_of_many(self, key)
+        rows = indices_of_arrays(self, key)
         if rows is not None:
             self._assign_rows(rows, blob_shape(&self.blob)[len(key):], value)
             return
         items = _expand_key(self, key)
         for item in items:
-            if not is_basic(item):
-                rows, row = rows_by_number(self, items)
+            if not is_basic_index(item):
+                rows, row = indices_of_items(self, items)
                 self._assign_rows(rows, row, value)
                 return
         region = _basic_region(self, items)

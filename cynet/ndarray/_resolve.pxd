@@ -55,7 +55,7 @@ cdef class Call:
     cdef bint used             # set by a lookup, cleared when an eviction spares it
 
 # Device, dtypes and shapes of the arrays (NDArrayBase), as bytes.
-cdef bytes pack(list given, int dev_type, int dev_id)
+cdef bytes pack_signature(list given, int dev_type, int dev_id)
 # The Call for `given` (NDArrayBase, positional first, then those of `names`), whose outputs are
 # arrays of `face`.
 cdef Call resolve(Face face, OpEntry entry, list given, tuple names, dict params, object ctx)
@@ -83,6 +83,6 @@ cdef inline bint any_sparse(list given) noexcept:
             return True
     return False
 # True for the same device, dtype and shape.
-cdef inline bint fits(const TBlob* pattern, const TBlob* blob) noexcept nogil:
+cdef inline bint matches(const TBlob* pattern, const TBlob* blob) noexcept nogil:
     return (pattern.dtype == blob.dtype and pattern.dev_type == blob.dev_type
             and pattern.dev_id == blob.dev_id and same_shape(pattern, blob))

@@ -81,7 +81,7 @@ cdef void drop_state(State* state) noexcept nogil:
 
 
 # --- cache keys -----------------------------------------------------------------------------------
-cdef bytes pack(list given, int dev_type, int dev_id):
+cdef bytes pack_signature(list given, int dev_type, int dev_id):
     # Everything about the arrays that a Call depends on, as bytes.
     cdef Py_ssize_t size = 8
     cdef NDArrayBase array
@@ -101,7 +101,7 @@ cdef bytes pack(list given, int dev_type, int dev_id):
     return out
 
 
-cdef object freeze(object value):
+cdef object hashable_key(object value):
     # A hashable key; it differs for values that parse differently (1, 1.0, True; 0.0, -0.0).
     if type(value) is int or type(value) is str or value is None:
         return value
@@ -117,7 +117,7 @@ cdef object freeze(object value):
                 raise ArgumentTypeError("nested")
         for each in value:
             if type(each) is not int:
-                return type(value), tuple([freeze(v) for v in value])
+                return type(value), tuple([hashable_key(v) for v in value])
         return tuple(value)
     return value, type(value)
 
@@ -173,13 +173,13 @@ cdef Call resolve(Face face, OpEntry entry, list given, tuple names, dict params
     cdef object key
     cdef Call call
     context = _device_of(entry, given, ctx, &dev_type, &dev_id)
-    packed = pack(given, dev_type, dev_id)
+    packed = pack_signature(given, dev_type, dev_id)
     try:
         if params:
             frozen = []
             for name, value in params.items():
                 frozen.append(name)
-                frozen.append(freeze(value))
+                frozen.append(hashable_key(value))
             key = (packed, names, tuple(frozen))
         elif names:
             key = (packed, names)
@@ -261,7 +261,7 @@ cdef Call call_of_node(object node, Face face, object context, list ins, list ou
     call.n_in, call.n_aux = node.num_args, len(node.inputs) - node.num_args
     call.n_out, call.n_visible = len(outs), prop.num_visible_outputs()
     for shape, kind in ins:
-        call.arrays.push_back(_blob(call, shape, kind))
+        call.arrays.push_back(_new_blob(call, shape, kind))
         call.nbytes += call.arrays.back().size * <int64_t>dtype_size(dtype_flag(kind))
     call.in_shapes = [shape for shape, _ in ins[:call.n_in]]
     call.in_types = [kind for _, kind in ins[:call.n_in]]
@@ -289,7 +289,7 @@ cdef int64_t _count_elements(tuple shape):
 cdef int _complete_call(Call call) except -1:
     # Set the fields of a Call that follow from its property and its arrays.
     prop = call.prop
-    _resources_and_inplace(call)
+    _set_resources_and_inplace(call)
     call.quick = call.dev_type == kGPU or call.nbytes <= INLINE_BYTES or (
         call.nbytes <= INLINE_PASS_BYTES and prop.graph.is_memory_bound(prop, call.in_shapes))
     op = create(call)
@@ -383,7 +383,7 @@ cdef Call _copy_call(Call call):
     return out
 
 
-def infer(prop, list wanted, list shapes, list types):
+def infer_outputs(prop, list wanted, list shapes, list types):
     """Infer the shapes and dtypes of an operator's outputs.
 
     prop: OperatorProperty
@@ -422,7 +422,7 @@ cdef int _infer_call(Call call, list wanted, list shapes, list types) except -1:
     prop = call.prop
     outputs = prop.list_outputs()
     call.n_out, call.n_visible = len(outputs), prop.num_visible_outputs()
-    where, call.in_types, out_shapes, out_types = infer(prop, wanted, shapes, types)
+    where, call.in_types, out_shapes, out_types = infer_outputs(prop, wanted, shapes, types)
     for name, shape, kind in zip(outputs, out_shapes, out_types):
         if not is_known(shape) or any(n < 0 for n in shape):
             raise ShapeError(f"{where}: the shape of '{name}' is not determined (got {shape})")
@@ -432,7 +432,7 @@ cdef int _infer_call(Call call, list wanted, list shapes, list types) except -1:
     return 0
 
 
-cdef TBlob _blob(Call call, tuple shape, str kind) except *:
+cdef TBlob _new_blob(Call call, tuple shape, str kind) except *:
     # The TBlob of an array of the call, without data.
     cdef TBlob blob
     cdef int i
@@ -445,12 +445,12 @@ cdef TBlob _blob(Call call, tuple shape, str kind) except *:
 
 
 cdef int _add_out(Call call, tuple shape, str kind) except -1:
-    call.outs.push_back(_blob(call, shape, kind))
+    call.outs.push_back(_new_blob(call, shape, kind))
     call.nbytes += call.outs.back().size * <int64_t>dtype_size(call.outs.back().dtype)
     return 0
 
 
-cdef int _resources_and_inplace(Call call) except -1:
+cdef int _set_resources_and_inplace(Call call) except -1:
     cdef int n_in = call.n_in, n_out = call.n_out
     for kind in call.prop.forward_resource(call.in_shapes):
         if kind == kRandom and not call.prop.graph.draws_in_prediction(call.prop):

@@ -5,7 +5,7 @@ has one output, else an Output. Nodes hold their inputs' entries, never their ow
 a graph goes when the arrays that were computed with it go. `cynet.autograd` walks it.
 
 Promises:
-- A thread that does not record pays one look at `flagged` for a call.
+- A thread that does not record pays one look at `n_flagged` for a call.
 - A node keeps only arrays that backward reads, and knows whether they were written since.
 """
 
@@ -18,7 +18,7 @@ from .._ndarray cimport NDArrayBase
 from .._typedefs cimport TBlob
 from ._resolve cimport Call, State
 
-cdef int flagged                     # number of threads that record or train
+cdef int n_flagged                     # number of threads that record or train
 cdef bint is_recording() noexcept         # whether this thread records
 cdef bint is_training() noexcept
 # Set the flags of this thread (bit 0: records, bit 1: trains); returns the old flags.
@@ -45,7 +45,7 @@ cdef class Node:
     cdef int free(self) except -1
     # The inputs' gradients (NDArray or None) from `grads`, those of the outputs; CallNodes do not
     # have it.
-    cdef list pull(self, list grads, bint recorded)
+    cdef list input_gradients(self, list grads, bint recorded)
 
 cdef class Output:
     cdef readonly Node node
@@ -71,7 +71,7 @@ cdef class Backward:
     cdef vector[char] fixed      # 1 for each input that backward never reads
     cdef vector[int] resources
 
-cdef class Saved(Node):
+cdef class SavingNode(Node):
     # A node with arrays.
     cdef list arrays             # for each input and output; None if backward does not read it
     cdef vector[unsigned] writes  # count of writes to each array before the recording
@@ -80,10 +80,10 @@ cdef class Saved(Node):
     cdef void finish(self) noexcept
     cdef int save(self, NDArrayBase array) except -1
     # Array i was written after the recording: restore its old values, if they are known.
-    cdef int take_older(self, size_t i) except -1
+    cdef int restore_older(self, size_t i) except -1
     cdef bint ignores_writes_to(self, size_t i) noexcept  # array i is never read
 
-cdef class CallNode(Saved):
+cdef class CallNode(SavingNode):
     # `arrays` are inputs, then outputs.
     cdef Call call
     cdef Backward info
@@ -95,12 +95,12 @@ cdef class CopyNode(Node):
     # A copy of an array to another dtype or device.
     cdef TBlob like
 
-cdef class StepNode(Saved):
+cdef class StepNode(SavingNode):
     # A node whose backward is written in Python.
     cdef vector[TBlob] likes  # shapes and dtypes of the inputs
 
 # Fill in the Backward of a Call.
-cdef int learn_backward(Call call) except -1
+cdef int fill_backward(Call call) except -1
 
 # The entry of an array that was recorded but needs no gradient.
 cdef Node DETACHED
@@ -115,7 +115,7 @@ cdef inline int index_of(object entry) noexcept:
 cdef object live_entry(NDArrayBase array)
 
 # True if one of `n` arrays belongs to a graph.
-cdef inline bint tracked(PyObject** arrays, int n) noexcept:
+cdef inline bint any_tracked(PyObject** arrays, int n) noexcept:
     cdef int i
     for i in range(n):
         if (<NDArrayBase>arrays[i]).grad_entry is not None:
@@ -130,9 +130,9 @@ cdef int record_view(Call call, NDArrayBase source, NDArrayBase view) except -1
 # Record a copy of `source` to `target`.
 cdef int record_copy(NDArrayBase source, NDArrayBase target) except -1
 # The gradient request of an array: its leaf's, kWriteTo for another array of a graph, or kNullOp.
-cdef int wanted_request(NDArrayBase array) noexcept
+cdef int gradient_request(NDArrayBase array) noexcept
 # Raise when this thread records and the array belongs to a graph: it must not be written.
 cdef int refuse_write(NDArrayBase array) except -1
 # Raise when this thread records and `value`, which belongs to a graph, is to be written into a
 # part of another array.
-cdef int refuse_part(NDArrayBase value) except -1
+cdef int refuse_part_write(NDArrayBase value) except -1

@@ -30,30 +30,30 @@ cdef extern from "_tape.h":
 live_records = live_counter()  # counts live steps that keep arrays
 
 cdef enum:
-    RECORDS = 1
-    TRAINS = 2
+    RECORDING = 1
+    TRAINING = 2
 
-cdef int flagged = 0
-cdef uint64_t _scopes = 0  # record scopes that have begun
+cdef int n_flagged = 0
+cdef uint64_t _scope_count = 0  # record scopes that have begun
 
 
 # --- flags ----------------------------------------------------------------------------------------
 cdef bint is_recording() noexcept:
-    return cynet_flags & RECORDS
+    return cynet_flags & RECORDING
 
 
 cdef bint is_training() noexcept:
-    return (cynet_flags & TRAINS) != 0
+    return (cynet_flags & TRAINING) != 0
 
 
 cdef int set_flags(int flags) noexcept:
-    global cynet_flags, flagged
+    global cynet_flags, n_flagged
     cdef int old = cynet_flags
     cynet_flags = flags
     if flags and not old:
-        flagged += 1
+        n_flagged += 1
     elif old and not flags:
-        flagged -= 1
+        n_flagged -= 1
     return old
 
 
@@ -69,10 +69,10 @@ def set_state(int flags):
 
 def begin_scope():
     """Begin a record scope in this thread; returns the id of the scope around it."""
-    global _scopes, cynet_scope
+    global _scope_count, cynet_scope
     before = cynet_scope
-    _scopes += 1
-    cynet_scope = _scopes
+    _scope_count += 1
+    cynet_scope = _scope_count
     return before
 
 
@@ -98,7 +98,7 @@ cdef class Node:
         self.inputs = self.grads = None
         return 0
 
-    cdef list pull(self, list grads, bint recorded):
+    cdef list input_gradients(self, list grads, bint recorded):
         raise GradientError(f"no gradient goes through {self}")
 
     def line(self):
@@ -107,7 +107,7 @@ cdef class Node:
             return "an unknown file", 0
         return self.code.co_filename, cynet_line_of(self.code, self.place)
 
-    def where(self):
+    def location(self):
         """The line of the user's code that recorded the node, as "file:line"."""
         return "{}:{}".format(*self.line())
 
@@ -164,7 +164,7 @@ cdef class Leaf(Node):
 
 
 @cython.trashcan(True)
-cdef class Saved(Node):
+cdef class SavingNode(Node):
     """A node with arrays that backward reads."""
 
     def __dealloc__(self):
@@ -194,7 +194,7 @@ cdef class Saved(Node):
             if array is not None and not self.ignores_writes_to(i) and (
                     pushed_writes(array.chunk.var) != self.writes[i]
                     or was_changed_outside(self.marks, i, array)):
-                self.take_older(i)
+                self.restore_older(i)
             i += 1
         return 0
 
@@ -206,18 +206,18 @@ cdef class Saved(Node):
     cdef bint ignores_writes_to(self, size_t i) noexcept:
         return False
 
-    cdef int take_older(self, size_t i) except -1:
+    cdef int restore_older(self, size_t i) except -1:
         cdef NDArrayBase array = self.arrays[i], older
         older = recorded_values(array, self.writes[i])
         if older is None:
-            self._refuse(i)
+            self._raise_overwritten(i)
         self.arrays[i], self.writes[i] = older, pushed_writes(older.chunk.var)
         return 0
 
-    def _refuse(self, size_t i):
+    def _raise_overwritten(self, size_t i):
         cdef NDArrayBase array = self.arrays[i]
         raise GradientError(
-            f"{self.name}, recorded at {self.where()}: {self.array_name(i)} of shape "
+            f"{self.name}, recorded at {self.location()}: {self.array_name(i)} of shape "
             f"{blob_shape(&array.blob)} was changed in place after it was recorded, so its "
             "gradient would be wrong; change it after backward, or use a copy of it")
 
@@ -227,7 +227,7 @@ cdef class Saved(Node):
 
 
 @cython.trashcan(True)
-cdef class CallNode(Saved):
+cdef class CallNode(SavingNode):
     """A recorded call of an operator."""
 
     def __dealloc__(self):
@@ -238,7 +238,7 @@ cdef class CallNode(Saved):
         return i < <size_t>self.call.n_in and self.info.fixed[i]
 
     cdef int free(self) except -1:
-        Saved.free(self)
+        SavingNode.free(self)
         self.aux = None
         if self.state != NULL:
             drop_state(self.state)
@@ -262,7 +262,7 @@ cdef class CallNode(Saved):
 cdef class CopyNode(Node):
     """A copy with another dtype or on another device."""
 
-    cdef list pull(self, list grads, bint recorded):
+    cdef list input_gradients(self, list grads, bint recorded):
         if grads[0] is None:
             return [None]
         context = device_context(self.like.dev_type, self.like.dev_id)
@@ -278,10 +278,10 @@ cdef class CopyNode(Node):
         return "Cast", {"dtype": NAMES[self.like.dtype]}
 
 
-cdef class StepNode(Saved):
+cdef class StepNode(SavingNode):
     """A node whose backward is written in Python: a subclass defines ``backward(grads, recorded)``,
     which returns a gradient or None for each input; or, if `direct`, ``go_back(walk, grads)``,
-    which writes to the arrays of ``walk.targets_of``."""
+    which writes to the arrays of ``walk.gradient_targets``."""
 
     direct = False
 
@@ -296,10 +296,10 @@ cdef class StepNode(Saved):
             self.likes.push_back(array.blob)
         self.arrays = []
         for array in read or ():
-            self.save(_without_entry(array))
+            self.save(_view_without_entry(array))
         set_outputs(self, outputs)
 
-    def linked(self, list arrays):
+    def linked_arrays(self, list arrays):
         """`arrays` linked to the graph entries that this node recorded for its inputs; arrays
         beyond the inputs unchanged."""
         cdef NDArrayBase array, out
@@ -308,7 +308,7 @@ cdef class StepNode(Saved):
         for i, array in enumerate(arrays):
             out = array
             if i < n and array.grad_entry is not self.inputs[i]:
-                out = _without_entry(array)
+                out = _view_without_entry(array)
                 out.grad_entry = self.inputs[i]
             found.append(out)
         return found
@@ -322,8 +322,8 @@ cdef class StepNode(Saved):
             self.inputs.append(entry)
             self.likes.push_back(unknown if array is None else array.blob)
 
-    cdef int take_older(self, size_t i) except -1:
-        Saved.take_older(self, i)
+    cdef int restore_older(self, size_t i) except -1:
+        SavingNode.restore_older(self, i)
         self.on_array_replaced(i, self.arrays[i])
         return 0
 
@@ -331,14 +331,14 @@ cdef class StepNode(Saved):
         """Replace array `i` that backward reads by `array`, which has its recorded values."""
 
     cdef int free(self) except -1:
-        Saved.free(self)
-        self.let_go()
+        SavingNode.free(self)
+        self.release_references()
         return 0
 
-    def let_go(self):
+    def release_references(self):
         """Release the references of a subclass."""
 
-    cdef list pull(self, list grads, bint recorded):
+    cdef list input_gradients(self, list grads, bint recorded):
         return self.backward(grads, recorded)
 
 
@@ -361,11 +361,11 @@ def record_empty(NDArrayBase source, NDArrayBase part):
 
 def wants_gradient(list arrays):
     """True if this thread records and a gradient may be wanted through one of the arrays."""
-    return bool(flagged and is_recording() and any([wanted_request(each) for each in arrays]))
+    return bool(n_flagged and is_recording() and any([gradient_request(each) for each in arrays]))
 
 
 # --- what a gradient takes ------------------------------------------------------------------------
-cdef int learn_backward(Call call) except -1:
+cdef int fill_backward(Call call) except -1:
     cdef Backward out = Backward.__new__(Backward)
     cdef int n_in = call.n_in, n_out = call.n_out, i
     prop = call.prop
@@ -418,7 +418,7 @@ cdef int set_outputs(Node node, list outs) except -1:
     return 0
 
 
-cdef NDArrayBase _without_entry(NDArrayBase array):
+cdef NDArrayBase _view_without_entry(NDArrayBase array):
     # A view without graph entry: a node that holds its own outputs is never freed.
     return new_view(array, array.blob.shape, array.blob.ndim, 0)
 
@@ -432,7 +432,7 @@ cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
     cdef bint wanted = False, known = False
     cdef list visible
     if call.backward is None:
-        learn_backward(call)
+        fill_backward(call)
     info = call.backward
     node = CallNode.__new__(CallNode)
     node.call, node.info, node.state, node.is_train = call, info, state, is_train
@@ -462,7 +462,7 @@ cdef int record(Call call, PyObject** arrays, PyObject** outs, State* state,
             node.save(array)
         for i in range(n_out):
             array = <NDArrayBase>outs[i] if info.reads[n_out + n_in + i] else None
-            node.save(array if array is None or i >= call.n_visible else _without_entry(array))
+            node.save(array if array is None or i >= call.n_visible else _view_without_entry(array))
         if call.n_aux:
             node.aux = [<object>arrays[n_in + i] for i in range(call.n_aux)]
     if call.n_visible == 1:
@@ -494,16 +494,16 @@ cdef int record_copy(NDArrayBase source, NDArrayBase target) except -1:
     return 0
 
 
-cdef int wanted_request(NDArrayBase array) noexcept:
+cdef int gradient_request(NDArrayBase array) noexcept:
     entry = live_entry(array)
     if entry is None or not _wants_gradient(entry):
         return kNullOp
     return (<Leaf>entry).req if type(entry) is Leaf else kWriteTo
 
 
-def note_copy(NDArrayBase source, NDArrayBase target):
+def record_copy_of(NDArrayBase source, NDArrayBase target):
     """Record that `target` is a copy of `source`, if this thread records."""
-    if flagged and source.grad_entry is not None and is_recording():
+    if n_flagged and source.grad_entry is not None and is_recording():
         record_copy(source, target)
 
 
@@ -516,7 +516,7 @@ cdef int refuse_write(NDArrayBase array) except -1:
     return 0
 
 
-cdef int refuse_part(NDArrayBase value) except -1:
+cdef int refuse_part_write(NDArrayBase value) except -1:
     if value.grad_entry is not None and is_recording() and live_entry(value) is not None:
         raise GradientError(
             "a value of a graph that autograd records cannot be written into a part of an array "
@@ -525,14 +525,14 @@ cdef int refuse_part(NDArrayBase value) except -1:
     return 0
 
 
-def follows(NDArrayBase array):
+def is_tracked(NDArrayBase array):
     """True if a result computed from `array` now belongs to a graph."""
-    return flagged and is_recording() and live_entry(array) is not None
+    return n_flagged and is_recording() and live_entry(array) is not None
 
 
-def check_written(NDArrayBase array):
+def check_writable(NDArrayBase array):
     """Raise when this thread records and the array belongs to a graph: it must not be written."""
-    if flagged:
+    if n_flagged:
         refuse_write(array)
 
 
@@ -540,7 +540,7 @@ def check_written(NDArrayBase array):
 cdef dict _REQUESTS = {"null": kNullOp, "write": kWriteTo, "add": kAddTo}
 
 
-def mark(NDArrayBase array not None, NDArrayBase grad, str req):
+def mark_variable(NDArrayBase array not None, NDArrayBase grad, str req):
     """Make `array` a leaf whose gradient goes to `grad`; what it was computed from is forgotten."""
     cdef Leaf leaf = Leaf.__new__(Leaf)
     request = _REQUESTS.get(req)
@@ -580,14 +580,14 @@ def hook_table(NDArrayBase array not None):
             "executors, as those of a Module, compute gradients elsewhere")
     node = node_of(entry)
     if node.inputs is None:
-        raise GradientError(f"register_hook: {node.name}, recorded at {node.where()}, is gone: an "
-                            "earlier backward has let go of its graph")
+        raise GradientError(f"register_hook: {node.name}, recorded at {node.location()}, is gone: "
+                            "an earlier backward has let go of its graph")
     if node.hooks is None:
         node.hooks = {}
     return node.hooks, index_of(entry)
 
 
-def stand_for(NDArrayBase array not None, NDArrayBase part not None):
+def link_rows(NDArrayBase array not None, NDArrayBase part not None):
     """Link `part`, rows of `array`, to the graph entry of `array`."""
     part.grad_entry = array.grad_entry
     return part

@@ -13,7 +13,7 @@ from ..base.kinds import is_single_int
 from ..operator import get_operator
 from ..operator.tensor.axes import axis_of
 from ._call import invoke, is_array
-from ._tape import follows
+from ._tape import is_tracked
 from .creation import array
 from .functions import function_of, operator_first
 from .ndarray import NDArray
@@ -130,7 +130,7 @@ def boolean_mask(
             f"length of axis {axis} of data {data.shape}"
         )
     plain = data.stype == index.stype == "default"
-    if plain and axis == 0 and out is None and not follows(data):
+    if plain and axis == 0 and out is None and not is_tracked(data):
         return data[index.astype("bool", copy=False)]
     rows = np.flatnonzero(index.asnumpy())
     return function_of("take")(data, array(rows, ctx=data.ctx, dtype="int64"), axis=axis, out=out)

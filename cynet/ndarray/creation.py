@@ -16,9 +16,9 @@ from ..context import read_context
 from ..operator.checks.shapes import check_elements, check_one_shape
 from ..operator.paragraphs import with_paragraphs
 from ._call import is_array
-from ._fill import diagonal, filled, filled_like, progression
+from ._fill import arithmetic_progression, diagonal, filled_array, filled_like
 from ._indexing import from_host
-from ._tape import note_copy
+from ._tape import record_copy_of
 from .functions import function_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def array(
         flag = source_array.dtype_flag if dtype is None else dtype_flag(dtype)
         out = empty_array(source_array.shape, flag, context.device_typeid, context.device_id, True)
         copy_into(source_array, out)
-        note_copy(source_array, out)
+        record_copy_of(source_array, out)
         return out
     flag = -1 if dtype is None else dtype_flag(dtype)
     try:
@@ -190,7 +190,7 @@ def full(
         check_one_shape("full", shape, val, ctx, dtype)
     if out is None:
         if type(val) is float or (type(val) is int and -MAX_EXACT_INT <= val <= MAX_EXACT_INT):
-            return filled(shape, val, ctx, dtype)
+            return filled_array(shape, val, ctx, dtype)
         out = empty(shape, ctx, dtype)
     elif not is_array(out):
         raise ArgumentTypeError(f"full: out must be an NDArray, got {shown(out)}")
@@ -230,7 +230,7 @@ def zeros(
 
         array = sparse_zeros(stype, shape, ctx, dtype)
         return array if out is None else array.copyto(out)
-    return filled(shape, 0.0, ctx, dtype) if out is None else full(shape, 0, out=out)
+    return filled_array(shape, 0.0, ctx, dtype) if out is None else full(shape, 0, out=out)
 
 
 @_with_shared_docs
@@ -258,7 +258,7 @@ def ones(
     """
     if type(ctx) is int:
         check_one_shape("ones", shape, ctx, dtype, out)
-    return filled(shape, 1.0, ctx, dtype) if out is None else full(shape, 1, out=out)
+    return filled_array(shape, 1.0, ctx, dtype) if out is None else full(shape, 1, out=out)
 
 
 @guarded
@@ -318,7 +318,7 @@ def arange(
     count = math.ceil(steps)
     check_elements((count, repeat), "arange")
     if repeat == 1 and _fits_dtype(start, flag) and _fits_dtype(step, flag):
-        out = progression(count, start, step, ctx, dtype)
+        out = arithmetic_progression(count, start, step, ctx, dtype)
         if out is not None:
             return out
     kind = DTYPES[0 if NAMES[flag] == "bfloat16" else flag]
@@ -338,7 +338,7 @@ def _wrap_number(value, kind):
 
 
 def _fits_dtype(value, flag):
-    """Return whether `progression` computes with a number in this dtype as NumPy does."""
+    """Return whether `arithmetic_progression` computes with a number in this dtype as NumPy."""
     if type(value) is int:
         return -(1 << 31) <= value < 1 << 31 and (flag < 2 or flag == 4)
     if type(value) is not float:

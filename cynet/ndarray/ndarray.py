@@ -182,7 +182,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
             if other is self:
                 warn_user("copyto: source and target are one array", RuntimeWarning)
                 return other
-            _tape.check_written(other)
+            _tape.check_writable(other)
             out = other
         else:
             raise ArgumentTypeError(
@@ -325,7 +325,7 @@ class NDArray(ShapeMethods, NumpyMethods, NDArrayIndexing):
         grad = None
         if grad_req != "null":
             grad = initial_gradient(self, self.stype if stype is None else stype)
-        _tape.mark(self, grad, grad_req)
+        _tape.mark_variable(self, grad, grad_req)
 
     def register_hook(self, hook):
         """Call ``hook(gradient)`` in each backward, with the whole gradient of the array.
@@ -456,7 +456,7 @@ def initial_gradient(array, stype):
 
 def _record_copy(source, target):
     """Record that `target` is a copy of `source`, if autograd records; returns `target`."""
-    _tape.note_copy(source, target)
+    _tape.record_copy_of(source, target)
     return target
 
 

@@ -33,7 +33,7 @@ from ..base.files import file_name, open_for_reading, write_atomically
 from ..base.guard import guarded
 from ..base.np_shape import is_np_shape
 from ..context import cpu
-from ._fill import read_in
+from ._fill import array_filled_by
 from .array_files import format_of, pack_arrays, read_arrays
 from .creation import array
 from .ndarray import NDArray
@@ -314,7 +314,7 @@ def _read_data(reader, record):
         values = _values_of_bytes(reader.read_bytes(record.nbytes, "data"), record.dtype)
         return array(values.reshape(record.shape), ctx=cpu(), dtype=SCALAR_TYPES[record.flag])
     fill = functools.partial(_fill, reader, record.dtype)
-    return read_in(record.shape, SCALAR_TYPES[record.flag], fill)
+    return array_filled_by(record.shape, SCALAR_TYPES[record.flag], fill)
 
 
 def _read_sparse_data(reader, record):

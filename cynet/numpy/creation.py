@@ -6,7 +6,7 @@ from .._ndarray import empty as empty_array
 from ..base.dtype import dtype_flag, name_of
 from ..base.errors import ArgumentTypeError
 from ..context import read_context
-from ..ndarray._fill import filled
+from ..ndarray._fill import filled_array
 from ..ndarray.ndarray import NDArray
 from ..operator.numpy.promotion import check_int_range
 from ._call import NP, NUMBERS, array_of, fill_out, is_np, is_traced, make_array, refuse_order
@@ -73,14 +73,14 @@ def zeros(shape, dtype=None, order="C", ctx=None, device=None):
     """A new array of zeros; float32 by default."""
     if order != "C":
         refuse_order(order, "mx.np.zeros")
-    return filled(shape, 0.0, _target_context(ctx, device), dtype, NP)
+    return filled_array(shape, 0.0, _target_context(ctx, device), dtype, NP)
 
 
 def ones(shape, dtype=None, order="C", ctx=None, device=None):
     """A new array of ones; float32 by default."""
     if order != "C":
         refuse_order(order, "mx.np.ones")
-    return filled(shape, 1.0, _target_context(ctx, device), dtype, NP)
+    return filled_array(shape, 1.0, _target_context(ctx, device), dtype, NP)
 
 
 def full(shape, fill_value, dtype=None, order="C", ctx=None, device=None, out=None):
@@ -98,7 +98,7 @@ def full(shape, fill_value, dtype=None, order="C", ctx=None, device=None, out=No
         check_int_range(fill_value, name_of(dtype), "mx.np.full")
     if isinstance(fill_value, int) and abs(fill_value) >= 1 << 53:
         return fill_out(make_array(onp.full(shape, fill_value), dtype, context, "full"), out)
-    return fill_out(filled(shape, float(fill_value), context, dtype, NP), out)
+    return fill_out(filled_array(shape, float(fill_value), context, dtype, NP), out)
 
 
 def broadcast_to_copy(value, shape, ctx=None, device=None):
@@ -116,7 +116,7 @@ def _device_like(array, ctx, device):
 def _full_like(value, prototype, dtype, ctx, device):
     array = array_of(prototype, "full_like")
     context = _device_like(array, ctx, device)
-    return filled(array.shape, value, context, array.dtype if dtype is None else dtype, NP)
+    return filled_array(array.shape, value, context, array.dtype if dtype is None else dtype, NP)
 
 
 def zeros_like(a, dtype=None, order="C", ctx=None, out=None, device=None):

@@ -3,7 +3,7 @@
 import numpy as onp
 
 from ..base.errors import ArgumentTypeError
-from ..ndarray._tape import follows
+from ..ndarray._tape import is_tracked
 from ..ndarray.ndarray import NDArray
 from ._call import array_of, make_array, refuse_traced, single_out
 
@@ -123,7 +123,7 @@ def call_numpy(function, args, kwargs):
         nonlocal follow
         refuse_traced(function.__name__, "what NumPy computes on the host", value)
         if isinstance(value, NDArray):
-            follow = follow or follows(value)
+            follow = follow or is_tracked(value)
             return value.asnumpy()
         if isinstance(value, (list, tuple)):
             return type(value)(map(given, value))

@@ -275,7 +275,7 @@ class ndarray(ArrayMembers, NDArray):
     __slots__ = ()
 
     @staticmethod
-    def stands_for():
+    def symbol_class():
         """The class of symbols that represent such arrays while a Block is traced."""
         from ..gluon.block.traced_numpy import TracedNumpy
 

@@ -3,7 +3,7 @@
 import numpy as onp
 
 from ..base.errors import ArgumentError, ShapeError, shown
-from ..ndarray._tape import follows
+from ..ndarray._tape import is_tracked
 from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
 from ._call import NUMBERS, array_of, refuse_traced
@@ -111,7 +111,7 @@ def roots(p):
     p = array_of(p, "roots")
     refuse_traced("roots", "how many there are", p)
     found = call_numpy(onp.roots, (p.detach(),), {})
-    if not follows(p) or not isinstance(found, NDArray) or not found.shape[0]:
+    if not is_tracked(p) or not isinstance(found, NDArray) or not found.shape[0]:
         return found
     slopes = p[:-1] * array_of(onp.arange(p.shape[0] - 1, 0, -1).astype(p.dtype), "roots")
     found = found.astype(p.dtype)

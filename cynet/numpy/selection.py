@@ -5,7 +5,7 @@ from typing import Any
 import numpy as onp
 
 from ..base.errors import ArgumentTypeError, ShapeError, shown
-from ..ndarray._fill import filled
+from ..ndarray._fill import filled_array
 from ..ndarray.ndarray import NDArray
 from ._call import (
     NP,
@@ -57,7 +57,7 @@ def _operand_like(value, other):
     elif kind.kind == "b" and not isinstance(value, (bool, onp.bool_)):
         kind = onp.dtype("int64")
     if kind.kind == "f" and not is_traced(other):
-        return filled(other.shape, float(value), other.context, kind, NP)
+        return filled_array(other.shape, float(value), other.context, kind, NP)
     return make_array(value, kind, None, "where")
 
 

@@ -9,7 +9,7 @@ from ..ndarray.ndarray import NDArray
 from . import shapes
 from ._call import array_of, is_traced, ops
 from .dispatch import call_numpy
-from .order import ranks
+from .order import n_below
 from .selection import host_values
 
 
@@ -80,7 +80,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         more = {"assume_unique": assume_unique, "invert": invert, "kind": kind}
         return call_numpy(onp.isin, (element, test_elements), more)
     a, among = array_of(element, "isin"), shapes.ravel(array_of(test_elements, "isin"))
-    found = (ranks(among, a, True) > ranks(among, a, False)) & (a == a)
+    found = (n_below(among, a, True) > n_below(among, a, False)) & (a == a)
     return ~found if invert else found
 
 

@@ -8,7 +8,7 @@ import numpy as onp
 
 from ..base.dtype import dtype_flag
 from ..base.errors import ArgumentTypeError, BoundsError, ShapeError, shown
-from ..ndarray._tape import follows
+from ..ndarray._tape import is_tracked
 from ..ndarray.ndarray import NDArray
 from ..operator.numpy.promotion import promote_dtypes
 from ._call import NP, array_of, fill_out, is_traced, ops, refuse_order
@@ -115,7 +115,7 @@ def expand_dims(a, axis):
         and isinstance(a, NDArray)
         and a._face is NP
         and -a.ndim - 1 <= axis <= a.ndim
-        and not follows(a)
+        and not is_tracked(a)
     ):
         return a[_NEW_AXIS[axis]]
     a = array_of(a, expand_dims.__name__)
@@ -125,7 +125,7 @@ def expand_dims(a, axis):
     new = axes_of(new_axes, ndim, expand_dims.__name__)
     lengths = iter(shape)
     sizes = tuple(1 if i in new else next(lengths) for i in range(ndim))
-    if is_traced(a) or follows(a):
+    if is_traced(a) or is_tracked(a):
         return reshape_view(a, sizes)
     return a._view(sizes)
 
@@ -193,7 +193,7 @@ def _are_stackable(arrays, axis, more):
         return False
     first = arrays[0]
     kind = type(first)
-    if getattr(kind, "stands_for", None) is None or first._face is not NP:
+    if getattr(kind, "symbol_class", None) is None or first._face is not NP:
         return False
     ndim, flag = first.ndim, first.dtype_flag
     if not ndim or not -ndim - more <= axis < ndim + more or not first.size:
@@ -459,7 +459,7 @@ def _in_range(indices, n):
 def take(a, indices, axis=None, mode="raise", out=None):
     """Elements at indices along an axis, or of the flattened array."""
     a = array_of(a, "take")
-    apart = not is_traced(a) and not follows(a)  # the result needs no graph entry
+    apart = not is_traced(a) and not is_tracked(a)  # the result needs no graph entry
     if axis is None:
         a, axis = (a._view((a.size,)) if apart else ravel(a)), 0
     axis = _check_axis(axis, a.ndim, "take")

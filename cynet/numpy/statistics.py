@@ -9,13 +9,13 @@ import math
 import numpy as onp
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
-from ..ndarray._tape import follows
+from ..ndarray._tape import is_tracked
 from ..ndarray.ndarray import NDArray
 from . import reductions, shapes
 from ._call import array_of, fill_out, is_traced, ops, refuse_traced
 from .dispatch import call_numpy
 from .elementwise import FUNCTIONS
-from .order import ranks
+from .order import n_below
 from .selection import rint, take_along_axis, where
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -184,7 +184,7 @@ def bincount(x, weights=None, minlength=0):
 
 
 def _needs_operators(*given):
-    return any(is_traced(e) or (isinstance(e, NDArray) and follows(e)) for e in given)
+    return any(is_traced(e) or (isinstance(e, NDArray) and is_tracked(e)) for e in given)
 
 
 def _range_limits(a, range, name):
@@ -230,7 +230,7 @@ def _bin_counts(columns, edges, weights, density, name):
     """Sums of weights in the boxes of a grid, or counts of elements as int64."""
     sizes, at, inside = [each.shape[0] - 1 for each in edges], 0, True
     for column, bounds, n in zip(columns, edges, sizes):
-        found = ranks(bounds, column, True) - 1
+        found = n_below(bounds, column, True) - 1
         found = where(column == bounds[-1], n - 1, found)  # the last interval includes both ends
         within = (found >= 0) & (found < n)
         inside = within if inside is True else inside & within

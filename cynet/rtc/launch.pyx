@@ -12,7 +12,7 @@ from libc.string cimport memcpy, memset
 from .._engine cimport VarHandle, kInline, kNormal, push_sync
 from ..engine.native cimport now_ns
 from ..engine.inline cimport INLINE_SEGMENT_US
-from ..ndarray._tape cimport flagged, refuse_write
+from ..ndarray._tape cimport n_flagged, refuse_write
 from .._ndarray cimport Chunk, NDArrayBase
 from .._typedefs cimport RunContext, dtype_size, kCPU, kGPU
 from ..cuda._launch cimport FAILURE_BYTES, THREAD_WORK, EntryFn, LaunchRequest
@@ -157,7 +157,7 @@ def push_kernel(int kernel, size_t function, int index, tuple arguments, tuple w
             task.sizes[i] = -1
             if isinstance(arguments[i], NDArrayBase):
                 array = <NDArrayBase>arguments[i]
-                if written[i] and flagged:
+                if written[i] and n_flagged:
                     refuse_write(array)
                 task.arguments[i].value.pointer = array.blob.data
                 task.arguments[i].chunk = array.chunk

@@ -137,7 +137,7 @@ class Trace:
 def symbol_class_for(arrays):
     """Return the symbol class for arrays: TracedNumpy for arrays of mx.np, else Traced."""
     for each in arrays:
-        chosen = getattr(type(each), "stands_for", None)
+        chosen = getattr(type(each), "symbol_class", None)
         if chosen is not None:
             return chosen()
     return Traced

@@ -19,7 +19,7 @@ from ...base.guard import guarded
 from ...base.np_shape import is_np_shape, uses_np_arrays
 from ...base.overrides import overridden_methods
 from ...context import cpu
-from ...ndarray._fill import untouched_zeros
+from ...ndarray._fill import lazy_zeros
 from ..errors import MismatchError
 from ..tracing import note_change
 from .arrays import ParameterArrays
@@ -330,7 +330,7 @@ class Parameter(ParameterArrays, RowSparseData):
         """Return the initial gradient of an array: zeros."""
         stype = self._grad_stype_of(array)
         if stype == "default":
-            return untouched_zeros(array)
+            return lazy_zeros(array)
         return nd.zeros(array.shape, dtype=array.dtype, ctx=array.context, stype=stype)
 
     def _grad_stype_of(self, array):

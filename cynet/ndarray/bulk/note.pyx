@@ -15,73 +15,72 @@ from ...kernels.elementwise.elementwise cimport Kernel
 from ...kernels.table cimport find_unary
 from ...operator._elementwise cimport IN_DATA, NUMBER, ElementwiseOperator, NativeLoop
 from .program cimport (
-    LEADING, LEAST_COLUMNS, MOST_ARRAYS, MOST_LINES, ONE, TRAILING, WHOLE, Line, Noted, Program,
-    push_program, pushed_programs, written_arrays
-)
+    MAX_ARRAYS, MAX_LINES, MIN_COLUMNS, ONE_COLUMN, ONE_ELEMENT, ONE_ROW, WHOLE_ARRAY, BulkArray,
+    BulkLine, Program, push_program, pushed_programs, written_arrays)
 from .._resolve cimport Call
 
 import os
 
 cdef enum:
-    MOST_INPUTS = 3
-    LARGE = 1 << 15  # bytes of a block from which on early freeing pays
+    MAX_INPUTS = 3
+    MIN_FREED_BYTES = 1 << 15  # bytes of a block from which on early freeing pays
 
 cdef extern from *:
     "static thread_local bool cynet_pushes = false;"
     bint pushes_here "cynet_pushes"  # this thread pushes the noted program
 
-cdef dict _copies = {}           # dtype -> operator that copies
+cdef dict _copy_operators = {}           # dtype -> operator that copies
 cdef Program program
 cdef bint _is_disabled = _engine.is_naive(_engine.default_engine())
 
 
 # --- adding calls ---------------------------------------------------------------------------------
-cdef bint note(Call call, PyObject** arrays, NDArrayBase out) except -1:
+cdef bint add_call(Call call, PyObject** arrays, NDArrayBase out) except -1:
     if (call.state == NULL or call.dev_type != kCPU or call.n_out != 1 or call.n_aux
-            or call.n_in > MOST_INPUTS
+            or call.n_in > MAX_INPUTS
             or not isinstance(<object>call.state.op, ElementwiseOperator)):
         return False
-    return _note(<ElementwiseOperator><object>call.state.op, arrays, call.n_in, out)
+    return _add(<ElementwiseOperator><object>call.state.op, arrays, call.n_in, out)
 
 
-cdef bint note_copy(NDArrayBase source, NDArrayBase out) except -1:
+cdef bint add_copy(NDArrayBase source, NDArrayBase out) except -1:
     cdef PyObject* arrays[1]
     if source.chunk == out.chunk or source.blob.size != out.blob.size:
         return False
     arrays[0] = <PyObject*>source
-    return _note(_copy_of(out.blob.dtype), arrays, 1, out)
+    return _add(_copy_operator(out.blob.dtype), arrays, 1, out)
 
 
-cdef ElementwiseOperator _copy_of(int dtype):
-    cdef ElementwiseOperator op = _copies.get(dtype)
+cdef ElementwiseOperator _copy_operator(int dtype):
+    cdef ElementwiseOperator op = _copy_operators.get(dtype)
     cdef Kernel write
     if op is None:
         op = ElementwiseOperator()
         if dtype != kBool:
             write = find_unary(b"identity", dtype, False)
             op.set_loop(write, write, 1, -1, NULL, "identity")
-        _copies[dtype] = op
+        _copy_operators[dtype] = op
     return op
 
 
-cdef bint _note(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase out) except -1:
+cdef bint _add(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase out) except -1:
     cdef int64_t columns = 0
-    cdef int kind[MOST_INPUTS]
-    cdef int place[MOST_INPUTS]
+    cdef int kind[MAX_INPUTS]
+    cdef int place[MAX_INPUTS]
     cdef int i, target
     if (deferred_call_limit() < 2 or _is_disabled or begin_time(IMPERATIVE)
-            or op.forward_loops.empty() or not _may_be_in(out, &out.blob)):
+            or op.forward_loops.empty() or not _is_allowed(out, &out.blob)):
         return False
     for i in range(n):
-        if not _may_be_in(<NDArrayBase>arrays[i], &out.blob):
+        if not _is_allowed(<NDArrayBase>arrays[i], &out.blob):
             return False
-        kind[i] = _kind_of(&(<NDArrayBase>arrays[i]).blob, &out.blob, &columns)
+        kind[i] = _broadcast_kind(&(<NDArrayBase>arrays[i]).blob, &out.blob, &columns)
         if kind[i] < 0:
             return False
-    if program.count * dtype_size(program.dtype) >= LARGE:
-        _free_unheld()
+    if program.count * dtype_size(program.dtype) >= MIN_FREED_BYTES:
+        _free_unused_blocks()
     # A flush may let other threads add calls, so the checks are repeated.
-    while not (_fits_program(&out.blob, columns, op, n) and _are_apart(arrays, kind, n, out)):
+    while not (_fits_program(&out.blob, columns, op, n) and _share_no_bytes(arrays, kind, n, out)):
         flush()
     if program.n_calls == 0:
         program.count, program.dtype, program.columns = out.blob.size, out.blob.dtype, 0
@@ -89,8 +88,8 @@ cdef bint _note(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase ou
     if columns:
         program.columns = columns
     for i in range(n):
-        place[i] = _enter(<NDArrayBase>arrays[i], kind[i], False)
-    target = _enter(out, WHOLE, True)
+        place[i] = _add_array(<NDArrayBase>arrays[i], kind[i], False)
+    target = _add_array(out, WHOLE_ARRAY, True)
     _add_lines(op, place, target)
     program.n_calls += 1
     if program.n_calls >= deferred_call_limit():
@@ -98,9 +97,9 @@ cdef bint _note(ElementwiseOperator op, PyObject** arrays, int n, NDArrayBase ou
     return True
 
 
-cdef int _free_unheld() noexcept:
+cdef int _free_unused_blocks() noexcept:
     # Free blocks of arrays that nobody holds, which the next outputs reuse.
-    cdef Noted* each
+    cdef BulkArray* each
     cdef int i
     for i in range(program.n_arrays):
         each = &program.arrays[i]
@@ -110,23 +109,23 @@ cdef int _free_unheld() noexcept:
     return 0
 
 
-cdef inline bint _may_be_in(NDArrayBase array, const TBlob* out) noexcept:
+cdef inline bint _is_allowed(NDArrayBase array, const TBlob* out) noexcept:
     # False for an exposed array, whose memory others may write while the program waits.
     return (array.blob.dtype == out.dtype and out.dtype != kBool and array.blob.size > 0
             and array.blob.dev_type == kCPU and array.chunk.owner == NULL
             and not array.chunk.exposed.load())
 
 
-cdef inline int _kind_of(const TBlob* array, const TBlob* out, int64_t* columns) noexcept:
+cdef inline int _broadcast_kind(const TBlob* array, const TBlob* out, int64_t* columns) noexcept:
     # The Kind by which an array broadcasts to the output, whose rows have `columns` elements (0:
     # any length); -1 if there is none.
     cdef int64_t row
     cdef int i, own, changes = 0
     cdef bint same, before = False, first = True
     if array.size == out.size:
-        return WHOLE
+        return WHOLE_ARRAY
     if array.size == 1:
-        return ONE
+        return ONE_ELEMENT
     for i in range(out.ndim):
         if out.shape[i] == 1:
             continue
@@ -135,10 +134,10 @@ cdef inline int _kind_of(const TBlob* array, const TBlob* out, int64_t* columns)
         changes += not first and same != before
         before, first = same, False
     row = array.size if before else out.size // array.size
-    if changes != 1 or row < LEAST_COLUMNS or columns[0] not in (0, row):
+    if changes != 1 or row < MIN_COLUMNS or columns[0] not in (0, row):
         return -1
     columns[0] = row
-    return LEADING if before else TRAILING
+    return ONE_ROW if before else ONE_COLUMN
 
 
 cdef inline bint _fits_program(const TBlob* out, int64_t columns, ElementwiseOperator op,
@@ -146,21 +145,21 @@ cdef inline bint _fits_program(const TBlob* out, int64_t columns, ElementwiseOpe
     return program.n_calls == 0 or (
         program.count == out.size and program.dtype == out.dtype
         and (columns == 0 or program.columns == 0 or program.columns == columns)
-        and program.n_arrays + n + 1 <= MOST_ARRAYS
-        and program.n_lines + <int>op.forward_loops.size() <= MOST_LINES)
+        and program.n_arrays + n + 1 <= MAX_ARRAYS
+        and program.n_lines + <int>op.forward_loops.size() <= MAX_LINES)
 
 
-cdef inline bint _are_apart(PyObject** arrays, int* kind, int n, NDArrayBase out) noexcept:
+cdef inline bint _share_no_bytes(PyObject** arrays, int* kind, int n, NDArrayBase out) noexcept:
     # True if no array of the program shares bytes with another array of which one is written.
     cdef int i
     for i in range(n):
-        if not _is_apart(<NDArrayBase>arrays[i], kind[i], False):
+        if not _shares_no_bytes(<NDArrayBase>arrays[i], kind[i], False):
             return False
-    return _is_apart(out, WHOLE, True)
+    return _shares_no_bytes(out, WHOLE_ARRAY, True)
 
 
-cdef inline bint _is_apart(NDArrayBase array, int kind, bint writes) noexcept:
-    cdef const Noted* each
+cdef inline bint _shares_no_bytes(NDArrayBase array, int kind, bint writes) noexcept:
+    cdef const BulkArray* each
     cdef int i
     if not variable_bit(array.chunk.var) & deferred.deferred_mask:
         return True
@@ -175,14 +174,14 @@ cdef inline bint _is_apart(NDArrayBase array, int kind, bint writes) noexcept:
     return True
 
 
-cdef inline bint _is_operand(const Noted* noted, NDArrayBase array, int kind) noexcept:
+cdef inline bint _is_operand(const BulkArray* noted, NDArrayBase array, int kind) noexcept:
     return (noted.chunk == array.chunk and noted.data == array.blob.data
             and noted.size == array.blob.size and noted.kind == kind)
 
 
-cdef int _enter(NDArrayBase array, int kind, bint writes) noexcept:
+cdef int _add_array(NDArrayBase array, int kind, bint writes) noexcept:
     # The index of an array in the program, to which it is added if it is new.
-    cdef Noted* each = NULL
+    cdef BulkArray* each = NULL
     cdef uint64_t bit = variable_bit(array.chunk.var)
     cdef int i, found = -1
     if bit & deferred.deferred_mask:
@@ -210,7 +209,7 @@ cdef int _enter(NDArrayBase array, int kind, bint writes) noexcept:
 
 cdef int _add_lines(ElementwiseOperator op, int* place, int target) noexcept:
     cdef const NativeLoop* loop
-    cdef Line* line
+    cdef BulkLine* line
     cdef size_t k
     cdef int i
     for k in range(op.forward_loops.size()):
@@ -266,7 +265,7 @@ cdef int _flush_noted(void* var, bint reads) except -1 nogil:
 
 
 cdef int _count_noted(void* var) except -1:
-    cdef Noted* each
+    cdef BulkArray* each
     cdef int i
     for i in range(program.n_arrays):
         each = &program.arrays[i]
@@ -282,7 +281,7 @@ cdef int _count_noted(void* var) except -1:
 deferred.flush_deferred, deferred.count_deferred = _flush_noted, _count_noted
 
 
-def counts():
+def bulk_counts():
     """For tests: (count of waiting calls, of pushed programs, of arrays that these wrote)."""
     return program.n_calls, pushed_programs, written_arrays
 

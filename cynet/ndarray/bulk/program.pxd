@@ -7,17 +7,17 @@ from ..._ndarray cimport Chunk
 from ...kernels.elementwise.elementwise cimport Kernel
 
 cdef enum:
-    MOST_ARRAYS = 48
-    MOST_LINES = 64
-    LEAST_COLUMNS = 16  # of rows; loops over shorter ones are too slow
+    MAX_ARRAYS = 48
+    MAX_LINES = 64
+    MIN_COLUMNS = 16  # of rows; loops over shorter ones are too slow
 
-cdef enum Kind:     # how an array broadcasts to the outputs
-    WHOLE = 0
-    ONE = 1         # one element, for all
-    LEADING = 2     # one row, for all rows
-    TRAILING = 3    # one element for each row
+cdef enum BroadcastKind:     # how an array broadcasts to the outputs
+    WHOLE_ARRAY = 0
+    ONE_ELEMENT = 1         # one element, for all
+    ONE_ROW = 2     # one row, for all rows
+    ONE_COLUMN = 3    # one element for each row
 
-cdef struct Noted:
+cdef struct BulkArray:
     # An array of the program.
     Chunk* chunk     # a reference is held
     VarHandle var
@@ -36,7 +36,7 @@ cdef struct Noted:
     int cell         # register of the array, or -1
     uint64_t waits   # bits of the unfinished inputs on which it depends
 
-cdef struct Line:
+cdef struct BulkLine:
     # One loop.
     Kernel kernel
     int reads
@@ -53,8 +53,8 @@ cdef struct Program:
     int dtype
     int64_t count    # elements of an array
     int64_t columns  # elements of a row; 0: any number
-    Noted arrays[MOST_ARRAYS]
-    Line lines[MOST_LINES]
+    BulkArray arrays[MAX_ARRAYS]
+    BulkLine lines[MAX_LINES]
 
 cdef long pushed_programs  # number of programs that were pushed so far
 cdef long written_arrays   # number of arrays that pushed programs wrote

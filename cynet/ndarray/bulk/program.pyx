@@ -25,26 +25,26 @@ from ...kernels.parallel cimport threads_for
 from ...base.errors import OutOfMemoryError
 
 cdef enum:
-    JOINED = 1024  # elements of an array from which on fusing lines pays
-    COSTLY = 6     # divisor of the work, so that threads pay as for separate loops
+    MIN_FUSED_SIZE = 1024  # elements of an array from which on fusing lines pays
+    WORK_DIVISOR = 6     # divisor of the work, so that threads pay as for separate loops
 
 cdef long pushed_programs = 0
 cdef long written_arrays = 0
 
-cdef struct Task:
+cdef struct BulkTask:
     FusedLoops chain
     int64_t nbytes
     int n_written, n_read
     bint simple
     bint last      # the last function of those that are pushed together
-    void* data[MOST_ARRAYS]
-    Chunk* written[MOST_ARRAYS]
-    VarHandle vars[2 * MOST_ARRAYS]  # variables of written arrays, then of read arrays
+    void* data[MAX_ARRAYS]
+    Chunk* written[MAX_ARRAYS]
+    VarHandle vars[2 * MAX_ARRAYS]  # variables of written arrays, then of read arrays
 
 
 # --- what the engine runs -------------------------------------------------------------------------
 cdef int _run(void* arg, RunContext* run_ctx) except -1 nogil:
-    cdef Task* task = <Task*>arg
+    cdef BulkTask* task = <BulkTask*>arg
     cdef PyThreadState* state = NULL
     cdef int i
     # The pushing thread releases the GIL only for the last function, when all are queued.
@@ -64,10 +64,10 @@ cdef void _free(void* arg) noexcept nogil:
 
 
 # --- from lines to loops --------------------------------------------------------------------------
-cdef int _find_live(Program* program, int begin, int end, bint together) noexcept:
+cdef int _find_live_lines(Program* program, int begin, int end, bint together) noexcept:
     # Find the arrays that are used outside, and the lines that compute them; others get no reads.
-    cdef Noted* each
-    cdef Line* line
+    cdef BulkArray* each
+    cdef BulkLine* line
     cdef int i, k, n = 0
     for i in range(program.n_arrays):
         each = &program.arrays[i]
@@ -88,10 +88,10 @@ cdef int _find_live(Program* program, int begin, int end, bint together) noexcep
     return n
 
 
-cdef int _give_registers(Program* program, int begin, int end) noexcept:
+cdef int _assign_registers(Program* program, int begin, int end) noexcept:
     # Assign registers and return how many are used; an array without one stays in memory.
-    cdef Noted* each
-    cdef Line* line
+    cdef BulkArray* each
+    cdef BulkLine* line
     cdef bint taken[FUSED_REGISTERS]
     cdef int i, k, r, most = 1
     memset(taken, 0, sizeof(taken))
@@ -117,10 +117,10 @@ cdef int _give_registers(Program* program, int begin, int end) noexcept:
     return most
 
 
-cdef int _give_memory(Program* program, int element) except -1:
+cdef int _allocate_arrays(Program* program, int element) except -1:
     # Give memory to arrays that nobody holds (note.pyx took their blocks) and that found no
     # register.
-    cdef Noted* each
+    cdef BulkArray* each
     cdef int i
     for i in range(program.n_arrays):
         each = &program.arrays[i]
@@ -130,41 +130,42 @@ cdef int _give_memory(Program* program, int element) except -1:
     return 0
 
 
-cdef int _set_operand(FusedOperand* operand, Noted* each, int64_t columns, int element) noexcept:
+cdef int _set_operand(FusedOperand* operand, BulkArray* each, int64_t columns,
+                      int element) noexcept:
     # Describe an operand; True if its rows are not contiguous.
     operand.bytes = element
     if each.cell >= 0:
         operand.array, operand.index = -1, each.cell
         return False
     operand.array = each.place
-    operand.row = columns if each.kind == WHOLE else 1 if each.kind == TRAILING else 0
-    operand.column = each.kind in (WHOLE, LEADING)
-    return each.kind in (LEADING, TRAILING)
+    operand.row = columns if each.kind == WHOLE_ARRAY else 1 if each.kind == ONE_COLUMN else 0
+    operand.column = each.kind in (WHOLE_ARRAY, ONE_ROW)
+    return each.kind in (ONE_ROW, ONE_COLUMN)
 
 
-cdef Task* _make(Program* program, int begin, int end, bint together) except? NULL:
+cdef BulkTask* _make_task(Program* program, int begin, int end, bint together) except? NULL:
     # The task of lines `begin` to `end`; NULL if nothing uses their results.
     cdef int element = <int>dtype_size(program.dtype)
-    cdef int n = _find_live(program, begin, end, together), steps = 0, most, i, k, j
-    cdef Task* task
+    cdef int n = _find_live_lines(program, begin, end, together), steps = 0, most, i, k, j
+    cdef BulkTask* task
     cdef FusedLoop* loop
     cdef FusedOperand* operand
-    cdef Line* line
+    cdef BulkLine* line
     cdef FusedLoops* chain
     if n == 0:
         return NULL
-    if program.count >= JOINED:
+    if program.count >= MIN_FUSED_SIZE:
         steps = 3 * n
-    task = <Task*>c_malloc(sizeof(Task) + n * (sizeof(FusedLoop) + 4 * sizeof(FusedOperand))
-                           + steps * sizeof(FusedStep))
+    task = <BulkTask*>c_malloc(sizeof(BulkTask) + n * (sizeof(FusedLoop) + 4 * sizeof(FusedOperand))
+                               + steps * sizeof(FusedStep))
     if task == NULL:
         raise OutOfMemoryError("no memory for a bulk of calls")
     loop = <FusedLoop*>(task + 1)
     operand = <FusedOperand*>(loop + n)
     memset(loop, 0, n * (sizeof(FusedLoop) + 4 * sizeof(FusedOperand)))
-    most = _give_registers(program, begin, end)
+    most = _assign_registers(program, begin, end)
     try:
-        _give_memory(program, element)
+        _allocate_arrays(program, element)
     except BaseException:
         c_free(task)
         raise
@@ -196,15 +197,15 @@ cdef Task* _make(Program* program, int begin, int end, bint together) except? NU
         chain.work += line.work
         task.simple = task.simple and line.work <= 1
         loop += 1
-    chain.work = max(chain.work // COSTLY, 1)
+    chain.work = max(chain.work // WORK_DIVISOR, 1)
     finish_chain(chain, <FusedLoop*>(task + 1),
                  <FusedStep*>(operand + 4 * n) if steps else NULL, most)
     return task
 
 
-cdef int _list_arrays(Program* program, Task* task, int element) noexcept:
+cdef int _list_arrays(Program* program, BulkTask* task, int element) noexcept:
     # List the task's arrays and their variables, written arrays first.
-    cdef Noted* each
+    cdef BulkArray* each
     cdef int i, n = 0, n_vars = 0
     cdef bint writes
     task.nbytes = 0
@@ -237,11 +238,11 @@ cdef bint _is_listed(VarHandle* vars, int n, VarHandle var) noexcept:
 
 
 # --- pushing --------------------------------------------------------------------------------------
-cdef bint _may_run_together(Program* program) noexcept:
+cdef bint _can_run_together(Program* program) noexcept:
     # True if all results wait for the same inputs: a failure or a late input affects all outputs of
     # a function.
-    cdef Noted* each
-    cdef Line* line
+    cdef BulkArray* each
+    cdef BulkLine* line
     cdef uint64_t all_of_them = 0, waits
     cdef int i, k
     for i in range(program.n_arrays):
@@ -265,10 +266,10 @@ cdef bint _may_run_together(Program* program) noexcept:
 
 
 cdef int push_program(Program* program) except -1:
-    cdef Task* tasks[MOST_LINES]
-    cdef Chunk* held[MOST_ARRAYS]
+    cdef BulkTask* tasks[MAX_LINES]
+    cdef Chunk* held[MAX_ARRAYS]
     cdef int n_held = program.n_arrays, n_tasks = 0, n_lines = program.n_lines, begin, end, i, flags
-    cdef Task* task
+    cdef BulkTask* task
     global pushed_programs, written_arrays
     if program.n_calls == 0:
         return 0
@@ -277,8 +278,8 @@ cdef int push_program(Program* program) except -1:
     i = 0  # tasks that the engine owns now
     try:
         try:
-            if _may_run_together(program):
-                tasks[0] = _make(program, 0, n_lines, True)
+            if _can_run_together(program):
+                tasks[0] = _make_task(program, 0, n_lines, True)
                 n_tasks = tasks[0] != NULL
             else:
                 begin = 0
@@ -286,7 +287,7 @@ cdef int push_program(Program* program) except -1:
                     end = begin + 1
                     while end < n_lines and program.lines[end].call == program.lines[begin].call:
                         end += 1
-                    tasks[n_tasks] = _make(program, begin, end, False)
+                    tasks[n_tasks] = _make_task(program, begin, end, False)
                     n_tasks += 1
                     begin = end
         finally:

@@ -7,7 +7,7 @@ from ..._ndarray cimport NDArrayBase, blob_shape, same_shape
 from ..._typedefs cimport kBfloat16, kBool, kInt8, kInt32, kInt64, kUint8
 from ...operator._base cimport OpEntry
 from .._arithmetic cimport Slot
-from .._resolve cimport Call, fits, resolve
+from .._resolve cimport Call, matches, resolve
 from .._resolve cimport with_scalar as another_scalar
 from .._tape cimport CallNode
 
@@ -22,10 +22,10 @@ from .._arithmetic import OPERATORS, UNARY, set_operators
 from .._call import invoke
 
 # --- masks ----------------------------------------------------------------------------------------
-cdef bint _is_truth(NDArrayBase item):
+cdef bint _is_mask(NDArrayBase item):
     # True if a comparison computed the array.
     entry = item.grad_entry
-    return item.truths or (
+    return item.is_mask or (
         type(entry) is CallNode and (<CallNode>entry).call.entry.name in COMPARISONS)
 
 
@@ -33,9 +33,9 @@ cdef object _mask_index(NDArrayBase array, NDArrayBase item):
     cdef int dtype = item.blob.dtype
     if dtype == kBool:
         return item.asnumpy()
-    if dtype in (kInt32, kInt64, kInt8, kUint8) and not _is_truth(item):
+    if dtype in (kInt32, kInt64, kInt8, kUint8) and not _is_mask(item):
         return item
-    known = _is_truth(item)
+    known = _is_mask(item)
     if not known and (not same_shape(&array.blob, &item.blob) or item.blob.size == 1):
         return item
     values = item.asnumpy()
@@ -55,7 +55,7 @@ cdef object _mask_index(NDArrayBase array, NDArrayBase item):
         "x[index.astype('int32')] where it holds numbers of rows")
 
 
-def with_masks(NDArrayBase array, object key):
+def key_with_masks(NDArrayBase array, object key):
     """The key of ``array[key]`` with its masks, arrays of bool and results of comparisons, as NumPy
     arrays of bool.
 
@@ -72,13 +72,13 @@ def with_masks(NDArrayBase array, object key):
             if isinstance(item, NDArrayBase):
                 refuse_sparse(item, "x[index]")
                 return tuple([
-                    _mask_among(item) if isinstance(item, NDArrayBase) else item for item in key])
+                    _tuple_mask(item) if isinstance(item, NDArrayBase) else item for item in key])
     return key
 
 
-cdef object _mask_among(NDArrayBase item):
+cdef object _tuple_mask(NDArrayBase item):
     # A mask in a tuple key may have any shape.
-    if item.blob.dtype == kBool or not _is_truth(item):
+    if item.blob.dtype == kBool or not _is_mask(item):
         return item.asnumpy() if item.blob.dtype == kBool else item
     values = item.asnumpy()
     truths = values == 1
@@ -89,34 +89,34 @@ cdef object _mask_among(NDArrayBase item):
 cdef class LegacySlot(Slot):
     """A Slot with the rules of mx.nd."""
 
-    cdef bint compares, joins  # the result is a mask; it is one of two masks
+    cdef bint compares, keeps_masks  # the result is a mask; it is one of two masks
     cdef bint subtracts
 
     def __init__(self, sign, *names):
         super().__init__(ND, sign, *names)
-        self.compares, self.joins = names[0] in COMPARISONS, sign in ("*", "multiply")
+        self.compares, self.keeps_masks = names[0] in COMPARISONS, sign in ("*", "multiply")
         self.subtracts = sign == "-"
 
-    cdef NDArrayBase mark_truths(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
-        if self.compares or (self.joins and lhs.truths and rhs.truths):
-            out.truths = True
+    cdef NDArrayBase mark_mask(self, NDArrayBase out, NDArrayBase lhs, NDArrayBase rhs):
+        if self.compares or (self.keeps_masks and lhs.is_mask and rhs.is_mask):
+            out.is_mask = True
         return out
 
-    cdef NDArrayBase mark_number(self, NDArrayBase out):
+    cdef NDArrayBase mark_scalar_result(self, NDArrayBase out):
         if self.compares:
-            out.truths = True
+            out.is_mask = True
         return out
 
-    cdef NDArrayBase mark_reflected(self, NDArrayBase out, NDArrayBase array, object value):
-        if self.compares or array.truths and self.subtracts and value == 1:
-            out.truths = True  # 1 - mask is also a mask
+    cdef NDArrayBase mark_reflected_result(self, NDArrayBase out, NDArrayBase array, object value):
+        if self.compares or array.is_mask and self.subtracts and value == 1:
+            out.is_mask = True  # 1 - mask is also a mask
         return out
 
-    cdef Call for_scalar(self, Call last, object before, OpEntry entry, NDArrayBase array,
-                         object value):
+    cdef Call scalar_call(self, Call last, object before, OpEntry entry, NDArrayBase array,
+                          object value):
         # Numbers change from call to call (a learning rate): the first one is resolved in full.
         cdef Call call = None
-        if last is not None and fits(&last.arrays[0], &array.blob):
+        if last is not None and matches(&last.arrays[0], &array.blob):
             call = another_scalar(last, value)
         if call is not None:
             return call
@@ -140,9 +140,9 @@ cdef class LegacySlot(Slot):
 cdef class QuotientSlot(LegacySlot):
     """``//``, whose result is of floats where a float stands beside integers."""
 
-    cdef Call for_scalar(self, Call last, object before, OpEntry entry, NDArrayBase array,
-                         object value):
-        return Slot.for_scalar(self, last, before, entry, array, value)
+    cdef Call scalar_call(self, Call last, object before, OpEntry entry, NDArrayBase array,
+                          object value):
+        return Slot.scalar_call(self, last, before, entry, array, value)
 
 
 cdef class BitSlot(LegacySlot):
@@ -163,7 +163,7 @@ cdef class BitSlot(LegacySlot):
     cdef object backward(self, NDArrayBase array, object other):
         return self.combine(array, other, True)
 
-    cdef object combine(self, NDArrayBase array, object other, bint turned):
+    cdef object combine(self, NDArrayBase array, object other, bint is_reflected):
         cdef NDArrayBase out
         refuse_sparse(array, f"NDArray {self.sign}")
         if isinstance(other, np.ndarray):
@@ -174,9 +174,9 @@ cdef class BitSlot(LegacySlot):
             refuse_sparse(other, f"NDArray {self.sign}")
         elif not isinstance(other, (int, np.integer, np.bool_)):
             return self.refuse_operand(other)
-        if self.is_bits(array) and (
-                not isinstance(other, NDArrayBase) or self.is_bits(other)):
-            return self.of_bits(array, other, turned)
+        if self.has_integers(array) and (
+                not isinstance(other, NDArrayBase) or self.has_integers(other)):
+            return self.apply_to_bits(array, other, is_reflected)
         if self.logical is None:
             raise ArgumentTypeError(
                 f"NDArray {self.sign} takes integers, got an array of {name_of(array.dtype)} and "
@@ -184,47 +184,47 @@ cdef class BitSlot(LegacySlot):
         left = self.as_mask(array, self.sign)
         if isinstance(other, NDArrayBase):
             right = self.as_mask(other, self.sign)
-            kind = array.dtype if not self.is_bits(array) else other.dtype
+            kind = array.dtype if not self.has_integers(array) else other.dtype
             left, right = (e if e.dtype == kind else e.astype(kind) for e in (left, right))
-            out = invoke(self.masks_entry(), (left, right), {})
+            out = invoke(self.mask_operator(), (left, right), {})
         else:
             if other not in (0, 1):
                 raise ArgumentTypeError(
                     f"NDArray {self.sign} {other}: a mask of {name_of(array.dtype)} takes True or "
                     "False beside it; for bits convert it to an integer dtype with astype")
-            out = invoke(self.masks_entry(), (left, left * 0 + int(other)), {})
-        out.truths = True
+            out = invoke(self.mask_operator(), (left, left * 0 + int(other)), {})
+        out.is_mask = True
         return out
 
-    cdef object masks_entry(self):
+    cdef object mask_operator(self):
         return get_operator(self.logical)
 
-    cdef bint is_bits(self, NDArrayBase array):
+    cdef bint has_integers(self, NDArrayBase array):
         return array.blob.dtype in (kBool, kInt8, kInt32, kInt64, kUint8)
 
-    cdef object of_bits(self, NDArrayBase array, object other, bint turned):
+    cdef object apply_to_bits(self, NDArrayBase array, object other, bint is_reflected):
         cdef NDArrayBase out
         if isinstance(other, NDArrayBase):
-            pair = (other, array) if turned else (array, other)
+            pair = (other, array) if is_reflected else (array, other)
             out = Slot.with_array(self, pair[0], pair[1], None)
-            out.truths = self.logical is not None and _is_truth(array) and _is_truth(other)
+            out.is_mask = self.logical is not None and _is_mask(array) and _is_mask(other)
         else:
             value = int(other)
             if array.blob.dtype == kBool and isinstance(other, (bool, np.bool_)):
-                return self.of_bits(
-                    array, Slot.operand_from_numpy(self, array, np.asarray(other)), turned)
-            out = (Slot.with_reflected(self, array, value) if turned
+                return self.apply_to_bits(
+                    array, Slot.operand_from_numpy(self, array, np.asarray(other)), is_reflected)
+            out = (Slot.with_reflected(self, array, value) if is_reflected
                    else Slot.with_scalar(self, array, value, None))
-            out.truths = self.logical is not None and _is_truth(array) and value in (0, 1)
+            out.is_mask = self.logical is not None and _is_mask(array) and value in (0, 1)
         return out
 
-    cdef Call for_scalar(self, Call last, object before, OpEntry entry, NDArrayBase array,
-                         object value):
-        return Slot.for_scalar(self, last, before, entry, array, value)
+    cdef Call scalar_call(self, Call last, object before, OpEntry entry, NDArrayBase array,
+                          object value):
+        return Slot.scalar_call(self, last, before, entry, array, value)
 
     cdef object as_mask(self, NDArrayBase array, str sign):
         # Check the values of floats that no comparison computed.
-        if array.blob.dtype == kBool or _is_truth(array):
+        if array.blob.dtype == kBool or _is_mask(array):
             return array
         values = array.asnumpy()
         wrong = values[(values != 0) & (values != 1)]
@@ -261,25 +261,25 @@ def invert(NDArrayBase array):
     refuse_sparse(array, "~ NDArray")
     if array.blob.dtype == kBool:
         return invoke(get_operator("_npi_logical_not"), (array,), {})
-    if slot.is_bits(array) and not _is_truth(array):
+    if slot.has_integers(array) and not _is_mask(array):
         return invoke(get_operator("_npi_bitwise_not"), (array,), {})
     out = 1 - slot.as_mask(array, "~")
-    out.truths = True
+    out.is_mask = True
     return out
 
 
-_BITS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<",
-         "right_shift": ">>"}
+_BIT_SIGNS = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<",
+              "right_shift": ">>"}
 
 
-cdef dict _slots():
+cdef dict _make_slots():
     slots = {name: LegacySlot(BINARY[name].sign, *BINARY[name].operators)
              for name in OPERATORS if name in BINARY}
     slots["floor_divide"] = QuotientSlot("//", *operators_of("floor_divide"))
-    for name, sign in _BITS.items():
+    for name, sign in _BIT_SIGNS.items():
         slots[name] = BitSlot(f"bitwise_{name}" if "shift" in name else name, sign)
     return slots
 
 
-ND.set_mask_reader(with_masks)
-set_operators(ND, _slots(), dict(zip(UNARY, UNARY)))
+ND.set_mask_reader(key_with_masks)
+set_operators(ND, _make_slots(), dict(zip(UNARY, UNARY)))

@@ -49,7 +49,7 @@ class ShapeMethods:
             except OverflowError:
                 out = None  # the operator's error tells more
             if out is not None:
-                return self._reshape_to(out.shape) if _tape.follows(self) else out
+                return self._reshape_to(out.shape) if _tape.is_tracked(self) else out
         reverse = kwargs.pop("reverse", False)
         if "shape" in kwargs:
             if shape:
@@ -76,7 +76,7 @@ class ShapeMethods:
         return self._reshape_to(sizes)
 
     def _reshape_to(self, sizes):
-        if _tape.follows(self) and self.size:
+        if _tape.is_tracked(self) and self.size:
             return recorded_reshape(self, sizes)
         return self._view(sizes)
 

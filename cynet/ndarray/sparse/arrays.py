@@ -231,7 +231,7 @@ class BaseSparseNDArray(NDArray):
             raise ShapeError(f"copy: source has shape {source.shape}, target {self._shape}")
         if source.stype != self.stype:
             source = cast_storage(source, self.stype)
-        _tape.check_written(self)
+        _tape.check_writable(self)
         values = source._values_array.as_in_context(self.context).astype(self.dtype)
         self._set_contents(self._shape, values, source._indices, source._indptr, source._ready)
         return self

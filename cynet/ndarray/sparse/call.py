@@ -86,7 +86,7 @@ def _check_call(entry, given, names, params):
     inputs = _ordered_inputs(entry, given, names, prop)
     if len(inputs) == len(prop.list_arguments()):
         shapes, types = [x.shape for x in inputs], [name_of(x.dtype) for x in inputs]
-        _resolve.infer(prop, prop.list_arguments(), shapes, types)
+        _resolve.infer_outputs(prop, prop.list_arguments(), shapes, types)
         check_index_dtype(prop, prop.arrays_read_by_index(shapes, types))
     return prop, params
 

@@ -9,7 +9,7 @@ from ...base.errors import ArgumentError
 from ...operator import get_operator
 from ...operator.checks.outside import report_outside
 from .._call import invoke
-from .._tape import stand_for
+from .._tape import link_rows
 from ..creation import zeros as dense_zeros
 from ..dlpack import from_numpy
 from . import arrays, structure
@@ -75,7 +75,7 @@ def to_dense(array):
         return zero_values(values, shape)
     if array.stype == "row_sparse":
         return scatter_rows(values, array._indices, shape[0])
-    coordinates = np.stack([structure.rows_of(array._indptr), array._indices])
+    coordinates = np.stack([structure.row_of_elements(array._indptr), array._indices])
     return call("scatter_nd", values, indices_array(coordinates), shape=shape)
 
 
@@ -143,7 +143,7 @@ def rows_of_dense(what, data, rows):
     graph entry of `data`. `what`: the indices' name in errors."""
     structure.check_bounds(what, rows, data.shape[0])
     values = take_rows(data.detach(), rows)
-    return stand_for(data, arrays.make_sparse("row_sparse", data.shape, values, rows))
+    return link_rows(data, arrays.make_sparse("row_sparse", data.shape, values, rows))
 
 
 def as_row_sparse(values: Any) -> Any:

@@ -20,22 +20,22 @@ from .grouping import group_by_value
 from .through_host import is_on_gpu
 
 
-def clear(target):
+def set_to_zeros(target):
     """Set a sparse gradient to zeros."""
     target._assign(convert.sparse_zeros(target.stype, target.shape, target._values_array))
 
 
-def nothing_like(grad):
+def zero_gradient_like(grad):
     """New zeros like a sparse gradient."""
     return convert.sparse_zeros(grad.stype, grad.shape, grad._values_array)
 
 
-def ones_of(head):
+def default_head_gradient(head):
     """The default gradient of a sparse head: a dense array of ones."""
     return ones(head.shape, ctx=head.context, dtype=name_of(head.dtype))
 
 
-def of_head(head, grad, i):
+def given_head_gradient(head, grad, i):
     """The gradient that a user gives for head `i`, in the head's dtype; a sparse one is copied."""
     if grad.shape != head.shape:
         raise ShapeError(
@@ -45,7 +45,7 @@ def of_head(head, grad, i):
     return grad.copy() if grad.stype != "default" else grad
 
 
-def as_rows(grad):
+def to_row_sparse(grad):
     """A gradient as a row_sparse array."""
     return grad if grad.stype == "row_sparse" else arrays.cast_storage(grad, "row_sparse")
 
@@ -67,7 +67,7 @@ def add_gradients(a, b, out):
         result = apply_to_union(operator.add, a, b)
     elif "row_sparse" in (a.stype, b.stype) and "default" in (a.stype, b.stype):
         dense, rows = (a, b) if a.stype == "default" else (b, a)
-        result = _with_rows(dense if dense is out else dense.copy(), rows)
+        result = _add_rows(dense if dense is out else dense.copy(), rows)
     else:
         result = dense_of(a) + dense_of(b)
     if out is None or result is out:
@@ -76,7 +76,7 @@ def add_gradients(a, b, out):
     return out if out.stype == result.stype else result
 
 
-def _with_rows(dense, rows):
+def _add_rows(dense, rows):
     """Add the rows of a row_sparse array to `dense`, in place."""
     if len(rows._indices) and rows._values_array.size:
         if is_on_gpu(dense):  # no kernel writes rows on that device
@@ -111,7 +111,7 @@ def embedding_gradient(prop, inputs, grad):
     return sum_rows_by_id(grad, ids, (prop.input_dim, prop.output_dim))
 
 
-def rows_of(prop, inputs, grad, i):
+def row_grad(prop, inputs, grad, i):
     """The gradient of input `i` of an operator on dense arrays as a row_sparse array; None where
     the operator computes only a dense gradient."""
     rule = sparse_rule_of(prop)
@@ -137,8 +137,8 @@ class SparseNode(StepNode):
     def backward(self, grads, recorded):
         if recorded:
             raise GradientError(
-                f"{self.what}, recorded at {self.where()}: gradients of gradients do not go through"
-                " sparse arrays; use tostype('default') before it"
+                f"{self.what}, recorded at {self.location()}: gradients of gradients do not go "
+                "through sparse arrays; use tostype('default') before it"
             )
         if grads[0] is None:
             return [None] * len(self.sources)
@@ -197,7 +197,7 @@ class DenseGradientNode(SparseNode):
             out.backward(dense_of(grads[0]), train_mode=bool(flags & 2))
         return [x.grad if flows else None for x in dense]
 
-    def let_go(self):
+    def release_references(self):
         self.given = None
 
 

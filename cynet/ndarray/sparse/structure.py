@@ -10,7 +10,7 @@ product = math.prod
 MAX_ELEMENTS = 1 << 62  # int64 must index all elements
 
 
-def rows_of(indptr):
+def row_of_elements(indptr):
     """The row of each element of a csr matrix."""
     return np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
 
@@ -21,7 +21,7 @@ def row_major_indices(indices, indptr, columns):
         raise ArgumentError(
             f"a csr matrix of {len(indptr) - 1} x {columns} has too many cells for this operator"
         )
-    return rows_of(indptr) * columns + indices
+    return row_of_elements(indptr) * columns + indices
 
 
 def csr_from_row_major(numbers, shape):
@@ -96,7 +96,7 @@ def sorted_csr(indices, indptr, shape, nnz):
     """
     _check_ends(indices, indptr, shape, nnz)
     _check_index_bounds(indices, indptr, shape)
-    rows = rows_of(indptr)
+    rows = row_of_elements(indptr)
     same = np.diff(rows) == 0
     if not (np.diff(indices)[same] <= 0).any():
         return indices, None

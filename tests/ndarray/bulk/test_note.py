@@ -66,14 +66,14 @@ def test_operands_that_repeat(face, small):
 
 def noted():
     """How many calls wait."""
-    return bulks.counts()[0]
+    return bulks.bulk_counts()[0]
 
 
 def test_calls_are_noted_and_what_nobody_holds_is_not_written():
     a = nd.ones((1000,))
     a.wait_to_read()
     with mx.engine.bulk(15):
-        _, programs, written = bulks.counts()
+        _, programs, written = bulks.bulk_counts()
         x = a + 1.0
         y = x * 2.0
         assert noted() == 2
@@ -84,7 +84,7 @@ def test_calls_are_noted_and_what_nobody_holds_is_not_written():
         y = None
         assert z.asnumpy()[0] == 3.0
         assert noted() == 0
-        assert bulks.counts()[1:] == (programs + 1, written + 1)
+        assert bulks.bulk_counts()[1:] == (programs + 1, written + 1)
 
 
 def test_the_limit_is_kept():
@@ -329,11 +329,11 @@ def test_recorded_calls_are_noted_and_keep_what_backward_reads():
             x = nd.exp(a)  # whose gradient reads it
             z = (x + 1.0) * 3.0
             assert noted() == 3
-        held, written = weakref.ref(x), bulks.counts()[2]
+        held, written = weakref.ref(x), bulks.bulk_counts()[2]
         del x
         assert held() is None
         z.backward()
-        assert bulks.counts()[2] == written + 2
+        assert bulks.bulk_counts()[2] == written + 2
     np.testing.assert_allclose(a.grad.asnumpy(), 3 * np.exp(2.0), rtol=1e-6)
 
 
@@ -420,7 +420,7 @@ def test_the_setting_counts_in_each_thread():
         "a, seen = mx.nd.ones((100,)), []\n"
         "def work():\n"
         "    x = a + 1.0\n"
-        "    seen.append(note.counts()[0])\n"
+        "    seen.append(note.bulk_counts()[0])\n"
         "    assert x.asnumpy()[0] == 2.0\n"
         "work()\n"
         "thread = threading.Thread(target=work)\n"
@@ -449,12 +449,12 @@ def test_who_watches_calls_sees_each_of_them():
     a, names = nd.ones((10,)), []
     with mx.engine.bulk(15):
         x = a + 1.0
-        _dispatch.set_watch(lambda op, ins, outs: names.append((op, outs[0].asnumpy()[0])))
+        _dispatch.set_call_observer(lambda op, ins, outs: names.append((op, outs[0].asnumpy()[0])))
         try:
             x = x + 1.0
             x = x * 2.0
         finally:
-            _dispatch.set_watch(None)
+            _dispatch.set_call_observer(None)
         assert names == [("_plus_scalar", 3.0), ("_mul_scalar", 6.0)]
         assert noted() == 0
 

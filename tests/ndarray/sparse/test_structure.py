@@ -26,7 +26,7 @@ def test_numbers_of_elements(shape, share, rng):
     own, dense = matrix_of(rng, shape, share)
     indices, indptr = own.indices.astype("int64"), own.indptr.astype("int64")
     rows, columns = np.nonzero(dense)
-    np.testing.assert_array_equal(structure.rows_of(indptr), rows)
+    np.testing.assert_array_equal(structure.row_of_elements(indptr), rows)
     numbers = structure.row_major_indices(indices, indptr, shape[1])
     np.testing.assert_array_equal(numbers, np.flatnonzero(dense))
     back = structure.csr_from_row_major(numbers, shape)
