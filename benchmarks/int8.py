@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from cynet.kernels.conv.onednn_int8 import int8_by_onednn
+from cynet.kernels.conv.onednn_int8 import uses_onednn_int8
 
 import cynet as mx
 from cynet.contrib import quantization
@@ -113,7 +113,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--peers", metavar="PYTHON")
     args = parser.parse_args()
-    print(f"level: {cpu_capability()}; int8 by {'oneDNN' if int8_by_onednn() else 'own loops'}")
+    print(f"level: {cpu_capability()}; int8 by {'oneDNN' if uses_onednn_int8() else 'own loops'}")
     for name in args.networks:
         for batch in args.batches:
             with tempfile.TemporaryDirectory() as folder:

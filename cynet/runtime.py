@@ -161,7 +161,7 @@ def _processor_model():
 def _has_onednn():
     if onednn.available():
         return _package_version("onednn-cpu-gomp")
-    return f"none ({onednn.why_not()})" if onednn.why_not() else "none"
+    return f"none ({onednn.failure_reason()})" if onednn.failure_reason() else "none"
 
 
 def _gpu_names():

@@ -9,12 +9,12 @@ import numpy as np
 from ..base.errors import ArgumentError, ShapeError
 
 cdef extern from "image/into_batch.h" namespace "cynet" nogil:
-    void normalized_into(int level, const uint8_t* source, int64_t stride, int64_t height,
-                         int64_t width, int channels, bint mirrored, const float* mean,
-                         const float* factor, float* out) noexcept
-    void plain_into(int level, const uint8_t* source, int64_t stride, int64_t height,
-                    int64_t width, int channels, bint mirrored, uint8_t maximum,
-                    uint8_t* out) noexcept
+    void write_normalized(int level, const uint8_t* source, int64_t stride, int64_t height,
+                          int64_t width, int channels, bint mirrored, const float* mean,
+                          const float* factor, float* out) noexcept
+    void write_plain(int level, const uint8_t* source, int64_t stride, int64_t height,
+                     int64_t width, int channels, bint mirrored, uint8_t maximum,
+                     uint8_t* out) noexcept
 
 
 cdef int check_image(const uint8_t[:, :, :] image, int64_t channels, int64_t height,
@@ -79,9 +79,9 @@ def put_normalized(const uint8_t[:, :, :] image, bint mirrored, const float[::1]
         return
     first = leftmost_byte(image, &turned)
     with nogil:
-        normalized_into(cpu_level(), first, image.strides[0], out.shape[1],
-                        out.shape[2], <int>out.shape[0], turned, &mean[0], &factor[0],
-                        &out[0, 0, 0])
+        write_normalized(cpu_level(), first, image.strides[0], out.shape[1],
+                         out.shape[2], <int>out.shape[0], turned, &mean[0], &factor[0],
+                         &out[0, 0, 0])
 
 
 def put_clipped(const uint8_t[:, :, :] image, bint mirrored, uint8_t maximum,
@@ -94,5 +94,5 @@ def put_clipped(const uint8_t[:, :, :] image, bint mirrored, uint8_t maximum,
         return
     first = leftmost_byte(image, &turned)
     with nogil:
-        plain_into(cpu_level(), first, image.strides[0], out.shape[1],
-                   out.shape[2], <int>out.shape[0], turned, maximum, &out[0, 0, 0])
+        write_plain(cpu_level(), first, image.strides[0], out.shape[1],
+                    out.shape[2], <int>out.shape[0], turned, maximum, &out[0, 0, 0])

@@ -7,10 +7,10 @@
 //     #ifndef CYNET_LANES
 //     #include "kernel.h"
 //     namespace cynet {
-//     #define SCALE(field) field(double, by)
-//     CYNET_PARAMS(Scale, SCALE)
+//     #define SCALE_FIELDS(field) field(double, by)
+//     CYNET_PARAMS(Scale, SCALE_FIELDS)
 //     }
-//     #define CYNET_LOOPS "elementwise/scale.cc"
+//     #define CYNET_PER_ISA_FILE "elementwise/scale.cc"
 //     #include "isa/for_each_isa.h"
 //     CYNET_KERNEL(scale, Scale, 1, CYNET_FLOATS)
 //     #else
@@ -53,11 +53,11 @@ struct Blob {
 enum { MAX_TENSORS = 72 };  // maximum number of tensors that a kernel reads or writes
 
 // The lowest index that threads report.
-struct FirstPlace {
+struct FirstIndex {
   std::atomic<int64_t> first{-1};
   std::vector<double> values;  // values for the error message
   int64_t place() const { return first; }
-  void tell(int64_t place) {
+  void record(int64_t place) {
     int64_t seen = first;
     while ((seen < 0 || place < seen) && !first.compare_exchange_weak(seen, place)) {
     }
@@ -65,8 +65,8 @@ struct FirstPlace {
 };
 
 // The index of a failure, and of a value that the user is warned of.
-struct Failure : FirstPlace {
-  FirstPlace noted;
+struct Failure : FirstIndex {
+  FirstIndex noted;
 };
 
 // One run of a kernel, whose tensors are in the order of the declaration that names it.
@@ -104,16 +104,16 @@ struct Args {
     return threads < maximum ? threads : static_cast<int>(maximum);
   }
   // The declaration's `failure` describes the error; forward or backward then raises it.
-  void fail(int64_t place) const { failure->tell(place); }
+  void fail(int64_t place) const { failure->record(place); }
   // The declaration's `noticed` is called after the run, which goes on.
   void note(int64_t place, const std::vector<double>& values) const {
     failure->noted.values = values;
-    failure->noted.tell(place);
+    failure->noted.record(place);
   }
   // Like fail(place), with numbers for the message; only outside of parallel loops.
   void fail(int64_t place, const std::vector<double>& values) const {
     failure->values = values;
-    failure->tell(place);
+    failure->record(place);
   }
 };
 
@@ -137,21 +137,21 @@ struct ParamField {
 };
 
 template <typename T>
-struct Kind;
+struct ParamKind;
 template <>
-struct Kind<int64_t> {
+struct ParamKind<int64_t> {
   enum { kind = 'q', count = 1 };
 };
 template <>
-struct Kind<double> {
+struct ParamKind<double> {
   enum { kind = 'd', count = 1 };
 };
 template <>
-struct Kind<int> {
+struct ParamKind<int> {
   enum { kind = 'i', count = 1 };
 };
 template <>
-struct Kind<bool> {
+struct ParamKind<bool> {
   enum { kind = '?', count = 1 };
 };
 struct Floats {  // a parameter of any number of floats
@@ -159,7 +159,7 @@ struct Floats {  // a parameter of any number of floats
   int64_t n;
 };
 template <>
-struct Kind<Floats> {
+struct ParamKind<Floats> {
   enum { kind = 'f', count = 0 };
 };
 template <int n>
@@ -167,13 +167,14 @@ using Int64s = std::array<int64_t, n>;  // a parameter of several numbers
 template <int n>
 using Doubles = std::array<double, n>;
 template <typename T, size_t n>
-struct Kind<std::array<T, n>> {
-  enum { kind = Kind<T>::kind, count = n };
+struct ParamKind<std::array<T, n>> {
+  enum { kind = ParamKind<T>::kind, count = n };
 };
 
 #define CYNET_MEMBER(Type, name) Type name;
-#define CYNET_FIELD(Type, name) \
-  {#name, char(::cynet::Kind<Type>::kind), ::cynet::Kind<Type>::count, offsetof(Self, name)},
+#define CYNET_FIELD(Type, name)                                                  \
+  {#name, char(::cynet::ParamKind<Type>::kind), ::cynet::ParamKind<Type>::count, \
+   offsetof(Self, name)},
 // struct Name with the members that LIST(field) lists as field(Type, name), which a kernel gets and
 // a declaration fills by name.
 #define CYNET_PARAMS(Name, LIST)                             \
@@ -209,8 +210,7 @@ struct KernelEntry {
   const KernelEntry* next;
 };
 
-// The list of all kernels, which files of kernels add to when kernels/table.pyx, whose module they
-// are in, is loaded.
+// The list of all kernels; each file adds its kernels when the module of kernels/table.pyx loads.
 inline const KernelEntry*& first_kernel() {
   static const KernelEntry* first = nullptr;
   return first;
@@ -218,25 +218,25 @@ inline const KernelEntry*& first_kernel() {
 
 // The row for elements of type T in tables that are indexed by dtype.
 template <typename T>
-constexpr int row_for = -1;
+constexpr int row_of_type = -1;
 template <>
-constexpr int row_for<float> = F32;
+constexpr int row_of_type<float> = F32;
 template <>
-constexpr int row_for<double> = F64;
+constexpr int row_of_type<double> = F64;
 template <>
-constexpr int row_for<half> = F16;
+constexpr int row_of_type<half> = F16;
 template <>
-constexpr int row_for<uint8_t> = U8;
+constexpr int row_of_type<uint8_t> = U8;
 template <>
-constexpr int row_for<int32_t> = I32;
+constexpr int row_of_type<int32_t> = I32;
 template <>
-constexpr int row_for<int8_t> = I8;
+constexpr int row_of_type<int8_t> = I8;
 template <>
-constexpr int row_for<int64_t> = I64;
+constexpr int row_of_type<int64_t> = I64;
 template <>
-constexpr int row_for<bool> = BOOL;
+constexpr int row_of_type<bool> = BOOL;
 template <>
-constexpr int row_for<bfloat16> = 8;
+constexpr int row_of_type<bfloat16> = 8;
 
 // Forms<T>::at holds a kernel's functions for elements of type T, one per level.
 template <template <typename> class Forms, typename... Types>
@@ -245,7 +245,7 @@ struct RegisteredKernel {
   RegisteredKernel(const char* name, int cost, size_t params_size, const ParamField* fields,
                    SpaceFunction space)
       : entry{name, cost, params_size, fields, space, {}, first_kernel()} {
-    (put(Forms<Types>::at, entry.run[row_for<Types>]), ...);
+    (put(Forms<Types>::at, entry.run[row_of_type<Types>]), ...);
     first_kernel() = &entry;
   }
   static void put(const KernelFunction* from, KernelFunction* to) {

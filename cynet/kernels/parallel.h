@@ -1,4 +1,4 @@
-// The door to the team of threads (team.h) for C++ kernels: splits a range over its threads.
+// Parallel loops for C++ kernels: divides a range among the threads of the team (team.h).
 //
 // The number of threads of a kernel is decided in parallel.pyx (`threads_for`) and passed on, so
 // that the process has one setting and a range below the grain stays on the caller's thread. A
@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <type_traits>
 
-// function(arg, part, parts) for each part, by the caller and helpers. All modules share the
-// implementation in parallel.pyx, whose address kernels/threading/threads.py passes to them.
+// Calls function(arg, part, parts) for each part, on the caller and on helper threads. All modules
+// share the implementation in parallel.pyx (kernels/threading/threads.py).
 extern "C" {
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
@@ -20,13 +20,12 @@ void cynet_run_parts(int parts, void (*function)(void* arg, int part, int parts)
 
 namespace cynet {
 
-// A result of more bytes would evict all else from a last-level cache. (On virtual machines sysconf
-// reports the size of many caches together.)
+// A result of more bytes does not fit a last-level cache. (On virtual machines sysconf reports the
+// size of many caches together.)
 enum { BEYOND_CACHES = 32 << 20 };
 
 // Floats between the writes of one thread and the data of others. Prefetchers run ahead of a core's
-// reads, to the end of the page and into the next one, and steal lines that another core is writing
-// there.
+// reads, into the next page, and steal lines that another core writes.
 enum { FLOATS_APART = 2048 };
 
 template <typename Body>
@@ -42,7 +41,7 @@ struct BodyRange {
   }
 };
 
-// body(begin, end) over [0, n) in at most `threads` contiguous parts; body must not throw.
+// Calls body(begin, end) for at most `threads` contiguous parts of [0, n); body must not throw.
 template <typename Body>
 inline void parallel_for(int threads, int64_t n, Body&& body) {
   if (n <= 0) return;
@@ -56,7 +55,7 @@ inline void parallel_for(int threads, int64_t n, Body&& body) {
   cynet_run_parts(threads, BodyRange<Function>::run, &range);
 }
 
-// body(part) for the parts of a whole, one a thread.
+// Calls body(part) for each part, one per thread.
 template <typename Body>
 inline void for_parts(int64_t parts, const Body& body) {
   parallel_for(static_cast<int>(parts), parts, [&](int64_t begin, int64_t end) {
@@ -74,8 +73,8 @@ inline void parallel_ranges(int threads, int64_t n, RangeFunction function, void
 }  // namespace cynet
 
 #if defined(CYNET_TEAM) && defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__)
-// `prange` in cynet's own modules: GCC makes a function of the loop and calls GOMP_parallel, which
-// in these modules is this one. Each part reads its number and the number of parts to find its
+// `prange` in cynet's own modules: GCC moves the loop to a function and calls GOMP_parallel, which
+// in these modules is the one below. Each part reads its number and the number of parts to find its
 // iterations. A region holds one loop (tests/test_house.py), so its barrier is its end.
 namespace cynet {
 

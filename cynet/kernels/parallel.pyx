@@ -26,21 +26,21 @@ cdef int _threads = 1
 cdef int threads_for(int64_t work) noexcept nogil:
     if work < GRAIN or _threads < 2 or is_in_share():
         return 1
-    return _at_most(work // (GRAIN // 2))
+    return _limit_threads(work // (GRAIN // 2))
 
 
-cdef inline int _at_most(int64_t maximum) noexcept nogil:
+cdef inline int _limit_threads(int64_t maximum) noexcept nogil:
     return _threads if _threads < maximum else <int>maximum
 
 
 cdef int threads_awake(int64_t work) noexcept nogil:
     if work < AWAKE_GRAIN or _threads < 2 or is_in_share() or not is_team_awake():
         return 1
-    return _at_most(work // (AWAKE_GRAIN // 2))
+    return _limit_threads(work // (AWAKE_GRAIN // 2))
 
 
 cdef int lend_team_to(void* library, str name) except -1:
-    # 1: its loops run on the team; 0: on its own threads, whose number is the setting.
+    # Returns 1 if its loops run on the team, 0 if on its own threads.
     cdef const char* missing
     if config.get("CYNET_ONEDNN_THREADS") == "openmp":
         return 0
@@ -62,7 +62,7 @@ cdef int openmp_threads() noexcept nogil:
     return size_now()
 
 
-cdef void openmp_single_threaded(bint alone) noexcept nogil:
+cdef void set_openmp_single_threaded(bint alone) noexcept nogil:
     run_single_threaded(alone)
 
 

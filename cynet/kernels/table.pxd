@@ -18,11 +18,11 @@ cdef extern from "kernel.h" namespace "cynet" nogil:
         void* data
         int64_t size
         int dtype
-    cppclass FirstPlace:
-        int64_t place() noexcept  # index of the first place, or -1
+    cppclass FirstIndex:
+        int64_t place() noexcept  # lowest recorded index, or -1
         vector[double] values
-    cppclass Failure(FirstPlace):  # the place where the run failed
-        FirstPlace noted  # a value that the user is to be warned of
+    cppclass Failure(FirstIndex):  # the index at which the run failed
+        FirstIndex noted  # a value that the user is to be warned of
     struct Args:
         const Blob** in_ "in"
         const Blob** out
@@ -49,8 +49,8 @@ cdef class Kernel:
     cdef bytes _memory  # the bytes that `params` points to
     cdef list _arrays    # the arrays that pointers in `params` point to
 
-# The kernel of that name, or the functor: of an array, or of an array and the parameter `number`.
-# A parameter is an item of `params` or an attribute
+# Finds a kernel, or a functor of an array, or of an array and the parameter `number`. A parameter
+# is an item of `params` or an attribute
 # of `prop`; raises ArgumentError when it is neither.
 cdef Kernel find_kernel(str name, int dtype, dict params, object prop)
 
@@ -64,5 +64,5 @@ cdef ReduceLoop find_reduce(const char* name, int dtype) except NULL
 
 # `master`: the weight has a float32 copy.
 cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) except NULL
-# Whether the rule leaves weights alone whose gradient is 0.
+# True if the rule does not change weights whose gradient is 0.
 cdef bint skips_zero_gradients(const char* rule) noexcept nogil

@@ -9,11 +9,11 @@ from libcpp cimport bool as cpp_bool
 from ..base.dtype import FLAGS, NAMES
 from ..base.errors import ArgumentError
 from .elementwise.elementwise cimport run_binary, run_cast, run_cast_add, run_grad, run_unary
-from .isa.dispatch cimport cpu_level, no_loop
+from .isa.dispatch cimport cpu_level, raise_missing_loop
 
 cdef extern from "kernel.h" namespace "cynet" nogil:
     int N_DTYPE
-    int row_of(int dtype) noexcept
+    int table_row(int dtype) noexcept
     struct ParamField:
         const char* name
         char kind
@@ -37,7 +37,7 @@ cdef extern from "elementwise/functor_tables.h" namespace "cynet" nogil:
 
 cdef extern from "reduce/reduce_space.h" namespace "cynet" nogil:
     ReduceLoop find_reduce_loop(const char* name, int dtype) noexcept
-    const char* reducer(size_t i) noexcept
+    const char* reducer_name(size_t i) noexcept
 
 cdef extern from "rng/philox.h" namespace "cynet" nogil:
     cppclass Philox:
@@ -51,7 +51,7 @@ cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
     const char* update_rule(size_t i, int* states, int* gpu) noexcept
 
 
-cdef const KernelEntry* _entry(str name) noexcept:
+cdef const KernelEntry* _find_entry(str name) noexcept:
     cdef const KernelEntry* entry = first_kernel()
     cdef bytes wanted = name.encode()
     while entry != NULL and wanted != entry.name:
@@ -59,8 +59,8 @@ cdef const KernelEntry* _entry(str name) noexcept:
     return entry
 
 
-cdef list _fields(const KernelEntry* entry):
-    """(name, code of Python's struct module, how many numbers, offset) of each parameter."""
+cdef list _param_fields(const KernelEntry* entry):
+    """Return (name, code of Python's struct module, count, offset) of each parameter."""
     cdef const ParamField* field = entry.fields
     found = []
     while field.name != NULL:
@@ -70,17 +70,17 @@ cdef list _fields(const KernelEntry* entry):
 
 
 cdef Kernel find_kernel(str name, int dtype, dict params, object prop):
-    cdef const KernelEntry* entry = _entry(name)
+    cdef const KernelEntry* entry = _find_entry(name)
     cdef Kernel found = Kernel.__new__(Kernel)
     if name == "cast":
         return _cast_kernel()
     if entry == NULL:
         return _functor_kernel(name, dtype, params)
-    found.run, found.space = entry.run[row_of(dtype)][cpu_level()], entry.space
+    found.run, found.space = entry.run[table_row(dtype)][cpu_level()], entry.space
     if found.run == NULL:
-        no_loop(entry.name, dtype)
+        raise_missing_loop(entry.name, dtype)
     found.cost = entry.cost
-    fields = _fields(entry)
+    fields = _param_fields(entry)
     found.names = tuple(field for field, _, _, _ in fields)
     memory = bytearray(entry.params_size)
     found._arrays = []
@@ -107,7 +107,7 @@ cdef Kernel find_kernel(str name, int dtype, dict params, object prop):
 cdef struct WriteOrAdd:
     Functor write
     Functor add
-    int reads     # 1: of an array; 2: of an array and a number; 3: a gradient by these
+    int reads     # 1: an array; 2: an array and a number; 3: a gradient of these
     bint copies
     char number[8]
 
@@ -155,17 +155,17 @@ cdef void _run_cast(const Args& args) noexcept nogil:
     cdef const Blob* x = args.in_[0]
     cdef const Blob* y = args.out[0]
     if args.add[0]:
-        run_cast_add(&adding[row_of(y.dtype)], x.dtype, x.data, y.data, y.size)
+        run_cast_add(&adding[table_row(y.dtype)], x.dtype, x.data, y.data, y.size)
     else:
         run_cast(x.dtype, y.dtype, x.data, y.data, y.size)
 
 
 cdef Kernel _cast_kernel():
-    """The loop that converts numbers of any dtype to any other."""
+    """Return the kernel that converts numbers of any dtype to any other."""
     cdef Kernel found = Kernel.__new__(Kernel)
     cdef Functor adding[9]
     for dtype in NAMES:
-        adding[row_of(dtype)] = find_unary(b"identity", dtype, True)
+        adding[table_row(dtype)] = find_unary(b"identity", dtype, True)
     found.run, found.names = _run_cast, ()
     _copy_params(found, <const char*>adding, sizeof(adding))
     return found
@@ -185,7 +185,7 @@ cdef class Kernel:
 
 
 def kernels():
-    """The names in the table.
+    """Return the names of all kernels.
 
     Returns dict: name of each kernel to (names of its parameters, dtypes that it has a form for).
     Returns >>> kernels()["l2_norm"]. Returns (('outer', 'n', 'inner', 'eps'), ('float32',
@@ -194,8 +194,8 @@ def kernels():
     cdef const KernelEntry* entry = first_kernel()
     found = {}
     while entry != NULL:
-        dtypes = [each for flag, each in NAMES.items() if entry.run[row_of(flag)][0] != NULL]
-        found[entry.name.decode()] = tuple(n for n, _, _, _ in _fields(entry)), tuple(dtypes)
+        dtypes = [each for flag, each in NAMES.items() if entry.run[table_row(flag)][0] != NULL]
+        found[entry.name.decode()] = tuple(n for n, _, _, _ in _param_fields(entry)), tuple(dtypes)
         entry = entry.next
     return found
 
@@ -208,18 +208,18 @@ def uses_workspace(str name):
     """
     cdef const KernelEntry* entry
     if name not in _uses_workspace:
-        entry = _entry(name)
+        entry = _find_entry(name)
         _uses_workspace[name] = entry != NULL and entry.space != NULL
     return _uses_workspace[name]
 
 
-cdef dict _uses_workspace = {}  # cached answers of uses_workspace, which each bind needs
+cdef dict _uses_workspace = {}  # cached results of uses_workspace
 
 
 cdef Functor _functor(const FunctorTable& table, const char* name, int dtype, bint add) except *:
     cdef Functor found = table.find(name, dtype, add, cpu_level())
     if found.loop == NULL:
-        no_loop(name, dtype)
+        raise_missing_loop(name, dtype)
     return found
 
 
@@ -240,7 +240,7 @@ cdef Functor find_binary_grad(const char* name, int dtype, bint add) except *:
 
 
 def functors(str family):
-    """The functors of a family of elementwise loops.
+    """Return the functors of a family of elementwise loops.
 
     family (str): ``'unary'``, ``'unary_grad'``, ``'binary'`` or ``'binary_grad'``.
 
@@ -273,7 +273,7 @@ def functors(str family):
 cdef ReduceLoop find_reduce(const char* name, int dtype) except NULL:
     cdef ReduceLoop loop = find_reduce_loop(name, dtype)
     if loop == NULL:
-        no_loop(name, dtype)
+        raise_missing_loop(name, dtype)
     return loop
 
 
@@ -285,8 +285,8 @@ def reducers():
     """
     cdef size_t i = 0
     found = []
-    while reducer(i) != NULL:
-        found.append(reducer(i).decode())
+    while reducer_name(i) != NULL:
+        found.append(reducer_name(i).decode())
         i += 1
     return tuple(found)
 
@@ -294,7 +294,7 @@ def reducers():
 cdef UpdateLoop find_update(const char* rule, int dtype, bint master, bint add) except NULL:
     cdef UpdateLoop loop = find_update_loop(rule, dtype, master, add, cpu_level())
     if loop == NULL:
-        no_loop(rule, dtype)
+        raise_missing_loop(rule, dtype)
     return loop
 
 
@@ -303,7 +303,7 @@ cdef bint skips_zero_gradients(const char* rule) noexcept nogil:
 
 
 def update_rules():
-    """The rules by which optimizers change weights.
+    """Return the update rules of optimizers.
 
     Returns
     -------

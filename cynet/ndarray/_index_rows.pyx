@@ -9,7 +9,7 @@ from .._core.picked_rows cimport rows_by_mask, rows_by_index
 from .._core.sparse_kind cimport refuse_sparse
 from .._ndarray cimport NDArrayBase, blob_shape, is_on_host, new_array, same_shape
 from .._typedefs cimport kBool, kFloat32, kFloat64, kInt32, kInt64
-from ..kernels.movement.strided_copy cimport are_rows
+from ..kernels.movement.strided_copy cimport are_row_indices
 
 from math import prod
 
@@ -119,7 +119,7 @@ cdef NDArrayBase rows_by_array(NDArrayBase array, object key):
     item.wait_read()
     if item.blob.dtype == kInt64 and not item.chunk.exposed.load():  # not exposed
         with nogil:
-            inside = are_rows(<const int64_t*>item.blob.data, n, size)
+            inside = are_row_indices(<const int64_t*>item.blob.data, n, size)
         if inside:
             return rows_by_index(array, item)
     numbers = new_array(ND, item.blob.shape, item.blob.ndim, kInt64, item.blob.dev_type,

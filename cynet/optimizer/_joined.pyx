@@ -50,8 +50,8 @@ cdef extern from "update/norms.h" namespace "cynet" nogil:
 
 cdef extern from "common/row_prefetch.h" namespace "cynet" nogil:
     const int64_t ROWS_AHEAD, ROWS_TOGETHER
-    int64_t next_row(const uint64_t* bits, int64_t row, int64_t last) noexcept
-    void fetch_row "cynet::fetch_row<true>"(const void* row, int64_t n_bytes) noexcept
+    int64_t next_marked_row(const uint64_t* bits, int64_t row, int64_t last) noexcept
+    void prefetch_row "cynet::prefetch_row<true>"(const void* row, int64_t n_bytes) noexcept
 
 
 cdef struct Partition:
@@ -239,19 +239,19 @@ cdef void _update_rows(UpdateTask* task, size_t i, const RowSet* rows, int64_t p
     cdef int64_t first = part * ROWS_TOGETHER, last, row, ahead, n
     while first < rows.n:
         last = min(first + ROWS_TOGETHER, rows.n)
-        row = ahead = next_row(bits, first, last)
+        row = ahead = next_marked_row(bits, first, last)
         for _ in range(ROWS_AHEAD):
-            ahead = next_row(bits, ahead + 1, last)
+            ahead = next_marked_row(bits, ahead + 1, last)
         while row < last:
             n = 0
-            while n == 0 or next_row(bits, row + n, last) == row + n < last:
+            while n == 0 or next_marked_row(bits, row + n, last) == row + n < last:
                 if ahead < last:
-                    fetch_row(<const char*>item.arrays.weight + ahead * rows.length, rows.length)
-                    fetch_row(<const char*>item.arrays.grad + ahead * rows.length, rows.length)
-                    ahead = next_row(bits, ahead + 1, last)
+                    prefetch_row(<const char*>item.arrays.weight + ahead * rows.length, rows.length)
+                    prefetch_row(<const char*>item.arrays.grad + ahead * rows.length, rows.length)
+                    ahead = next_marked_row(bits, ahead + 1, last)
                 n += 1
             _update_span(task, i, row * length, (row + n) * length)
-            row = next_row(bits, row + n, last)
+            row = next_marked_row(bits, row + n, last)
         first += parts * ROWS_TOGETHER
 
 

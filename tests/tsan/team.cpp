@@ -85,7 +85,7 @@ static void regions(int threads, int times) {
     region(&r);
     openmp_end();
     openmp_parallel(region, &r, 1, 0);
-    CHECK(openmp_parts_now() == 1 && !openmp_inside());
+    CHECK(openmp_parts_now() == 1 && !openmp_in_parallel());
   }
 }
 
@@ -113,7 +113,7 @@ static void judgement() {  // losses beyond what was gained let the team rest
   const auto after = [](int64_t own, int mine, int64_t helped, int64_t elapsed) {
     const int64_t now = now_ns();
     slot.helped = helped, slot.begin = now - elapsed;
-    judge(slot, own, mine, now);
+    measure_gain(slot, own, mine, now);
     return now;
   };
   after(1000000, 1, 1000000, 1000000);  // gained a millisecond
@@ -132,7 +132,7 @@ static void judgement() {  // losses beyond what was gained let the team rest
     CHECK(rest() > times * 1900000 && rest() < times * 2100000);
   }
   now = after(0, 2, 0, 1000000000);
-  CHECK(rest() <= LONGEST_NS);
+  CHECK(rest() <= MAX_PAUSE_NS);
   team.sharing.until = now_ns() - 65 * 2001000;  // the last one is long ago
   now = after(1000, 2, 0, 2001000);
   CHECK(rest() < 2100000);

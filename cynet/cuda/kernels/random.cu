@@ -211,7 +211,7 @@ __global__ void log_probability(const T* weights, const double* sums, const Inde
   CYNET_FOR(i, n) {
     const Index row = i / each;
     const double w = static_cast<double>(load(weights, row * k + choices[i]));
-    store(out, i, static_cast<opmath_t<T>>(cynet::log_share(w, sums[row * k + k - 1])), add);
+    store(out, i, static_cast<opmath_t<T>>(cynet::log_ratio(w, sums[row * k + k - 1])), add);
   }
 }
 

@@ -8,7 +8,7 @@ namespace cynet {
 
 // Calls body(T()), where T is the C++ type of `dtype`.
 template <typename Body>
-inline void by_dtype(int dtype, const Body& body) {
+inline void call_for_dtype(int dtype, const Body& body) {
   switch (dtype) {
     case 0: return body(float());
     case 1: return body(double());
@@ -33,7 +33,7 @@ inline void add_element(T* to, T from) {
 
 // to[i] += from[i]
 inline void add_elements(int dtype, const void* from, void* to, int64_t n) {
-  by_dtype(dtype, [=](auto zero) {
+  call_for_dtype(dtype, [=](auto zero) {
     typedef decltype(zero) T;
     const T* x = static_cast<const T*>(from);
     T* y = static_cast<T*>(to);

@@ -16,10 +16,10 @@ namespace cynet {
 
 // The type in which elements of type T are computed: float for half.
 template <typename T>
-using plain = typename std::conditional<std::is_same<T, half>::value, float, T>::type;
+using compute_t = typename std::conditional<std::is_same<T, half>::value, float, T>::type;
 
 template <typename T>
-CYNET_XINLINE void emit(T& out, plain<T> value, bool add) {
+CYNET_XINLINE void emit(T& out, compute_t<T> value, bool add) {
   if constexpr (std::is_same<T, half>::value) {
     out = half(add ? static_cast<float>(out) + value : value);
   } else {
@@ -29,7 +29,7 @@ CYNET_XINLINE void emit(T& out, plain<T> value, bool add) {
 
 // Calls F::run<T>(args...) for the C++ type of `dtype`.
 template <class F, typename... Args>
-inline void by_dtype(int dtype, Args... args) {
+inline void call_for_dtype(int dtype, Args... args) {
   switch (dtype) {
     case F32: return F::template run<float>(args...);
     case F64: return F::template run<double>(args...);

@@ -4,7 +4,7 @@
 //
 // Files that include this are compiled without fused multiply-add (setup.py, cuda/families.py).
 // Where nvcc decides, CYNET_MUL and CYNET_ADD keep them apart anyway. The polynomials of the double
-// functions: tests/fixtures/make_exact_math.py. All but log_factorial and log_share are without
+// functions: tests/fixtures/make_exact_math.py. All but log_factorial and log_ratio are without
 // branches, so that loops over them vectorise; they are defined where random numbers need them, and
 // are within 1.7 units of the last place there (tests/kernels/common/test_exact_math.py).
 #ifndef CYNET_EXACT_MATH_H
@@ -70,8 +70,7 @@ CYNET_XINLINE void cos_sin(uint32_t word, float* cosine, float* sine) {
 
 const double double_shift = 4503599627370496.0;  // 2^52: x + 2^52 has integer x in its last bits
 
-// Converts an integer below 2^52 to a double. (Before AVX-512 no vector instruction converts such
-// integers.)
+// Converts an integer below 2^52 to a double. (Before AVX-512 no vector instruction does it.)
 CYNET_XINLINE double small_to_double(uint64_t n) {
   return bit_cast<double>(n | 0x4330000000000000u) - double_shift;
 }
@@ -101,7 +100,7 @@ CYNET_XINLINE double log_double(double x) {
 
 // e^x for x <= 0; less than the smallest subnormal number becomes 0. x = n ln 2 + r with |r| <=
 // ln(2) / 2, and e^r = 1 + r + r^2 p(r).
-CYNET_XINLINE double exp_not_positive(double x) {
+CYNET_XINLINE double exact_exp_of_nonpositive(double x) {
   const double c = x < -746.0 ? -746.0 : x;
   const double shifted = CYNET_ADD(CYNET_MUL(c, 1.4426950408889634), 1.5 * double_shift);
   const double n = shifted - 1.5 * double_shift;  // the nearest integer
@@ -128,7 +127,7 @@ CYNET_XINLINE double exp_not_positive(double x) {
 
 // cos(2 pi u) and sin(2 pi u) of u in [0, 1), a multiple of 2^-53. t is 4 u less the nearest
 // integer, exactly; sin(t pi / 2) = t (pi / 2 + q p(q)), q = t^2.
-CYNET_XINLINE void cos_sin_turn(double u, double* cosine, double* sine) {
+CYNET_XINLINE void cos_sin_of_turn(double u, double* cosine, double* sine) {
   const double shifted = 4.0 * u + double_shift;  // one unit of the last bit is a quarter of a turn
   const uint64_t quarter = bit_cast<uint64_t>(shifted);
   const double t = 4.0 * u - (shifted - double_shift), q = CYNET_MUL(t, t);
@@ -189,7 +188,7 @@ CYNET_XFUNCTION double log_factorial(double k) {
 }
 
 // The logarithm of part / whole; -infinity if part is 0.
-CYNET_XFUNCTION double log_share(double part, double whole) {
+CYNET_XFUNCTION double log_ratio(double part, double whole) {
   const double share = part / whole;
   if (share >= 2.2250738585072014e-308) return log_double(share);
   if (share == 0) return -std::numeric_limits<double>::infinity();

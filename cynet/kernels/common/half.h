@@ -1,5 +1,4 @@
-// float16 as two bytes: exact conversion from and to float, rounding to nearest even, on any
-// compiler.
+// float16 as two bytes: exact conversion from and to float, rounding to nearest even.
 #ifndef CYNET_HALF_H
 #define CYNET_HALF_H
 
@@ -40,8 +39,7 @@ struct half {
   static CYNET_XINLINE uint16_t from_float(float value) {
     const uint32_t all = bit_cast<uint32_t>(value);
     const uint32_t sign = (all >> 16) & 0x8000u, f = all & 0x7fffffffu;
-    // normal: re-bias the exponent, add just under half a unit, and the odd bit to break ties to
-    // even
+    // normal: re-bias the exponent, add just under half a unit, and the odd bit for ties to even
     const uint32_t normal = (f + 0xc8000fffu + ((f >> 13) & 1u)) >> 13;
     // subnormal: adding 0.5 lets the float adder align and round the mantissa
     const uint32_t small = bit_cast<uint32_t>(bit_cast<float>(f) + 0.5f) - 0x3f000000u;

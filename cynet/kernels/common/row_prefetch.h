@@ -16,7 +16,7 @@ enum { ROWS_AHEAD = 16, BYTES_AHEAD = 512 };  // prefetch distance; bytes of eac
 enum { ROWS_TOGETHER = 512 };
 
 template <bool WRITTEN>
-CYNET_XINLINE void fetch_row(const void* row, int64_t bytes) {
+CYNET_XINLINE void prefetch_row(const void* row, int64_t bytes) {
 #if defined(__GNUC__)
   const char* from = static_cast<const char*>(row);
   for (int64_t i = 0; i < bytes && i < BYTES_AHEAD; i += 64) __builtin_prefetch(from + i, WRITTEN);
@@ -35,7 +35,7 @@ inline int64_t lowest_bit(uint64_t word) {
 }
 
 // The first row in [row, last) whose bit is set; `last` if there is none.
-inline int64_t next_row(const uint64_t* bits, int64_t row, int64_t last) {
+inline int64_t next_marked_row(const uint64_t* bits, int64_t row, int64_t last) {
   while (row < last) {
     const uint64_t word = bits[row / 64] >> (row & 63);
     if (word) return std::min(row + lowest_bit(word), last);

@@ -32,7 +32,7 @@ const float exp_shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds a float to
 
 // e^r - 1 for |r| <= ln(2) / 2
 template <typename V>
-CYNET_XINLINE V expm1_near(V r) {
+CYNET_XINLINE V expm1_near_zero(V r) {
   V p = r * 1.9875691500e-4f + 1.3981999507e-3f;
   p = p * r + 8.3334519073e-3f;
   p = p * r + 4.1665795894e-2f;
@@ -51,13 +51,12 @@ CYNET_XINLINE V exp_reduce(V x, V* t) {
 
 CYNET_XINLINE float power_of_two(int32_t n) { return bit_cast<float>((n + 127) << 23); }
 
-// e^x * 2^extra: the power of two is two factors, so subnormal results and overflow are right.
-// Where nothing is left, the last one is 0: a product that underflows takes Intel's processors over
-// a hundred cycles.
+// e^x * 2^extra: the power of two is two factors, so subnormal results and overflow are right. For
+// results of 0 the last factor is 0: a product that underflows costs over a hundred cycles.
 CYNET_XINLINE float exp_scaled(float x, int32_t extra) {
   float t, c = x > 91.0f ? 91.0f : x;
   c = c < -105.0f ? -105.0f : c;
-  const float p = expm1_near(exp_reduce(c, &t)) + 1.0f;
+  const float p = expm1_near_zero(exp_reduce(c, &t)) + 1.0f;
   const int32_t i = bit_cast<int32_t>(t) - bit_cast<int32_t>(exp_shift) + extra;
   const int32_t first = i >> 1;
   return p * power_of_two(first) * (x < -105.0f ? 0.0f : power_of_two(i - first));
@@ -69,22 +68,22 @@ CYNET_XINLINE double exp(double x) { return ::exp(x); }
 // e^x for x <= 0 or NaN: the power of two is scaled by 2^64, so that it is a normal number. I:
 // integers of 32 bits, as many as V has floats.
 template <typename I, typename V>
-CYNET_XINLINE V exp_below(V x) {
+CYNET_XINLINE V exp_of_nonpositive(V x) {
   V t;
   const auto gone = x < -105.0f;
   const V c = gone ? V{} - 105.0f : x;
-  const V p = expm1_near(exp_reduce(c, &t)) + 1.0f;
+  const V p = expm1_near_zero(exp_reduce(c, &t)) + 1.0f;
   const I n = bit_cast<I>(t) - 0x4b400000;  // the bits of exp_shift
   return p * bit_cast<V>((n + (127 + 64)) << 23) * (gone ? V{} : V{} + 5.42101086e-20f);
 }
-CYNET_XINLINE float exp_below(float x) { return exp_below<int32_t>(x); }
-CYNET_XINLINE double exp_below(double x) { return ::exp(x); }
+CYNET_XINLINE float exp_of_nonpositive(float x) { return exp_of_nonpositive<int32_t>(x); }
+CYNET_XINLINE double exp_of_nonpositive(double x) { return ::exp(x); }
 
 // 2^n (e^r - 1) + (2^n - 1), halved while the power of two might overflow
 CYNET_XINLINE float expm1(float x) {
   float t, c = x > 89.0f ? 89.0f : x;  // e^89 is infinity
   c = c < -30.0f ? -30.0f : c;
-  const float p = expm1_near(exp_reduce(c, &t));
+  const float p = expm1_near_zero(exp_reduce(c, &t));
   const float half = power_of_two(bit_cast<int32_t>(t) - bit_cast<int32_t>(exp_shift) - 1);
   const float y = 2.0f * (half * p + (half - 0.5f));
   return p == x ? x : y;  // x is small, or -0
@@ -94,7 +93,7 @@ CYNET_XINLINE double expm1(double x) { return ::expm1(x); }
 // e^-|x| is used, so nothing overflows and small results keep their digits.
 template <typename T>
 CYNET_XINLINE T sigmoid(T x) {
-  const T e = math::exp_below(-std::fabs(x));
+  const T e = math::exp_of_nonpositive(-std::fabs(x));
   return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
 
@@ -102,7 +101,7 @@ CYNET_XINLINE T sigmoid(T x) {
 CYNET_XINLINE float tanh(float x) {
   float t;
   const float a = std::fabs(x), c = a > 10.0f ? 10.0f : a;
-  const float p = expm1_near(exp_reduce(c + c, &t));
+  const float p = expm1_near_zero(exp_reduce(c + c, &t));
   const float power = power_of_two(bit_cast<int32_t>(t) - bit_cast<int32_t>(exp_shift));
   const float e = power * p + (power - 1.0f);
   return std::copysign(e / (e + 2.0f), x);
@@ -131,7 +130,7 @@ const int32_t root_half_bits = 0x3f3504f3;  // sqrt(1/2)
 
 // log(1 + f) - f for f within [sqrt(1/2) - 1, sqrt(2) - 1], plus the low part of n ln 2, of which
 // 0.693359375 n is the high part. Cephes logf.c.
-CYNET_XINLINE float log_rest(float f, float n) {
+CYNET_XINLINE float log1p_minus_f(float f, float n) {
   const float z = f * f;
   float p = horner(f, 7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f,
                    1.4249322787e-1f, -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f,
@@ -141,7 +140,9 @@ CYNET_XINLINE float log_rest(float f, float n) {
 }
 
 // log(1 + f) + n ln 2
-CYNET_XINLINE float log_near(float f, float n) { return f + log_rest(f, n) + n * 0.693359375f; }
+CYNET_XINLINE float log_near_one(float f, float n) {
+  return f + log1p_minus_f(f, n) + n * 0.693359375f;
+}
 
 // x = (1 + f) 2^n with 1 + f within [sqrt(1/2), sqrt(2)), for positive finite x
 CYNET_XINLINE float log_reduce(float x, float* n) {
@@ -153,7 +154,7 @@ CYNET_XINLINE float log_reduce(float x, float* n) {
 }
 
 // y, or for x that is not positive and finite its logarithm: an infinity or NaN
-CYNET_XINLINE float log_limits(float x, float y) {
+CYNET_XINLINE float log_special_case(float x, float y) {
   y = x <= 3.402823466e38f ? y : x;  // infinity and NaN
   y = x == 0.0f ? -std::numeric_limits<float>::infinity() : y;
   return x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : y;
@@ -162,22 +163,22 @@ CYNET_XINLINE float log_limits(float x, float y) {
 CYNET_XINLINE float log(float x) {
   float n;
   const float f = log_reduce(x, &n);
-  return log_limits(x, log_near(f, n));
+  return log_special_case(x, log_near_one(f, n));
 }
 CYNET_XINLINE double log(double x) { return ::log(x); }
 
 CYNET_XINLINE float log2(float x) {
   float n;
   const float f = log_reduce(x, &n);
-  return log_limits(x, log_near(f, 0.0f) * 1.44269504088896341f + n);
+  return log_special_case(x, log_near_one(f, 0.0f) * 1.44269504088896341f + n);
 }
 CYNET_XINLINE double log2(double x) { return ::log2(x); }
 
 CYNET_XINLINE float log10(float x) {
   float n;
   const float f = log_reduce(x, &n);
-  const float y = log_near(f, 0.0f) * 0.43429448190325183f + n * 4.6050389811952137e-6f;
-  return log_limits(x, y + n * 0.301025390625f);
+  const float y = log_near_one(f, 0.0f) * 0.43429448190325183f + n * 4.6050389811952137e-6f;
+  return log_special_case(x, y + n * 0.301025390625f);
 }
 CYNET_XINLINE double log10(double x) { return ::log10(x); }
 
@@ -187,8 +188,8 @@ CYNET_XINLINE float log1p(float x) {
   const int32_t n = (bit_cast<int32_t>(u) - root_half_bits) >> 23;
   const float scale = power_of_two(2 - n);  // 4 * 2^-n: 2^-n alone may be subnormal
   const float f = x * scale * 0.25f + (scale * 0.25f - 1.0f);
-  const float y = log_near(f, static_cast<float>(n));
-  return x == 0.0f ? x : log_limits(u, y);
+  const float y = log_near_one(f, static_cast<float>(n));
+  return x == 0.0f ? x : log_special_case(u, y);
 }
 CYNET_XINLINE double log1p(double x) { return ::log1p(x); }
 
@@ -196,7 +197,7 @@ CYNET_XINLINE double log1p(double x) { return ::log1p(x); }
 
 // log2 |x|, at most 4e-13 from it, for finite x other than 0: of a mantissa m within [sqrt(1/2),
 // sqrt(2)) by the series of log((1 + s) / (1 - s)), s = (m - 1) / (m + 1).
-CYNET_XINLINE double log2_wide(float x) {
+CYNET_XINLINE double log2_in_double(float x) {
   float n;
   const double f = log_reduce(x, &n), s = f / (f + 2.0), z = s * s;
   const double p = horner(z, 1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3);
@@ -204,7 +205,7 @@ CYNET_XINLINE double log2_wide(float x) {
 }
 
 // 2^x for |x| below 1000: Taylor's series of e^(r ln 2) for |r| <= 1/2, at most 1e-10 of it.
-CYNET_XINLINE double exp2_wide(double x) {
+CYNET_XINLINE double exp2_in_double(double x) {
   const double shift = 6755399441055744.0, t = x + shift;  // 1.5 * 2^52
   const double r = (x - (t - shift)) * 0.69314718055994531;
   const double p =
@@ -221,10 +222,10 @@ CYNET_XINLINE float power(float a, float b) {
   const bool odd = whole & (half < unit) & ((half + unit) - unit != half);
   const bool finite = (size < inf) & (size > 0.0f);
   const double far = size > 0.0f ? 1e300 : -1e300;  // log2 of infinity and of 0
-  double y = static_cast<double>(b) * (finite ? log2_wide(finite ? size : 1.0f) : far);
+  double y = static_cast<double>(b) * (finite ? log2_in_double(finite ? size : 1.0f) : far);
   y = y > 300.0 ? 300.0 : y;
   y = y < -300.0 ? -300.0 : y;
-  const float r = static_cast<float>(exp2_wide(y));
+  const float r = static_cast<float>(exp2_in_double(y));
   float result = odd ? std::copysign(r, a) : r;
   const bool nowhere = (a < 0.0f) & !whole & (size < inf);
   result = nowhere ? std::numeric_limits<float>::quiet_NaN() : result;
@@ -235,11 +236,11 @@ CYNET_XINLINE float power(float a, float b) {
 CYNET_XINLINE double power(double a, double b) { return ::pow(a, b); }
 
 // ----- circular functions
-// Polynomials: Cephes, sinf.c and tanf.c, on an argument reduced in double. `circular_suits` says
-// where that holds: the multiple of pi / 2 then has at most 20 bits, so that its product with the
-// first 33 bits of pi / 2 is exact. Elsewhere the C library reduces.
+// Polynomials: Cephes, sinf.c and tanf.c, on an argument reduced in double. `has_fast_circular`
+// tells where that holds: the multiple of pi / 2 then has at most 20 bits, so that its product with
+// the first 33 bits of pi / 2 is exact. Elsewhere the C library reduces.
 
-CYNET_XINLINE bool circular_suits(float x) { return std::fabs(x) < 1048576.0f; }
+CYNET_XINLINE bool has_fast_circular(float x) { return std::fabs(x) < 1048576.0f; }
 
 // x - n pi / 2 for the integer n nearest to 2 x / pi; `quarter` is n
 CYNET_XINLINE float circular_reduce(float x, int32_t* quarter) {
@@ -249,37 +250,37 @@ CYNET_XINLINE float circular_reduce(float x, int32_t* quarter) {
   return static_cast<float>((wide - n * 1.5707963267341256) - n * 6.0771005065061922e-11);
 }
 
-CYNET_XINLINE float sin_near(float r) {
+CYNET_XINLINE float sin_near_zero(float r) {
   const float z = r * r;
   const float p = horner(z, -1.9515295891e-4f, 8.3321608736e-3f, -1.6666654611e-1f);
   return p * z * r + r;
 }
 
-CYNET_XINLINE float cos_near(float r) {
+CYNET_XINLINE float cos_near_zero(float r) {
   const float z = r * r;
   const float p = horner(z, 2.443315711809948e-5f, -1.388731625493765e-3f, 4.166664568298827e-2f);
   return (p * z - 0.5f) * z + 1.0f;
 }
 
 // The sine of r plus `quarter` quarter turns
-CYNET_XINLINE float sin_turned(float r, int32_t quarter) {
-  const float y = quarter & 1 ? cos_near(r) : sin_near(r);
+CYNET_XINLINE float sin_of_quadrant(float r, int32_t quarter) {
+  const float y = quarter & 1 ? cos_near_zero(r) : sin_near_zero(r);
   return bit_cast<float>(bit_cast<uint32_t>(y) ^ (static_cast<uint32_t>(quarter & 2) << 30));
 }
 
-CYNET_XINLINE float sin_suited(float x) {
+CYNET_XINLINE float fast_sin(float x) {
   int32_t quarter;
   const float r = circular_reduce(x, &quarter);
-  return x == 0.0f ? x : sin_turned(r, quarter);
+  return x == 0.0f ? x : sin_of_quadrant(r, quarter);
 }
 
-CYNET_XINLINE float cos_suited(float x) {
+CYNET_XINLINE float fast_cos(float x) {
   int32_t quarter;
   const float r = circular_reduce(x, &quarter);
-  return sin_turned(r, quarter + 1);
+  return sin_of_quadrant(r, quarter + 1);
 }
 
-CYNET_XINLINE float tan_suited(float x) {
+CYNET_XINLINE float fast_tan(float x) {
   int32_t quarter;
   const float r = circular_reduce(x, &quarter), z = r * r;
   const float p = horner(z, 9.38540185543e-3f, 3.11992232697e-3f, 2.44301354525e-2f,
@@ -290,11 +291,11 @@ CYNET_XINLINE float tan_suited(float x) {
 
 // The remainder of a / b with the sign of b, exact: the quotient has at most 28 bits, so that its
 // product with b is exact in double, and at most one too many or too few.
-CYNET_XINLINE bool mod_suits(float a, float b) {
+CYNET_XINLINE bool has_fast_mod(float a, float b) {
   const float size = std::fabs(b);
   return (size > 1e-30f) & (size < 3e38f) & (std::fabs(a) <= size * 134217728.0f);
 }
-CYNET_XINLINE float mod_suited(float a, float b) {
+CYNET_XINLINE float fast_mod(float a, float b) {
   const double n = std::fabs(static_cast<double>(a)), d = std::fabs(static_cast<double>(b));
   const double shift = 6755399441055744.0;
   const double q = (n / d + shift) - shift;
@@ -373,7 +374,7 @@ CYNET_XINLINE float arctan(float x) {
 CYNET_XINLINE double arctan(double x) { return ::atan(x); }
 
 // Arc sine of a within [0, 1/2]: Cephes asinf.c.
-CYNET_XINLINE float arcsin_near(float a, float z) {
+CYNET_XINLINE float arcsin_near_zero(float a, float z) {
   const float p = horner(z, 4.2163199048e-2f, 2.4181311049e-2f, 4.5470025998e-2f, 7.4953002686e-2f,
                          1.6666752422e-1f);
   return p * z * a + a;
@@ -382,7 +383,7 @@ CYNET_XINLINE float arcsin_near(float a, float z) {
 CYNET_XINLINE float arcsin(float x) {
   const float a = std::fabs(x);
   const float z = a > 0.5f ? 0.5f * (1.0f - a) : a * a;
-  const float p = arcsin_near(a > 0.5f ? std::sqrt(z) : a, z);
+  const float p = arcsin_near_zero(a > 0.5f ? std::sqrt(z) : a, z);
   const float y = a > 0.5f ? 1.5707963267948966f - (p + p) : p;
   return std::copysign(y, x);
 }
@@ -391,7 +392,7 @@ CYNET_XINLINE double arcsin(double x) { return ::asin(x); }
 CYNET_XINLINE float arccos(float x) {
   const float a = std::fabs(x);
   const float z = a > 0.5f ? 0.5f * (1.0f - a) : a * a;
-  const float p = arcsin_near(a > 0.5f ? std::sqrt(z) : a, z);
+  const float p = arcsin_near_zero(a > 0.5f ? std::sqrt(z) : a, z);
   const float middle = 1.5707963267948966f - (x < 0.0f ? -p : p);
   const float side = x < 0.0f ? 3.1415926535897932f - (p + p) : p + p;
   return a > 0.5f ? side : middle;

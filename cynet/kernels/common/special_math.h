@@ -92,12 +92,12 @@ CYNET_XINLINE float erfinv(float y) {
 // log gamma of x >= 0. From 3 on Stirling's series, with log x - 1 computed as one number; below,
 // (x - 1) (x - 2) p(x - 2) with a polynomial p (tests/fixtures/make_gammaln.py); below 1, log gamma
 // of x + 1 minus log x.
-CYNET_XINLINE bool gammaln_suits(float x) { return x >= 0.0f; }
-CYNET_XINLINE float gammaln_suited(float x) {
+CYNET_XINLINE bool has_fast_gammaln(float x) { return x >= 0.0f; }
+CYNET_XINLINE float fast_gammaln(float x) {
   const bool small = x < 1.0f, large = x >= 3.0f;
   float n;
   const float f = log_reduce(x, &n);
-  const float l = f + log_rest(f, n) + (n * 0.693359375f - (large ? 1.0f : 0.0f));
+  const float l = f + log1p_minus_f(f, n) + (n * 0.693359375f - (large ? 1.0f : 0.0f));
   const float w = 1.0f / x, z = w * w;
   const float q = horner(z, 8.417508418e-4f, -5.952380952e-4f, 7.936507937e-4f, -2.777777778e-3f,
                          8.333333333e-2f);
@@ -112,8 +112,7 @@ CYNET_XINLINE float gammaln_suited(float x) {
   return x == 0.0f ? std::numeric_limits<float>::infinity() : y;
 }
 
-// The logarithmic derivative of gamma: reflection for negative x, recurrence up to 10, asymptotic
-// series.
+// The logarithmic derivative of gamma: reflection for x < 0, recurrence to 10, asymptotic series.
 CYNET_XFUNCTION double digamma(double x) {
   const double pi = 3.14159265358979323846;
   double result = 0;

@@ -11,10 +11,10 @@ inline int64_t sketch_workspace_bytes(const Args& args) {
 
 // Reads the sum index of each number into the workspace; nullptr if one is not in [0, n).
 template <typename T>
-const int64_t* read_sums(const Args& args, int64_t n) {
+const int64_t* read_sum_indices(const Args& args, int64_t n) {
   int64_t* sums = static_cast<int64_t*>(args.space);
   for (int64_t i = 0; i < args.in[1]->size; ++i) {
-    sums[i] = saturated<int64_t>(args.input<T>(1)[i], INT64_MIN);
+    sums[i] = saturate<int64_t>(args.input<T>(1)[i], INT64_MIN);
     if (sums[i] >= 0 && sums[i] < n) continue;
     args.fail(i);
     return nullptr;
@@ -26,7 +26,7 @@ const int64_t* read_sums(const Args& args, int64_t n) {
 template <typename T>
 void count_sketch(const Args& args) {
   const int64_t n_in = args.in[1]->size, n_out = args.out[0]->shape[args.out[0]->ndim - 1];
-  const int64_t* h = read_sums<T>(args, n_out);
+  const int64_t* h = read_sum_indices<T>(args, n_out);
   const T *x = args.input<T>(0), *s = args.input<T>(2);
   T* y = args.output<T>(0);
   if (!h) return;
@@ -43,7 +43,7 @@ void count_sketch(const Args& args) {
 template <typename T>
 void count_sketch_grad(const Args& args) {
   const int64_t n_in = args.in[1]->size, n_out = args.in[0]->shape[args.in[0]->ndim - 1];
-  const int64_t* h = read_sums<T>(args, n_out);
+  const int64_t* h = read_sum_indices<T>(args, n_out);
   const T *g = args.input<T>(0), *s = args.input<T>(2);
   T* dx = args.output<T>(0);
   if (!h) return;

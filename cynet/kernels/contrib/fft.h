@@ -11,20 +11,20 @@ namespace cynet {
 struct Complex {
   double re, im;
 };
-inline Complex times(Complex a, Complex b) {
+inline Complex multiply(Complex a, Complex b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
 // exp(sign i pi numerator / denominator)
-inline Complex root(int sign, int64_t numerator, int64_t denominator) {
+inline Complex root_of_unity(int sign, int64_t numerator, int64_t denominator) {
   const double angle =
       3.14159265358979323846 * static_cast<double>(numerator) / static_cast<double>(denominator);
   return {std::cos(angle), sign * std::sin(angle)};
 }
 
-// The Fourier transform in place, n a power of two; roots[k] = exp(-2 pi i k / n), k < n / 2; sign
-// -1 forward, 1 back.
-inline void transform_power(Complex* x, int64_t n, const Complex* roots, int sign) {
+// The Fourier transform in place, n a power of two; roots[k] = exp(-2 pi i k / n); sign -1 forward,
+// 1 back.
+inline void transform_power_of_two(Complex* x, int64_t n, const Complex* roots, int sign) {
   for (int64_t i = 1, j = 0; i < n; ++i) {
     int64_t bit = n >> 1;
     for (; j & bit; bit >>= 1) j ^= bit;
@@ -41,35 +41,35 @@ inline void transform_power(Complex* x, int64_t n, const Complex* roots, int sig
       for (int64_t k = 0; k < half; ++k) {
         Complex w = roots[k * step];
         if (sign > 0) w.im = -w.im;
-        const Complex a = x[base + k], b = times(x[base + half + k], w);
+        const Complex a = x[base + k], b = multiply(x[base + half + k], w);
         x[base + k] = {a.re + b.re, a.im + b.im};
         x[base + half + k] = {a.re - b.re, a.im - b.im};
       }
   }
 }
 
-// Tables for one length: `numbers()` complex numbers; a transform needs `padded` more as workspace.
-struct Fourier {
+// Tables for one length: `table_size()` complex numbers; a transform needs `padded` more.
+struct FourierTable {
   int64_t n, padded;  // n itself if it is a power of two, else the length of the convolution
   Complex *roots, *chirp, *kernel;
 
-  explicit Fourier(int64_t n = 1) : n(n), padded(1) {
+  explicit FourierTable(int64_t n = 1) : n(n), padded(1) {
     while (padded < n) padded *= 2;
     if (padded != n) padded *= 2;  // the padded length is at least 2 n - 1
   }
   bool is_power_of_two() const { return padded == n; }
-  int64_t numbers() const { return padded / 2 + 1 + (is_power_of_two() ? 0 : n + padded); }
+  int64_t table_size() const { return padded / 2 + 1 + (is_power_of_two() ? 0 : n + padded); }
 
   void prepare(Complex* memory) {
     roots = memory;
-    for (int64_t k = 0; k < padded / 2; ++k) roots[k] = root(-1, 2 * k, padded);
+    for (int64_t k = 0; k < padded / 2; ++k) roots[k] = root_of_unity(-1, 2 * k, padded);
     if (is_power_of_two()) return;
     chirp = roots + padded / 2 + 1;
     kernel = chirp + n;
     // k^2 modulo 2 n, by odd steps, so that no square overflows
     int64_t square = 0;
     for (int64_t k = 0; k < n; ++k) {
-      chirp[k] = root(-1, square, n);
+      chirp[k] = root_of_unity(-1, square, n);
       square = (square + 2 * k + 1) % (2 * n);
     }
     for (int64_t k = 0; k < padded; ++k) kernel[k] = {0, 0};
@@ -78,21 +78,21 @@ struct Fourier {
       kernel[k] = conjugate;
       if (k) kernel[padded - k] = conjugate;
     }
-    transform_power(kernel, padded, roots, -1);
+    transform_power_of_two(kernel, padded, roots, -1);
   }
 
   // Transforms x in place, unscaled: `padded` numbers, of which the first n are data.
   void transform(Complex* x, int sign) const {
-    if (is_power_of_two()) return transform_power(x, n, roots, sign);
+    if (is_power_of_two()) return transform_power_of_two(x, n, roots, sign);
     if (sign > 0)
       for (int64_t k = 0; k < n; ++k) x[k].im = -x[k].im;
-    for (int64_t k = 0; k < n; ++k) x[k] = times(x[k], chirp[k]);
+    for (int64_t k = 0; k < n; ++k) x[k] = multiply(x[k], chirp[k]);
     for (int64_t k = n; k < padded; ++k) x[k] = {0, 0};
-    transform_power(x, padded, roots, -1);
-    for (int64_t k = 0; k < padded; ++k) x[k] = times(x[k], kernel[k]);
-    transform_power(x, padded, roots, 1);
+    transform_power_of_two(x, padded, roots, -1);
+    for (int64_t k = 0; k < padded; ++k) x[k] = multiply(x[k], kernel[k]);
+    transform_power_of_two(x, padded, roots, 1);
     for (int64_t k = 0; k < n; ++k) {
-      x[k] = times(x[k], chirp[k]);
+      x[k] = multiply(x[k], chirp[k]);
       x[k].re /= static_cast<double>(padded);
       x[k].im /= static_cast<double>(padded) * (sign > 0 ? -1 : 1);
     }
@@ -103,8 +103,8 @@ struct Fourier {
 // gives the real parts of sums with exp(2 pi i k j / n); else real lines give sums with exp(-2 pi i
 // ...).
 template <typename T>
-inline void fourier_lines(const Fourier& table, bool back, const T* x, T* y, int64_t begin,
-                          int64_t end, Complex* space, bool add) {
+inline void transform_lines(const FourierTable& table, bool back, const T* x, T* y, int64_t begin,
+                            int64_t end, Complex* space, bool add) {
   const int64_t n = table.n;
   for (int64_t line = begin; line < end; ++line) {
     const T* from = x + line * n * (back ? 2 : 1);

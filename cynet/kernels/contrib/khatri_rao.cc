@@ -20,7 +20,7 @@ struct Factors {
     }
   }
   // Finds the line of each factor whose product is row `row`.
-  void find(int64_t row, const T** lines) const {
+  void find_lines(int64_t row, const T** lines) const {
     for (int i = count - 1; i >= 0; --i) {
       lines[i] = at[i] + row % rows[i] * columns;
       row /= rows[i];
@@ -37,7 +37,7 @@ void khatri_rao(const Args& args) {
   parallel_for(args.threads, k.product, [=, &k](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       const T* lines[MAX_FACTORS];
-      k.find(row, lines);
+      k.find_lines(row, lines);
       T* to = out + row * k.columns;
       for (int64_t c = 0; c < k.columns; ++c) {
         T value = lines[0][c];
@@ -50,7 +50,7 @@ void khatri_rao(const Args& args) {
 
 // dx (rows[which], columns) (+)= the gradient of factor `which`
 template <typename T>
-void one_factor(const Factors<T>& k, int threads, int which, const T* grad, T* dx, bool add) {
+void factor_gradient(const Factors<T>& k, int threads, int which, const T* grad, T* dx, bool add) {
   int64_t inner = 1;
   for (int i = which + 1; i < k.count; ++i) inner *= k.rows[i];
   parallel_for(threads, k.rows[which], [=, &k](int64_t begin, int64_t end) {
@@ -62,7 +62,7 @@ void one_factor(const Factors<T>& k, int threads, int which, const T* grad, T* d
       for (int64_t other = 0; other < others; ++other) {
         const int64_t row = (other / inner * own + r) * inner + other % inner;
         const T *lines[MAX_FACTORS], *g = grad + row * k.columns;
-        k.find(row, lines);
+        k.find_lines(row, lines);
         for (int64_t c = 0; c < k.columns; ++c) {
           T value = g[c];
           for (int i = 0; i < k.count; ++i)
@@ -80,7 +80,7 @@ void khatri_rao_grad(const Args& args) {
   const Factors<T> k(args, 1);
   for (int i = 0; i < k.count; ++i)
     if (args.wanted[i])
-      one_factor(k, args.threads, i, args.input<T>(0), args.output<T>(i), args.add[i]);
+      factor_gradient(k, args.threads, i, args.input<T>(0), args.output<T>(i), args.add[i]);
 }
 }  // namespace
 }  // namespace cynet

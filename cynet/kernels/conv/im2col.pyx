@@ -32,18 +32,18 @@ cdef extern from "conv/implicit_gemm.h" namespace "cynet" nogil:
 
 cdef enum:
     TILE_ELEMENTS = 1 << 17  # elements of one unrolled tile: half a megabyte of floats
-    LEAST_TILE = 48          # minimum output positions; gemm is slow for narrower products
-    FEW_TASKS = 8            # with fewer tiles in all images, threads would be idle
-    MAX_SUMS = 8            # maximum partial sums of a weight's gradient
-    MAX_SUMMED = 1 << 21    # maximum elements of all partial sums, if more than two
-    FEW_PIXELS = 512        # minimum pixels of a partial sum
+    MIN_TILE = 48          # minimum output positions; gemm is slow for narrower products
+    MIN_TASKS = 8          # with fewer tiles in all images, threads would be idle
+    MAX_PARTIAL_SUMS = 8   # maximum partial sums of a weight's gradient
+    MAX_SUM_ELEMENTS = 1 << 21  # maximum elements of all partial sums, if more than two
+    MIN_PIXELS = 512       # minimum pixels of a partial sum
 
 
 cdef inline int64_t _ceil_div(int64_t a, int64_t b) noexcept nogil:
     return (a + b - 1) // b if a > 0 else 0
 
 
-cdef ImageShape _image(const ConvShape* shape) noexcept nogil:
+cdef ImageShape _image_shape(const ConvShape* shape) noexcept nogil:
     cdef ImageShape image
     cdef int i
     image.batch, image.groups = shape.batch, shape.groups
@@ -68,14 +68,14 @@ cdef void conv_complete(ConvShape* shape, bint implicit) noexcept nogil:
     for i in range(3):
         if shape.kernel[i] != 1 or shape.stride[i] != 1 or shape.pad[i] != 0:
             shape.plain = False
-    shape.tiles = _ceil_div(shape.out_space, max(TILE_ELEMENTS // shape.unrolled, LEAST_TILE))
+    shape.tiles = _ceil_div(shape.out_space, max(TILE_ELEMENTS // shape.unrolled, MIN_TILE))
     if shape.plain or shape.tiles < 1:
         shape.tiles = 1
-    elif parts * shape.tiles < FEW_TASKS:  # threads get equal shares of a power of two
+    elif parts * shape.tiles < MIN_TASKS:  # threads get equal shares of a power of two
         while shape.tiles & (shape.tiles - 1):
             shape.tiles += 1
-        while (parts * shape.tiles < FEW_TASKS // 2
-               and shape.out_space >= 2 * shape.tiles * LEAST_TILE):
+        while (parts * shape.tiles < MIN_TASKS // 2
+               and shape.out_space >= 2 * shape.tiles * MIN_TILE):
             shape.tiles *= 2
     shape.tile = _ceil_div(shape.out_space, shape.tiles)
     shape.implicit = implicit
@@ -90,7 +90,7 @@ cdef int64_t conv_workspace_elements(const ConvShape* shape, int threads,
                                      bint weight_gradient) noexcept nogil:
     cdef int64_t each = 0 if shape.plain else shape.unrolled * shape.tile
     if shape.implicit and not weight_gradient:
-        return image_workspace_floats(_image(shape), threads)
+        return image_workspace_floats(_image_shape(shape), threads)
     if weight_gradient:
         return 1 + each * threads + shape.filters * shape.unrolled * (
             _count_partial_sums(shape) - 1)
@@ -100,9 +100,9 @@ cdef int64_t conv_workspace_elements(const ConvShape* shape, int threads,
 cdef int64_t _count_partial_sums(const ConvShape* shape) noexcept nogil:
     """The number of partial sums of a weight's gradient; depends on the shape alone, not on
     threads."""
-    cdef int64_t fitting = MAX_SUMMED // (shape.filters * shape.unrolled)
-    return max(1, min(min(shape.batch * shape.tiles, shape.batch * shape.out_space // FEW_PIXELS),
-                      max(2, min(MAX_SUMS, fitting))))
+    cdef int64_t fitting = MAX_SUM_ELEMENTS // (shape.filters * shape.unrolled)
+    return max(1, min(min(shape.batch * shape.tiles, shape.batch * shape.out_space // MIN_PIXELS),
+                      max(2, min(MAX_PARTIAL_SUMS, fitting))))
 
 
 cdef void _im2col(const ConvShape* shape, const floating* x, int64_t first, int64_t last,
@@ -182,7 +182,7 @@ cdef void _col2im(const ConvShape* shape, const floating* cols, int64_t first, i
                         cols += w1 - w0
 
 
-cdef void _forward_part(const ConvShape* shape, const floating* x, const floating* w,
+cdef void _forward_tile(const ConvShape* shape, const floating* x, const floating* w,
                         const floating* bias,
                         floating* y, bint add, int64_t task, floating* cols) noexcept nogil:
     """Computes y for one tile of one group of one image."""
@@ -227,18 +227,18 @@ cdef void conv_forward(const ConvShape* shape, const floating* x, const floating
     cdef int t
     if floating is float:
         if shape.implicit:
-            image_forward(cpu_level(), _image(shape), x, w, bias, y, add, threads, space)
+            image_forward(cpu_level(), _image_shape(shape), x, w, bias, y, add, threads, space)
             return
     if tasks < threads:
         for task in range(tasks):
-            _forward_part(shape, x, w, bias, y, add, task, space)
+            _forward_tile(shape, x, w, bias, y, add, task, space)
         return
     for t in prange(threads, num_threads=threads, schedule="static"):
         for task in range(tasks * t // threads, tasks * (t + 1) // threads):
-            _forward_part(shape, x, w, bias, y, add, task, space + t * each)
+            _forward_tile(shape, x, w, bias, y, add, task, space + t * each)
 
 
-cdef void _data_part(const ConvShape* shape, const floating* w, const floating* dy, floating* dx,
+cdef void _data_tile(const ConvShape* shape, const floating* w, const floating* dy, floating* dx,
                      bint add, int64_t task, floating* cols) noexcept nogil:
     """Computes dx for one group of one image."""
     cdef int64_t per_group = shape.filters // shape.groups, depth = shape.channels // shape.groups
@@ -270,14 +270,14 @@ cdef void conv_backward_data(const ConvShape* shape, const floating* w, const fl
     cdef int t
     if tasks < threads:
         for task in range(tasks):
-            _data_part(shape, w, dy, dx, add, task, space)
+            _data_tile(shape, w, dy, dx, add, task, space)
         return
     for t in prange(threads, num_threads=threads, schedule="static"):
         for task in range(tasks * t // threads, tasks * (t + 1) // threads):
-            _data_part(shape, w, dy, dx, add, task, space + t * each)
+            _data_tile(shape, w, dy, dx, add, task, space + t * each)
 
 
-cdef void _weight_part(const ConvShape* shape, const floating* x, const floating* dy, floating* dw,
+cdef void _weight_tile(const ConvShape* shape, const floating* x, const floating* dy, floating* dw,
                        int64_t task, bint add, floating* cols) noexcept nogil:
     """Adds one tile of one image to dw, for all groups."""
     cdef int64_t per_group = shape.filters // shape.groups, depth = shape.channels // shape.groups
@@ -313,13 +313,13 @@ cdef void conv_backward_weight(const ConvShape* shape, const floating* x, const 
     cdef int t
     if parts == 1:
         for task in range(tasks):
-            _weight_part(shape, x, dy, dw, task, add or task > 0, space)
+            _weight_tile(shape, x, dy, dw, task, add or task > 0, space)
         return
     for t in prange(threads, num_threads=threads, schedule="static"):
         for part in range(parts * t // threads, parts * (t + 1) // threads):
             mine = dw if part == 0 else sums + (part - 1) * size
             for task in range(tasks * part // parts, tasks * (part + 1) // parts):
-                _weight_part(shape, x, dy, mine, task,
+                _weight_tile(shape, x, dy, mine, task,
                              task > tasks * part // parts or (add and part == 0),
                              space + t * each)
     for t in prange(threads, num_threads=threads, schedule="static"):
@@ -330,8 +330,8 @@ cdef void conv_backward_weight(const ConvShape* shape, const floating* x, const 
             dw[i] = total
 
 
-def _image_arrays(x, w, y, stride, dilate, pad, bias=None, bint add=False, int threads=1,
-                  level=None):
+def _implicit_gemm_arrays(x, w, y, stride, dilate, pad, bias=None, bint add=False, int threads=1,
+                          level=None):
     """image_forward on C-contiguous NumPy float32 arrays with three spatial axes, for tests.
 
     The second axes say how many groups there are: y = w * x (+ bias) (+ y). Returned is what lies

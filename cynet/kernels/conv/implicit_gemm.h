@@ -27,14 +27,14 @@ struct ImageShape {
 
   // The number of input rows that an output row sums; floats that hold their offsets.
   int64_t depth() const { return channels * kernel[0] * kernel[1] * kernel[2]; }
-  int64_t offsets() const { return (2 * depth() + 15) / 16 * 16; }
+  int64_t offset_floats() const { return (2 * depth() + 15) / 16 * 16; }
   bool is_strided() const { return stride[0] > 1 || stride[1] > 1 || stride[2] > 1; }
   bool is_copied() const { return is_strided() || pad[0] || pad[1] || pad[2]; }
   // The size of a phase along an axis.
   int64_t phase_size(int axis) const { return (size[axis] + stride[axis] - 1) / stride[axis]; }
   int64_t input_size(int axis) const { return size[axis] - 2 * pad[axis]; }
   // Floats of all phases of a channel, of one group's unpadded image, of one group's output.
-  int64_t channel() const {
+  int64_t channel_floats() const {
     return stride[0] * phase_size(0) * stride[1] * phase_size(1) * stride[2] * phase_size(2);
   }
   int64_t input_size() const { return channels * input_size(0) * input_size(1) * input_size(2); }
@@ -50,18 +50,19 @@ struct ImageShape {
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "isa/simd.h"
+#define CYNET_PER_ISA_FILE "isa/simd.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "gemm/microkernel_loops.h"
+#define CYNET_PER_ISA_FILE "gemm/microkernel_loops.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "conv/implicit_gemm_loops.h"
+#define CYNET_PER_ISA_FILE "conv/implicit_gemm_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
 
 // Floats of workspace, aligned to 64 bytes: offsets of rows, and copies of images.
 inline int64_t image_workspace_floats(const ImageShape& s, int threads) {
-  return s.offsets() + (s.is_copied() ? threads * (s.channels * s.channel() + FLOATS_APART) : 0);
+  return s.offset_floats() +
+         (s.is_copied() ? threads * (s.channels * s.channel_floats() + FLOATS_APART) : 0);
 }
 
 // y = w * x (+ bias) (+ y): x (batch, groups * channels, ...), w (groups * filters, channels, ...),
@@ -75,14 +76,14 @@ inline void image_forward(int level, const ImageShape& s, const float* x, const 
   const auto copy = copies[level];
   const int64_t units = s.batch * s.groups, rows = s.out[0] * s.out[1], depth = s.depth();
   int64_t* offsets = reinterpret_cast<int64_t*>(space);
-  float* held = space + s.offsets();
+  float* held = space + s.offset_floats();
   int64_t* offset = offsets;
   for (int64_t c = 0; c < s.channels; ++c)
     for (int64_t i = 0; i < s.kernel[0]; ++i)
       for (int64_t j = 0; j < s.kernel[1]; ++j)
         for (int64_t k = 0; k < s.kernel[2]; ++k)
-          *offset++ =
-              c * s.channel() + s.offset_of(i * s.dilate[0], j * s.dilate[1], k * s.dilate[2]);
+          *offset++ = c * s.channel_floats() +
+                      s.offset_of(i * s.dilate[0], j * s.dilate[1], k * s.dilate[2]);
   const auto unit = [&](int64_t u, const float* image, int64_t begin, int64_t end) {
     const int64_t group = u % s.groups;
     run(s, image, offsets, w + group * s.filters * depth, bias ? bias + group * s.filters : nullptr,
@@ -90,7 +91,7 @@ inline void image_forward(int level, const ImageShape& s, const float* x, const 
   };
   if (units >= threads) {
     return for_parts(threads, [&](int64_t part) {
-      float* own = held + part * (s.channels * s.channel() + FLOATS_APART);
+      float* own = held + part * (s.channels * s.channel_floats() + FLOATS_APART);
       for (int64_t u = units * part / threads; u < units * (part + 1) / threads; ++u) {
         if (s.is_copied()) copy(s, x + u * s.input_size(), 0, s.channels, own);
         unit(u, s.is_copied() ? own : x + u * s.input_size(), 0, rows);

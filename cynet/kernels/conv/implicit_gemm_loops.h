@@ -18,8 +18,7 @@ struct ImagePieces {
   ImagePiece all[STRIP_PIXELS];
   int64_t count = 0;
 
-  // The pixels p .. end of a strip that begins at p, counted along the image from output row `row`
-  // on.
+  // The pixels p .. end of a strip, counted along the image from output row `row` on.
   ImagePieces(const ImageShape& s, int64_t row, int64_t p, int64_t end) {
     const int64_t width = s.phase_size(2), out_width = s.out[2];
     for (int64_t at = p; at < end;) {
@@ -61,22 +60,22 @@ inline void image_sums(const float* x, const int64_t* offsets, int64_t depth, co
 typedef void (*ImageSums)(const float*, const int64_t*, int64_t, const float*, int64_t, float*);
 
 template <int R>
-inline ImageSums image_sums_of(int64_t rows, int64_t vectors, bool part) {
+inline ImageSums find_image_sums(int64_t rows, int64_t vectors, bool part) {
   if constexpr (R > 1)
-    if (rows < R) return image_sums_of<R - 1>(rows, vectors, part);
+    if (rows < R) return find_image_sums<R - 1>(rows, vectors, part);
   if (vectors == 3) return part ? &image_sums<R, 3, true> : &image_sums<R, 3, false>;
   return vectors == 2 ? &image_sums<R, 2, true> : &image_sums<R, 1, true>;
 }
 
 // Copies n numbers, `step` apart.
-inline void copy_steps(const float* from, int64_t step, int64_t n, float* to) {
+inline void copy_strided(const float* from, int64_t step, int64_t n, float* to) {
   for (int64_t i = 0; i < n; ++i) to[i] = from[i * step];
 }
-inline void copy_line(const float* from, int64_t, int64_t n, float* to) {
+inline void copy_contiguous(const float* from, int64_t, int64_t n, float* to) {
   std::memcpy(to, from, n * sizeof(float));
 }
 // Copies every second number, from two vectors at a time; reads nothing behind the last.
-inline void copy_evens(const float* from, int64_t step, int64_t n, float* to) {
+inline void copy_every_second(const float* from, int64_t step, int64_t n, float* to) {
 #if CYNET_LANES == 16
   const __m512i evens = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
   for (; n > 0; n -= LANES, from += 2 * LANES, to += LANES) {
@@ -95,7 +94,7 @@ inline void copy_evens(const float* from, int64_t step, int64_t n, float* to) {
     _mm256_storeu_ps(to, _mm256_castpd_ps(pairs));
   }
 #endif
-  copy_steps(from, step, n, to);
+  copy_strided(from, step, n, to);
 }
 
 // The n positions of an axis in one phase: from `from` in the image, from `to` in the phase.
@@ -115,11 +114,11 @@ struct Phase {
 // Copies the channels begin .. end of an image, padded with zeros, into the phases.
 inline void copy_image(const ImageShape& s, const float* x, int64_t begin, int64_t end, float* to) {
   const int64_t step = s.stride[2], height = s.input_size(1), width = s.input_size(2);
-  const auto copy = step == 1 ? &copy_line : step == 2 ? &copy_evens : &copy_steps;
+  const auto copy = step == 1 ? &copy_contiguous : step == 2 ? &copy_every_second : &copy_strided;
   for (int64_t c = begin; c < end; ++c) {
     const float* from = x + c * s.input_size(0) * height * width;
-    float* phase = to + c * s.channel();
-    std::fill(phase, phase + s.channel(), 0.0f);
+    float* phase = to + c * s.channel_floats();
+    std::fill(phase, phase + s.channel_floats(), 0.0f);
     for (int64_t i = 0; i < s.stride[0]; ++i)
       for (int64_t j = 0; j < s.stride[1]; ++j)
         for (int64_t k = 0; k < step;
@@ -154,7 +153,7 @@ inline void image_rows(const ImageShape& s, const float* x, const int64_t* offse
       const ImagePieces pieces(s, row, p, stop);
       for (int64_t i = 0; i < blocks; ++i) {
         const int64_t first = s.filters * i / blocks, count = s.filters * (i + 1) / blocks - first;
-        image_sums_of<ROWS>(count, vectors, stop - p < STRIP_PIXELS)(
+        find_image_sums<ROWS>(count, vectors, stop - p < STRIP_PIXELS)(
             lines + p, offsets, depth, w + first * depth, lanes, sums);
         for (int64_t f = 0; f < count; ++f)
           pieces.put(sums + f * STRIP_PIXELS, y + (first + f) * plane, bias ? bias[first + f] : 0,

@@ -138,8 +138,8 @@ cdef class ReorderedPrimitive:
 # For other files with primitives: oneDNN's functions (once a Layout exists); whether they run on
 # cynet's threads; a check of a status; the primitive of a description; a change of the description
 # to kernels that are freed with the primitive, False if there are none.
-cdef const Library* opened() noexcept
+cdef const Library* library_functions() noexcept
 cdef bint runs_on_team() noexcept
 cdef int check(int status, str what) except -1
 cdef Primitive primitive_of(void* pd, list tensors)
-cdef bint leave_brgemm(void* pd) except -1
+cdef bint avoid_brgemm(void* pd) except -1

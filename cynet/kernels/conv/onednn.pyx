@@ -9,7 +9,7 @@ from libc.stdint cimport int64_t
 from ..._typedefs cimport aligned, kBfloat16, kFloat32, kInt8, kUint8
 from ..elementwise.elementwise cimport run_unary
 from ..parallel cimport (
-    lend_team_to, openmp_can_run, openmp_single_threaded, openmp_threads, threads_for
+    lend_team_to, openmp_can_run, set_openmp_single_threaded, openmp_threads, threads_for
 )
 from ..table cimport find_unary
 
@@ -27,14 +27,14 @@ cdef dict _STATUS = {1: "out of memory", 2: "invalid arguments", 3: "not impleme
                      4: "no further implementation", 5: "runtime error", 6: "not required"}
 
 cdef enum:
-    PRIMITIVES = 8  # capacity of each of the 16 parts of oneDNN's primitive cache
+    CACHED_PRIMITIVES = 8  # capacity of each of the 16 parts of oneDNN's primitive cache
     F32 = 3, BF16 = 2, S8 = 5, U8 = 6
     # dnnl_cpu_isa_...: levels with avx512_core_bf16, avx512_core_vnni or avx2_vnni have these bits
     ISA_BF16 = 0xe7
     ISA_VNNI = 0x67
     ISA_VNNI_256 = 0xf
-    ANY = 1
-    CPU = 1
+    FORMAT_ANY = 1
+    ENGINE_CPU = 1
     USER_SCRATCHPAD = 1
     FORWARD_TRAINING = 64
     CONVOLUTION_DIRECT = 1
@@ -43,7 +43,7 @@ cdef enum:
     QUERY_DST = 133, QUERY_DIFF_DST = 134, QUERY_SCRATCHPAD = 136
     ARG_SRC = 1, ARG_DST = 17, ARG_WEIGHTS = 33, ARG_BIAS = 41, ARG_SCRATCHPAD = 80
     ARG_DIFF_SRC = 129, ARG_DIFF_DST = 145, ARG_DIFF_WEIGHTS = 161, ARG_DIFF_BIAS = 169
-    FEW_CHANNELS = 16  # floats in one register of AVX-512
+    SIMD_FLOATS = 16  # floats in one register of AVX-512
 
 # act_type of Activation -> dnnl_alg_kind_t
 cdef dict _ELTWISE = {"relu": 32, "tanh": 33, "sigmoid": 41, "softrelu": 39}
@@ -64,17 +64,17 @@ cdef tuple _FUNCTIONS = (
     "primitive_desc_next_impl", "primitive_attr_set_scales_mask", "post_ops_append_binary")
 
 cdef Library _dnnl
-_opened = None  # None: not tried yet; False: not installed; else the open ctypes library
-_why_not = None
-cdef int _on_team = 0  # 1: oneDNN's parallel regions run on cynet's threads
+_library = None  # None: not tried yet; False: not installed; else the open ctypes library
+_failure_reason = None
+cdef int _uses_team = 0  # 1: oneDNN's parallel regions run on cynet's threads
 
 
-cdef const Library* opened() noexcept:
+cdef const Library* library_functions() noexcept:
     return &_dnnl
 
 
 cdef bint runs_on_team() noexcept:
-    return _on_team
+    return _uses_team
 
 
 cdef int check(int status, str what) except -1:
@@ -90,44 +90,44 @@ def available():
 
 def _open_library():
     """Try once to open the library; return True if it is open."""
-    global _opened, _why_not
-    if _opened is None:
+    global _library, _failure_reason
+    if _library is None:
         try:
-            _opened = _load_library(library_path())
+            _library = _load_library(library_path())
         except (OSError, AttributeError, CynetError) as error:
-            _opened, _why_not = False, str(error)
-            if "libgomp" in _why_not:
-                _why_not += "; install GNU's OpenMP runtime: apt-get install libgomp1"
-            warn_user(f"oneDNN is not used, so that convolutions are slower: {_why_not}")
-    return _opened is not False
+            _library, _failure_reason = False, str(error)
+            if "libgomp" in _failure_reason:
+                _failure_reason += "; install GNU's OpenMP runtime: apt-get install libgomp1"
+            warn_user(f"oneDNN is not used, so that convolutions are slower: {_failure_reason}")
+    return _library is not False
 
 
 def _load_library(path):
     """Open the library at `path`, bind its functions, and let it use cynet's threads; False if
     there is no library."""
-    global _on_team
+    global _uses_team
     cdef void** slots = <void**>&_dnnl
     if path is None:
         return False
     library = ctypes.CDLL(str(path))
     for i, name in enumerate(_FUNCTIONS):
         slots[i] = <void*><size_t>ctypes.cast(library[f"dnnl_{name}"], ctypes.c_void_p).value
-    _on_team = lend_team_to(<void*><size_t>library._handle, str(path))
-    check(library.dnnl_set_primitive_cache_capacity(PRIMITIVES), "primitive cache")
-    check(_dnnl.engine_create(&_dnnl.engine, CPU, 0), "engine")
+    _uses_team = lend_team_to(<void*><size_t>library._handle, str(path))
+    check(library.dnnl_set_primitive_cache_capacity(CACHED_PRIMITIVES), "primitive cache")
+    check(_dnnl.engine_create(&_dnnl.engine, ENGINE_CPU, 0), "engine")
     check(_dnnl.stream_create(&_dnnl.stream, _dnnl.engine, 1), "stream")
     return library
 
 
-def why_not():
+def failure_reason():
     """The reason why oneDNN cannot be loaded, or None."""
-    return _why_not
+    return _failure_reason
 
 
 def takes_bfloat16():
     """True when the CPU has instructions for bfloat16."""
     return (available() and cpu_capability() in ("avx512", "amx")
-            and _opened.dnnl_get_effective_cpu_isa() & ISA_BF16 == ISA_BF16)
+            and _library.dnnl_get_effective_cpu_isa() & ISA_BF16 == ISA_BF16)
 
 
 def takes_int8():
@@ -135,14 +135,14 @@ def takes_int8():
     these oneDNN adds pairs of products in 16 bits, which saturate."""
     if not available():
         return False
-    isa, level = _opened.dnnl_get_effective_cpu_isa(), cpu_capability()
+    isa, level = _library.dnnl_get_effective_cpu_isa(), cpu_capability()
     if level in ("avx512", "amx") and isa & ISA_VNNI == ISA_VNNI:
         return True
     return level != "baseline" and isa & ISA_VNNI_256 == ISA_VNNI_256
 
 
-cdef dict _KINDS = {"float32": (F32, kFloat32), "bfloat16": (BF16, kBfloat16),
-                    "int8": (S8, kInt8), "uint8": (U8, kUint8)}
+cdef dict _CODES_BY_DTYPE = {"float32": (F32, kFloat32), "bfloat16": (BF16, kBfloat16),
+                             "int8": (S8, kInt8), "uint8": (U8, kUint8)}
 
 
 cdef class Layout:
@@ -153,7 +153,7 @@ cdef class Layout:
         cdef Dims dims, steps
         cdef int kind
         self.desc = NULL
-        kind, self.dtype = _KINDS[dtype]
+        kind, self.dtype = _CODES_BY_DTYPE[dtype]
         if not _open_library():  # all primitives are made of layouts
             raise CynetError("oneDNN is not installed: pip install onednn-cpu-gomp")
         if shape is None:
@@ -161,7 +161,7 @@ cdef class Layout:
         for i, n in enumerate(shape):
             dims[i], steps[i] = n, 0 if strides is None else strides[i]
         if strides is None:
-            check(_dnnl.desc_tag(&self.desc, len(shape), dims, kind, ANY), "any layout")
+            check(_dnnl.desc_tag(&self.desc, len(shape), dims, kind, FORMAT_ANY), "any layout")
         else:
             check(_dnnl.desc_strides(&self.desc, len(shape), dims, kind, steps), "layout")
 
@@ -179,7 +179,7 @@ cdef class Layout:
         return hash(self.nbytes())
 
 
-def row_major(shape, dtype="float32", within=None):
+def as_row_major(shape, dtype="float32", within=None):
     """The Layout of a C-contiguous tensor, or of a slice of a tensor of shape `within`."""
     strides = [1]
     for n in reversed((within or shape)[1:]):
@@ -187,7 +187,7 @@ def row_major(shape, dtype="float32", within=None):
     return Layout(shape, strides, dtype)
 
 
-def channels_last(shape, dtype="float32", within=None):
+def as_channels_last(shape, dtype="float32", within=None):
     """The Layout of a tensor (N, C, *size) that lies in memory as (N, *size, C), or of a slice of
     such a tensor of shape `within`."""
     whole = within or shape
@@ -221,9 +221,9 @@ cdef class Primitive:
             with gil:
                 raise CynetError(f"oneDNN: {self.implementation} was made for {self.threads} "
                                  "threads, and no more threads can be made now")
-        openmp_single_threaded(self.threads == 1)
+        set_openmp_single_threaded(self.threads == 1)
         status = _dnnl.execute(self.handle, _dnnl.stream, self.count, self.arguments)
-        openmp_single_threaded(False)
+        set_openmp_single_threaded(False)
         if status != 0:
             with gil:
                 check(status, "execution")
@@ -236,7 +236,7 @@ cdef bytes _implementation(const void* pd):
     return name if name != NULL else b""
 
 
-cdef bint leave_brgemm(void* pd) except -1:
+cdef bint avoid_brgemm(void* pd) except -1:
     """Change a description to kernels that are freed with their primitive.
 
     oneDNN keeps the brgemm kernels of convolutions for ever, some 8 KB for each new shape; those of
@@ -253,7 +253,7 @@ cdef bint leave_brgemm(void* pd) except -1:
     return True
 
 
-cdef int _leave_family(void* pd, bytes family) except -1:
+cdef int _avoid_family(void* pd, bytes family) except -1:
     """Change a description to the next implementation outside of a family."""
     while _implementation(pd).startswith(family):
         check(_dnnl.next_implementation(pd), "other implementation")
@@ -287,7 +287,7 @@ cdef Primitive primitive_of(void* pd, list tensors):
                                       _dnnl.engine, NULL), "memory")
             self.count += 1
         self.implementation = _implementation(pd).decode()
-        self.threads = openmp_threads() if _on_team else 1
+        self.threads = openmp_threads() if _uses_team else 1
         check(_dnnl.primitive_create(&self.handle, pd), f"primitive {self.implementation}")
     finally:
         _dnnl.pd_destroy(pd)
@@ -444,15 +444,15 @@ cdef class Convolution:
     def __init__(self, data, weight, out, stride, dilate, pad, bias, dtype="float32", last=True):
         self.window, self.dtype = Window(stride, dilate, pad), dtype
         if last:
-            self.data, self.out = channels_last(data, dtype), channels_last(out, dtype)
+            self.data, self.out = as_channels_last(data, dtype), as_channels_last(out, dtype)
         else:
             self.data, self.out = Layout(data, None, dtype), Layout(out, None, dtype)
-            self.row_data, self.row_out = row_major(data, dtype), row_major(out, dtype)
-        self.weight, self.plain_weight = Layout(weight, None, dtype), row_major(weight, dtype)
-        self.bias = row_major((out[1],), dtype) if bias else None
+            self.row_data, self.row_out = as_row_major(data, dtype), as_row_major(out, dtype)
+        self.weight, self.plain_weight = Layout(weight, None, dtype), as_row_major(weight, dtype)
+        self.bias = as_row_major((out[1],), dtype) if bias else None
         self.shape, self.filters = tuple(weight), out[1]
         sizes = list(weight)[len(weight) - len(stride) - 1:]  # channels, *kernel
-        self.thin = max(sizes[1:]) == 1 and max(stride) > 1 and sizes[0] < FEW_CHANNELS
+        self.thin = max(sizes[1:]) == 1 and max(stride) > 1 and sizes[0] < SIMD_FLOATS
 
     def __dealloc__(self):
         if self.hint != NULL:
@@ -466,7 +466,7 @@ cdef class Convolution:
                 &pd, _dnnl.engine, FORWARD_TRAINING, CONVOLUTION_DIRECT, self.data.desc,
                 self.weight.desc, self.bias.desc if self.bias is not None else NULL, self.out.desc,
                 w.stride, w.dilate, w.pad, w.pad, attributes.attr), "convolution forward")
-            if chosen or leave_brgemm(pd):
+            if chosen or avoid_brgemm(pd):
                 return pd
             _dnnl.pd_destroy(pd)
 
@@ -497,7 +497,7 @@ cdef class Convolution:
         tensors.append((ARG_DST, QUERY_DST, 0, self.row_out))
         return _chain_reorders(pd, tensors, self.dtype)
 
-    cdef int _need_hint(self) except -1:
+    cdef int _make_hint(self) except -1:
         if self.hint == NULL:
             self.hint = self._forward(_Attributes())
         return 0
@@ -509,15 +509,15 @@ cdef class Convolution:
         cdef void* pd = NULL
         cdef Window w = self.window
         cdef _Attributes attributes = _Attributes()
-        self._need_hint()
+        self._make_hint()
         try:
             for alone in (False, True):
-                openmp_single_threaded(alone)
+                set_openmp_single_threaded(alone)
                 check(_dnnl.convolution_data(
                     &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, self.weight.desc,
                     self.out.desc, w.stride, w.dilate, w.pad, w.pad, self.hint, attributes.attr),
                     "convolution backward")
-                if alone or (leave_brgemm(pd) and _implementation(pd).startswith(b"jit")):
+                if alone or (avoid_brgemm(pd) and _implementation(pd).startswith(b"jit")):
                     break
                 _dnnl.pd_destroy(pd)
             return _chain_reorders(pd, [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, self.row_out),
@@ -525,7 +525,7 @@ cdef class Convolution:
                                         (ARG_DIFF_SRC, QUERY_DIFF_SRC, 0, self.row_data)],
                                    self.dtype)
         finally:
-            openmp_single_threaded(False)
+            set_openmp_single_threaded(False)
 
     def backward_weight(self, grad=None, ordered=True):
         """A ReorderedPrimitive (out_grad, data[, bias_grad], weight_grad) on one thread: several
@@ -541,15 +541,15 @@ cdef class Convolution:
         cdef Layout weight = self.weight, bias = self.bias
         if not ordered:
             weight = Layout(self.shape, None, dtype)
-            bias = row_major((self.filters,), dtype) if bias is not None else None
-        self._need_hint()
+            bias = as_row_major((self.filters,), dtype) if bias is not None else None
+        self._make_hint()
         cdef list tensors = [(ARG_DIFF_DST, QUERY_DIFF_DST, 0, grad or self.row_out),
                              (ARG_SRC, QUERY_SRC, 0, self.row_data)]
         if bias is not None:
             tensors.append((ARG_DIFF_BIAS, QUERY_DIFF_WEIGHTS, 1, None))
         tensors.append((ARG_DIFF_WEIGHTS, QUERY_DIFF_WEIGHTS, 0,
                         self.plain_weight if ordered else None))
-        openmp_single_threaded(True)
+        set_openmp_single_threaded(True)
         try:
             check(_dnnl.convolution_weights(
                 &pd, _dnnl.engine, CONVOLUTION_DIRECT, self.data.desc, weight.desc,
@@ -557,10 +557,10 @@ cdef class Convolution:
                 w.dilate, w.pad, w.pad, self.hint, attributes.attr), "convolution weight gradient")
             if self.thin:
                 # 2023.2's kernels add stale workspace below 7 channels
-                _leave_family(pd, b"jit_1x1")
+                _avoid_family(pd, b"jit_1x1")
             return _chain_reorders(pd, tensors, dtype)
         finally:
-            openmp_single_threaded(False)
+            set_openmp_single_threaded(False)
 
 
 def matmul(Layout a, Layout b, Layout c, Layout bias=None, activation=None, add=False):
@@ -575,11 +575,11 @@ def matmul(Layout a, Layout b, Layout c, Layout bias=None, activation=None, add=
     if bias is not None:
         tensors.append((ARG_BIAS, QUERY_WEIGHTS, 1))
     tensors.append((ARG_DST, QUERY_DST, 0))
-    openmp_single_threaded(True)
+    set_openmp_single_threaded(True)
     try:
         check(_dnnl.matmul(&pd, _dnnl.engine, a.desc, b.desc,
                            bias.desc if bias is not None else NULL, c.desc, attributes.attr),
               "matrix product")
         return primitive_of(pd, tensors)
     finally:
-        openmp_single_threaded(False)
+        set_openmp_single_threaded(False)

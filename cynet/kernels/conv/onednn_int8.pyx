@@ -6,13 +6,13 @@ Numbers of enumerations are those of oneDNN 3's public headers (oneapi/dnnl/dnnl
 
 from libc.stdint cimport int64_t
 
-from .onednn cimport Layout, Library, check, leave_brgemm, opened, primitive_of
+from .onednn cimport Layout, Library, avoid_brgemm, check, library_functions, primitive_of
 
 from math import inf
 
 from ...base import config
 from .onednn import Layout as make_layout
-from .onednn import available, channels_last, reorder, row_major, takes_int8
+from .onednn import available, as_channels_last, reorder, as_row_major, takes_int8
 
 cdef enum:
     FORWARD_INFERENCE = 96
@@ -27,7 +27,7 @@ cdef enum:
     ARG_OTHER = 32768 | 2     # the second operand of the first post-op
 
 
-def int8_by_onednn():
+def uses_onednn_int8():
     """True if oneDNN computes 8-bit layers: the CPU has the instructions, or CYNET_INT8 requests
     it."""
     setting = config.get("CYNET_INT8")
@@ -78,12 +78,12 @@ def int8_convolution(dict geometry, str data_type, str out_type, str residual_ty
         batch = 1
     taps = (geometry["channels"] // groups, *sizes["kernel"])
     shape = (filters, *taps) if groups == 1 else (groups, filters // groups, *taps)
-    data = channels_last((batch, geometry["channels"], *sizes["in_size"]), data_type)
+    data = as_channels_last((batch, geometry["channels"], *sizes["in_size"]), data_type)
     out_shape = (batch, filters, *sizes["out_size"])
-    out, bias = channels_last(out_shape, out_type), row_major((filters,))
-    plain, weight = row_major(shape, "int8"), make_layout(shape, None, "int8")
-    residual = channels_last(out_shape, residual_type) if residual_type else None
-    dnnl = opened()
+    out, bias = as_channels_last(out_shape, out_type), as_row_major((filters,))
+    plain, weight = as_row_major(shape, "int8"), make_layout(shape, None, "int8")
+    residual = as_channels_last(out_shape, residual_type) if residual_type else None
+    dnnl = library_functions()
     try:
         check(dnnl.attr_create(&attr), "attributes")
         check(dnnl.attr_scratchpad(attr, USER_SCRATCHPAD), "scratchpad")
@@ -104,7 +104,7 @@ def int8_convolution(dict geometry, str data_type, str out_type, str residual_ty
             if status == 3:  # not implemented
                 return None
             check(status, "convolution of 8 bits")
-            if chosen or leave_brgemm(pd):
+            if chosen or avoid_brgemm(pd):
                 break
             dnnl.pd_destroy(pd)
     finally:
@@ -118,6 +118,6 @@ def int8_convolution(dict geometry, str data_type, str out_type, str residual_ty
                (ARG_BIAS, QUERY_WEIGHTS, 1)]
     if residual is not None:
         tensors.append((ARG_OTHER, residual))
-    tensors += [(ARG_SCALES | ARG_WEIGHTS, row_major((filters,))),
-                (ARG_SCALES | ARG_DST, row_major((1,))), (ARG_DST, QUERY_DST, 0)]
+    tensors += [(ARG_SCALES | ARG_WEIGHTS, as_row_major((filters,))),
+                (ARG_SCALES | ARG_DST, as_row_major((1,))), (ARG_DST, QUERY_DST, 0)]
     return primitive_of(pd, tensors), reorder(plain, wanted), wanted.nbytes()

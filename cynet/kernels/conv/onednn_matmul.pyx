@@ -15,7 +15,7 @@ from math import prod
 
 from ..parallel import get_num_threads
 from .onednn import matmul
-from .onednn_parts import stacks_rows_and_columns
+from .onednn_parts import count_matmul_parts
 
 
 cdef class Matmul:
@@ -33,7 +33,7 @@ cdef class Matmul:
         cdef Primitive chain
         cdef int i
         stack, (m, n, k) = shape[:-3], shape[-3:]
-        splits = stacks_rows_and_columns(stack[0] if stack else 1, m, n, k)
+        splits = count_matmul_parts(stack[0] if stack else 1, m, n, k)
         self.stacks, self.cuts, self.strips = splits
         part = tuple(size // self.stacks for size in stack)
         rows, columns = m // self.cuts, n // self.strips

@@ -18,8 +18,8 @@ from math import prod
 
 from ...base.dtype import dtype_flag
 from ..parallel import get_num_threads
-from .onednn import Convolution, channels_last, reorder, row_major
-from .onednn_parts import rows_as_images, slice_of, slices_and_cuts
+from .onednn import Convolution, as_channels_last, reorder, as_row_major
+from .onednn_parts import rows_as_images, images_per_slice, slices_and_cuts
 
 
 cdef class WeightGradient:
@@ -43,21 +43,21 @@ cdef class WeightGradient:
             self.parts = self.slices * self.cuts
             self.threads, self._owned, self.space_bytes = min(self.parts, threads), [], 0
             part_weight = (weight[0] // self.cuts, *weight[1:])
-            batch = slice_of(data[0], self.slices)
+            batch = images_per_slice(data[0], self.slices)
             rest = data[0] - (self.slices - 1) * batch
             for i, images in enumerate((rest,) if rest == batch else (rest, batch)):
                 part_out, given = (images, out[1] // self.cuts, *out[2:]), None
                 part = Convolution((images, *data[1:]), part_weight, part_out, stride, dilate, pad,
                                    bias, dtype, last)
                 if self.cuts > 1:
-                    given = (channels_last if last else row_major)(part_out, dtype, out)
+                    given = (as_channels_last if last else as_row_major)(part_out, dtype, out)
                 for thread in range(self.threads):
                     chain = part.backward_weight(given, self.slices == 1)
                     self._owned.append(chain)
                     self.chains[i][thread] = <void*>chain
                     self.space_bytes = max(self.space_bytes, aligned(chain.scratch_bytes))
             self.of_slices = rest != batch
-            found, wanted = chain.main.layouts[chain.output], row_major(part_weight, dtype)
+            found, wanted = chain.main.layouts[chain.output], as_row_major(part_weight, dtype)
             chain = self._owned[0]
             if chain.main.layouts[chain.output] == found:
                 break  # equal layouts: slices can be added

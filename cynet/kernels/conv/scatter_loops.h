@@ -8,43 +8,41 @@
 // done chunk by chunk, with weights packed beforehand (scatter_pack), so that few images can be
 // shared among threads.
 
-constexpr int64_t SPREAD_PIXELS = 64;  // maximum pixels of a block of rows of dy
-constexpr int64_t SPREAD_CHANNELS = 32;  // channels of a chunk
+constexpr int64_t SCATTER_PIXELS = 64;  // maximum pixels of a block of rows of dy
+constexpr int64_t SCATTER_CHANNELS = 32;  // channels of a chunk
 
-inline int64_t scatter_chunks(const ConvWindow& s) {
-  return (s.channels + SPREAD_CHANNELS - 1) / SPREAD_CHANNELS;
+inline int64_t scatter_chunk_count(const ConvWindow& s) {
+  return (s.channels + SCATTER_CHANNELS - 1) / SCATTER_CHANNELS;
 }
 
-// A chunk of channels, from `first` on: columns and offset of its packed weights, floats of a
-// pixel's window.
+// A chunk of channels, from `first` on: columns and offset of its packed weights.
 struct ScatterChunk {
   int64_t first, channels, columns, row, begin;
 
   ScatterChunk(const ConvWindow& s, int64_t i)
-      : first(i * SPREAD_CHANNELS),
-        channels(std::min(SPREAD_CHANNELS, s.channels - first)),
+      : first(i * SCATTER_CHANNELS),
+        channels(std::min(SCATTER_CHANNELS, s.channels - first)),
         columns(taps_of(s) * channels),
         row(vectors_of(columns) * LANES),
-        begin(i * lines(s.filters * vectors_of(taps_of(s) * SPREAD_CHANNELS) * LANES)) {}
+        begin(i * round_to_16(s.filters * vectors_of(taps_of(s) * SCATTER_CHANNELS) * LANES)) {}
 };
 
-inline int64_t scatter_rows(const ConvWindow& s) {  // rows of dy in a block
-  return std::max<int64_t>(1, SPREAD_PIXELS / std::max<int64_t>(s.out_width, 1));
+inline int64_t scatter_row_count(const ConvWindow& s) {  // rows of dy in a block
+  return std::max<int64_t>(1, SCATTER_PIXELS / std::max<int64_t>(s.out_width, 1));
 }
 
-inline int64_t scatter_packed(const ConvWindow& s) {
-  const ScatterChunk last(s, scatter_chunks(s) - 1);
-  return last.begin + lines(s.filters * last.row);
+inline int64_t scatter_packed_floats(const ConvWindow& s) {
+  const ScatterChunk last(s, scatter_chunk_count(s) - 1);
+  return last.begin + round_to_16(s.filters * last.row);
 }
 
 // Floats of scratch: the weights if they are not packed, and the windows of each thread.
 inline int64_t scatter_scratch(const ConvWindow& s, int threads, bool packed) {
-  return (packed ? 0 : scatter_packed(s)) +
-         threads * (scatter_rows(s) * s.out_width * ScatterChunk(s, 0).row + FLOATS_APART);
+  return (packed ? 0 : scatter_packed_floats(s)) +
+         threads * (scatter_row_count(s) * s.out_width * ScatterChunk(s, 0).row + FLOATS_APART);
 }
 
-// to += from, without masked stores: a later load waits for a masked store even where they do not
-// overlap.
+// to += from, without masked stores: later loads wait for a masked store even without overlap.
 inline void add_piece(const float* from, float* to, int64_t n) {
   for (; n >= LANES; n -= LANES, from += LANES, to += LANES) store(to, load(to) + load(from));
 #if defined(__GNUC__)
@@ -55,16 +53,15 @@ inline void add_piece(const float* from, float* to, int64_t n) {
   for (; n > 0; --n) *to++ += *from++;
 }
 
-// Packs weights (filters, channels, kernel_h, kernel_w): per chunk, panels of the columns (row,
-// column, channel).
+// Packs weights (filters, channels, kernel_h, kernel_w) to panels of (row, column, channel).
 inline void scatter_pack(const ConvWindow& s, const float* w, int threads, float* to) {
-  const int64_t taps = taps_of(s), chunks = scatter_chunks(s);
+  const int64_t taps = taps_of(s), chunks = scatter_chunk_count(s);
   const int64_t parts = std::min<int64_t>(threads, chunks);
   for_parts(parts, [&](int64_t part) {
-    for (int64_t i = cut(chunks, part, parts); i < cut(chunks, part + 1, parts); ++i) {
+    for (int64_t i = cut_at(chunks, part, parts); i < cut_at(chunks, part + 1, parts); ++i) {
       const ScatterChunk chunk(s, i);
       float* panel = to + chunk.begin;
-      each_panel(0, vectors_of(chunk.columns), chunk.columns, WIDTH, [&](int64_t j, int64_t end) {
+      for_panels(0, vectors_of(chunk.columns), chunk.columns, WIDTH, [&](int64_t j, int64_t end) {
         const int64_t width = vectors_of(end - j) * LANES;
         for (int64_t f = 0; f < s.filters; ++f, panel += width) {
           const float* from = w + (f * s.channels + chunk.first) * taps;
@@ -117,7 +114,8 @@ inline void scatter_row(const ConvWindow& s, const ScatterChunk& chunk, const fl
 // threads. If `packed` is given, w is not read.
 inline void scatter_data(const ConvWindow& s, const float* w, const float* packed, const float* dy,
                          float* dx, bool add, int threads, float* space) {
-  const int64_t chunks = scatter_chunks(s), step = scatter_rows(s), line = s.width * s.channels;
+  const int64_t chunks = scatter_chunk_count(s), step = scatter_row_count(s),
+                line = s.width * s.channels;
   const int64_t own = step * s.out_width * ScatterChunk(s, 0).row + FLOATS_APART;
   const int64_t images = s.batch * chunks;
   const int64_t strips = images >= threads ? 1 : (threads + images - 1) / images;
@@ -126,15 +124,15 @@ inline void scatter_data(const ConvWindow& s, const float* w, const float* packe
   if (!packed) {
     scatter_pack(s, w, threads, space);
     packed = space;
-    space += scatter_packed(s);
+    space += scatter_packed_floats(s);
   }
   const int64_t units = images * strips, parts = std::min<int64_t>(threads, units);
   for_parts(parts, [&](int64_t part) {
     float* windows = space + part * own;
-    for (int64_t u = cut(units, part, parts); u < cut(units, part + 1, parts); ++u) {
+    for (int64_t u = cut_at(units, part, parts); u < cut_at(units, part + 1, parts); ++u) {
       const ScatterChunk chunk(s, u / strips / s.batch);
-      const int64_t image = u / strips % s.batch, begin = cut(s.height, u % strips, strips);
-      const int64_t end = cut(s.height, u % strips + 1, strips);
+      const int64_t image = u / strips % s.batch, begin = cut_at(s.height, u % strips, strips);
+      const int64_t end = cut_at(s.height, u % strips + 1, strips);
       const float* from = dy + image * pixels_out(s) * s.filters;
       float* to = dx + image * s.height * line + chunk.first;
       for (int64_t i = begin * s.width; !add && i < end * s.width; ++i)
@@ -148,11 +146,12 @@ inline void scatter_data(const ConvWindow& s, const float* w, const float* packe
         const float* pixels = from + y * s.out_width * s.filters;
         const Job job = {pixels, s.filters, s.filters, chunk.row, false, false};
         const float* panel = packed + chunk.begin;
-        each_panel(
-            0, vectors_of(chunk.columns), chunk.columns, WIDTH, [&](int64_t j, int64_t j_end) {
-              rows_of<true>(job, panel, j_end - j, target, &term, windows + j, nullptr, 0, count);
-              panel += s.filters * vectors_of(j_end - j) * LANES;
-            });
+        for_panels(0, vectors_of(chunk.columns), chunk.columns, WIDTH,
+                   [&](int64_t j, int64_t j_end) {
+                     compute_rows<true>(job, panel, j_end - j, target, &term, windows + j, nullptr,
+                                        0, count);
+                     panel += s.filters * vectors_of(j_end - j) * LANES;
+                   });
         for (int64_t i = 0; i < rows; ++i)
           scatter_row(s, chunk, windows + i * s.out_width * chunk.row, y + i, begin, end, to);
       }

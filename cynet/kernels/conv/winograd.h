@@ -1,6 +1,5 @@
 // Convolutions by Winograd's algorithms F(4x4, 2x2), F(4x4, 3x3), F(3x3, 4x4) and F(2x2, 5x5),
-// which need fewer multiplications: windows of 2x2 to 5x5 with stride 1, of 3x3 to 8x8 with stride
-// 2.
+// which need fewer multiplications: 2x2 to 5x5 windows with stride 1, 3x3 to 8x8 with stride 2.
 //
 // A tile of 4x4, 3x3 or 2x2 outputs is A^T [(G w G^T) * (B^T x B)] A of a tile of 6x6 inputs (Lavin
 // and Gray, "Fast algorithms for convolutional neural networks", 2015): 36 products instead of 144
@@ -43,8 +42,7 @@ namespace cynet {
 
 namespace winograd {
 
-// Powers of the points, and the scales of G: 1 / (A2 B2), 1 / (2 A2 (A2 - B2)), 1 / (2 B2 (B2 -
-// A2)).
+// Powers of the points, and scales of G: 1 / (A2 B2), 1 / (2 A2 (A2 - B2)), 1 / (2 B2 (B2 - A2)).
 constexpr float A1 = 0.625f, A2 = A1 * A1, A3 = A2 * A1, A4 = A3 * A1;
 constexpr float B1 = 1.5f, B2 = B1 * B1, B3 = B2 * B1, B4 = B3 * B1;
 constexpr float G0 = static_cast<float>(1 / (double(A2) * B2));
@@ -52,7 +50,7 @@ constexpr float GA = static_cast<float>(0.5 / (double(A2) * (double(A2) - B2)));
 constexpr float GB = static_cast<float>(0.5 / (double(B2) * (double(B2) - A2)));
 
 // y = relu(sum + bias + y); each part is optional.
-struct Finish {
+struct Epilogue {
   const float* bias;
   bool relu, add;
 };
@@ -60,7 +58,7 @@ struct Finish {
 struct Problem {
   Image from, to;
   int64_t pad_h, pad_w;
-  Finish finish;
+  Epilogue finish;
   const float* x;
   float* y;
 };
@@ -69,12 +67,12 @@ struct Problem {
 enum Stage { FORWARD = 0, BACKWARD = 1, PACKED = 2 };
 
 // The functions of one form of the loops; documented below.
-struct Loops {
+struct FormFunctions {
   int64_t (*scratch)(const WinogradShape&, int threads, Stage);
   int64_t (*packed_size)(const WinogradShape&);
   void (*pack)(const WinogradShape&, const float* w, int threads, float* u);
-  void (*forward)(const WinogradShape&, const float* x, const float* w, bool packed, const Finish&,
-                  float* y, int threads, float* space);
+  void (*forward)(const WinogradShape&, const float* x, const float* w, bool packed,
+                  const Epilogue&, float* y, int threads, float* space);
   void (*backward_data)(const WinogradShape&, const float* w, const float* dy, float* dx, bool add,
                         int threads, float* space);
   void (*backward_weight)(const WinogradShape&, const float* x, const float* dy, float* dw,
@@ -84,23 +82,25 @@ struct Loops {
 }  // namespace winograd
 }  // namespace cynet
 
-#define CYNET_LOOPS "isa/simd.h"
+#define CYNET_PER_ISA_FILE "isa/simd.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "conv/winograd_forms.h"
+#define CYNET_PER_ISA_FILE "conv/winograd_forms.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
 
-// The loops of a form (see form_at).
-inline const winograd::Loops& winograd_loops(int form) {
+// The loops of a form (see form_for).
+inline const winograd::FormFunctions& form_functions(int form) {
 #if WINOGRAD_REGISTERS == 32
-  static constexpr const winograd::Loops* table[] = {&baseline::by_row::LOOPS};
+  static constexpr const winograd::FormFunctions* table[] = {&baseline::by_row::FORM_FUNCTIONS};
 #elif defined(CYNET_X86_LEVELS)
-  static constexpr const winograd::Loops* table[] = {
-      &baseline::by_position::LOOPS, &avx2::by_position::LOOPS, &avx512::by_position::LOOPS,
-      &avx512::by_position::LOOPS, &avx512::by_row::LOOPS};
+  static constexpr const winograd::FormFunctions* table[] = {
+      &baseline::by_position::FORM_FUNCTIONS, &avx2::by_position::FORM_FUNCTIONS,
+      &avx512::by_position::FORM_FUNCTIONS, &avx512::by_position::FORM_FUNCTIONS,
+      &avx512::by_row::FORM_FUNCTIONS};
 #else
-  static constexpr const winograd::Loops* table[] = {&baseline::by_position::LOOPS};
+  static constexpr const winograd::FormFunctions* table[] = {
+      &baseline::by_position::FORM_FUNCTIONS};
 #endif
   return *table[form];
 }
@@ -108,41 +108,40 @@ inline const winograd::Loops& winograd_loops(int form) {
 // Bytes of workspace, which must be aligned to 64.
 inline size_t winograd_workspace_bytes(int form, const WinogradShape& shape, int threads,
                                        winograd::Stage stage) {
-  return winograd_loops(form).scratch(shape, threads, stage) * sizeof(float);
+  return form_functions(form).scratch(shape, threads, stage) * sizeof(float);
 }
 
 // Floats of packed weights.
 inline int64_t winograd_packed_size(int form, const WinogradShape& shape) {
-  return winograd_loops(form).packed_size(shape);
+  return form_functions(form).packed_size(shape);
 }
 
 // Packs weights for forward in this form; `to` must be aligned to 64.
 inline void winograd_pack(int form, const WinogradShape& shape, const float* w, int threads,
                           float* packed) {
-  winograd_loops(form).pack(shape, w, threads, packed);
+  form_functions(form).pack(shape, w, threads, packed);
 }
 
 // y = relu(x * w + bias + y): `bias` may be NULL, `relu` and `add` (of y) false.
 inline void winograd_forward(int form, const WinogradShape& shape, const float* x, const float* w,
                              bool packed, const float* bias, bool relu, float* y, bool add,
                              int threads, char* space) {
-  winograd_loops(form).forward(shape, x, w, packed, {bias, relu, add}, y, threads,
+  form_functions(form).forward(shape, x, w, packed, {bias, relu, add}, y, threads,
                                reinterpret_cast<float*>(space));
 }
 
 // dx = gradient of x, or dx += with `add`.
 inline void winograd_backward_data(int form, const WinogradShape& shape, const float* w,
                                    const float* dy, float* dx, bool add, int threads, char* space) {
-  winograd_loops(form).backward_data(shape, w, dy, dx, add, threads,
+  form_functions(form).backward_data(shape, w, dy, dx, add, threads,
                                      reinterpret_cast<float*>(space));
 }
 
-// dw = gradient of w, or dw += if `add`. Each thread has its own sum; sums are added in the order
-// of threads.
+// dw = gradient of w, or dw += if `add`. Sums of threads are added in their order.
 inline void winograd_backward_weight(int form, const WinogradShape& shape, const float* x,
                                      const float* dy, float* dw, bool add, int threads,
                                      char* space) {
-  winograd_loops(form).backward_weight(shape, x, dy, dw, add, threads,
+  form_functions(form).backward_weight(shape, x, dy, dw, add, threads,
                                        reinterpret_cast<float*>(space));
 }
 

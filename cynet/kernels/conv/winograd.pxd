@@ -16,7 +16,7 @@ cdef extern from "conv/winograd.h" namespace "cynet" nogil:
 
 cdef extern from "conv/winograd_sizes.h" namespace "cynet::winograd" nogil:
     # rows and columns of the output's tiles
-    int64_t winograd_side "cynet::winograd::side_of"(const WinogradShape& shape) noexcept
+    int64_t winograd_side "cynet::winograd::tile_side"(const WinogradShape& shape) noexcept
 
 cdef extern from "conv/winograd.h" namespace "cynet::winograd" nogil:
     # the use of a workspace: winograd_forward, both gradients, winograd_forward with packed weights
@@ -29,8 +29,7 @@ cdef extern from "conv/winograd.h" namespace "cynet::winograd" nogil:
 cdef size_t winograd_workspace_bytes(const WinogradShape* shape, int threads,
                                      Stage stage) noexcept nogil
 
-# The floats of packed weights, and the packing of w; aligned to 64, valid for one CPU level and
-# these sizes.
+# The floats of packed weights, and the packing of w; aligned to 64, valid for one CPU level.
 cdef int64_t winograd_packed_size(const WinogradShape* shape) noexcept nogil
 cdef void winograd_pack(const WinogradShape* shape, const float* w, int threads,
                         float* packed) noexcept nogil

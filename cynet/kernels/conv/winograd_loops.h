@@ -36,8 +36,7 @@ inline void write_windows(const float (*window)[LANES], int64_t step, int64_t ta
     for (int64_t k = 0; k < taps; ++k) w[k] = add ? w[k] + window[k][lane] : window[k][lane];
 }
 
-// Transforms the taps of a phase, for a filter block and a channel, to PxP positions u[i * down + j
-// * across].
+// Transforms the taps of a phase, filter block and channel to positions u[i * down + j * across].
 template <int P, int K>
 inline void transform_weights(const float (*window)[LANES], const Taps<K>& from, float* u,
                               int64_t down, int64_t across) {
@@ -49,13 +48,13 @@ inline void transform_weights(const float (*window)[LANES], const Taps<K>& from,
       const int64_t tap = from.at[i * K + k];
       g[i] = tap < 0 ? Vec{} : at(window[tap]);
     }
-    weight_all<P, K>(g, x);
+    transform_weight<P, K>(g, x);
 #pragma GCC unroll 6
     for (int i = 0; i < P; ++i) t[i][k] = x[i];
   }
 #pragma GCC unroll 6
   for (int i = 0; i < P; ++i) {
-    weight_all<P, K>(t[i], x);
+    transform_weight<P, K>(t[i], x);
 #pragma GCC unroll 6
     for (int j = 0; j < P; ++j) at(u + i * down + j * across) = x[j];
   }
@@ -63,8 +62,8 @@ inline void transform_weights(const float (*window)[LANES], const Taps<K>& from,
 
 // The transpose of transform_weights: `parts` sums of PxP positions, `apart` floats apart, to taps.
 template <int P, int K>
-inline void weights_out(const float* du, int64_t position, int64_t parts, int64_t apart,
-                        const Taps<K>& to, float (*window)[LANES]) {
+inline void gather_gradients(const float* du, int64_t position, int64_t parts, int64_t apart,
+                             const Taps<K>& to, float (*window)[LANES]) {
   Vec t[P][K], x[P], g[K];
   for (int i = 0; i < P; ++i) {
 #pragma GCC unroll 6
@@ -73,13 +72,13 @@ inline void weights_out(const float* du, int64_t position, int64_t parts, int64_
       x[j] = at(from);
       for (int64_t part = 1; part < parts; ++part) x[j] += at(from + part * apart);
     }
-    weight_gradient_all<P, K>(x, t[i]);
+    transform_weight_gradient<P, K>(x, t[i]);
   }
 #pragma GCC unroll 5
   for (int k = 0; k < K; ++k) {
 #pragma GCC unroll 6
     for (int i = 0; i < P; ++i) x[i] = t[i][k];
-    weight_gradient_all<P, K>(x, g);
+    transform_weight_gradient<P, K>(x, g);
 #pragma GCC unroll 5
     for (int i = 0; i < K; ++i)
       if (to.at[i * K + k] >= 0) at(window[to.at[i * K + k]]) = g[i];
@@ -89,24 +88,24 @@ inline void weights_out(const float* du, int64_t position, int64_t parts, int64_
 // ----- whole arrays
 
 // A part of the work: tiles begin .. end, filter blocks first .. last.
-struct Part {
+struct WorkPart {
   int64_t begin, end, first_block, last_block;
 };
 
 // Divides y = x * w among threads: the tiles of `to`, or with `spread` those of `from`. With few
 // tiles and many channels, weights dominate the reads, so threads share the filters instead.
-struct Parts {
+struct WorkParts {
   int64_t threads, tiles, unit, units;
   bool by_filters;
 
-  Parts(const Image& from, const Image& to, int64_t side, bool spread, int threads)
+  WorkParts(const Image& from, const Image& to, int64_t side, bool spread, int threads)
       : threads(threads), tiles(Tiles(spread ? from : to, side).count) {
     unit = spread ? tiles / from.batch : STEP;  // overlapping tiles must belong to one thread
     units = (tiles + unit - 1) / unit;
-    by_filters = !spread && depth(from) >= 64 && units < 8 * threads;
+    by_filters = !spread && padded_channels(from) >= 64 && units < 8 * threads;
   }
   int64_t max_tiles() const { return by_filters ? tiles : (units + threads - 1) / threads * unit; }
-  Part operator()(int64_t i, int64_t blocks) const {
+  WorkPart operator()(int64_t i, int64_t blocks) const {
     const auto cut = [&](int64_t n, int64_t part) { return n * part / threads; };
     const int64_t pairs = (blocks + FILTERS - 1) / FILTERS;
     if (by_filters)
@@ -119,12 +118,12 @@ struct Parts {
 // transposed map: x's tiles of MxM pixels become y's of PxP, which overlap and are added.
 template <int P, int M, int N>
 inline void convolve(const Problem& p, const ForwardPlan& plan, const float* zeros, const float* u,
-                     const Part& part, float* space) {
+                     const WorkPart& part, float* space) {
   constexpr bool spread = N == P;
   float* v = space;
   float* s = v + plan.v;
   float* strip = s + plan.s;
-  const int64_t channels = depth(p.from);
+  const int64_t channels = padded_channels(p.from);
   const Tiles tiles(spread ? p.from : p.to, M);
   const int64_t pad_h = spread ? 0 : p.pad_h, pad_w = spread ? 0 : p.pad_w;
   const TileTargets targets = {
@@ -161,12 +160,12 @@ struct Weights {
 // Transforms w to u. The phases of either image are parts of the window. The last channels of a
 // phase are padded with zeros.
 template <int P, int K>
-inline void weights_all(const Image& from, const Image& to, const Weights& w, int threads,
-                        float* u) {
+inline void transform_all_weights(const Image& from, const Image& to, const Weights& w, int threads,
+                                  float* u) {
   const bool apart = from.step > 1;
-  const ForwardPlan plan(P, depth(from), depth(to), P);
+  const ForwardPlan plan(P, padded_channels(from), padded_channels(to), P);
   const int64_t phases = from.phases() * to.phases();
-  const int64_t channels = depth(from) / from.phases(), blocks = blocks_of(to.channels);
+  const int64_t channels = padded_channels(from) / from.phases(), blocks = blocks_of(to.channels);
   parallel_for(threads, blocks * channels, [=, &plan](int64_t begin, int64_t end) {
     alignas(64) float window[MAX_TAPS][LANES];
     for (int64_t i = begin; i < end; ++i) {
@@ -181,7 +180,7 @@ inline void weights_all(const Image& from, const Image& to, const Weights& w, in
         const int64_t block = b + (apart ? 0 : phase * blocks);
         const int64_t channel = c + (apart ? phase * channels : 0);
         transform_weights<P, K>(window, Taps<K>(w.kernel, phases > 1 ? 2 : 1, phase, w.turn),
-                                u + plan.weights(block, channel), plan.u_down, plan.u_across);
+                                u + plan.u_offset(block, channel), plan.u_down, plan.u_across);
       }
     }
   });
@@ -191,16 +190,16 @@ inline void weights_all(const Image& from, const Image& to, const Weights& w, in
 template <int P, int M, int N>
 inline void convolve_all(const Problem& p, const float* u, const Weights& w, int threads,
                          float* space) {
-  const int64_t channels = depth(p.from);
-  const Parts shares(p.from, p.to, M, N == P, threads);
-  const ForwardPlan plan(P, channels, depth(p.to), N, shares.max_tiles());
+  const int64_t channels = padded_channels(p.from);
+  const WorkParts shares(p.from, p.to, M, N == P, threads);
+  const ForwardPlan plan(P, channels, padded_channels(p.to), N, shares.max_tiles());
   float* zeros = space;
   float* parts = zeros + spaced_size(plan.zeros);
   std::memset(zeros, 0, plan.zeros * sizeof(float));
   if (u == nullptr) {
     float* made = parts;
     parts += spaced_size(plan.u);
-    weights_all<P, P + 1 - M>(p.from, p.to, w, threads, made);
+    transform_all_weights<P, P + 1 - M>(p.from, p.to, w, threads, made);
     u = made;
   }
   for_parts(threads, [&](int64_t i) {
@@ -208,8 +207,7 @@ inline void convolve_all(const Problem& p, const float* u, const Weights& w, int
   });
 }
 
-// du = sums of transformed x times transformed y over tiles begin .. end, for filter blocks c ..
-// last.
+// du = sums of transformed x * transformed y over tiles begin .. end, filter blocks c .. last.
 template <int P, int M>
 inline void correlate(const Problem& p, const GradientPlan& plan, const float* zeros, int64_t c,
                       int64_t last, int64_t begin, int64_t end, float* du, float* space) {
@@ -231,10 +229,11 @@ inline void correlate(const Problem& p, const GradientPlan& plan, const float* z
     for (int64_t q = 0; q < P * P; ++q)
       for (int64_t f = 0; f < last - c; f += FILTERS)
         for (int64_t b = 0; b < plan.channel_blocks; ++b)
-          outer_of(p.from.channels - b % blocks * LANES, last - c - f,
-                   v + q * plan.v_position + b * plan.v_block,
-                   m + q * plan.m_position + f * plan.v_block, plan.v_block, count,
-                   du + q * plan.u_position + f * plan.u_block + b * LANES * LANES, plan.u_block);
+          outer_channels(p.from.channels - b % blocks * LANES, last - c - f,
+                         v + q * plan.v_position + b * plan.v_block,
+                         m + q * plan.m_position + f * plan.v_block, plan.v_block, count,
+                         du + q * plan.u_position + f * plan.u_block + b * LANES * LANES,
+                         plan.u_block);
   }
 }
 
@@ -245,7 +244,7 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
   const int64_t channels = p.from.channels, filters = p.to.channels, taps = kernel * kernel;
   const int64_t step = p.from.step, phases = p.from.phases(), blocks = blocks_of(channels);
   const int64_t tiles = Tiles(p.to, M).count;
-  const GradientPlan plan(P, depth(p.from), filters, tiles);
+  const GradientPlan plan(P, padded_channels(p.from), filters, tiles);
   float* zeros = space;
   float* du = zeros + spaced_size(plan.zeros);
   float* parts = du + plan.sums * plan.cuts;
@@ -271,8 +270,8 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
         const int64_t b = i / channels, c = i % channels, filter = (first + b) * LANES;
         for (int64_t phase = 0; phase < phases; ++phase) {
           const int64_t lane = phase * blocks * LANES + c;
-          weights_out<P, K>(du + b * plan.u_block + lane * LANES, plan.u_position, plan.cuts,
-                            plan.sums, Taps<K>(kernel, step, phase, false), window);
+          gather_gradients<P, K>(du + b * plan.u_block + lane * LANES, plan.u_position, plan.cuts,
+                                 plan.sums, Taps<K>(kernel, step, phase, false), window);
         }
         write_windows(window, channels * taps, taps, std::min<int64_t>(LANES, filters - filter),
                       add, dw + (filter * channels + c) * taps);
@@ -284,20 +283,20 @@ inline void correlate_all(const Problem& p, int64_t kernel, bool add, float* dw,
 // ----- the three convolutions (contract in winograd.h)
 
 // Padding above the first tile; with stride 2 each phase has its own.
-inline int64_t first_h(const WinogradShape& s) { return s.stride == 1 ? s.pad_h : 0; }
-inline int64_t first_w(const WinogradShape& s) { return s.stride == 1 ? s.pad_w : 0; }
+inline int64_t top_padding(const WinogradShape& s) { return s.stride == 1 ? s.pad_h : 0; }
+inline int64_t left_padding(const WinogradShape& s) { return s.stride == 1 ? s.pad_w : 0; }
 
 inline int64_t positions_of(const WinogradShape& s) { return taps_of(s) == 2 ? 5 : 6; }
 
 inline int64_t scratch(const WinogradShape& s, int threads, Stage stage) {
-  const int64_t side = side_of(taps_of(s)), positions = positions_of(s);
-  const int64_t channels = depth(input_of(s)), tiles = Tiles(output_of(s), side).count;
+  const int64_t side = tile_side(taps_of(s)), positions = positions_of(s);
+  const int64_t channels = padded_channels(input_of(s)), tiles = Tiles(output_of(s), side).count;
   if (stage != BACKWARD) {
-    const Parts shares(input_of(s), output_of(s), side, false, threads);
+    const WorkParts shares(input_of(s), output_of(s), side, false, threads);
     return ForwardPlan(positions, channels, s.filters, side, shares.max_tiles())
         .size(threads, stage == PACKED);
   }
-  const Parts shares(output_of(s), input_of(s), side, uses_dy_tiles(s), threads);
+  const WorkParts shares(output_of(s), input_of(s), side, uses_dy_tiles(s), threads);
   return std::max(ForwardPlan(positions, s.filters, channels, uses_dy_tiles(s) ? positions : side,
                               shares.max_tiles())
                       .size(threads),
@@ -305,36 +304,37 @@ inline int64_t scratch(const WinogradShape& s, int threads, Stage stage) {
 }
 
 inline int64_t packed_size(const WinogradShape& s) {
-  return ForwardPlan(positions_of(s), depth(input_of(s)), s.filters, 4).u;
+  return ForwardPlan(positions_of(s), padded_channels(input_of(s)), s.filters, 4).u;
 }
 
 // Picks the function for the number of taps of `s`: 2, 3, 4 or 5.
 template <class Function>
-inline Function of_taps(const WinogradShape& s, Function two, Function three, Function four,
-                        Function five) {
+inline Function pick_by_taps(const WinogradShape& s, Function two, Function three, Function four,
+                             Function five) {
   const int64_t taps = taps_of(s);
   return taps == 2 ? two : taps == 3 ? three : taps == 4 ? four : five;
 }
 
 inline void pack(const WinogradShape& s, const float* w, int threads, float* u) {
   const int64_t taps = s.kernel * s.kernel;
-  const auto run =
-      of_taps(s, &weights_all<5, 2>, &weights_all<6, 3>, &weights_all<6, 4>, &weights_all<6, 5>);
+  const auto run = pick_by_taps(s, &transform_all_weights<5, 2>, &transform_all_weights<6, 3>,
+                                &transform_all_weights<6, 4>, &transform_all_weights<6, 5>);
   run(input_of(s), output_of(s), {w, s.kernel, s.channels * taps, taps, false}, threads, u);
 }
 
 inline void forward(const WinogradShape& s, const float* x, const float* w, bool packed,
-                    const Finish& finish, float* y, int threads, float* space) {
-  const Problem p = {input_of(s), output_of(s), first_h(s), first_w(s), finish, x, y};
+                    const Epilogue& finish, float* y, int threads, float* space) {
+  const Problem p = {input_of(s), output_of(s), top_padding(s), left_padding(s), finish, x, y};
   const int64_t taps = s.kernel * s.kernel;
-  const auto run = of_taps(s, &convolve_all<5, 4, 4>, &convolve_all<6, 4, 4>,
-                           &convolve_all<6, 3, 3>, &convolve_all<6, 2, 2>);
+  const auto run = pick_by_taps(s, &convolve_all<5, 4, 4>, &convolve_all<6, 4, 4>,
+                                &convolve_all<6, 3, 3>, &convolve_all<6, 2, 2>);
   run(p, packed ? w : nullptr, {w, s.kernel, s.channels * taps, taps, false}, threads, space);
 }
 
 inline void backward_data(const WinogradShape& s, const float* w, const float* dy, float* dx,
                           bool add, int threads, float* space) {
-  Problem p = {output_of(s), input_of(s), first_h(s), first_w(s), {nullptr, false, add}, dy, dx};
+  Problem p = {output_of(s), input_of(s), top_padding(s), left_padding(s), {nullptr, false, add},
+               dy,           dx};
   const int64_t taps = s.kernel * s.kernel;
   Weights weights = {w, s.kernel, taps, s.channels * taps, false};
   if (uses_dy_tiles(s)) {
@@ -344,15 +344,15 @@ inline void backward_data(const WinogradShape& s, const float* w, const float* d
         std::memset(dx + begin * image, 0, (end - begin) * image * sizeof(float));
       });
     p.finish.add = true;
-    const auto run = of_taps(s, &convolve_all<5, 4, 5>, &convolve_all<6, 4, 6>,
-                             &convolve_all<6, 3, 6>, &convolve_all<6, 2, 6>);
+    const auto run = pick_by_taps(s, &convolve_all<5, 4, 5>, &convolve_all<6, 4, 6>,
+                                  &convolve_all<6, 3, 6>, &convolve_all<6, 2, 6>);
     run(p, nullptr, weights, threads, space);
   } else {
     p.pad_h = taps_of(s) - 1 - p.pad_h;
     p.pad_w = taps_of(s) - 1 - p.pad_w;
     weights.turn = true;
-    const auto run = of_taps(s, &convolve_all<5, 4, 4>, &convolve_all<6, 4, 4>,
-                             &convolve_all<6, 3, 3>, &convolve_all<6, 2, 2>);
+    const auto run = pick_by_taps(s, &convolve_all<5, 4, 4>, &convolve_all<6, 4, 4>,
+                                  &convolve_all<6, 3, 3>, &convolve_all<6, 2, 2>);
     run(p, nullptr, weights, threads, space);
   }
 }
@@ -361,12 +361,12 @@ inline void backward_weight(const WinogradShape& s, const float* x, const float*
                             bool add, int threads, float* space) {
   // The gradient is only read.
   const Problem p = {
-      input_of(s), output_of(s),          first_h(s), first_w(s), {nullptr, false, false},
+      input_of(s), output_of(s),          top_padding(s), left_padding(s), {nullptr, false, false},
       x,           const_cast<float*>(dy)};
-  const auto run = of_taps(s, &correlate_all<5, 4>, &correlate_all<6, 4>, &correlate_all<6, 3>,
-                           &correlate_all<6, 2>);
+  const auto run = pick_by_taps(s, &correlate_all<5, 4>, &correlate_all<6, 4>, &correlate_all<6, 3>,
+                                &correlate_all<6, 2>);
   run(p, s.kernel, add, dw, threads, space);
 }
 
-inline constexpr Loops LOOPS = {&scratch, &packed_size,   &pack,
-                                &forward, &backward_data, &backward_weight};
+inline constexpr FormFunctions FORM_FUNCTIONS = {&scratch, &packed_size,   &pack,
+                                                 &forward, &backward_data, &backward_weight};

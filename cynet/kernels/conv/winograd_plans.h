@@ -28,11 +28,13 @@ constexpr int64_t rounded_to_line(int64_t n) { return (n + 15) / 16 * 16; }
 constexpr int64_t spaced_size(int64_t n) { return rounded_to_line(n) + FLOATS_APART; }
 
 // True if adjacent tiles are transformed together.
-constexpr bool STRIPS = LANES < 16 && !BY_ROW;
+constexpr bool USES_STRIPS = LANES < 16 && !BY_ROW;
 
 // Floats for the columns of `tiles` adjacent tiles (read_run): up to 6 positions per column, 4
 // columns per tile and 2 more.
-constexpr int64_t strip_of(int64_t tiles) { return STRIPS ? 6 * (4 * tiles + 2) * LANES : 0; }
+constexpr int64_t strip_floats(int64_t tiles) {
+  return USES_STRIPS ? 6 * (4 * tiles + 2) * LANES : 0;
+}
 
 // The streams that a transform writes are an odd number of cache lines apart, so that they use
 // different cache sets.
@@ -51,8 +53,7 @@ struct ForwardPlan {
     const int64_t all = positions * positions;
     zeros = rounded_to_line(channels + LANES);
     if constexpr (BY_ROW) {
-      // Few tiles keep v in the first-level cache; with many weights, more tiles mean fewer reads
-      // of them.
+      // Few tiles keep v in the first-level cache; with many weights, more tiles save reads.
       tile_block = ROWS * (channels <= 64 ? 2 : channels <= 256 ? 4 : 8);
       chunk = 1;
       v_across = ROWS * LANES;
@@ -94,7 +95,7 @@ struct ForwardPlan {
       s_position = tile_block / ROWS * s_group + 16;
       s = rounded_to_line(all * s_position);
     }
-    part = spaced_size(v + s + strip_of(tile_block));
+    part = spaced_size(v + s + strip_floats(tile_block));
   }
   int64_t size(int threads, bool packed = false) const {
     return spaced_size(zeros) + (packed ? 0 : spaced_size(u)) + threads * part;
@@ -104,7 +105,7 @@ struct ForwardPlan {
     return std::min<int64_t>(FILTERS, filter_blocks - b / FILTERS * FILTERS);
   }
   // The offset in u of a filter block's weights for a channel.
-  int64_t weights(int64_t b, int64_t channel) const {
+  int64_t u_offset(int64_t b, int64_t channel) const {
     return b / FILTERS * FILTERS * u_block + channel * blocks_interleaved_with(b) * u_channel +
            b % FILTERS * LANES;
   }
@@ -115,8 +116,7 @@ struct GradientPlan {
   int64_t chunk;  // filter blocks processed together: their sums fit the cache
   int64_t cuts;  // ranges of tiles with separate sums; depends on the shape alone
   int64_t u_block, u_position, v_block, v_position, m_position;
-  // Sizes. `sums` and `part`: from one cut's sums, and from one thread's other scratch, to the next
-  // one's.
+  // Sizes. `sums` and `part`: distances between two cuts' sums, and between two threads' scratch.
   int64_t zeros, u, v, m, sums, part;
 
   GradientPlan(int64_t positions, int64_t channels, int64_t filters, int64_t tiles)
@@ -141,7 +141,7 @@ struct GradientPlan {
     zeros = rounded_to_line(std::max(channels, filters) + LANES);
     v = rounded_to_line(all * v_position);
     m = rounded_to_line(all * m_position);
-    part = spaced_size(v + m + strip_of(tile_block));
+    part = spaced_size(v + m + strip_floats(tile_block));
   }
   int64_t size(int threads) const { return spaced_size(zeros) + cuts * sums + threads * part; }
   // The number of parts of a chunk's groups: as many units of work as threads, or a multiple, if

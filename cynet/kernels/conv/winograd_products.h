@@ -19,7 +19,7 @@ CYNET_XINLINE void add_outer(const float* values, int64_t step, const float* lin
 // Calls add(v, u, c) for all channels c. A channel block has ROWS by V_LINES vectors in v; a
 // channel has U_LINES vectors in u.
 template <int V_LINES, int U_LINES, class Add>
-CYNET_XINLINE void each_channel(const float* v, const float* u, int64_t channels, const Add& add) {
+CYNET_XINLINE void for_channels(const float* v, const float* u, int64_t channels, const Add& add) {
   for (; channels >= LANES; channels -= LANES) {
 #pragma GCC unroll 16
     for (int c = 0; c < LANES; ++c) add(v, u, c);
@@ -31,11 +31,11 @@ CYNET_XINLINE void each_channel(const float* v, const float* u, int64_t channels
 
 // Transforms the columns of one tile into s[N].
 template <int P, int N, class Get>
-CYNET_XINLINE void columns(const Get& get, float* s) {
+CYNET_XINLINE void transform_columns(const Get& get, float* s) {
   Vec x[P], y[N];
 #pragma GCC unroll 6
   for (int j = 0; j < P; ++j) x[j] = get(j);
-  gather<P, N>(x, y);
+  positions_to_outputs<P, N>(x, y);
 #pragma GCC unroll 6
   for (int j = 0; j < N; ++j) at(s + j * LANES) = y[j];
 }
@@ -45,7 +45,7 @@ CYNET_XINLINE void columns(const Get& get, float* s) {
 template <int P, int N>
 CYNET_XINLINE void product_of_row(const float* v, const float* u, int64_t channels, float* s) {
   Vec sum[P][ROWS] = {};
-  each_channel<P, P>(v, u, channels, [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
+  for_channels<P, P>(v, u, channels, [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
 #pragma GCC unroll 6
     for (int j = 0; j < P; ++j) {
       const Vec weight = at(u + (c * P + j) * LANES);
@@ -55,17 +55,16 @@ CYNET_XINLINE void product_of_row(const float* v, const float* u, int64_t channe
   });
 #pragma GCC unroll 4
   for (int r = 0; r < ROWS; ++r)
-    columns<P, N>([&](int j) CYNET_XLAMBDA { return sum[j][r]; }, s + r * P * N * LANES);
+    transform_columns<P, N>([&](int j) CYNET_XLAMBDA { return sum[j][r]; }, s + r * P * N * LANES);
 }
 
 // One position of TILES tiles (up to ROWS) and BLOCKS filter blocks: the sums over channels of v u,
-// to s[block][tile]. Weights are prefetched 16 KiB ahead, because many come from memory and serve a
-// few tiles only.
+// to s[block][tile]. Weights are prefetched 16 KiB ahead, as many serve a few tiles only.
 template <int TILES, int BLOCKS>
 inline void product_of_position(const float* v, const float* u, int64_t channels, float* s) {
   constexpr int64_t PREFETCH_FLOATS = 4096;
   Vec sum[BLOCKS][TILES] = {};
-  each_channel<1, BLOCKS>(v, u, channels,
+  for_channels<1, BLOCKS>(v, u, channels,
                           [&](const float* v, const float* u, int64_t c) CYNET_XLAMBDA {
                             fetch<false>(u + c * BLOCKS * LANES + PREFETCH_FLOATS);
                             add_outer(v + c, LANES, u + c * BLOCKS * LANES, LANES, sum);
@@ -94,7 +93,7 @@ inline void multiply(const ForwardPlan& plan, const float* v, const float* u, in
     for (int64_t i = 0; i < P; ++i)
       for (int64_t g = 0; g < groups; ++g)
         product_of_row<P, N>(v + i * plan.v_down + g * plan.v_group,
-                             u + plan.weights(b, 0) + i * plan.u_down, channels,
+                             u + plan.u_offset(b, 0) + i * plan.u_down, channels,
                              s + g * plan.s_group + i * plan.s_position);
   } else {
     for (int64_t q = 0; q < P * P; ++q)
@@ -103,7 +102,7 @@ inline void multiply(const ForwardPlan& plan, const float* v, const float* u, in
                                                                     : &product_of_tiles<1>;
         for (int64_t g = 0; g < groups; ++g)
           run(tiles - g * ROWS, v + q * plan.v_across + g * plan.v_group,
-              u + q * plan.u_across + plan.weights(f, 0), channels,
+              u + q * plan.u_across + plan.u_offset(f, 0), channels,
               s + q * plan.s_position + g * plan.s_group + (f - b) * plan.s_block);
       }
   }
@@ -112,8 +111,8 @@ inline void multiply(const ForwardPlan& plan, const float* v, const float* u, in
 // u[channel] += sum over tiles of v[tile][channel] m[tile], COUNT channels by BLOCKS filter blocks,
 // m_block and u_block floats apart.
 template <int COUNT, int BLOCKS>
-CYNET_XINLINE void outer(const float* v, const float* m, int64_t m_block, int64_t tiles, float* u,
-                         int64_t u_block) {
+CYNET_XINLINE void add_outer_tile(const float* v, const float* m, int64_t m_block, int64_t tiles,
+                                  float* u, int64_t u_block) {
   Vec sum[BLOCKS][COUNT];
 #pragma GCC unroll 2
   for (int b = 0; b < BLOCKS; ++b)
@@ -127,18 +126,17 @@ CYNET_XINLINE void outer(const float* v, const float* m, int64_t m_block, int64_
     for (int c = 0; c < COUNT; ++c) at(u + b * u_block + c * LANES) = sum[b][c];
 }
 
-// All channels (rounded up by at most three) of a filter block, or by position of up to FILTERS
-// blocks.
-inline void outer_of(int64_t channels, int64_t filters, const float* v, const float* m,
-                     int64_t m_block, int64_t tiles, float* u, int64_t u_block) {
+// Adds all channels (rounded up by at most three) of a filter block, or of FILTERS blocks.
+inline void outer_channels(int64_t channels, int64_t filters, const float* v, const float* m,
+                           int64_t m_block, int64_t tiles, float* u, int64_t u_block) {
   if constexpr (BY_ROW) {
-    if (channels > LANES * 3 / 4) return outer<LANES, 1>(v, m, 0, tiles, u, 0);
-    if (channels > LANES / 2) return outer<LANES * 3 / 4, 1>(v, m, 0, tiles, u, 0);
-    if (channels > LANES / 4) return outer<LANES / 2, 1>(v, m, 0, tiles, u, 0);
-    return outer<LANES / 4, 1>(v, m, 0, tiles, u, 0);
+    if (channels > LANES * 3 / 4) return add_outer_tile<LANES, 1>(v, m, 0, tiles, u, 0);
+    if (channels > LANES / 2) return add_outer_tile<LANES * 3 / 4, 1>(v, m, 0, tiles, u, 0);
+    if (channels > LANES / 4) return add_outer_tile<LANES / 2, 1>(v, m, 0, tiles, u, 0);
+    return add_outer_tile<LANES / 4, 1>(v, m, 0, tiles, u, 0);
   }
   constexpr int HALF = LANES / 2;
   for (int64_t c = 0; c < LANES && c < channels; c += HALF)
-    (filters > 1 ? outer<HALF, FILTERS> : outer<HALF, 1>)(v + c, m, m_block, tiles, u + c * LANES,
-                                                          u_block);
+    (filters > 1 ? add_outer_tile<HALF, FILTERS>
+                 : add_outer_tile<HALF, 1>)(v + c, m, m_block, tiles, u + c * LANES, u_block);
 }

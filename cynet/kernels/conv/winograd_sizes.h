@@ -23,7 +23,7 @@ constexpr int64_t MAX_KERNEL = 8;  // rows of the largest window
 
 // Taps of a phase along one axis; outputs of a tile along one axis.
 inline int64_t taps_of(int64_t kernel, int64_t stride) { return (kernel + stride - 1) / stride; }
-inline int64_t side_of(int64_t taps) { return taps == 2 ? 4 : 7 - taps; }
+inline int64_t tile_side(int64_t taps) { return taps == 2 ? 4 : 7 - taps; }
 
 inline bool is_supported(int64_t kernel, int64_t stride) {
   const int64_t taps = taps_of(kernel, stride);
@@ -32,7 +32,7 @@ inline bool is_supported(int64_t kernel, int64_t stride) {
 }
 
 inline int64_t taps_of(const WinogradShape& s) { return taps_of(s.kernel, s.stride); }
-inline int64_t side_of(const WinogradShape& s) { return side_of(taps_of(s)); }
+inline int64_t tile_side(const WinogradShape& s) { return tile_side(taps_of(s)); }
 inline bool is_supported(const WinogradShape& s) { return is_supported(s.kernel, s.stride); }
 
 // An image, or with step 2 its four phases: pixel (i, j) of phase (p, q) is pixel (2 i + p - top, 2
@@ -77,7 +77,7 @@ struct Tiles {
 
 // True if the gradient of x uses tiles of dy: they are fewer, and each thread has an image.
 inline bool uses_dy_tiles(const WinogradShape& s) {
-  const int64_t side = side_of(taps_of(s));
+  const int64_t side = tile_side(taps_of(s));
   return s.batch >= 8 && 4 * Tiles(input_of(s), side).count > 5 * Tiles(output_of(s), side).count;
 }
 
@@ -88,10 +88,10 @@ inline bool uses_dy_tiles(const WinogradShape& s) {
 enum { AVX512_BY_ROW = N_LEVEL };
 
 // The form for this machine and these sizes.
-inline int form_at(int level, const WinogradShape& s) {
+inline int form_for(int level, const WinogradShape& s) {
 #ifdef CYNET_X86_LEVELS
   const bool one = std::max(s.channels * s.stride * s.stride, s.filters) <= 16;
-  if (level >= AVX512 && (one || multiplies_once())) return AVX512_BY_ROW;
+  if (level >= AVX512 && (one || has_one_multiplier())) return AVX512_BY_ROW;
 #endif
   return level;
 }

@@ -3,19 +3,19 @@
 // their own.
 
 // Channels of all phases, each rounded up to whole blocks.
-inline int64_t depth(const Image& image) {
+inline int64_t padded_channels(const Image& image) {
   return image.step == 1 ? image.channels : 4 * blocks_of(image.channels) * LANES;
 }
 
 // The tile's position in a phase of the image, whose pixels are `step` apart.
-inline Tile in_phase(const Image& image, const Tile& tile, int64_t phase) {
+inline Tile tile_in_phase(const Image& image, const Tile& tile, int64_t phase) {
   if (image.step == 1) return tile;
   return {tile.image, 2 * tile.row + phase / 2 - image.top,
           2 * tile.column + phase % 2 - image.left};
 }
 
 // The number of steps that fit into `pixels`, rounded up; negative for negative `pixels`.
-inline int64_t steps_in(const Image& image, int64_t pixels) {
+inline int64_t step_count(const Image& image, int64_t pixels) {
   return image.step == 1 ? pixels : (pixels + 1) / 2;
 }
 
@@ -64,19 +64,19 @@ CYNET_XINLINE void read_tile(const float* x, const Image& image, const Tile& til
                              const float* zeros, const Body& body) {
   const int64_t blocks = blocks_of(image.channels);
   for (int64_t phase = 0; phase < image.phases(); ++phase)
-    read_phase<SIDE>(x, image, in_phase(image, tile, phase), zeros, phase * blocks, body);
+    read_phase<SIDE>(x, image, tile_in_phase(image, tile, phase), zeros, phase * blocks, body);
 }
 
 // Transforms the columns left .. right of P rows, `row` floats apart, read by get(place, row), to P
-// lines of a strip.
+// lines.
 template <int P, class Get>
-CYNET_XINLINE void turn_rows(const float* from, int64_t row, int64_t column, int64_t left,
-                             int64_t right, float* strip, int64_t line, const Get& get) {
+CYNET_XINLINE void transform_rows(const float* from, int64_t row, int64_t column, int64_t left,
+                                  int64_t right, float* strip, int64_t line, const Get& get) {
   for (int64_t j = left; j < right; ++j) {
     Vec a[P], w[P];
 #pragma GCC unroll 6
     for (int i = 0; i < P; ++i) a[i] = get(from + j * column + i * row, i);
-    input_all<P>(a, w);
+    transform_input<P>(a, w);
 #pragma GCC unroll 6
     for (int i = 0; i < P; ++i) at(strip + i * line + j * LANES) = w[i];
   }
@@ -84,13 +84,13 @@ CYNET_XINLINE void turn_rows(const float* from, int64_t row, int64_t column, int
 
 // Transforms the columns of one tile in the strip to positions v[i * down + j * across].
 template <int P>
-CYNET_XINLINE void turn_columns(const float* strip, int64_t line, float* v, int64_t down,
-                                int64_t across) {
+CYNET_XINLINE void transform_strip_columns(const float* strip, int64_t line, float* v, int64_t down,
+                                           int64_t across) {
   for (int i = 0; i < P; ++i, v += down, strip += line) {
     Vec a[P], w[P];
 #pragma GCC unroll 6
     for (int j = 0; j < P; ++j) a[j] = at(strip + j * LANES);
-    input_all<P>(a, w);
+    transform_input<P>(a, w);
 #pragma GCC unroll 6
     for (int j = 0; j < P; ++j) at(v + j * across) = w[j];
   }
@@ -110,15 +110,15 @@ struct TileTargets {
 // Transforms `count` adjacent tiles, `side` pixels apart; `first` is tile t of `to`. Rows are
 // transformed once into `strip` for all tiles, because adjacent tiles share columns.
 template <int P>
-inline void read_run(const float* x, const Image& image, const Tile& first, int64_t side,
-                     int64_t count, float* strip, int64_t t, const TileTargets& to) {
+inline void read_adjacent_tiles(const float* x, const Image& image, const Tile& first, int64_t side,
+                                int64_t count, float* strip, int64_t t, const TileTargets& to) {
   const int64_t channels = image.channels, blocks = blocks_of(channels), step = image.step;
   const int64_t all = (count - 1) * side + P, line = all * LANES;
   for (int64_t phase = 0; phase < image.phases(); ++phase) {
-    const Tile tile = in_phase(image, first, phase);
-    const int64_t left = std::clamp<int64_t>(steps_in(image, -tile.column), 0, all);
+    const Tile tile = tile_in_phase(image, first, phase);
+    const int64_t left = std::clamp<int64_t>(step_count(image, -tile.column), 0, all);
     const int64_t right =
-        std::clamp<int64_t>(steps_in(image, image.width - tile.column), left, all);
+        std::clamp<int64_t>(step_count(image, image.width - tile.column), left, all);
     const int64_t row = step * image.width * channels, column = step * channels;
     const float* pixels =
         x + ((tile.image * image.height + tile.row) * image.width + tile.column) * channels;
@@ -136,33 +136,34 @@ inline void read_run(const float* x, const Image& image, const Tile& first, int6
       }
       const float* from = pixels + b * LANES;
       if (whole)
-        turn_rows<P>(from, row, column, left, right, strip, line,
-                     [&](const float* p, int) CYNET_XLAMBDA { return load(p); });
+        transform_rows<P>(from, row, column, left, right, strip, line,
+                          [&](const float* p, int) CYNET_XLAMBDA { return load(p); });
       else
-        turn_rows<P>(from, row, column, left, right, strip, line,
-                     [&](const float* p, int i) CYNET_XLAMBDA { return load_part(p, known[i]); });
+        transform_rows<P>(from, row, column, left, right, strip, line,
+                          [&](const float* p, int i)
+                              CYNET_XLAMBDA { return load_part(p, known[i]); });
       for (int64_t k = 0; k < count; ++k)
-        turn_columns<P>(strip + k * side * LANES, line, to(phase * blocks + b, t + k), to.down,
-                        to.across);
+        transform_strip_columns<P>(strip + k * side * LANES, line, to(phase * blocks + b, t + k),
+                                   to.down, to.across);
     }
   }
 }
 
-// Transforms tiles begin .. end of PxP pixels, `side` apart, to positions; `begin` is tile 0 of
-// `to`.
+// Transforms tiles begin .. end of PxP pixels, `side` apart; `begin` is tile 0 of `to`.
 template <int P>
 inline void read_inputs(const float* x, const Image& image, const Tiles& tiles, int64_t side,
                         int64_t begin, int64_t end, int64_t pad_h, int64_t pad_w,
                         const float* zeros, float* strip, const TileTargets& to) {
-  if constexpr (!STRIPS) {
+  if constexpr (!USES_STRIPS) {
     for (int64_t t = begin; t < end; ++t)
       read_tile<P>(x, image, tiles(t, pad_h, pad_w), zeros,
-                   [&](int64_t b, const auto& get)
-                       CYNET_XLAMBDA { input_tile<P>(get, to(b, t - begin), to.down, to.across); });
+                   [&](int64_t b, const auto& get) CYNET_XLAMBDA {
+                     transform_input_tile<P>(get, to(b, t - begin), to.down, to.across);
+                   });
   } else {
     for (int64_t t = begin, count; t < end; t += count) {
       count = std::min(end - t, tiles.across - t % tiles.across);
-      read_run<P>(x, image, tiles(t, pad_h, pad_w), side, count, strip, t - begin, to);
+      read_adjacent_tiles<P>(x, image, tiles(t, pad_h, pad_w), side, count, strip, t - begin, to);
     }
   }
 }
@@ -175,7 +176,7 @@ inline void read_gradients(const float* dy, const Image& image, const Tiles& til
   for (int64_t t = begin; t < end; ++t)
     read_tile<M>(dy, image, tiles(t, 0, 0), zeros, [&](int64_t b, const auto& get) CYNET_XLAMBDA {
       if (b >= to.begin && b < to.end)
-        gradient_tile<P, M>(get, to(b, t - begin), to.down, to.across);
+        transform_gradient_tile<P, M>(get, to(b, t - begin), to.down, to.across);
     });
 }
 
@@ -183,17 +184,17 @@ inline void read_gradients(const float* dy, const Image& image, const Tiles& til
 // `apart` floats apart, or is [P][N].
 template <int P, int N>
 inline void write_tile(const float* s, int64_t apart, const Image& image, const Tile& virtual_tile,
-                       int64_t block, const Finish& finish, float* y) {
+                       int64_t block, const Epilogue& finish, float* y) {
   alignas(64) float transposed[BY_ROW ? 1 : P * N * LANES];
   if constexpr (!BY_ROW) {
 #pragma GCC unroll 6
     for (int i = 0; i < P; ++i, s += P * apart)
-      columns<P, N>([&](int j) CYNET_XLAMBDA { return at(s + j * apart); },
-                    transposed + i * N * LANES);
+      transform_columns<P, N>([&](int j) CYNET_XLAMBDA { return at(s + j * apart); },
+                              transposed + i * N * LANES);
     s = transposed;
   }
   const int64_t filters = image.channels, blocks = blocks_of(filters);
-  const Tile tile = in_phase(image, virtual_tile, block / blocks);
+  const Tile tile = tile_in_phase(image, virtual_tile, block / blocks);
   block %= blocks;
   const int64_t lanes = std::min<int64_t>(LANES, filters - block * LANES), step = image.step;
   const int64_t top = -tile.row, bottom = image.height - tile.row;
@@ -204,29 +205,29 @@ inline void write_tile(const float* s, int64_t apart, const Image& image, const 
   const bool plain = !finish.bias && !finish.relu && !finish.add;
   if (plain && lanes == LANES && top <= 0 && left <= 0 && bottom > step * (N - 1) &&
       right > step * (N - 1)) {
-    output_tile<P, N>(
+    transform_output_tile<P, N>(
         s, [=](int i, int j, Vec v) CYNET_XLAMBDA { store(base + i * down + j * across, v); });
     return;
   }
   alignas(64) float pixels[N * N * LANES];
-  output_tile<P, N>(
+  transform_output_tile<P, N>(
       s, [&](int i, int j, Vec v) CYNET_XLAMBDA { at(pixels + (i * N + j) * LANES) = v; });
   Vec bias = {};
   if (finish.bias) bias = load_part(finish.bias + block * LANES, lanes);
-  const int64_t first_row = std::max<int64_t>(steps_in(image, top), 0);
-  const int64_t last_row = std::min<int64_t>(steps_in(image, bottom), N);
-  const int64_t first = std::max<int64_t>(steps_in(image, left), 0);
-  const int64_t last = std::min<int64_t>(steps_in(image, right), N);
+  const int64_t first_row = std::max<int64_t>(step_count(image, top), 0);
+  const int64_t last_row = std::min<int64_t>(step_count(image, bottom), N);
+  const int64_t first = std::max<int64_t>(step_count(image, left), 0);
+  const int64_t last = std::min<int64_t>(step_count(image, right), N);
   for (int64_t i = first_row; i < last_row; ++i)
     for (int64_t j = first; j < last; ++j) {
       float* to = base + i * down + j * across;
       Vec v = at(pixels + (i * N + j) * LANES) + bias;
       if (lanes == LANES) {
         if (finish.add) v += load(to);
-        store(to, finish.relu ? rectified(v) : v);
+        store(to, finish.relu ? rectify(v) : v);
       } else {
         if (finish.add) v += load_part(to, lanes);
-        store_part(to, finish.relu ? rectified(v) : v, lanes);
+        store_part(to, finish.relu ? rectify(v) : v, lanes);
       }
     }
 }

@@ -15,7 +15,7 @@ CYNET_XINLINE void input_pair(float p, float q2, Vec x1, Vec x2, Vec x3, Vec x4,
   *minus = even - p * odd;
 }
 template <int P>
-CYNET_XINLINE void input_all(const Vec* x, Vec* w) {
+CYNET_XINLINE void transform_input(const Vec* x, Vec* w) {
   if constexpr (P == 6) {
     *w++ = input_first(x[0], x[2], x[4]);
     ++x;
@@ -27,7 +27,7 @@ CYNET_XINLINE void input_all(const Vec* x, Vec* w) {
 
 // P positions to N outputs: A^T with N = M, or B with N = P for gradients of inputs.
 template <int P, int N>
-CYNET_XINLINE void gather(const Vec* m, Vec* y) {
+CYNET_XINLINE void positions_to_outputs(const Vec* m, Vec* y) {
   constexpr int Z = P - 5;  // the first position behind the point 0
   const Vec sa = m[Z] + m[Z + 1], da = m[Z] - m[Z + 1];
   const Vec sb = m[Z + 2] + m[Z + 3], db = m[Z + 2] - m[Z + 3], last = m[P - 1];
@@ -54,7 +54,7 @@ CYNET_XINLINE void gather(const Vec* m, Vec* y) {
 
 // The transpose: N coefficients to the values of their polynomial at the positions; A with N = M.
 template <int P, int N>
-CYNET_XINLINE void evaluate(const Vec* y, Vec* w) {
+CYNET_XINLINE void outputs_to_positions(const Vec* y, Vec* w) {
   Vec ea = y[0], eb = y[0], oa = y[1], ob = y[1];
   if constexpr (N > 2) ea += A2 * y[2], eb += B2 * y[2];
   if constexpr (N > 3) oa += A2 * y[3], ob += B2 * y[3];
@@ -79,27 +79,27 @@ CYNET_XINLINE void scale_positions(const Vec* w, Vec* x) {
   x[4] = w[4];
 }
 template <int P, int K>
-CYNET_XINLINE void weight_all(const Vec* g, Vec* w) {
+CYNET_XINLINE void transform_weight(const Vec* g, Vec* w) {
   Vec x[P];
-  evaluate<P, K>(g, x);
+  outputs_to_positions<P, K>(g, x);
   scale_positions<P>(x, w);
 }
 template <int P, int K>
-CYNET_XINLINE void weight_gradient_all(const Vec* w, Vec* g) {
+CYNET_XINLINE void transform_weight_gradient(const Vec* w, Vec* g) {
   Vec x[P];
   scale_positions<P>(w, x);
-  gather<P, K>(x, g);
+  positions_to_outputs<P, K>(x, g);
 }
 
 // ----- tiles
 
 // PxP pixels, read by get(row, column), to positions v[i * down + j * across].
 template <int P, class Get>
-CYNET_XINLINE void input_tile(const Get& get, float* v, int64_t down, int64_t across) {
+CYNET_XINLINE void transform_input_tile(const Get& get, float* v, int64_t down, int64_t across) {
   constexpr int Z = P - 5;  // the first position behind the point 0
   Vec row[P], other[P], w[P];
   auto put = [&](int i, const Vec* x) CYNET_XLAMBDA {
-    input_all<P>(x, w);
+    transform_input<P>(x, w);
 #pragma GCC unroll 6
     for (int j = 0; j < P; ++j) at(v + i * down + j * across) = w[j];
   };
@@ -123,10 +123,10 @@ CYNET_XINLINE void input_tile(const Get& get, float* v, int64_t down, int64_t ac
 
 // MxM output gradients, read by get(row, column), to positions m[i * down + j * across].
 template <int P, int M, class Get>
-CYNET_XINLINE void gradient_tile(const Get& get, float* m, int64_t down, int64_t across) {
+CYNET_XINLINE void transform_gradient_tile(const Get& get, float* m, int64_t down, int64_t across) {
   Vec w[P], e[M], o[M], x[M];
   auto put = [&](int i, const Vec* y) CYNET_XLAMBDA {
-    evaluate<P, M>(y, w);
+    outputs_to_positions<P, M>(y, w);
 #pragma GCC unroll 6
     for (int j = 0; j < P; ++j) at(m + i * down + j * across) = w[j];
   };
@@ -157,13 +157,13 @@ CYNET_XINLINE void gradient_tile(const Get& get, float* m, int64_t down, int64_t
 
 // s[P][N], already transformed along the columns, to NxN pixels by put(row, column, value).
 template <int P, int N, class Put>
-CYNET_XINLINE void output_tile(const float* s, const Put& put) {
+CYNET_XINLINE void transform_output_tile(const float* s, const Put& put) {
   Vec x[P], y[N];
 #pragma GCC unroll 6
   for (int j = 0; j < N; ++j) {
 #pragma GCC unroll 6
     for (int i = 0; i < P; ++i) x[i] = at(s + (i * N + j) * LANES);
-    gather<P, N>(x, y);
+    positions_to_outputs<P, N>(x, y);
 #pragma GCC unroll 6
     for (int i = 0; i < N; ++i) put(i, j, y[i]);
   }

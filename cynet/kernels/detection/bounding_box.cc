@@ -7,8 +7,8 @@
 namespace cynet {
 namespace {
 
-#define BOX_FORMAT(field) field(bool, center)
-CYNET_PARAMS(BoxFormat, BOX_FORMAT)
+#define BOX_FORMAT_FIELDS(field) field(bool, center)
+CYNET_PARAMS(BoxFormat, BOX_FORMAT_FIELDS)
 
 // out[j] (+)= overlap of a box and box j of n
 template <typename T>
@@ -41,16 +41,16 @@ void box_iou(const Args& args) {
   });
 }
 
-#define NMS(field)                                                                         \
+#define NMS_FIELDS(field)                                                                  \
   field(double, overlap_thresh) field(double, valid_thresh) field(int64_t, topk)           \
       field(int64_t, coord_start) field(int64_t, score_index) field(int64_t, id_index)     \
           field(int64_t, background_id) field(bool, force_suppress) field(bool, center_in) \
               field(bool, center_out)
-CYNET_PARAMS(Nms, NMS)
+CYNET_PARAMS(Nms, NMS_FIELDS)
 
 template <typename T>
 int64_t nms_bytes(int64_t n) {
-  return Candidates<T>::bytes(n) + piece_bytes<T>(n) + 2 * piece_bytes<int32_t>(n);
+  return Candidates<T>::bytes(n) + aligned_bytes<T>(n) + 2 * aligned_bytes<int32_t>(n);
 }
 inline int64_t nms_workspace_bytes(const Args& args) {
   const int64_t n = args.in[0]->shape[args.in[0]->ndim - 2];
@@ -78,10 +78,10 @@ inline void suppress_boxes(const Nms& o, const T* data, int64_t n, int64_t width
     for (int64_t i = 0; i < n; ++i) record[i] = static_cast<int32_t>(i);
     return;
   }
-  Pieces pieces(space);
-  T* scores = pieces.take<T>(n);
-  int32_t* rows = pieces.take<int32_t>(n);
-  int32_t* order = pieces.take<int32_t>(n);
+  Arena pieces(space);
+  T* scores = pieces.allocate<T>(n);
+  int32_t* rows = pieces.allocate<int32_t>(n);
+  int32_t* order = pieces.allocate<int32_t>(n);
   int64_t valid = 0;
   for (int64_t i = 0; i < n; ++i) {
     const T* row = data + i * width;
@@ -124,8 +124,8 @@ void box_nms(const Args& args) {
 // dx (+)= the gradient, moved back to the original rows; dx must be zeros unless it is added to.
 // Converted boxes: by the transposed conversion.
 template <typename T>
-inline void unsuppress(const Nms& o, const T* dy, const int32_t* record, int64_t n, int64_t width,
-                       T* dx) {
+inline void restore_suppressed(const Nms& o, const T* dy, const int32_t* record, int64_t n,
+                               int64_t width, T* dx) {
   for (int64_t i = 0; i < n; ++i) {
     if (record[i] < 0 || record[i] >= n) continue;
     const T* from = dy + i * width;
@@ -154,12 +154,12 @@ void box_nms_grad(const Args& args) {
   T* dx = args.output<T>(0);
   if (!args.add[0]) std::fill(dx, dx + args.out[0]->size, T(0));
   for (int64_t i = 0; i < args.out[0]->size / each; ++i)
-    unsuppress(args.as<Nms>(), args.input<T>(0) + i * each, args.input<int32_t>(1) + i * n, n,
-               width, dx + i * each);
+    restore_suppressed(args.as<Nms>(), args.input<T>(0) + i * each, args.input<int32_t>(1) + i * n,
+                       n, width, dx + i * each);
 }
 
-#define MATCHING(field) field(double, threshold) field(bool, is_ascend) field(int64_t, topk)
-CYNET_PARAMS(Matching, MATCHING)
+#define MATCHING_FIELDS(field) field(double, threshold) field(bool, is_ascend) field(int64_t, topk)
+CYNET_PARAMS(Matching, MATCHING_FIELDS)
 
 // Matches rows and columns, best score first, until a score does not pass the threshold.
 template <typename T>
@@ -224,8 +224,8 @@ void box_encode(const Args& args) {
 }
 
 // `clip` > 0 bounds the logarithms of sizes
-#define BOX_DECODE(field) field(Doubles<4>, stds) field(double, clip) field(bool, center)
-CYNET_PARAMS(BoxDecode, BOX_DECODE)
+#define BOX_DECODE_FIELDS(field) field(Doubles<4>, stds) field(double, clip) field(bool, center)
+CYNET_PARAMS(BoxDecode, BOX_DECODE_FIELDS)
 
 // reads codes (batch, n, 4), anchors (1, n, 4); writes the corners of the decoded boxes
 template <typename T>

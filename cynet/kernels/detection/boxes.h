@@ -13,11 +13,11 @@
 namespace cynet {
 
 // Allocates arrays, each aligned to 64 bytes, from one block of memory.
-struct Pieces {
+struct Arena {
   char* at;
-  explicit Pieces(void* memory) : at(static_cast<char*>(memory)) {}
+  explicit Arena(void* memory) : at(static_cast<char*>(memory)) {}
   template <typename T>
-  T* take(int64_t n) {
+  T* allocate(int64_t n) {
     T* mine = reinterpret_cast<T*>(at);
     at += (n * sizeof(T) + 63) / 64 * 64;
     return mine;
@@ -25,7 +25,7 @@ struct Pieces {
 };
 
 template <typename T>
-inline int64_t piece_bytes(int64_t n) {
+inline int64_t aligned_bytes(int64_t n) {
   return (n * static_cast<int64_t>(sizeof(T)) + 63) / 64 * 64;
 }
 
@@ -51,8 +51,7 @@ inline Corners<T> corners_of(const T* box, bool center) {
   return {box[0] - w, box[1] - h, box[0] + w, box[1] + h};
 }
 
-// The length of a side; 0 if its ends are swapped. `more` is 1 if the last pixel belongs to the
-// box.
+// The length of a side; 0 if its ends are swapped. `more` is 1 if the last pixel is inside.
 template <typename T>
 inline T length(T low, T high, T more = 0) {
   const T n = high - low + more;
@@ -112,15 +111,15 @@ struct Candidates {
   int32_t* order;  // positions of the boxes in order of score; NULL: 0, 1, ...
   T more;           // see `length`
 
-  static int64_t bytes(int64_t n) { return 8 * piece_bytes<T>(n) + piece_bytes<int32_t>(n); }
+  static int64_t bytes(int64_t n) { return 8 * aligned_bytes<T>(n) + aligned_bytes<int32_t>(n); }
 
-  Candidates(Pieces* from, int64_t n, bool kinds, T more_length) : more(more_length) {
-    left = from->take<T>(n), top = from->take<T>(n);
-    right = from->take<T>(n), bottom = from->take<T>(n);
-    area = from->take<T>(n), dropped = from->take<T>(n);
-    kind = kinds ? from->take<T>(n) : nullptr;
-    gone = kinds ? from->take<T>(n) : dropped;
-    order = kinds ? from->take<int32_t>(n) : nullptr;
+  Candidates(Arena* from, int64_t n, bool kinds, T more_length) : more(more_length) {
+    left = from->allocate<T>(n), top = from->allocate<T>(n);
+    right = from->allocate<T>(n), bottom = from->allocate<T>(n);
+    area = from->allocate<T>(n), dropped = from->allocate<T>(n);
+    kind = kinds ? from->allocate<T>(n) : nullptr;
+    gone = kinds ? from->allocate<T>(n) : dropped;
+    order = kinds ? from->allocate<int32_t>(n) : nullptr;
   }
 
   // Fills in n candidates: box(i) returns the corners of the i-th best, kind(i) its class.

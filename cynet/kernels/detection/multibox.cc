@@ -8,10 +8,10 @@ namespace cynet {
 namespace {
 
 // a step <= 0 means 1 / length
-#define PRIOR(field)                                                                             \
+#define PRIOR_FIELDS(field)                                                                      \
   field(Floats, sizes) field(Floats, ratios) field(Doubles<2>, steps) field(Doubles<2>, offsets) \
       field(bool, clip)
-CYNET_PARAMS(PriorParams, PRIOR)
+CYNET_PARAMS(PriorParams, PRIOR_FIELDS)
 
 // Writes boxes around each pixel of data (N, C, height, width): all sizes with the first ratio,
 // then the first size with the other ratios.
@@ -44,11 +44,11 @@ void multibox_prior(const Args& args) {
   });
 }
 
-#define TARGET(field)                                                            \
+#define TARGET_FIELDS(field)                                                     \
   field(double, overlap_threshold) field(double, ignore_label)                   \
       field(double, negative_mining_ratio) field(double, negative_mining_thresh) \
           field(Doubles<4>, variances)
-CYNET_PARAMS(TargetParams, TARGET)
+CYNET_PARAMS(TargetParams, TARGET_FIELDS)
 
 // The best anchor of a box among those that have no box yet, and their overlap.
 struct BestAnchor {
@@ -57,9 +57,9 @@ struct BestAnchor {
 };
 
 inline int64_t target_bytes(int64_t anchors, int64_t boxes) {
-  return piece_bytes<float>(anchors * boxes) + 2 * piece_bytes<float>(anchors) +
-         2 * piece_bytes<int32_t>(anchors) + piece_bytes<signed char>(anchors) +
-         piece_bytes<BestAnchor>(boxes);
+  return aligned_bytes<float>(anchors * boxes) + 2 * aligned_bytes<float>(anchors) +
+         2 * aligned_bytes<int32_t>(anchors) + aligned_bytes<signed char>(anchors) +
+         aligned_bytes<BestAnchor>(boxes);
 }
 
 // The first free anchor with the largest overlap with a box, above `least`.
@@ -97,14 +97,14 @@ void match_anchors(const TargetParams& o, const float* anchors, int64_t n, const
   std::fill(kinds, kinds + n, static_cast<float>(o.ignore_label));
   if (boxes == 0) return;
 
-  Pieces pieces(space);
-  float* shares = pieces.take<float>(n * boxes);  // a row a box
-  float* best_share = pieces.take<float>(n);
-  float* likely = pieces.take<float>(n);
-  int32_t* match = pieces.take<int32_t>(n);
-  int32_t* order = pieces.take<int32_t>(n);
-  signed char* state = pieces.take<signed char>(n);  // 1 positive, 0 negative, -1 neither
-  BestAnchor* best = pieces.take<BestAnchor>(boxes);
+  Arena pieces(space);
+  float* shares = pieces.allocate<float>(n * boxes);  // a row a box
+  float* best_share = pieces.allocate<float>(n);
+  float* likely = pieces.allocate<float>(n);
+  int32_t* match = pieces.allocate<int32_t>(n);
+  int32_t* order = pieces.allocate<int32_t>(n);
+  signed char* state = pieces.allocate<signed char>(n);  // 1 positive, 0 negative, -1 neither
+  BestAnchor* best = pieces.allocate<BestAnchor>(boxes);
   std::memset(state, -1, n);
   std::fill(match, match + n, -1);
   for (int64_t k = 0; k < boxes; ++k) {
@@ -208,13 +208,13 @@ void multibox_target(const Args& args) {
   });
 }
 
-#define DETECTION(field)                                                             \
+#define DETECTION_FIELDS(field)                                                      \
   field(double, threshold) field(double, nms_threshold) field(Doubles<4>, variances) \
       field(int64_t, nms_topk) field(bool, clip) field(bool, force_suppress)
-CYNET_PARAMS(DetectionParams, DETECTION)
+CYNET_PARAMS(DetectionParams, DETECTION_FIELDS)
 
 inline int64_t detection_bytes(int64_t n) {
-  return piece_bytes<float>(6 * n) + piece_bytes<float>(n) + 2 * piece_bytes<int32_t>(n) +
+  return aligned_bytes<float>(6 * n) + aligned_bytes<float>(n) + 2 * aligned_bytes<int32_t>(n) +
          Candidates<float>::bytes(n);
 }
 
@@ -222,9 +222,9 @@ inline int64_t detection_bytes(int64_t n) {
 void detect(const DetectionParams& o, const float* scores, int64_t classes, const float* codes,
             const float* anchors, int64_t n, float* out, void* space) {
   const float threshold = float(o.threshold), maximum = float(o.nms_threshold);
-  Pieces pieces(space);
-  float* best = pieces.take<float>(n);
-  int32_t* best_kind = pieces.take<int32_t>(n);
+  Arena pieces(space);
+  float* best = pieces.allocate<float>(n);
+  int32_t* best_kind = pieces.allocate<int32_t>(n);
   std::fill(best, best + n, -1.0f);
   std::fill(best_kind, best_kind + n, 0);
   for (int64_t k = 1; k < classes; ++k)  // a row of scores at a time
@@ -255,10 +255,10 @@ void detect(const DetectionParams& o, const float* scores, int64_t classes, cons
   std::fill(out + 6 * valid, out + 6 * n, -1.0f);
   if (valid == 0 || !(maximum > 0 && maximum <= 1)) return;
 
-  float* rows = pieces.take<float>(6 * valid);
+  float* rows = pieces.allocate<float>(6 * valid);
   float* score = best;  // reuses memory that is no longer needed
   int32_t* order = best_kind;
-  int32_t* keep = pieces.take<int32_t>(valid);
+  int32_t* keep = pieces.allocate<int32_t>(valid);
   std::memcpy(rows, out, 6 * valid * sizeof(float));
   for (int64_t i = 0; i < valid; ++i) score[i] = rows[6 * i + 1];
   const int64_t some = o.nms_topk > 0 && o.nms_topk < valid ? o.nms_topk : valid;

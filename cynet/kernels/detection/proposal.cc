@@ -5,31 +5,31 @@ namespace cynet {
 namespace {
 
 // `anchors` (n, 4) belong to the first pixel
-#define PROPOSAL(field)                                                                       \
+#define PROPOSAL_FIELDS(field)                                                                \
   field(Floats, anchors) field(int64_t, rpn_pre_nms_top_n) field(int64_t, rpn_post_nms_top_n) \
       field(int64_t, feature_stride) field(double, threshold) field(int64_t, rpn_min_size)    \
           field(bool, iou_loss)
-CYNET_PARAMS(ProposalParams, PROPOSAL)
+CYNET_PARAMS(ProposalParams, PROPOSAL_FIELDS)
 
 inline int64_t proposal_bytes(int64_t n) {
-  return piece_bytes<float>(4 * n) + piece_bytes<float>(n) + 2 * piece_bytes<int32_t>(n) +
+  return aligned_bytes<float>(4 * n) + aligned_bytes<float>(n) + 2 * aligned_bytes<int32_t>(n) +
          Candidates<float>::bytes(n);
 }
 
-inline float within(float value, float maximum) { return std::max(std::min(value, maximum), 0.0f); }
+inline float clip(float value, float maximum) { return std::max(std::min(value, maximum), 0.0f); }
 
 // The box that an anchor and its predicted deltas give, clipped to the image.
 inline Corners<float> proposed_box(const Corners<float>& a, const float* delta, int64_t step,
                                    float right, float bottom, bool iou_loss) {
   const float d0 = delta[0], d1 = delta[step], d2 = delta[2 * step], d3 = delta[3 * step];
   if (iou_loss)
-    return {within(a.left + d0, right), within(a.top + d1, bottom), within(a.right + d2, right),
-            within(a.bottom + d3, bottom)};
+    return {clip(a.left + d0, right), clip(a.top + d1, bottom), clip(a.right + d2, right),
+            clip(a.bottom + d3, bottom)};
   const float w = a.right - a.left + 1.0f, h = a.bottom - a.top + 1.0f;
   const float x = d0 * w + (a.left + 0.5f * (w - 1.0f)), y = d1 * h + (a.top + 0.5f * (h - 1.0f));
   const float pw = std::exp(d2) * w, ph = std::exp(d3) * h;
-  return {within(x - 0.5f * (pw - 1.0f), right), within(y - 0.5f * (ph - 1.0f), bottom),
-          within(x + 0.5f * (pw - 1.0f), right), within(y + 0.5f * (ph - 1.0f), bottom)};
+  return {clip(x - 0.5f * (pw - 1.0f), right), clip(y - 0.5f * (ph - 1.0f), bottom),
+          clip(x + 0.5f * (pw - 1.0f), right), clip(y + 0.5f * (ph - 1.0f), bottom)};
 }
 
 // The number of feature map positions that lie in an image of this length.
@@ -46,11 +46,11 @@ void propose(const ProposalParams& o, int64_t height, int64_t width, const float
   const int64_t area = height * width, n_anchors = o.anchors.n / 4, n = area * n_anchors;
   const float in_h = proposal_extent(info[0], o), in_w = proposal_extent(info[1], o);
   const float least = o.rpn_min_size * info[2];
-  Pieces pieces(space);
-  Corners<float>* boxes = pieces.take<Corners<float>>(n);
-  float* score = pieces.take<float>(n);
-  int32_t* order = pieces.take<int32_t>(n);
-  int32_t* keep = pieces.take<int32_t>(n);
+  Arena pieces(space);
+  Corners<float>* boxes = pieces.allocate<Corners<float>>(n);
+  float* score = pieces.allocate<float>(n);
+  int32_t* order = pieces.allocate<int32_t>(n);
+  int32_t* keep = pieces.allocate<int32_t>(n);
   for (int64_t place = 0; place < area; ++place) {
     const float x = static_cast<float>(place % width), y = static_cast<float>(place / width);
     for (int64_t a = 0; a < n_anchors; ++a) {

@@ -44,7 +44,7 @@ enum { MOST_STEPS = 64 };  // maximum number of steps of a loop
 }  // namespace cynet
 
 #if defined(__GNUC__)
-#define CYNET_LOOPS "elementwise/arithmetic_loops.h"
+#define CYNET_PER_ISA_FILE "elementwise/arithmetic_loops.h"
 #include "isa/for_each_isa.h"
 #endif
 
@@ -78,15 +78,15 @@ class ArithmeticJoin {
 
   // Returns the number of remaining loops.
   int run() {
-    for (int k = 0; k < count; ++k) loops[k].op = found_op(k);
-    for (int k = 0; k < count; ++k) fold(k);
+    for (int k = 0; k < count; ++k) loops[k].op = op_of_line(k);
+    for (int k = 0; k < count; ++k) fold_product(k);
     int left = 0;
     for (int k = 0, end; k < count; k = end) {
       end = k + 1;
       if (loops[k].kind == FOLDED) continue;
       FusedLoop loop = loops[k];
       loop.first = n_steps;
-      if (loops[k].op != NO_ARITHMETIC) end = join(k);
+      if (loops[k].op != NO_ARITHMETIC) end = join_lines(k);
       loop.n_steps = n_steps - loop.first;
       if (end > k + 1 || is_scaled(k)) loop.kind = ARITHMETIC;
       else n_steps = loop.first;  // a single step needs no saved value
@@ -105,8 +105,8 @@ class ArithmeticJoin {
   FusedStep* const steps;
   int n_steps = 0;
 
-  const FusedOperand& read(int k, int i) const { return operands[loops[k].operand[i]]; }
-  const FusedOperand& target(int k) const { return operands[loops[k].target]; }
+  const FusedOperand& operand_of(int k, int i) const { return operands[loops[k].operand[i]]; }
+  const FusedOperand& target_of(int k) const { return operands[loops[k].target]; }
   // True if a line also reads its target.
   bool adds_to_target(int k) const { return loops[k].kind == FUSED_KERNEL && loops[k].kernel.add; }
   bool is_scaled(int k) const { return loops[k].scaled[0] || loops[k].scaled[1]; }
@@ -121,12 +121,13 @@ class ArithmeticJoin {
     return a.offset == b.offset && a.row == b.row && a.column == b.column;
   }
 
-  int found_op(int k) const {
+  int op_of_line(int k) const {
     const FusedLoop& loop = loops[k];
     const Kernel& kernel = loop.kernel;
     if (loop.kind != FUSED_KERNEL || loop.reads > 2 || kernel.add || kernel.dtype > F64 ||
         kernel.compute != kernel.dtype || (loop.by_rows && columns < SHORTEST_ROW) ||
-        !(moves_with_target(read(k, 0)) || (loop.reads == 2 && moves_with_target(read(k, 1)))))
+        !(moves_with_target(operand_of(k, 0)) ||
+          (loop.reads == 2 && moves_with_target(operand_of(k, 1)))))
       return NO_ARITHMETIC;
     for (int op = PLUS; op < PUT; ++op)
       if (arithmetic_loops[kernel.dtype][op] == kernel.loop) return op;
@@ -134,25 +135,25 @@ class ArithmeticJoin {
   }
 
   // Folds array * constant into the one sum that reads it.
-  void fold(int k) {
-    if (loops[k].op != TIMES || is_scaled(k) || target(k).array != -1) return;
-    const int number = read(k, 0).array == -2 ? 0 : 1;
-    const FusedOperand& source = read(k, 1 - number);
-    if (read(k, number).array != -2) return;
+  void fold_product(int k) {
+    if (loops[k].op != TIMES || is_scaled(k) || target_of(k).array != -1) return;
+    const int number = operand_of(k, 0).array == -2 ? 0 : 1;
+    const FusedOperand& source = operand_of(k, 1 - number);
+    if (operand_of(k, number).array != -2) return;
     int user = -1, side = -1;
     for (int j = k + 1; j < count; ++j) {
       for (int i = 0; i < loops[j].reads; ++i) {
-        if (loops[j].kind == FOLDED || !are_same_operand(read(j, i), target(k))) continue;
+        if (loops[j].kind == FOLDED || !are_same_operand(operand_of(j, i), target_of(k))) continue;
         if (user >= 0) return;
         user = j;
         side = i;
       }
-      if (are_same_operand(target(j), target(k))) {
+      if (are_same_operand(target_of(j), target_of(k))) {
         if (adds_to_target(j)) return;
         break;
       }
       // The array is read later then, so it must not change in between. Arrays may share memory.
-      if (user < 0 && (target(j).array >= 0 || are_same_operand(target(j), source))) return;
+      if (user < 0 && (target_of(j).array >= 0 || are_same_operand(target_of(j), source))) return;
     }
     if (user < 0) return;
     const int op = loops[user].op, other = 1 - side;
@@ -160,7 +161,7 @@ class ArithmeticJoin {
       return;
     // The next line finds the product in registers, unless it needs its other operand there.
     if (user == k + 1 && !(k > 0 && loops[k - 1].kind != FOLDED &&
-                           are_same_operand(read(user, other), target(k - 1))))
+                           are_same_operand(operand_of(user, other), target_of(k - 1))))
       return;
     loops[user].scaled[side] = loops[k].operand[number] + 1;
     loops[user].operand[side] = loops[k].operand[1 - number];
@@ -179,9 +180,9 @@ class ArithmeticJoin {
   }
 
   // Joins lines from k on into one loop; returns the first line after it.
-  int join(int k) {
+  int join_lines(int k) {
     const int first = n_steps, by_rows = loops[k].by_rows;
-    int side = !moves_with_target(read(k, 0));
+    int side = !moves_with_target(operand_of(k, 0));
     add(first, TAKE, loops[k].operand[side], loops[k].scaled[side]);
     while (true) {
       const FusedLoop& loop = loops[k];
@@ -193,19 +194,19 @@ class ArithmeticJoin {
       while (next < count && loops[next].kind == FOLDED) ++next;
       const bool goes_on = next < count && loops[next].op != NO_ARITHMETIC &&
                            loops[next].by_rows == by_rows && n_steps - first < MOST_STEPS - 3;
-      side = goes_on ? side_of(next, target(k)) : -1;
-      if (target(k).array >= 0 || is_read(target(k), next, side >= 0)) add(first, PUT, loop.target);
+      side = goes_on ? register_operand(next, target_of(k)) : -1;
+      if (target_of(k).array >= 0 || is_read(target_of(k), next, side >= 0))
+        add(first, PUT, loop.target);
       if (side < 0) return next;
       k = next;
     }
   }
 
-  // The index of the operand of line k that the registers hold after `value` was computed; -1:
-  // none.
-  int side_of(int k, const FusedOperand& value) const {
+  // The index of the operand of line k that is in registers after `value` was computed, or -1.
+  int register_operand(int k, const FusedOperand& value) const {
     int found = -1;
     for (int i = 0; i < loops[k].reads; ++i) {
-      if (!are_same_operand(read(k, i), value)) continue;
+      if (!are_same_operand(operand_of(k, i), value)) continue;
       if (found >= 0 || loops[k].scaled[i]) return -1;
       found = i;
     }
@@ -216,8 +217,9 @@ class ArithmeticJoin {
   bool is_read(const FusedOperand& value, int k, bool has) const {
     for (int j = k; j < count; ++j) {
       for (int i = 0; i < loops[j].reads && !(has && j == k); ++i)
-        if (loops[j].kind != FOLDED && are_same_operand(read(j, i), value)) return true;
-      if (loops[j].kind != FOLDED && are_same_operand(target(j), value)) return adds_to_target(j);
+        if (loops[j].kind != FOLDED && are_same_operand(operand_of(j, i), value)) return true;
+      if (loops[j].kind != FOLDED && are_same_operand(target_of(j), value))
+        return adds_to_target(j);
     }
     return false;
   }

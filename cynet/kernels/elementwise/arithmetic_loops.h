@@ -22,13 +22,13 @@ struct Lanes {
     if constexpr (part) std::memcpy(p, &v, n * sizeof(T));
     else *reinterpret_cast<Loose*>(p + j * COUNT) = v;
   }
-  static CYNET_XINLINE Vec repeated(const char* number) {
+  static CYNET_XINLINE Vec repeat(const char* number) {
     return *reinterpret_cast<const T*>(number) - Vec{};  // minus: -0 stays -0
   }
 };
 
 template <int op, typename Vec>
-CYNET_XINLINE Vec computed(Vec a, Vec b) {
+CYNET_XINLINE Vec compute_op(Vec a, Vec b) {
   if constexpr (op == PLUS) return a + b;
   else if constexpr (op == MINUS) return a - b;
   else if constexpr (op == FROM) return b - a;
@@ -49,8 +49,8 @@ CYNET_XINLINE void arithmetic_step(Vec (&value)[K], const ArithmeticStep& step, 
   constexpr bool scaled = form == SCALED || form == SCALED_AHEAD;
   const T* p = reinterpret_cast<const T*>(step.at) + i;
   Vec number = {};
-  if constexpr (form == REPEATED) number = L::repeated(step.at);
-  if constexpr (scaled) number = L::repeated(step.number);
+  if constexpr (form == REPEATED) number = L::repeat(step.at);
+  if constexpr (scaled) number = L::repeat(step.number);
 #pragma GCC unroll 16
   for (int j = 0; j < K; ++j) {
     Vec b = number;
@@ -58,7 +58,7 @@ CYNET_XINLINE void arithmetic_step(Vec (&value)[K], const ArithmeticStep& step, 
     if constexpr (scaled) b = b * number;
     if constexpr (!part && (form == PLAIN_AHEAD || form == SCALED_AHEAD))
       __builtin_prefetch(p + (K + j) * L::COUNT);
-    value[j] = computed<op>(value[j], b);
+    value[j] = compute_op<op>(value[j], b);
   }
 }
 

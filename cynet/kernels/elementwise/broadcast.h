@@ -15,14 +15,14 @@
 #include <immintrin.h>
 #endif
 
-#define CYNET_LOOPS "elementwise/convert_loops.h"
+#define CYNET_PER_ISA_FILE "elementwise/convert_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
 
 // The CPU level of this module's conversions; the module sets it at import.
 static int convert_level = BASELINE;
-static inline void convert_at(int level) { convert_level = level; }
+static inline void set_convert_level(int level) { convert_level = level; }
 
 // ----- conversion of n elements of one dtype to another
 typedef void (*ConvertLoop)(const void* src, void* dst, int64_t n);
@@ -70,11 +70,11 @@ enum { CHUNK = 1024 };
 enum { ADDS = 1, NUMBER_IS_WIDE = 2, MIXED = 4 };
 
 // The dtype of an operand.
-inline int read_dtype(const Kernel& k, int operand) {
+inline int operand_dtype(const Kernel& k, int operand) {
   return k.add & MIXED ? k.add >> (8 + 4 * operand) & 15 : k.dtype;
 }
-inline int64_t read_size(const Kernel& k, int operand) {
-  return element_size(read_dtype(k, operand));
+inline int64_t operand_size(const Kernel& k, int operand) {
+  return element_size(operand_dtype(k, operand));
 }
 
 struct Chunk {
@@ -82,18 +82,18 @@ struct Chunk {
 };
 
 // A run of an operand in dtype `compute`: its memory if that is its dtype, else a converted copy.
-inline const void* load(const Kernel& k, int operand, const void* data, int stride, int64_t n,
-                        Chunk* chunk) {
-  const int dtype = read_dtype(k, operand), from = dtype == BOOL ? static_cast<int>(U8) : dtype;
+inline const void* load_run(const Kernel& k, int operand, const void* data, int stride, int64_t n,
+                            Chunk* chunk) {
+  const int dtype = operand_dtype(k, operand), from = dtype == BOOL ? static_cast<int>(U8) : dtype;
   if (from == k.compute || (!stride && (k.add & NUMBER_IS_WIDE))) return data;
   convert(from, k.compute, data, chunk->bytes, stride ? n : 1);
   return chunk->bytes;
 }
 
-inline const char* at(const void* data, int64_t index, int64_t size) {
+inline const char* ptr_at(const void* data, int64_t index, int64_t size) {
   return static_cast<const char*>(data) + index * size;
 }
-inline char* at(void* data, int64_t index, int64_t size) {
+inline char* ptr_at(void* data, int64_t index, int64_t size) {
   return static_cast<char*>(data) + index * size;
 }
 
@@ -121,7 +121,7 @@ inline void with_output(const Kernel& k, void* out, int64_t n, Run&& run) {
   const int64_t size = element_size(to);
   if (to == k.compute || (to == BOOL && k.compute == U8 && !(k.add & ADDS))) {
     const int64_t each = k.add & MIXED ? static_cast<int64_t>(CHUNK) : n;
-    for (int64_t i = 0; i < n; i += each) run(at(out, i, size), i, n - i < each ? n - i : each);
+    for (int64_t i = 0; i < n; i += each) run(ptr_at(out, i, size), i, n - i < each ? n - i : each);
     return;
   }
   Chunk chunk;
@@ -131,23 +131,23 @@ inline void with_output(const Kernel& k, void* out, int64_t n, Run&& run) {
       const int64_t m = n - i < CHUNK ? n - i : static_cast<int64_t>(CHUNK);
       run(static_cast<void*>(chunk.bytes), i, m);
       convert(k.compute, to, chunk.bytes, narrow.bytes, m);
-      add_integers(to, narrow.bytes, at(out, i, size), m);
+      add_integers(to, narrow.bytes, ptr_at(out, i, size), m);
     }
     return;
   }
   for (int64_t i = 0; i < n; i += CHUNK) {
     const int64_t m = n - i < CHUNK ? n - i : static_cast<int64_t>(CHUNK);
-    if (k.add & ADDS) convert(to, k.compute, at(out, i, size), chunk.bytes, m);
+    if (k.add & ADDS) convert(to, k.compute, ptr_at(out, i, size), chunk.bytes, m);
     run(static_cast<void*>(chunk.bytes), i, m);
-    convert(k.compute, to, chunk.bytes, at(out, i, size), m);
+    convert(k.compute, to, chunk.bytes, ptr_at(out, i, size), m);
   }
 }
 
 inline void unary_run(const Kernel& k, const void* x, void* out, int64_t n) {
-  const int64_t size = read_size(k, 0);
+  const int64_t size = operand_size(k, 0);
   with_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
     Chunk chunk;
-    reinterpret_cast<UnaryLoop>(k.loop)(load(k, 0, at(x, i, size), 1, m, &chunk), to, m);
+    reinterpret_cast<UnaryLoop>(k.loop)(load_run(k, 0, ptr_at(x, i, size), 1, m, &chunk), to, m);
   });
 }
 
@@ -159,11 +159,12 @@ inline void binary_run(const Kernel& k, const void* a, int sa, const void* b, in
     reinterpret_cast<BinaryLoop>(k.loop)(a, sa, b, sb, out, n);
     return;
   }
-  const int64_t size_a = read_size(k, 0), size_b = read_size(k, 1);
+  const int64_t size_a = operand_size(k, 0), size_b = operand_size(k, 1);
   with_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
     Chunk ca, cb;
-    reinterpret_cast<BinaryLoop>(k.loop)(load(k, 0, at(a, i * sa, size_a), sa, m, &ca), sa,
-                                         load(k, 1, at(b, i * sb, size_b), sb, m, &cb), sb, to, m);
+    reinterpret_cast<BinaryLoop>(k.loop)(load_run(k, 0, ptr_at(a, i * sa, size_a), sa, m, &ca), sa,
+                                         load_run(k, 1, ptr_at(b, i * sb, size_b), sb, m, &cb), sb,
+                                         to, m);
   });
 }
 
@@ -173,12 +174,14 @@ inline void grad_run(const Kernel& k, const void* g, int sg, const void* a, int 
     reinterpret_cast<GradLoop>(k.loop)(g, sg, a, sa, b, sb, out, n);
     return;
   }
-  const int64_t size_g = read_size(k, 0), size_a = read_size(k, 1), size_b = read_size(k, 2);
+  const int64_t size_g = operand_size(k, 0), size_a = operand_size(k, 1),
+                size_b = operand_size(k, 2);
   with_output(k, out, n, [&](void* to, int64_t i, int64_t m) {
     Chunk cg, ca, cb;
-    reinterpret_cast<GradLoop>(k.loop)(load(k, 0, at(g, i * sg, size_g), sg, m, &cg), sg,
-                                       load(k, 1, at(a, i * sa, size_a), sa, m, &ca), sa,
-                                       load(k, 2, at(b, i * sb, size_b), sb, m, &cb), sb, to, m);
+    reinterpret_cast<GradLoop>(k.loop)(load_run(k, 0, ptr_at(g, i * sg, size_g), sg, m, &cg), sg,
+                                       load_run(k, 1, ptr_at(a, i * sa, size_a), sa, m, &ca), sa,
+                                       load_run(k, 2, ptr_at(b, i * sb, size_b), sb, m, &cb), sb,
+                                       to, m);
   });
 }
 
@@ -255,9 +258,9 @@ inline void parallel_for_blocks(int threads, int64_t n, Body&& body) {
 }
 
 inline void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) {
-  const int64_t size = element_size(k.dtype), size_x = read_size(k, 0);
+  const int64_t size = element_size(k.dtype), size_x = operand_size(k, 0);
   parallel_for_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
-    unary_run(k, at(x, begin, size_x), at(out, begin, size), end - begin);
+    unary_run(k, ptr_at(x, begin, size_x), ptr_at(out, begin, size), end - begin);
   });
 }
 
@@ -265,7 +268,7 @@ inline void unary_all(int threads, const Kernel& k, const void* x, void* out, in
 enum { STREAMED = 1024 };  // bytes at a time
 
 // binary_run with stores that bypass the caches: a cached store would first read the line.
-inline void binary_streamed(const Kernel& k, const char* a, const char* b, char* out, int64_t n) {
+inline void binary_uncached(const Kernel& k, const char* a, const char* b, char* out, int64_t n) {
   const int64_t size = element_size(k.dtype), each = STREAMED / size;
   const BinaryLoop loop = reinterpret_cast<BinaryLoop>(k.loop);
   alignas(64) char part[STREAMED];
@@ -288,25 +291,26 @@ inline void binary_all(int threads, const Kernel& k, const void* a, int sa, cons
   if (n * size > BEYOND_CACHES && k.compute == k.dtype && !k.add && sa && sb && out != a &&
       out != b && reinterpret_cast<uintptr_t>(out) % 64 == 0) {
     parallel_for_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
-      binary_streamed(k, at(a, begin, size), at(b, begin, size), at(out, begin, size), end - begin);
+      binary_uncached(k, ptr_at(a, begin, size), ptr_at(b, begin, size), ptr_at(out, begin, size),
+                      end - begin);
     });
     return;
   }
 #endif
-  const int64_t size_a = read_size(k, 0), size_b = read_size(k, 1);
+  const int64_t size_a = operand_size(k, 0), size_b = operand_size(k, 1);
   parallel_for_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
-    binary_run(k, at(a, begin * sa, size_a), sa, at(b, begin * sb, size_b), sb,
-               at(out, begin, size), end - begin);
+    binary_run(k, ptr_at(a, begin * sa, size_a), sa, ptr_at(b, begin * sb, size_b), sb,
+               ptr_at(out, begin, size), end - begin);
   });
 }
 
 inline void grad_all(int threads, const Kernel& k, const void* g, int sg, const void* a, int sa,
                      const void* b, int sb, void* out, int64_t n) {
-  const int64_t size = element_size(k.dtype), size_g = read_size(k, 0);
-  const int64_t size_a = read_size(k, 1), size_b = read_size(k, 2);
+  const int64_t size = element_size(k.dtype), size_g = operand_size(k, 0);
+  const int64_t size_a = operand_size(k, 1), size_b = operand_size(k, 2);
   parallel_for_blocks(threads, n, [=, &k](int64_t begin, int64_t end) {
-    grad_run(k, at(g, begin * sg, size_g), sg, at(a, begin * sa, size_a), sa,
-             at(b, begin * sb, size_b), sb, at(out, begin, size), end - begin);
+    grad_run(k, ptr_at(g, begin * sg, size_g), sg, ptr_at(a, begin * sa, size_a), sa,
+             ptr_at(b, begin * sb, size_b), sb, ptr_at(out, begin, size), end - begin);
   });
 }
 
@@ -315,9 +319,10 @@ inline void grad_all(int threads, const Kernel& k, const void* g, int sg, const 
 enum { SHORT = 64 };
 
 // One operand of a space; its elements are numbered in the space's flat order.
-class Flat {
+class FlatOperand {
  public:
-  Flat(const Space& s, int operand, const void* data, int64_t size) : data_(data), size_(size) {
+  FlatOperand(const Space& s, int operand, const void* data, int64_t size)
+      : data_(data), size_(size) {
     own_.ndim = s.ndim;
     own_.operands = 1;
     for (int i = 0; i < s.ndim; ++i) {
@@ -331,16 +336,15 @@ class Flat {
 
   int stride() const { return in_place_ ? static_cast<int>(own_.stride[0][0]) : 1; }
 
-  // A pointer to elements [begin, end), in place or copied to the chunk; parts begin at multiples
-  // of `each`.
+  // A pointer to elements [begin, end), in place or in the chunk; begin is a multiple of `each`.
   const void* part(int64_t begin, int64_t end, int64_t each, Chunk* chunk) {
-    if (in_place_) return at(data_, begin * own_.stride[0][0], size_);
+    if (in_place_) return ptr_at(data_, begin * own_.stride[0][0], size_);
     if (end - begin > laid_) {
       switch (size_) {
-        case 1: lay_out<uint8_t>(begin, end, chunk); break;
-        case 2: lay_out<uint16_t>(begin, end, chunk); break;
-        case 4: lay_out<uint32_t>(begin, end, chunk); break;
-        default: lay_out<uint64_t>(begin, end, chunk);
+        case 1: copy_period<uint8_t>(begin, end, chunk); break;
+        case 2: copy_period<uint16_t>(begin, end, chunk); break;
+        case 4: copy_period<uint32_t>(begin, end, chunk); break;
+        default: copy_period<uint64_t>(begin, end, chunk);
       }
       if (period_ && each % period_ == 0) laid_ = end - begin;  // all parts have the same values
     }
@@ -349,7 +353,7 @@ class Flat {
 
  private:
   template <typename T>
-  void lay_out(int64_t begin, int64_t end, Chunk* chunk) const {
+  void copy_period(int64_t begin, int64_t end, Chunk* chunk) const {
     T* to = reinterpret_cast<T*>(chunk->bytes);
     const int64_t stride = own_.stride[0][own_.ndim - 1];
     for_runs(own_, begin, end, [&](const int64_t* offset, int64_t n) {
@@ -365,7 +369,7 @@ class Flat {
   bool in_place_;
 };
 
-// True if a space is computed in parts of each_part elements. Its first operand, the output, is
+// True if a space is computed in parts of part_elements elements. Its first operand, the output, is
 // read and written in place.
 inline bool needs_parts(const Space& s) {
   const int last = s.ndim - 1;
@@ -376,25 +380,24 @@ inline bool needs_parts(const Space& s) {
   return true;
 }
 
-inline int64_t each_part(const Space& s) {
+inline int64_t part_elements(const Space& s) {
   return CHUNK / s.shape[s.ndim - 1] * s.shape[s.ndim - 1];
 }
 
-// The operands of the space are out, a, b. The last axis of a collapsed space has stride 0 or 1 in
-// each.
+// The operands of the space are out, a, b. The last axis has stride 0 or 1 in each.
 inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const void* a,
                              const void* b, void* out) {
   const int64_t size = element_size(k.dtype);
-  const int64_t size_a = read_size(k, 0), size_b = read_size(k, 1);
+  const int64_t size_a = operand_size(k, 0), size_b = operand_size(k, 1);
   if (needs_parts(s)) {
-    const int64_t each = each_part(s);
+    const int64_t each = part_elements(s);
     parallel_for(threads, (s.size + each - 1) / each, [=, &k, &s](int64_t first, int64_t past) {
-      Flat fa(s, 1, a, size_a), fb(s, 2, b, size_b);
+      FlatOperand fa(s, 1, a, size_a), fb(s, 2, b, size_b);
       Chunk ca, cb;
       for (int64_t i = first * each; i < past * each && i < s.size; i += each) {
         const int64_t end = i + each < s.size ? i + each : s.size;
         binary_run(k, fa.part(i, end, each, &ca), fa.stride(), fb.part(i, end, each, &cb),
-                   fb.stride(), at(out, i, size), end - i);
+                   fb.stride(), ptr_at(out, i, size), end - i);
       }
     });
     return;
@@ -403,8 +406,8 @@ inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const
   const int sa = s.stride[1][last] != 0, sb = s.stride[2][last] != 0;
   parallel_for(threads, s.size, [=, &k, &s](int64_t begin, int64_t end) {
     for_runs(s, begin, end, [=, &k](const int64_t* offset, int64_t n) {
-      binary_run(k, at(a, offset[1], size_a), sa, at(b, offset[2], size_b), sb,
-                 at(out, offset[0], size), n);
+      binary_run(k, ptr_at(a, offset[1], size_a), sa, ptr_at(b, offset[2], size_b), sb,
+                 ptr_at(out, offset[0], size), n);
     });
   });
 }
@@ -412,17 +415,18 @@ inline void binary_broadcast(int threads, const Kernel& k, const Space& s, const
 // The operands of the space are out, g, a, b.
 inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const void* g,
                            const void* a, const void* b, void* out) {
-  const int64_t size = element_size(k.dtype), size_g = read_size(k, 0);
-  const int64_t size_a = read_size(k, 1), size_b = read_size(k, 2);
+  const int64_t size = element_size(k.dtype), size_g = operand_size(k, 0);
+  const int64_t size_a = operand_size(k, 1), size_b = operand_size(k, 2);
   if (needs_parts(s)) {
-    const int64_t each = each_part(s);
+    const int64_t each = part_elements(s);
     parallel_for(threads, (s.size + each - 1) / each, [=, &k, &s](int64_t first, int64_t past) {
-      Flat fg(s, 1, g, size_g), fa(s, 2, a, size_a), fb(s, 3, b, size_b);
+      FlatOperand fg(s, 1, g, size_g), fa(s, 2, a, size_a), fb(s, 3, b, size_b);
       Chunk cg, ca, cb;
       for (int64_t i = first * each; i < past * each && i < s.size; i += each) {
         const int64_t end = i + each < s.size ? i + each : s.size;
         grad_run(k, fg.part(i, end, each, &cg), fg.stride(), fa.part(i, end, each, &ca),
-                 fa.stride(), fb.part(i, end, each, &cb), fb.stride(), at(out, i, size), end - i);
+                 fa.stride(), fb.part(i, end, each, &cb), fb.stride(), ptr_at(out, i, size),
+                 end - i);
       }
     });
     return;
@@ -431,29 +435,29 @@ inline void grad_broadcast(int threads, const Kernel& k, const Space& s, const v
   const int sg = s.stride[1][last] != 0, sa = s.stride[2][last] != 0, sb = s.stride[3][last] != 0;
   parallel_for(threads, s.size, [=, &k, &s](int64_t begin, int64_t end) {
     for_runs(s, begin, end, [=, &k](const int64_t* offset, int64_t n) {
-      grad_run(k, at(g, offset[1], size_g), sg, at(a, offset[2], size_a), sa,
-               at(b, offset[3], size_b), sb, at(out, offset[0], size), n);
+      grad_run(k, ptr_at(g, offset[1], size_g), sg, ptr_at(a, offset[2], size_a), sa,
+               ptr_at(b, offset[3], size_b), sb, ptr_at(out, offset[0], size), n);
     });
   });
 }
 
-// Casts n elements; cast_add_all adds them to dst in dst's type.
-inline void cast_all(int threads, int from, int to, const void* src, void* dst, int64_t n) {
+// Casts n elements; cast_add_array adds them to dst in dst's type.
+inline void cast_array(int threads, int from, int to, const void* src, void* dst, int64_t n) {
   const int64_t in = element_size(from), out = element_size(to);
   parallel_for_blocks(threads, n, [=](int64_t begin, int64_t end) {
-    convert(from, to, at(src, begin, in), at(dst, begin, out), end - begin);
+    convert(from, to, ptr_at(src, begin, in), ptr_at(dst, begin, out), end - begin);
   });
 }
 
-inline void cast_add_all(int threads, const Kernel& plus, int from, const void* src, void* dst,
-                         int64_t n) {
+inline void cast_add_array(int threads, const Kernel& plus, int from, const void* src, void* dst,
+                           int64_t n) {
   const int64_t in = element_size(from), out = element_size(plus.dtype);
   parallel_for_blocks(threads, n, [=, &plus](int64_t begin, int64_t end) {
     Chunk chunk;
     for (int64_t i = begin; i < end; i += CHUNK) {
       const int64_t m = end - i < CHUNK ? end - i : static_cast<int64_t>(CHUNK);
-      convert(from, plus.dtype, at(src, i, in), chunk.bytes, m);
-      unary_run(plus, chunk.bytes, at(dst, i, out), m);
+      convert(from, plus.dtype, ptr_at(src, i, in), chunk.bytes, m);
+      unary_run(plus, chunk.bytes, ptr_at(dst, i, out), m);
     }
   });
 }

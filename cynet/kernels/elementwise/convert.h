@@ -1,6 +1,5 @@
 // Conversion of one value to another dtype, for CPU and CUDA: real to integer truncates; out of
-// range and NaN become the lowest value of the 32 or 64 bit integer (then the low bits); nonzero is
-// true.
+// range and NaN become the lowest 32 or 64 bit integer (then the low bits); nonzero is true.
 #ifndef CYNET_CONVERT_H
 #define CYNET_CONVERT_H
 
@@ -24,7 +23,7 @@ CYNET_XINLINE float float_for_rounding(double x) {
 
 // An integer as a float that later rounds to the right narrow float (a float has 24 bits).
 template <typename From>
-CYNET_XINLINE float whole_for_rounding(From x) {
+CYNET_XINLINE float integer_for_rounding(From x) {
   if constexpr (sizeof(From) < 4) {
     return static_cast<float>(x);
   } else if constexpr (sizeof(From) == 4) {
@@ -44,7 +43,7 @@ CYNET_XINLINE To convert_one(From x) {
   } else if constexpr (is_narrow<To>) {
     if constexpr (std::is_same<From, double>::value) return To(float_for_rounding(x));
     else if constexpr (std::is_integral<From>::value && !std::is_same<From, bool>::value)
-      return To(whole_for_rounding(x));
+      return To(integer_for_rounding(x));
     else return To(static_cast<float>(x));
   } else if constexpr (std::is_same<To, bool>::value) {
     return x != From(0);
@@ -62,10 +61,10 @@ CYNET_XINLINE To convert_one(From x) {
   }
 }
 
-// x clamped to the range of T, truncated for integers; `nan` for NaN if T has none. An integer x is
-// no wider than T.
+// x clamped to the range of T, truncated for integers; `nan` for NaN if T has none. T is as wide as
+// an integer x.
 template <typename T, typename From>
-CYNET_XINLINE T saturated(From x, T nan) {
+CYNET_XINLINE T saturate(From x, T nan) {
   if constexpr (std::is_integral<From>::value) {
     static_assert(sizeof(From) <= sizeof(T), "an integer that may not fit");
     return static_cast<T>(x);
@@ -82,11 +81,11 @@ CYNET_XINLINE T saturated(From x, T nan) {
 // Limits of values of type T; a NaN, or a limit beyond the type, limits nothing.
 template <typename T>
 CYNET_XINLINE T lower_limit(double x) {
-  return saturated<T>(x, std::numeric_limits<T>::lowest());
+  return saturate<T>(x, std::numeric_limits<T>::lowest());
 }
 template <typename T>
 CYNET_XINLINE T upper_limit(double x) {
-  return saturated<T>(x, std::numeric_limits<T>::max());
+  return saturate<T>(x, std::numeric_limits<T>::max());
 }
 
 }  // namespace cynet

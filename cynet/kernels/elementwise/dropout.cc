@@ -4,9 +4,9 @@
 #include "kernel.h"
 
 namespace cynet {
-#define DROPPED(field) \
+#define DROPPED_FIELDS(field) \
   field(double, p) field(bool, always) field(bool, repeats) field(Int64s<8>, stride)
-CYNET_PARAMS(Dropped, DROPPED)
+CYNET_PARAMS(Dropped, DROPPED_FIELDS)
 
 namespace {
 // y (+)= x; the two may be one array
@@ -29,8 +29,8 @@ void apply_mask(const Args& args, const bool* keep) {
   const Dropped& p = args.as<Dropped>();
   const Blob& x = *args.in[0];
   if (p.repeats)
-    dropout_spread(args.input<T>(0), keep, p.p, args.output<T>(0), x.ndim, x.shape, p.stride.data(),
-                   args.add[0]);
+    dropout_broadcast(args.input<T>(0), keep, p.p, args.output<T>(0), x.ndim, x.shape,
+                      p.stride.data(), args.add[0]);
   else
     dropout_apply(args.level, args.input<T>(0), keep, p.p, args.output<T>(0), x.size, args.add[0],
                   args.threads);

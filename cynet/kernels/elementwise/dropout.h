@@ -18,14 +18,14 @@ constexpr int BYTE_SHIFT[4] = {0, 8, 16, 24};
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "elementwise/dropout_loops.h"
+#define CYNET_PER_ISA_FILE "elementwise/dropout_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
 
 typedef void (*DrawMask)(const Philox&, int64_t, float, bool*, int64_t);
 
-inline DrawMask draw_mask_at(int level) {
+inline DrawMask draw_mask_function(int level) {
   static const DrawMask loops[] = CYNET_AT_LEVELS(draw_mask);
   return loops[level];
 }
@@ -38,8 +38,8 @@ inline T dropout_scale(double p) {
 inline void dropout_mask(int level, uint64_t seed, uint64_t stream, double p, bool* keep, int64_t n,
                          int threads) {
   const Philox key(seed, stream);
-  const DrawMask draw = draw_mask_at(level);
-  by_chunks(threads, n, [=](int64_t first, int64_t count) {
+  const DrawMask draw = draw_mask_function(level);
+  for_chunks(threads, n, [=](int64_t first, int64_t count) {
     draw(key, first / 4, static_cast<float>(p), keep + first, count);
   });
 }
@@ -60,8 +60,8 @@ template <typename T>
 void dropout_forward(int level, uint64_t seed, uint64_t stream, double p, bool* keep, const T* x,
                      T* y, int64_t n, bool add, int threads) {
   const Philox key(seed, stream);
-  const DrawMask draw = draw_mask_at(level);
-  by_chunks(threads, n, [=](int64_t first, int64_t count) {
+  const DrawMask draw = draw_mask_function(level);
+  for_chunks(threads, n, [=](int64_t first, int64_t count) {
     draw(key, first / 4, static_cast<float>(p), keep + first, count);
     dropout_apply(level, x + first, keep + first, p, y + first, count, add, 1);
   });
@@ -74,8 +74,8 @@ void dropout_factors(int level, uint64_t seed, uint64_t stream, int64_t begin, d
   static decltype(&baseline::scale_by_mask<T>) const loops[] = CYNET_AT_LEVELS(scale_by_mask<T>);
   const auto scale = loops[level];
   const Philox key(seed, stream);
-  const DrawMask draw = draw_mask_at(level);
-  by_chunks(threads, n, [=](int64_t first, int64_t count) {
+  const DrawMask draw = draw_mask_function(level);
+  for_chunks(threads, n, [=](int64_t first, int64_t count) {
     bool keep[CHUNK];
     draw(key, begin + first / 4, static_cast<float>(p), keep, count);
     scale(keep, dropout_scale<T>(p), factor + first, x + first, count);
@@ -84,8 +84,8 @@ void dropout_factors(int level, uint64_t seed, uint64_t stream, int64_t begin, d
 
 // Dropout with a broadcast mask: its stride is 0 along the broadcast axes.
 template <typename T>
-void dropout_spread(const T* x, const bool* keep, double p, T* y, int ndim, const int64_t* shape,
-                    const int64_t* stride, bool add) {
+void dropout_broadcast(const T* x, const bool* keep, double p, T* y, int ndim, const int64_t* shape,
+                       const int64_t* stride, bool add) {
   const T scale = dropout_scale<T>(p);
   int64_t at[8] = {0}, n = 1, k = 0;
   for (int axis = 0; axis < ndim; ++axis) n *= shape[axis];

@@ -12,9 +12,9 @@ cdef extern from "elementwise/dropout.h" namespace "cynet" nogil:
                                                int threads) noexcept
 
 cdef enum:
-    COST = 8  # cost of a random number in simple operations
+    DRAW_COST = 8  # cost of a random number in simple operations
 
 
 cdef void dropout_factors(uint64_t seed, uint64_t stream, int64_t first, double p, floating* factor,
                           floating* x, int64_t n) noexcept nogil:
-    c_factors(cpu_level(), seed, stream, first, p, factor, x, n, threads_for(COST * n))
+    c_factors(cpu_level(), seed, stream, first, p, factor, x, n, threads_for(DRAW_COST * n))

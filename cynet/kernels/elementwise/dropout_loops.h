@@ -2,8 +2,8 @@
 
 // keep[i] = (random number i after block `first`) >= limit; n <= CHUNK.
 static void draw_mask(const Philox& key, int64_t first, float limit, bool* keep, int64_t n) {
-  by_pieces<4 * LANES>(4 * first, n, keep, [&](uint64_t block, bool* to) {
-    const Blocks words(key, block);
+  for_pieces<4 * LANES>(4 * first, n, keep, [&](uint64_t block, bool* to) {
+    const PhiloxBlocks words(key, block);
     uint32_t fours[LANES];  // four bytes each, in the order of memory
     for (int j = 0; j < LANES; ++j) {
       uint32_t four = 0;

@@ -22,26 +22,26 @@ typedef void (*GradLoop)(const void* g, int sg, const void* a, int sa, const voi
 
 // True if F has a fast second form for some floats (functors.h).
 template <class F, typename = void>
-struct has_suited : std::false_type {};
+struct has_fast_form : std::false_type {};
 template <class F>
-struct has_suited<F, std::void_t<decltype(&F::suited)>> : std::true_type {};
+struct has_fast_form<F, std::void_t<decltype(&F::fast_form)>> : std::true_type {};
 
 // out = g * F(x): a unary gradient as a binary functor.
-template <class F, bool = has_suited<F>::value>
-struct times {
+template <class F, bool = has_fast_form<F>::value>
+struct gradient_times {
   template <typename T>
   static CYNET_XINLINE T map(T g, T x) {
     return product_of(g, F::template map<T>(x));
   }
 };
 template <class F>
-struct times<F, true> : times<F, false> {
-  static CYNET_XINLINE bool suits(float, float x) { return F::suits(x); }
-  static CYNET_XINLINE float suited(float g, float x) { return g * F::suited(x); }
+struct gradient_times<F, true> : gradient_times<F, false> {
+  static CYNET_XINLINE bool is_fast(float, float x) { return F::is_fast(x); }
+  static CYNET_XINLINE float fast_form(float g, float x) { return g * F::fast_form(x); }
 };
 
 namespace functor {
-struct repeats_operand;
+struct expands_repeated_operand;
 struct identity;
 struct plus;
 struct minus;
@@ -55,25 +55,25 @@ struct relu_grad_y;
 // True if loops of F may add to the output directly (elementwise_loops.h): with at most one product
 // and no calls, compilers round all elements alike.
 template <class F, class... Plain>
-constexpr bool is_any = (std::is_same<F, Plain>::value || ...);
+constexpr bool is_any_of = (std::is_same<F, Plain>::value || ...);
 template <class F>
-constexpr bool adds_at_once =
-    is_any<F, functor::identity, functor::plus, functor::minus, functor::mul, functor::grad_one,
-           functor::grad_left, functor::grad_right, functor::relu_grad_y>;
+constexpr bool can_add_directly =
+    is_any_of<F, functor::identity, functor::plus, functor::minus, functor::mul, functor::grad_one,
+              functor::grad_left, functor::grad_right, functor::relu_grad_y>;
 template <class F>
-constexpr bool adds_at_once<times<F>> = adds_at_once<F>;
+constexpr bool can_add_directly<gradient_times<F>> = can_add_directly<F>;
 
 // True if a repeated operand of F is expanded (functors.h); true if F has an `at_two`.
 template <class F>
-constexpr bool repeats = std::is_base_of<functor::repeats_operand, F>::value;
+constexpr bool expands_repeated = std::is_base_of<functor::expands_repeated_operand, F>::value;
 template <class F, typename = void>
-struct simple_at_two : std::false_type {};
+struct has_at_two : std::false_type {};
 template <class F>
-struct simple_at_two<F, std::void_t<typename F::at_two>> : std::true_type {};
+struct has_at_two<F, std::void_t<typename F::at_two>> : std::true_type {};
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "elementwise/elementwise_loops.h"
+#define CYNET_PER_ISA_FILE "elementwise/elementwise_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {

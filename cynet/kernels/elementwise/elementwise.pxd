@@ -11,8 +11,7 @@ cdef extern from "isa/kernel_table.h" namespace "cynet" nogil:
         int compute   # dtype of the loop: float16 and some integers are converted around it
         int add       # 1: adds to the output
     struct Space:
-        # Operands over one index space; strides in elements, 0 where one repeats; operand 0 is the
-        # output.
+        # Operands over one index space; strides in elements, 0 to repeat; operand 0 is the output.
         int ndim
         int operands
         int64_t size
@@ -27,8 +26,7 @@ cdef void run_binary(const Kernel* kernel, const void* a, int sa, const void* b,
 # out = g * F(a, b)
 cdef void run_grad(const Kernel* kernel, const void* g, int sg, const void* a, int sa,
                    const void* b, int sb, void* out, int64_t n) noexcept nogil
-# The collapsed space of operands with these shapes, aligned at their last axes; the first is the
-# output.
+# Makes the collapsed space of operands, aligned at their last axes; the first is the output.
 cdef void make_space(Space* space, const TBlob** operands, int n) noexcept nogil
 # run_binary and run_grad over a space: operands out, a, b / out, g, a, b
 cdef void broadcast_binary(const Kernel* kernel, const Space* space, const void* a, const void* b,

@@ -9,7 +9,7 @@ from ..parallel cimport GRAIN, threads_awake, threads_for
 
 cdef extern from "elementwise/broadcast.h" namespace "cynet" nogil:
     bint was_called_lately() noexcept
-    void convert_at(int level) noexcept
+    void set_convert_level(int level) noexcept
     void unary_all(int threads, const Kernel& k, const void* x, void* out, int64_t n) noexcept
     void binary_all(int threads, const Kernel& k, const void* a, int sa, const void* b, int sb,
                     void* out, int64_t n) noexcept
@@ -20,20 +20,20 @@ cdef extern from "elementwise/broadcast.h" namespace "cynet" nogil:
                           const void* b, void* out) noexcept
     void grad_broadcast(int threads, const Kernel& k, const Space& s, const void* g, const void* a,
                         const void* b, void* out) noexcept
-    void cast_all(int threads, int source, int target, const void* src, void* dst,
-                  int64_t n) noexcept
-    void cast_add_all(int threads, const Kernel& identity, int source, const void* src, void* dst,
-                      int64_t n) noexcept
+    void cast_array(int threads, int source, int target, const void* src, void* dst,
+                    int64_t n) noexcept
+    void cast_add_array(int threads, const Kernel& identity, int source, const void* src, void* dst,
+                        int64_t n) noexcept
 
 
 cdef enum:
-    WAKING = 1 << 19  # minimum elements for which a sleeping thread is woken
+    MIN_WAKING_ELEMENTS = 1 << 19  # minimum elements for which a sleeping thread is woken
 
 
 cdef int _threads(int64_t n) noexcept nogil:
     """The number of threads for n elements: fewer if helpers sleep; no result depends on it."""
     cdef int threads
-    if n < GRAIN or n >= WAKING:
+    if n < GRAIN or n >= MIN_WAKING_ELEMENTS:
         return threads_for(n)
     threads = threads_awake(n)
     return threads_for(n) if threads == 1 and was_called_lately() else threads
@@ -84,12 +84,12 @@ cdef void broadcast_grad(const Kernel* kernel, const Space* space, const void* g
 
 cdef void run_cast(int from_dtype, int to_dtype, const void* src, void* dst,
                    int64_t n) noexcept nogil:
-    cast_all(_threads(n), from_dtype, to_dtype, src, dst, n)
+    cast_array(_threads(n), from_dtype, to_dtype, src, dst, n)
 
 
 cdef void run_cast_add(const Kernel* identity, int from_dtype, const void* src, void* dst,
                        int64_t n) noexcept nogil:
-    cast_add_all(_threads(n), identity[0], from_dtype, src, dst, n)
+    cast_add_array(_threads(n), identity[0], from_dtype, src, dst, n)
 
 
-convert_at(cpu_level())
+set_convert_level(cpu_level())

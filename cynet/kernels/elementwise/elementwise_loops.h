@@ -1,7 +1,6 @@
 // Loops of the elementwise functors, compiled for each level (levels.h). Included by elementwise.h.
 //
-// A loop works on one contiguous run of elements of one compute type: float, double or an integer
-// type.
+// A loop computes one contiguous run of elements in one type: float, double or an integer type.
 
 template <bool add, typename T>
 CYNET_XINLINE void put(T& out, T value) {
@@ -27,18 +26,18 @@ CYNET_XINLINE void add_parts(T* out, int64_t n, Write&& write) {
 // out[i] = F(x[i]...) for 64 neighbours. F's vector form (functors.h) is used if it supports all of
 // them, else F is called for each, so that no element depends on its neighbours.
 template <class F, typename... Operands>
-CYNET_XINLINE void suited_loop(float* out, int64_t n, const Operands*... x) {
+CYNET_XINLINE void fast_form_loop(float* out, int64_t n, const Operands*... x) {
   enum { PART = 64 };
   for (int64_t start = 0; start < n; start += PART) {
     const int64_t stop = n - start < PART ? n : start + PART;
     int strange = 0;
-    for (int64_t i = start; i < stop; ++i) strange |= F::suits(x[i]...) ? 0 : 1;
+    for (int64_t i = start; i < stop; ++i) strange |= F::is_fast(x[i]...) ? 0 : 1;
     if (strange) {
       for (int64_t i = start; i < stop; ++i)
-        out[i] = F::suits(x[i]...) ? F::suited(x[i]...) : F::template map<float>(x[i]...);
+        out[i] = F::is_fast(x[i]...) ? F::fast_form(x[i]...) : F::template map<float>(x[i]...);
     } else {
       CYNET_IVDEP
-      for (int64_t i = start; i < stop; ++i) out[i] = F::suited(x[i]...);
+      for (int64_t i = start; i < stop; ++i) out[i] = F::fast_form(x[i]...);
     }
   }
 }
@@ -47,12 +46,12 @@ template <class F, typename T, bool add>
 void unary_loop(const void* x_, void* out_, int64_t n) {
   const T* x = static_cast<const T*>(x_);
   T* out = static_cast<T*>(out_);
-  if constexpr (add && !adds_at_once<F>) {
+  if constexpr (add && !can_add_directly<F>) {
     return add_parts(out, n,
                      [=](T* y, int64_t i, int64_t m) { unary_loop<F, T, false>(x + i, y, m); });
   }
-  if constexpr (has_suited<F>::value && std::is_same<T, float>::value)
-    return suited_loop<F>(out, n, x);
+  if constexpr (has_fast_form<F>::value && std::is_same<T, float>::value)
+    return fast_form_loop<F>(out, n, x);
   CYNET_IVDEP
   for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(x[i]));
 }
@@ -72,22 +71,23 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
   const T* a = static_cast<const T*>(a_);
   const T* b = static_cast<const T*>(b_);
   T* out = static_cast<T*>(out_);
-  if constexpr (add && !adds_at_once<F>) {
+  if constexpr (add && !can_add_directly<F>) {
     return add_parts(out, n, [=](T* y, int64_t i, int64_t m) {
       binary_loop<F, T, false>(a + i * sa, sa, b + i * sb, sb, y, m);
     });
   }
   if (sa && sb) {
-    if constexpr (has_suited<F>::value && std::is_same<T, float>::value)
-      return suited_loop<F>(out, n, a, b);
+    if constexpr (has_fast_form<F>::value && std::is_same<T, float>::value)
+      return fast_form_loop<F>(out, n, a, b);
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(a[i], b[i]));
   } else if (sa) {
     const T one = b[0];
-    if constexpr (simple_at_two<F>::value && std::is_floating_point<T>::value) {
+    if constexpr (has_at_two<F>::value && std::is_floating_point<T>::value) {
       if (one == T(2)) return binary_loop<typename F::at_two, T, add>(a_, 1, b_, 0, out_, n);
     }
-    if constexpr (repeats<F> || (has_suited<F>::value && std::is_same<T, float>::value)) {
+    if constexpr (expands_repeated<F> ||
+                  (has_fast_form<F>::value && std::is_same<T, float>::value)) {
       return with_repeated(one, n, [=](const T* many, int64_t i, int64_t m) {
         binary_loop<F, T, add>(a + i, 1, many, 1, out + i, m);
       });
@@ -96,7 +96,8 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
     for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(a[i], one));
   } else if (sb) {
     const T one = a[0];
-    if constexpr (repeats<F> || (has_suited<F>::value && std::is_same<T, float>::value)) {
+    if constexpr (expands_repeated<F> ||
+                  (has_fast_form<F>::value && std::is_same<T, float>::value)) {
       return with_repeated(one, n, [=](const T* many, int64_t i, int64_t m) {
         binary_loop<F, T, add>(many, 1, b + i, 1, out + i, m);
       });
@@ -116,7 +117,7 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
   const T* a = static_cast<const T*>(a_);
   const T* b = static_cast<const T*>(b_);
   T* out = static_cast<T*>(out_);
-  if constexpr (add && !adds_at_once<F>) {
+  if constexpr (add && !can_add_directly<F>) {
     return add_parts(out, n, [=](T* y, int64_t i, int64_t m) {
       grad_loop<F, T, false>(g + i * sg, sg, a + i * sa, sa, b + i * sb, sb, y, m);
     });
@@ -127,10 +128,10 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
       put<add>(out[i], product_of(g[i], F::template map<T>(a[i], b[i])));
   } else if (sg && sa) {
     const T y = b[0];
-    if constexpr (simple_at_two<F>::value && std::is_floating_point<T>::value) {
+    if constexpr (has_at_two<F>::value && std::is_floating_point<T>::value) {
       if (y == T(2)) return grad_loop<typename F::at_two, T, add>(g_, 1, a_, 1, b_, 0, out_, n);
     }
-    if constexpr (repeats<F>) {
+    if constexpr (expands_repeated<F>) {
       return with_repeated(y, n, [=](const T* many, int64_t i, int64_t m) {
         grad_loop<F, T, add>(g + i, 1, a + i, 1, many, 1, out + i, m);
       });
@@ -139,7 +140,7 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
     for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(g[i], F::template map<T>(a[i], y)));
   } else if (sg && sb) {
     const T x = a[0];
-    if constexpr (repeats<F>) {
+    if constexpr (expands_repeated<F>) {
       return with_repeated(x, n, [=](const T* many, int64_t i, int64_t m) {
         grad_loop<F, T, add>(g + i, 1, many, 1, b + i, 1, out + i, m);
       });

@@ -3,8 +3,7 @@
 // double, and an integer type where the table that names it says so.
 //
 // A unary gradient functor maps the input or the output of its function (the operator's row says
-// which) to the derivative; a binary one maps both inputs. The loops multiply by the incoming
-// gradient.
+// which) to the derivative; a binary one maps both inputs. Loops multiply by the gradient.
 #ifndef CYNET_FUNCTORS_H
 #define CYNET_FUNCTORS_H
 
@@ -33,16 +32,16 @@ namespace functor {
     }                                      \
   };
 
-// A functor with `suits` has a branch-free float form, `suited`, for arguments with suits(x). The
+// A functor with `is_fast` has a branch-free float form, `fast_form`, where is_fast(x). The
 // CPU loops take it where all of a few neighbours do.
-#define CYNET_CIRCULAR(Name)                                                      \
-  struct Name {                                                                   \
-    template <typename T>                                                         \
-    static CYNET_XINLINE T map(T x) {                                             \
-      return static_cast<T>(std::Name(x));                                        \
-    }                                                                             \
-    static CYNET_XINLINE bool suits(float x) { return math::circular_suits(x); }  \
-    static CYNET_XINLINE float suited(float x) { return math::Name##_suited(x); } \
+#define CYNET_CIRCULAR(Name)                                                          \
+  struct Name {                                                                       \
+    template <typename T>                                                             \
+    static CYNET_XINLINE T map(T x) {                                                 \
+      return static_cast<T>(std::Name(x));                                            \
+    }                                                                                 \
+    static CYNET_XINLINE bool is_fast(float x) { return math::has_fast_circular(x); } \
+    static CYNET_XINLINE float fast_form(float x) { return math::fast_##Name(x); }    \
   };
 
 template <typename T>
@@ -98,11 +97,11 @@ CYNET_BITS(bitwise_not, (T x), ~x)
 CYNET_BITS(bitwise_and, (T a, T b), a& b)
 CYNET_BITS(bitwise_or, (T a, T b), a | b)
 CYNET_BITS(bitwise_xor, (T a, T b), a ^ b)
-CYNET_BITS(left_shift, (T a, T b), shifted_left(a, b))
-CYNET_BITS(right_shift, (T a, T b), shifted_right(a, b))
+CYNET_BITS(left_shift, (T a, T b), shift_left(a, b))
+CYNET_BITS(right_shift, (T a, T b), shift_right(a, b))
 // uint8 numbers are widened first, so that 255 is not -1.
-CYNET_BITS(gcd, (T a, T b), whole_gcd(signed_of(a), signed_of(b)))
-CYNET_BITS(lcm, (T a, T b), whole_lcm(signed_of(a), signed_of(b)))
+CYNET_BITS(gcd, (T a, T b), integer_gcd(signed_of(a), signed_of(b)))
+CYNET_BITS(lcm, (T a, T b), integer_lcm(signed_of(a), signed_of(b)))
 #undef CYNET_BITS
 
 // 1 or 0 for each number.
@@ -164,8 +163,8 @@ struct gammaln {
   static CYNET_XINLINE T map(T x) {
     return static_cast<T>(std::lgamma(x));
   }
-  static CYNET_XINLINE bool suits(float x) { return math::gammaln_suits(x); }
-  static CYNET_XINLINE float suited(float x) { return math::gammaln_suited(x); }
+  static CYNET_XINLINE bool is_fast(float x) { return math::has_fast_gammaln(x); }
+  static CYNET_XINLINE float fast_form(float x) { return math::fast_gammaln(x); }
 };
 CYNET_UNARY(degrees, x* T(57.29577951308232))
 CYNET_UNARY(radians, x* T(0.017453292519943295))
@@ -188,8 +187,8 @@ struct cos_grad {
   static CYNET_XINLINE T map(T x) {
     return -sin::map(x);
   }
-  static CYNET_XINLINE bool suits(float x) { return sin::suits(x); }
-  static CYNET_XINLINE float suited(float x) { return -sin::suited(x); }
+  static CYNET_XINLINE bool is_fast(float x) { return sin::is_fast(x); }
+  static CYNET_XINLINE float fast_form(float x) { return -sin::fast_form(x); }
 };
 CYNET_UNARY(tan_grad_y, T(1) + x * x)
 CYNET_UNARY(arcsin_grad, T(1) / std::sqrt(T(1) - x * x))
@@ -212,7 +211,7 @@ CYNET_UNARY(radians_grad, T(0.017453292519943295))
 // Base of binary functors with branches on one operand: a repeated operand is expanded. If that
 // operand repeats, compilers would hoist the branches out of the loop and not vectorise it, so the
 // loops expand it to a run. `at_two`: the functor for b equal to 2 throughout.
-struct repeats_operand {};
+struct expands_repeated_operand {};
 
 // ----- binary ------------------------------------------------------------------------------------
 CYNET_BINARY(plus, sum_of(a, b))
@@ -242,7 +241,7 @@ CYNET_BINARY(logical_xor, (a != T(0)) != (b != T(0)))
 struct div {
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
-    if constexpr (std::is_integral<T>::value) return whole_quotient(a, b);
+    if constexpr (std::is_integral<T>::value) return integer_quotient(a, b);
     else return a / b;
   }
 };
@@ -252,15 +251,15 @@ struct mod {
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
     if constexpr (std::is_integral<T>::value) {
-      return whole_remainder(a, b);
+      return integer_remainder(a, b);
     } else {
       if (b == T(0)) return T(0);
       const T r = std::fmod(a, b);
       return r != T(0) && ((r < T(0)) != (b < T(0))) ? r + b : r;
     }
   }
-  static CYNET_XINLINE bool suits(float a, float b) { return math::mod_suits(a, b); }
-  static CYNET_XINLINE float suited(float a, float b) { return math::mod_suited(a, b); }
+  static CYNET_XINLINE bool is_fast(float a, float b) { return math::has_fast_mod(a, b); }
+  static CYNET_XINLINE float fast_form(float a, float b) { return math::fast_mod(a, b); }
 };
 
 // NumPy's remainder: by 0 it is NaN for floats, and a 0 has the sign of the divisor.
@@ -268,27 +267,27 @@ struct remainder {
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
     if constexpr (std::is_integral<T>::value) {
-      return whole_remainder(a, b);
+      return integer_remainder(a, b);
     } else {
       const T r = std::fmod(a, b);
       if (r == T(0)) return std::copysign(T(0), b);
       return (r < T(0)) != (b < T(0)) && r == r ? r + b : r;
     }
   }
-  static CYNET_XINLINE bool suits(float a, float b) { return math::mod_suits(a, b); }
-  static CYNET_XINLINE float suited(float a, float b) {
-    const float r = math::mod_suited(a, b);
+  static CYNET_XINLINE bool is_fast(float a, float b) { return math::has_fast_mod(a, b); }
+  static CYNET_XINLINE float fast_form(float a, float b) {
+    const float r = math::fast_mod(a, b);
     return r == 0.0f ? std::copysign(0.0f, b) : r;
   }
 };
 
 CYNET_BINARY(left_squared, a* a)
 
-struct power : repeats_operand {
+struct power : expands_repeated_operand {
   typedef left_squared at_two;
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
-    if constexpr (std::is_integral<T>::value) return whole_power(a, b);
+    if constexpr (std::is_integral<T>::value) return integer_power(a, b);
     else return math::power(a, b);
   }
 };
@@ -298,7 +297,7 @@ struct floor_divide {
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
     if constexpr (std::is_integral<T>::value) {
-      return whole_floor_quotient(a, b);
+      return integer_floor_quotient(a, b);
     } else {
       // NumPy gives NaN and -1 for infinity // 2 and 1 // -infinity
       if (b == T(0) || std::isinf(a) || std::isinf(b)) return std::floor(a / b);
@@ -315,7 +314,7 @@ struct fmod {
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
     if constexpr (std::is_integral<T>::value)
-      return b == T(0) ? T(0) : difference_of(a, product_of(whole_quotient(a, b), b));
+      return b == T(0) ? T(0) : difference_of(a, product_of(integer_quotient(a, b), b));
     else return std::fmod(a, b);
   }
 };
@@ -367,21 +366,21 @@ struct mod_rgrad {
   static CYNET_XINLINE T map(T a, T b) {
     if constexpr (std::is_integral<T>::value) {
       if (b == T(0)) return T(0);
-      return negative_of(whole_quotient(difference_of(a, whole_remainder(a, b)), b));
+      return negative_of(integer_quotient(difference_of(a, integer_remainder(a, b)), b));
     } else {
       return -std::floor(a / b);
     }
   }
 };
 CYNET_BINARY(left_twice, sum_of(a, a))
-struct power_lgrad : repeats_operand {
+struct power_lgrad : expands_repeated_operand {
   typedef left_twice at_two;
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
     return b == T(0) ? T(0) : product_of(b, power::map(a, difference_of(b, T(1))));
   }
 };
-struct power_rgrad : repeats_operand {
+struct power_rgrad : expands_repeated_operand {
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
     const T y = math::power(a, b) * math::log(a);
@@ -435,8 +434,7 @@ CYNET_BINARY(sign_grad, T(a > T(0)) - T(a < T(0)))
 CYNET_BINARY(leaky_grad, a > T(0) ? T(1) : b)
 CYNET_BINARY(elu_grad, a > T(0) ? T(1) : b * math::exp(a))
 CYNET_BINARY(selu_grad, T(1.0507009873554804934) * elu_grad::map<T>(a, T(1.6732632423543772848)))
-// The gradient of GELU has one product in its sum: of two products compilers could round either
-// first.
+// The gradient of GELU has one product in its sum: compilers could fuse either of two.
 CYNET_BINARY(gelu_grad, T(0.5) * ((T(1) + math::erf(a * T(0.70710678118654752440))) +
                                   a * T(0.79788456080286535588) * math::exp(T(-0.5) * a * a)))
 

@@ -52,6 +52,6 @@ cdef extern from "elementwise/fused.h" namespace "cynet" nogil:
 # NULL: each line stays a loop. `registers`: how many there are.
 cdef int finish_chain(FusedLoops* chain, FusedLoop* loops, FusedStep* steps,
                       int registers) noexcept nogil
-# Runs all loops block by block; an operand is an index into `arrays`. Gives whether a NaN was to be
-# made an integer.
+# Runs all loops block by block; an operand is an index into `arrays`. Returns 1 for a NaN as
+# integer.
 cdef int run_fused_blocks(int threads, const FusedLoops* chain, void** arrays) noexcept nogil

@@ -6,15 +6,15 @@ from ..table cimport find_binary, find_unary
 from .elementwise cimport Kernel
 
 cdef enum:
-    BLOCK = 1024  # elements of a block, at most
-    LONG_BLOCK = 4096
+    BLOCK_ELEMENTS = 1024  # elements of a block, at most
+    LONG_BLOCK_ELEMENTS = 4096
 
-cdef long joined_lines = 0
+cdef long joined_line_count = 0
 
 cdef extern from "elementwise/fused_broadcast.h" namespace "cynet" nogil:
     enum:
         PLUS, MINUS, TIMES, OVER, NEGATIVE, SQUARE, RELU
-    void convert_at(int level) noexcept
+    void set_convert_level(int level) noexcept
     void set_arithmetic(int op, const Kernel& kernel) noexcept
     int run "cynet::run_fused_blocks" (int threads, const FusedLoops& chain, void** arrays) noexcept
     void join_arithmetic(FusedLoops* chain, FusedLoop* loops, FusedStep* steps) noexcept
@@ -26,21 +26,21 @@ cdef int run_fused_blocks(int threads, const FusedLoops* chain, void** arrays) n
 
 cdef int finish_chain(FusedLoops* chain, FusedLoop* loops, FusedStep* steps,
                       int registers) noexcept nogil:
-    global joined_lines
-    cdef int most = BLOCK, before = chain.n_loops
+    global joined_line_count
+    cdef int most = BLOCK_ELEMENTS, before = chain.n_loops
     chain.loops = loops
     if steps != NULL:
         join_arithmetic(chain, loops, steps)
-        joined_lines += before - chain.n_loops
+        joined_line_count += before - chain.n_loops
     if chain.n_loops == 1 and loops[0].kind == ARITHMETIC:
-        most = LONG_BLOCK  # one loop computes all lines, vector by vector
+        most = LONG_BLOCK_ELEMENTS  # one loop computes all lines, vector by vector
     chain.block = min(most, FUSED_BYTES // max(registers, 1) // chain.element // 64 * 64)
     return 0
 
 
-def count_joined():
+def count_joined_lines():
     """Return the number of loops saved by joining so far, for tests."""
-    return joined_lines
+    return joined_line_count
 
 
 cdef int _set_up() except -1:
@@ -56,5 +56,5 @@ cdef int _set_up() except -1:
     return 0
 
 
-convert_at(cpu_level())
+set_convert_level(cpu_level())
 _set_up()

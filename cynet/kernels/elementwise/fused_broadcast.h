@@ -11,13 +11,13 @@
 #include <atomic>
 #include <limits>
 
-#define CYNET_LOOPS "quantization/bytes_loops.h"
+#define CYNET_PER_ISA_FILE "quantization/bytes_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
 
 template <typename T>
-void from_bytes(char* const* at, int64_t n) {
+void floats_from_bytes(char* const* at, int64_t n) {
   typedef void (*From)(const void*, float, float, float*, int64_t);
   static const From loops[] = CYNET_AT_LEVELS(floats_of_bytes<T>);
   const float* numbers[2] = {reinterpret_cast<float*>(at[1]), reinterpret_cast<float*>(at[2])};
@@ -26,7 +26,7 @@ void from_bytes(char* const* at, int64_t n) {
 
 // Returns 1 if a float was NaN.
 template <typename T>
-int to_bytes(char* const* at, int64_t n) {
+int bytes_from_floats(char* const* at, int64_t n) {
   typedef int (*To)(const float*, float, float, void*, int64_t);
   static const To loops[] = CYNET_AT_LEVELS(bytes_of_floats<T>);
   const float* numbers[2] = {reinterpret_cast<float*>(at[1]), reinterpret_cast<float*>(at[2])};
@@ -36,10 +36,10 @@ int to_bytes(char* const* at, int64_t n) {
 // Returns 1 if a NaN had to become an integer.
 inline int call_loop(const FusedLoop& loop, char* const* at, const int* stride, int64_t n) {
   switch (loop.kind) {
-    case FROM_UINT8: from_bytes<uint8_t>(at, n); return 0;
-    case FROM_INT8: from_bytes<int8_t>(at, n); return 0;
-    case TO_UINT8: return to_bytes<uint8_t>(at, n);
-    case TO_INT8: return to_bytes<int8_t>(at, n);
+    case FROM_UINT8: floats_from_bytes<uint8_t>(at, n); return 0;
+    case FROM_INT8: floats_from_bytes<int8_t>(at, n); return 0;
+    case TO_UINT8: return bytes_from_floats<uint8_t>(at, n);
+    case TO_INT8: return bytes_from_floats<int8_t>(at, n);
   }
   switch (loop.reads) {
     case 1: unary_run(loop.kernel, at[0], at[3], n); break;

@@ -6,13 +6,13 @@
 #include "kernel.h"
 
 namespace cynet {
-#define POLYNOMIAL(field) field(double, a) field(double, b) field(double, c)
-CYNET_PARAMS(Polynomial, POLYNOMIAL)
-#define SLOPE(field) field(double, p) field(double, q)
-CYNET_PARAMS(Slope, SLOPE)
+#define POLYNOMIAL_FIELDS(field) field(double, a) field(double, b) field(double, c)
+CYNET_PARAMS(Polynomial, POLYNOMIAL_FIELDS)
+#define SLOPE_FIELDS(field) field(double, p) field(double, q)
+CYNET_PARAMS(Slope, SLOPE_FIELDS)
 }  // namespace cynet
 
-#define CYNET_LOOPS "elementwise/polynomial.cc"
+#define CYNET_PER_ISA_FILE "elementwise/polynomial.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(polynomial, Polynomial, 1, CYNET_NUMBERS)
@@ -21,7 +21,7 @@ CYNET_KERNEL(polynomial_grad, Slope, 1, CYNET_NUMBERS)
 namespace {
 
 template <typename T>
-using computed =
+using computed_type =
     typename std::conditional<std::is_same<T, half>::value || std::is_same<T, float>::value, float,
                               double>::type;
 
@@ -43,7 +43,7 @@ CYNET_XINLINE void put_values(const Args& args, const Value& value) {
 
 template <typename T>
 void polynomial(const Args& args) {
-  typedef computed<T> C;
+  typedef computed_type<T> C;
   const Polynomial& p = args.as<Polynomial>();
   const C a = static_cast<C>(p.a), b = static_cast<C>(p.b), c = static_cast<C>(p.c);
   const T* x = args.input<T>(0);
@@ -61,7 +61,7 @@ void polynomial(const Args& args) {
 // dx (+)= dy (p x + q); x is not given where p is 0
 template <typename T>
 void polynomial_grad(const Args& args) {
-  typedef computed<T> C;
+  typedef computed_type<T> C;
   const Slope& s = args.as<Slope>();
   const C p = static_cast<C>(s.p), q = static_cast<C>(s.q);
   const T *g = args.input<T>(0), *x = args.input<T>(1);

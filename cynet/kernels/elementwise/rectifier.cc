@@ -2,15 +2,15 @@
 #include "kernel.h"
 
 namespace cynet {
-#define SLOPES(field) field(int64_t, channels) field(int64_t, inner)
-CYNET_PARAMS(Slopes, SLOPES)
+#define SLOPES_FIELDS(field) field(int64_t, channels) field(int64_t, inner)
+CYNET_PARAMS(Slopes, SLOPES_FIELDS)
 
 namespace {
 enum { SLOPES_TOGETHER = 16 };  // channels that a sum over rows processes together
 
 // One row: y (+)= g where x > 0, else g * slope of the channel.
 template <typename T>
-void sloped_row(const T* g, const T* x, const T* slopes, T* y, int64_t channels, bool add) {
+void rectify_row(const T* g, const T* x, const T* slopes, T* y, int64_t channels, bool add) {
   const T one = 1;
   if (add) {
     CYNET_IVDEP
@@ -38,7 +38,7 @@ void sloped(const Args& args) {
   if (inner == 1 && n > channels) {
     parallel_for(args.threads, n / channels, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin * channels; i < end * channels; i += channels)
-        sloped_row(g + i, x + i, slopes, y + i, channels, add);
+        rectify_row(g + i, x + i, slopes, y + i, channels, add);
     });
     return;
   }
@@ -53,8 +53,8 @@ void sloped(const Args& args) {
 
 // Adds sums over rows for the first `width` of `step` channels.
 template <typename T>
-void slopes_columns(const T* dy, const T* x, T* dslopes, int64_t rows, int64_t step, int64_t width,
-                    bool add) {
+void slope_column_sums(const T* dy, const T* x, T* dslopes, int64_t rows, int64_t step,
+                       int64_t width, bool add) {
   double totals[SLOPES_TOGETHER];
   const T zero = 0;
   for (int64_t c = 0; c < width; ++c) totals[c] = add ? dslopes[c] : 0;
@@ -78,8 +78,8 @@ void slopes_grad(const Args& args) {
     const int64_t together = SLOPES_TOGETHER;
     parallel_for(args.threads, (channels + together - 1) / together, [=](int64_t b, int64_t e) {
       for (int64_t c = b * together; c < channels && c < e * together; c += together)
-        slopes_columns(dy + c, x + c, dslopes + c, n / channels, channels,
-                       channels - c < together ? channels - c : together, add);
+        slope_column_sums(dy + c, x + c, dslopes + c, n / channels, channels,
+                          channels - c < together ? channels - c : together, add);
     });
     return;
   }

@@ -5,8 +5,8 @@
 
 namespace cynet {
 
-#define REAL(F) CYNET_REAL_ROW(F, binary_loop, times<functor::F>)
-#define ALL(F) CYNET_ROW(F, binary_loop, times<functor::F>)
+#define REAL(F) CYNET_REAL_ROW(F, binary_loop, gradient_times<functor::F>)
+#define ALL(F) CYNET_ROW(F, binary_loop, gradient_times<functor::F>)
 static const Row<BinaryLoop> rows[] = {
     ALL(two_x),          ALL(minus_one),
     ALL(relu_grad_y),    ALL(sign),

@@ -4,10 +4,10 @@
 #include "kernel.h"
 
 namespace cynet {
-#define LIMITS(field) field(double, low) field(double, high)
-CYNET_PARAMS(Limits, LIMITS)
-#define LINE(field) field(double, slope) field(double, shift)
-CYNET_PARAMS(Line, LINE)
+#define LIMITS_FIELDS(field) field(double, low) field(double, high)
+CYNET_PARAMS(Limits, LIMITS_FIELDS)
+#define LINE_FIELDS(field) field(double, slope) field(double, shift)
+CYNET_PARAMS(Line, LINE_FIELDS)
 
 // mask[i] = condition[i] != 0
 typedef void (*TruthLoop)(const void* condition, uint8_t* mask, int64_t n);
@@ -20,7 +20,7 @@ static void for_elements(const Args& args, Loop loop) {
 }
 }  // namespace cynet
 
-#define CYNET_LOOPS "elementwise/where_clip.cc"
+#define CYNET_PER_ISA_FILE "elementwise/where_clip.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(clip, Limits, 1, CYNET_NUMBERS)
@@ -47,7 +47,7 @@ CYNET_XINLINE void map_loop(const T* x, T* out, int64_t n, bool add, const F& f)
 // out = or += f(x, g).
 template <typename T, class F>
 CYNET_XINLINE void map_loop(const T* x, const T* g, T* out, int64_t n, bool add, const F& f) {
-  typedef plain<T> P;
+  typedef compute_t<T> P;
   if (add) {
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i) emit(out[i], f(P(x[i]), P(g[i])), true);
@@ -58,14 +58,15 @@ CYNET_XINLINE void map_loop(const T* x, const T* g, T* out, int64_t n, bool add,
 }
 
 template <typename T>
-void clip_loop(const T* x, plain<T> low, plain<T> high, T* out, int64_t n, bool add) {
-  map_loop(x, out, n, add, [=](plain<T> v) { return v < low ? low : (v > high ? high : v); });
+void clip_loop(const T* x, compute_t<T> low, compute_t<T> high, T* out, int64_t n, bool add) {
+  map_loop(x, out, n, add, [=](compute_t<T> v) { return v < low ? low : (v > high ? high : v); });
 }
 
 // slope * x + shift limited to [0, 1]
 template <typename T>
-void hard_sigmoid_loop(const T* x, plain<T> slope, plain<T> shift, T* out, int64_t n, bool add) {
-  typedef plain<T> P;
+void hard_sigmoid_loop(const T* x, compute_t<T> slope, compute_t<T> shift, T* out, int64_t n,
+                       bool add) {
+  typedef compute_t<T> P;
   map_loop(x, out, n, add, [=](P x) {
     const P v = static_cast<P>(slope * x + shift);
     return v < P(0) ? P(0) : (v > P(1) ? P(1) : v);
@@ -75,7 +76,8 @@ void hard_sigmoid_loop(const T* x, plain<T> slope, plain<T> shift, T* out, int64
 template <typename T>
 void truth_loop(const void* condition_, uint8_t* mask, int64_t n) {
   const T* condition = static_cast<const T*>(condition_);
-  for (int64_t i = 0; i < n; ++i) mask[i] = static_cast<plain<T> >(condition[i]) != plain<T>(0);
+  for (int64_t i = 0; i < n; ++i)
+    mask[i] = static_cast<compute_t<T> >(condition[i]) != compute_t<T>(0);
 }
 
 template <typename T>
@@ -89,7 +91,7 @@ void where_loop(const uint8_t* mask, const T* x, const T* y, T* out, int64_t n) 
 
 template <typename T>
 void clip(const Args& args) {
-  typedef plain<T> P;
+  typedef compute_t<T> P;
   const Limits& p = args.as<Limits>();
   const P low = lower_limit<P>(p.low), high = upper_limit<P>(p.high);
   for_elements(args, [=, &args](int64_t begin, int64_t n) {
@@ -98,17 +100,18 @@ void clip(const Args& args) {
 }
 
 template <typename T>
-void clip_grad_loop(const T* g, const T* x, plain<T> low, plain<T> high, T* out, int64_t n,
+void clip_grad_loop(const T* g, const T* x, compute_t<T> low, compute_t<T> high, T* out, int64_t n,
                     bool add) {
-  map_loop(x, g, out, n, add,
-           [=](plain<T> v, plain<T> pass) { return v < low || v > high ? plain<T>(0) : pass; });
+  map_loop(x, g, out, n, add, [=](compute_t<T> v, compute_t<T> pass) {
+    return v < low || v > high ? compute_t<T>(0) : pass;
+  });
 }
 
 // dx (+)= dy where low <= x <= high
 template <typename T>
 void clip_grad(const Args& args) {
   const Limits& p = args.as<Limits>();
-  const auto low = lower_limit<plain<T> >(p.low), high = upper_limit<plain<T> >(p.high);
+  const auto low = lower_limit<compute_t<T> >(p.low), high = upper_limit<compute_t<T> >(p.high);
   for_elements(args, [=, &args](int64_t begin, int64_t n) {
     clip_grad_loop(args.input<T>(0) + begin, args.input<T>(1) + begin, low, high,
                    args.output<T>(0) + begin, n, args.add[0]);
@@ -116,8 +119,9 @@ void clip_grad(const Args& args) {
 }
 
 template <typename T>
-void hard_sigmoid_grad_loop(const T* g, const T* y, plain<T> slope, T* out, int64_t n, bool add) {
-  typedef plain<T> P;
+void hard_sigmoid_grad_loop(const T* g, const T* y, compute_t<T> slope, T* out, int64_t n,
+                            bool add) {
+  typedef compute_t<T> P;
   map_loop(y, g, out, n, add,
            [=](P v, P pass) { return v > P(0) && v < P(1) ? static_cast<P>(slope * pass) : P(0); });
 }
@@ -125,7 +129,7 @@ void hard_sigmoid_grad_loop(const T* g, const T* y, plain<T> slope, T* out, int6
 // dx (+)= slope dy where 0 < y < 1
 template <typename T>
 void hard_sigmoid_grad(const Args& args) {
-  const auto slope = static_cast<plain<T> >(args.as<Line>().slope);
+  const auto slope = static_cast<compute_t<T> >(args.as<Line>().slope);
   for_elements(args, [=, &args](int64_t begin, int64_t n) {
     hard_sigmoid_grad_loop(args.input<T>(0) + begin, args.input<T>(1) + begin, slope,
                            args.output<T>(0) + begin, n, args.add[0]);
@@ -134,7 +138,7 @@ void hard_sigmoid_grad(const Args& args) {
 
 template <typename T>
 void hard_sigmoid(const Args& args) {
-  typedef plain<T> P;
+  typedef compute_t<T> P;
   const Line& p = args.as<Line>();
   for_elements(args, [=, &args](int64_t begin, int64_t n) {
     hard_sigmoid_loop(args.input<T>(0) + begin, static_cast<P>(p.slope), static_cast<P>(p.shift),
@@ -151,7 +155,7 @@ void choose(const Args& args, const Blob& condition, const T* x, const T* y, T* 
   static const TruthLoop truths[N_DTYPE] = {
       truth_loop<float>,   truth_loop<double>, truth_loop<half>,    truth_loop<uint8_t>,
       truth_loop<int32_t>, truth_loop<int8_t>, truth_loop<int64_t>, truth_loop<uint8_t>};
-  const TruthLoop truth = truths[row_of(condition.dtype)];
+  const TruthLoop truth = truths[table_row(condition.dtype)];
   const int64_t size = element_size(condition.dtype), each = n / condition.size;
   parallel_for(args.threads, condition.size, [=, &condition](int64_t begin, int64_t end) {
     uint8_t mask[STEP];
@@ -163,13 +167,14 @@ void choose(const Args& args, const Blob& condition, const T* x, const T* y, T* 
       if (each == 1) {
         where_loop(mask, x ? x + c : zeros, y ? y + c : zeros, add ? chosen : out + c, m);
         if (add)
-          for (int64_t i = 0; i < m; ++i) emit(out[c + i], static_cast<plain<T> >(chosen[i]), true);
+          for (int64_t i = 0; i < m; ++i)
+            emit(out[c + i], static_cast<compute_t<T> >(chosen[i]), true);
         continue;
       }
       for (int64_t i = 0; i < m; ++i) {
         const T* from = mask[i] ? x : y;
         for (int64_t k = (c + i) * each; k < (c + i + 1) * each; ++k)
-          emit(out[k], from ? static_cast<plain<T> >(from[k]) : plain<T>(0), add);
+          emit(out[k], from ? static_cast<compute_t<T> >(from[k]) : compute_t<T>(0), add);
       }
     }
   });

@@ -38,7 +38,7 @@ constexpr int64_t SPLIT_A = DEPTH / CHUNK * STEP, SPLIT_B = STRIP / (BLOCK * CHU
 // Lines of the operands are prefetched this far ahead.
 constexpr int64_t PREFETCH_FLOATS = 32 * TILE;
 constexpr int64_t WIDE_PANEL = DEPTH * BLOCK;  // numbers of a panel of b, not packed
-constexpr int64_t SCRATCH = 2 * SPLIT_A + SPLIT_B + WIDE_PANEL + FLOATS_APART;  // floats a thread
+constexpr int64_t SCRATCH_FLOATS = 2 * SPLIT_A + SPLIT_B + WIDE_PANEL + FLOATS_APART;
 
 #include "gemm/amx_split.h"
 #include "gemm/amx_prepacked.h"
@@ -61,8 +61,7 @@ struct Finisher {
   }
 };
 
-// The AMX tile configuration of a thread: all tiles have full size. Others may have set theirs in
-// between.
+// The AMX tile configuration of a thread: all tiles have full size. Other code may have changed it.
 struct Tiles {
   Tiles() {
     struct __attribute__((packed)) {
@@ -137,14 +136,13 @@ inline void sum_lines(const Job& job, int64_t rows) {
     const int64_t n = std::min<int64_t>(LANES, rows - r);
     Vec sum = {};
     for (int64_t k = 0; k < job.depth; ++k)
-      sum += reinterpret_cast<Vec>(some(job.a + k * job.step + r, n));
+      sum += reinterpret_cast<Vec>(load_some(job.a + k * job.step + r, n));
     if (job.add_sums) sum += load_part(job.sums + r, n);
     store_part(job.sums + r, sum, n);
   }
 }
 
-// The grid of an m x n result: threads share its blocks. Where all threads have read b they take
-// rows (Grid).
+// The grid of an m x n result: threads divide its blocks.
 inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
   const int64_t rows = (m + BLOCK - 1) / BLOCK;
   Grid grid(threads, m, n, (n + BLOCK - 1) / BLOCK, rows);
@@ -153,7 +151,7 @@ inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
 }
 
 // One operand of a part of the result: its address and its range of rows or columns.
-struct Side {
+struct Operand {
   const float* from;  // NULL if `packed` is not
   int64_t step, across, along;  // strides: line to line, across lines, along the sum
   Span range;
@@ -171,7 +169,8 @@ struct Side {
 // the other one (a, where OUTER is of lines) a block is split while the block before is multiplied
 // by all of those.
 template <TileOrder OUTER, TileOrder INNER>
-inline void multiply_part(const Product& p, const Side& outer, const Side& inner, float* space) {
+inline void multiply_part(const Product& p, const Operand& outer, const Operand& inner,
+                          float* space) {
   constexpr bool BY_ROWS = OUTER == LINES || OUTER == TRANSPOSED_LINES;
   float* const blocks[2] = {space, space + SPLIT_A};
   float *split = space + 2 * SPLIT_A, *panel = split + SPLIT_B;
@@ -182,8 +181,8 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
   for (int64_t left = inner.range.begin; left < inner.range.end; left += strip)
     for (int64_t i = 0; i < parts; ++i) {
       const int64_t right = std::min(left + strip, inner.range.end);
-      const int64_t k = cut(all, i, parts) * CHUNK;
-      const int64_t depth = std::min(cut(all, i + 1, parts) * CHUNK, p.k) - k;
+      const int64_t k = cut_at(all, i, parts) * CHUNK;
+      const int64_t depth = std::min(cut_at(all, i + 1, parts) * CHUNK, p.k) - k;
       const int64_t chunks = (depth + CHUNK - 1) / CHUNK;
       const bool ends = i + 1 == parts;
       Job job = {nullptr, p.a_row, depth, p.c_row, p.relu && ends, p.add || i > 0};
@@ -195,13 +194,13 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
         ranges[(at - left) / BLOCK] =
             inner.packed ? inner.packing.range(inner.packed, i, at / BLOCK)
                          : inner.splitter(at, k, depth, split + (at - left) / BLOCK * chunks * STEP)
-                               .template end<INNER>();
+                               .template finish<INNER>();
       const int64_t calls = (right - left + BLOCK - 1) / BLOCK * chunks * 6;
       Finisher finisher;
       Splitter next = outer.splitter(outer.range.begin, k, depth, blocks[0]);
       int turn = 0, buffer = 0;
       for (int64_t first = outer.range.begin; first < outer.range.end; first += BLOCK) {
-        const Range range = next.template end<OUTER>();
+        const Range range = next.template finish<OUTER>();
         const float* block = blocks[turn];
         turn = 1 - turn;
         next = first + BLOCK < outer.range.end
@@ -223,8 +222,9 @@ inline void multiply_part(const Product& p, const Side& outer, const Side& inner
             Job own = job;
             own.a = p.a + (p.a_transposed ? k * p.a_row + row : row * p.a_row + k);
             const Term term = {0, 0};
-            (p.a_transposed ? &rows_of<false> : &rows_of<true>)(own, b, columns, {0, 0, 1}, &term,
-                                                                c, bias, 0, rows);
+            (p.a_transposed ? &compute_rows<false> : &compute_rows<true>)(own, b, columns,
+                                                                          {0, 0, 1}, &term, c, bias,
+                                                                          0, rows);
             continue;
           }
           const int64_t finished = (BLOCK + 6 * chunks - 1) / (6 * chunks);
@@ -257,12 +257,12 @@ inline void multiply(const Product& p, int threads, float* space) {
     const Tiles tiles;
     const auto own = [](int64_t n, int64_t i, int64_t of) {
       const int64_t blocks = (n + BLOCK - 1) / BLOCK;
-      return Span{cut(blocks, i, of) * BLOCK, std::min(cut(blocks, i + 1, of) * BLOCK, n)};
+      return Span{cut_at(blocks, i, of) * BLOCK, std::min(cut_at(blocks, i + 1, of) * BLOCK, n)};
     };
-    Side a = {p.a, p.a_row, p.a_transposed ? 1 : p.a_row, p.a_transposed ? p.a_row : 1,
-              own(p.m, part / grid.columns, grid.rows)};
-    Side b = {p.b, p.b_row, p.b_transposed ? p.b_row : 1, p.b_transposed ? 1 : p.b_row,
-              own(p.n, part % grid.columns, grid.columns)};
+    Operand a = {p.a, p.a_row, p.a_transposed ? 1 : p.a_row, p.a_transposed ? p.a_row : 1,
+                 own(p.m, part / grid.columns, grid.rows)};
+    Operand b = {p.b, p.b_row, p.b_transposed ? p.b_row : 1, p.b_transposed ? 1 : p.b_row,
+                 own(p.n, part % grid.columns, grid.columns)};
     b.packed = p.packed;
     b.packing = {p.k, p.n};
     if (p.sums && b.range.begin == 0) {
@@ -273,8 +273,8 @@ inline void multiply(const Product& p, int threads, float* space) {
     }
     const auto run = [&](auto rows, auto columns) {
       if (p.packed || a.blocks() >= b.blocks())
-        multiply_part<rows.value, columns.value>(p, a, b, space + part * SCRATCH);
-      else multiply_part<columns.value, rows.value>(p, b, a, space + part * SCRATCH);
+        multiply_part<rows.value, columns.value>(p, a, b, space + part * SCRATCH_FLOATS);
+      else multiply_part<columns.value, rows.value>(p, b, a, space + part * SCRATCH_FLOATS);
     };
     const auto by_columns = [&](auto rows) {
       if (p.b_transposed) run(rows, std::integral_constant<TileOrder, TRANSPOSED_COLUMNS>());
@@ -288,8 +288,8 @@ inline void multiply(const Product& p, int threads, float* space) {
 // c = a b, or c += a b where `add`: a (m, k), b (k, n) packed with PACKED_DEPTH.
 constexpr int64_t PACKED_DEPTH = 256;
 
-inline void times(const float* a, int64_t a_row, int64_t m, const float* packed, int64_t k,
-                  int64_t n, float* c, int64_t c_row, bool add) {
+inline void multiply_packed(const float* a, int64_t a_row, int64_t m, const float* packed,
+                            int64_t k, int64_t n, float* c, int64_t c_row, bool add) {
   const Tiles tiles;
   const Packing<PACKED_DEPTH> packing = {k, n};
   alignas(64) float split[PACKED_DEPTH / CHUNK * STEP], sums[2][BLOCK * BLOCK];
@@ -297,10 +297,10 @@ inline void times(const float* a, int64_t a_row, int64_t m, const float* packed,
   for (int64_t row = 0; row < m; row += BLOCK) {
     const int64_t rows = std::min(BLOCK, m - row);
     for (int64_t part = 0; part < packing.parts(); ++part) {
-      const int64_t first = packing.begin(part) * CHUNK, depth = packing.depth(part);
+      const int64_t first = packing.first_chunk(part) * CHUNK, depth = packing.depth(part);
       const int64_t chunks = (depth + CHUNK - 1) / CHUNK;
       const Job job = {a + row * a_row + first, a_row, depth, c_row, false, add || part > 0};
-      const Range own = Splitter(job.a, a_row, rows, depth, split).end<LINES>();
+      const Range own = Splitter(job.a, a_row, rows, depth, split).finish<LINES>();
       const int64_t finished = (BLOCK + 6 * chunks - 1) / (6 * chunks);
       Finisher finisher;
       int buffer = 0;
@@ -311,8 +311,8 @@ inline void times(const float* a, int64_t a_row, int64_t m, const float* packed,
         float* to = c + row * c_row + j;
         if (!own.can_multiply(range)) {
           const Term term = {0, 0};
-          rows_of<true>(job, panel_of(block, range, depth, columns, panel), columns, {0, 0, 1},
-                        &term, to, nullptr, 0, rows);
+          compute_rows<true>(job, panel_of(block, range, depth, columns, panel), columns, {0, 0, 1},
+                             &term, to, nullptr, 0, rows);
           continue;
         }
         const auto work = [&] { finisher.run(finished); };

@@ -11,15 +11,17 @@ struct Packing {
   int64_t chunks() const { return (k + CHUNK - 1) / CHUNK; }
   int64_t parts() const { return (k + LIMIT - 1) / LIMIT; }
   int64_t blocks() const { return (n + BLOCK - 1) / BLOCK; }
-  int64_t begin(int64_t part) const { return cut(chunks(), part, parts()); }  // first chunk
+  int64_t first_chunk(int64_t part) const { return cut_at(chunks(), part, parts()); }
   int64_t depth(int64_t part) const {
-    return std::min(begin(part + 1) * CHUNK, k) - begin(part) * CHUNK;
+    return std::min(first_chunk(part + 1) * CHUNK, k) - first_chunk(part) * CHUNK;
   }
   // sizes in floats
-  int64_t ranges() const { return (parts() * blocks() * 2 + 15) / 16 * 16; }
-  int64_t size() const { return ranges() + chunks() * blocks() * STEP; }
+  int64_t range_floats() const { return (parts() * blocks() * 2 + 15) / 16 * 16; }
+  int64_t size() const { return range_floats() + chunks() * blocks() * STEP; }
   int64_t offset_of(int64_t part, int64_t block) const {
-    return ranges() + (begin(part) * blocks() + block * (begin(part + 1) - begin(part))) * STEP;
+    return range_floats() +
+           (first_chunk(part) * blocks() + block * (first_chunk(part + 1) - first_chunk(part))) *
+               STEP;
   }
   Range& range(float* packed, int64_t part, int64_t block) const {
     return reinterpret_cast<Range*>(packed)[part * blocks() + block];
@@ -42,18 +44,18 @@ inline void pack_panel(const float* b, int64_t b_row, bool transposed, int64_t k
 }
 
 template <int64_t LIMIT>
-inline void pack_by(int threads, const float* b, int64_t b_row, bool transposed, int64_t k,
-                    int64_t n, float* to) {
+inline void pack_threaded(int threads, const float* b, int64_t b_row, bool transposed, int64_t k,
+                          int64_t n, float* to) {
   const Packing<LIMIT> packing = {k, n};
   parallel_for(threads, packing.parts() * packing.blocks(), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t part = i / packing.blocks(), block = i % packing.blocks();
-      const int64_t first = packing.begin(part) * CHUNK, column = block * BLOCK;
+      const int64_t first = packing.first_chunk(part) * CHUNK, column = block * BLOCK;
       const int64_t depth = packing.depth(part), columns = std::min(BLOCK, n - column);
       float* place = to + packing.offset_of(part, block);
       Splitter s(b + (transposed ? column * b_row + first : first * b_row + column), b_row, columns,
                  depth, place);
-      const Range range = transposed ? s.end<TRANSPOSED_COLUMNS>() : s.end<COLUMNS>();
+      const Range range = transposed ? s.finish<TRANSPOSED_COLUMNS>() : s.finish<COLUMNS>();
       if (!range.can_split())
         pack_panel(b, b_row, transposed, first, column, depth, columns, place);
       packing.range(to, part, block) = range;
@@ -64,7 +66,7 @@ inline void pack_by(int threads, const float* b, int64_t b_row, bool transposed,
 // Packs b by this thread alone.
 template <int64_t LIMIT>
 inline void pack(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t n, float* to) {
-  pack_by<LIMIT>(1, b, b_row, transposed, k, n, to);
+  pack_threaded<LIMIT>(1, b, b_row, transposed, k, n, to);
 }
 
 // A packed block as a panel: the block itself, or in `panel` the exact sum of its parts.

@@ -1,5 +1,4 @@
-// Operands of products by AMX, split in three parts. Included by amx.h within its
-// namespace.
+// Operands of products by AMX, split in three parts.
 
 // Extremes of split numbers, as bits: the greatest high part, the least nonzero high part less 1,
 // and the greatest low part, which is NaN if there was a NaN or an infinity. All bits of low parts
@@ -24,7 +23,7 @@ struct Range {
     return {*std::max_element(maximum, maximum + 2 * LANES) >> 7, lost ? 0 : low ? low >> 7 : 255};
   }
   bool can_split() const { return greatest < 255 && least >= 25; }
-  // True if no part, no product of two parts and no sum of DEPTH products can be infinite, NaN or
+  // True if no part, no product of two and no sum of DEPTH products can be infinite, NaN or
   // subnormal.
   bool can_multiply(const Range& other) const {
     return can_split() && other.can_split() && greatest + other.greatest <= 127 + 241 &&
@@ -67,7 +66,7 @@ CYNET_XINLINE void split(__m512 x, __m512 y, float* to, Extent* extent) {
   extent->bits = _mm512_ternarylogic_epi32(extent->bits, low_x, low_y, 0xfe);  // x | y | z
 }
 
-CYNET_XINLINE __m512 some(const float* from, int64_t n) {
+CYNET_XINLINE __m512 load_some(const float* from, int64_t n) {
   if (n >= LANES) return _mm512_loadu_ps(from);
   return n > 0 ? reinterpret_cast<__m512>(load_part(from, n)) : _mm512_setzero_ps();
 }
@@ -98,7 +97,7 @@ struct Splitter {
 
   // Loads a tile and transposes it.
   template <TileOrder ORDER>
-  void turn_tile() {
+  void transpose_tile() {
     const int64_t wide = std::min(SIDE, count - tile);
     for (int half = 0; half < 2; ++half) {
       const int64_t first = k + half * LANES;
@@ -124,12 +123,12 @@ struct Splitter {
       __m512 x, y;
       if (ORDER == LINES) {
         const float* line = from + (tile + row) * step + k;
-        x = some(line, tile + row < count ? depth - k : 0);
-        y = some(line + LANES, tile + row < count ? depth - k - LANES : 0);
+        x = load_some(line, tile + row < count ? depth - k : 0);
+        y = load_some(line + LANES, tile + row < count ? depth - k - LANES : 0);
       } else if (ORDER == COLUMNS) {
         const float* line = from + (k + row) * step + tile;
-        x = some(line, k + row < depth ? count - tile : 0);
-        y = some(line + LANES * step, k + row + LANES < depth ? count - tile : 0);
+        x = load_some(line, k + row < depth ? count - tile : 0);
+        y = load_some(line + LANES * step, k + row + LANES < depth ? count - tile : 0);
       } else {
         if (ORDER == TRANSPOSED_LINES) {
           // prefetch lines of the next chunk: they may lie far apart
@@ -137,7 +136,7 @@ struct Splitter {
           fetch<false>(line);
           fetch<false>(line + LANES);
         }
-        if (row == 0) turn_tile<ORDER>();
+        if (row == 0) transpose_tile<ORDER>();
         x = reinterpret_cast<__m512>(halves[0][row]);
         y = reinterpret_cast<__m512>(halves[1][row]);
       }
@@ -157,7 +156,7 @@ struct Splitter {
 
   // Splits the remaining numbers; returns the range of all.
   template <TileOrder ORDER>
-  Range end() {
+  Range finish() {
     run<ORDER>(INT64_MAX);
     return Range::of(extent);
   }

@@ -3,7 +3,7 @@
 from cython.parallel cimport prange
 
 from ..parallel cimport threads_for
-from .small cimport Product, product_few, product_is_few
+from .small cimport Product, product_narrow, product_is_narrow
 from ..reduce.row_sums cimport dot_line
 
 import ctypes
@@ -18,12 +18,12 @@ cdef enum:
     ROW_MAJOR = 101
     NO_TRANS = 111
     TRANS = 112
-    VECTORS = 1 << 18  # from this many elements on, copying a matrix is slower than dot products
-    DOT_PARTS = 64     # maximum partial sums of a dot product
-    DOT_LEAST = 1 << 14  # elements of a part
+    MIN_VECTOR_ELEMENTS = 1 << 18  # from here on, copying a matrix is slower than dot products
+    MAX_DOT_PARTS = 64     # maximum partial sums of a dot product
+    MIN_DOT_PART = 1 << 14  # elements of a part
     # maximum blocks of a product, and minimum multiplications of one, which pay for packing
-    MAX_BLOCKS = 64, BLOCK_WORK = 1 << 20
-    MAX_WIDE = 8, WIDE_WORK = 1 << 21  # the same two for products summed in double
+    MAX_BLOCKS = 64, MIN_BLOCK_WORK = 1 << 20
+    MAX_DOUBLE_BLOCKS = 8, MIN_DOUBLE_WORK = 1 << 21  # the same two for products summed in double
 
 ctypedef void (*sgemm_t)(int, int, int, int, int, int, float, const float*, int, const float*, int,
                          float, float*, int) noexcept nogil
@@ -51,7 +51,7 @@ def _library_path():
     return os.path.join(folder, found[0])
 
 
-def _open():
+def _open_library():
     """Open the library without threads of its own, and look up its functions."""
     global _library, _sgemm, _dgemm
     # The library reads the variable while it loads; without it BLAS starts a thread per core.
@@ -97,8 +97,8 @@ cdef int64_t _cut_position(int64_t size, int64_t parts, int64_t part) noexcept n
     return start if start < size else size
 
 
-cdef void _rows_by_vector(int64_t m, int64_t k, floating alpha, const floating* a, int64_t lda,
-                          const floating* x, floating beta, floating* y) noexcept nogil:
+cdef void _matrix_by_vector(int64_t m, int64_t k, floating alpha, const floating* a, int64_t lda,
+                            const floating* x, floating beta, floating* y) noexcept nogil:
     """y = alpha a x + beta y; BLAS's matrix product would copy all of a first."""
     cdef int threads = threads_for(m * k // 2)
     cdef double total
@@ -112,13 +112,13 @@ cdef void _rows_by_vector(int64_t m, int64_t k, floating alpha, const floating* 
 
 cdef double _vector_by_vector(int64_t k, const floating* a, const floating* b) noexcept nogil:
     """Return the inner product; its partial sums depend on k alone, not on threads."""
-    cdef double parts[DOT_PARTS]
+    cdef double parts[MAX_DOT_PARTS]
     cdef double total = 0
-    cdef int64_t each = (k + DOT_PARTS - 1) // DOT_PARTS
+    cdef int64_t each = (k + MAX_DOT_PARTS - 1) // MAX_DOT_PARTS
     cdef int64_t i, n
     cdef int threads = threads_for(k)
-    if each < DOT_LEAST:
-        each = DOT_LEAST
+    if each < MIN_DOT_PART:
+        each = MIN_DOT_PART
     n = (k + each - 1) // each
     if n == 1:
         return dot_line(a, b, k, 0)
@@ -129,9 +129,9 @@ cdef double _vector_by_vector(int64_t k, const floating* a, const floating* b) n
     return total
 
 
-cdef void _few_rows(bint b_transposed, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda,
-                    const float* b, int64_t ldb, bint add, float* c, int64_t ldc,
-                    int threads) noexcept nogil:
+cdef void _narrow_gemm(bint b_transposed, int64_t m, int64_t n, int64_t k, const float* a,
+                       int64_t lda, const float* b, int64_t ldb, bint add, float* c, int64_t ldc,
+                       int threads) noexcept nogil:
     """c = a b or c += a b with so few rows that BLAS's copy of b would be expensive."""
     cdef Product p
     p.m, p.n, p.k = m, n, k
@@ -139,13 +139,13 @@ cdef void _few_rows(bint b_transposed, int64_t m, int64_t n, int64_t k, const fl
     p.b, p.b_row, p.b_transposed = b, ldb, b_transposed
     p.c, p.c_row, p.relu, p.add = c, ldc, False, add
     p.bias = NULL
-    product_few(&p, threads)
+    product_narrow(&p, threads)
 
 
 cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                floating alpha, const floating* a, int64_t lda, const floating* b, int64_t ldb,
                floating beta, floating* c, int64_t ldc) noexcept nogil:
-    cdef int rows = 1, threads, cols, tm, i, parts = 1, maximum = MAX_BLOCKS, work = BLOCK_WORK
+    cdef int rows = 1, threads, cols, tm, i, parts = 1, maximum = MAX_BLOCKS, work = MIN_BLOCK_WORK
     cdef int64_t m0, m1, n0, n1, cost, best = -1
     cdef bint straight
     if m <= 0 or n <= 0:
@@ -155,7 +155,7 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
     if k == 1 and trans_b and ldb == 1:
         trans_b, ldb = False, n
     if n == 1 and m > 1 and ldc == 1 and (
-            floating is float or (not trans_a and m * k >= VECTORS)):
+            floating is float or (not trans_a and m * k >= MIN_VECTOR_ELEMENTS)):
         # a column: compute the row of the transposed product
         gemm(not trans_b, not trans_a, 1, m, k, alpha, b, ldb, a, lda, beta, c, m)
         return
@@ -163,17 +163,17 @@ cdef void gemm(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
     if m == 1 and n == 1 and k > 0 and straight and (trans_b or ldb == 1):
         c[0] = <floating>(alpha * _vector_by_vector(k, a, b) + (beta * c[0] if beta != 0 else 0.0))
         return
-    if m == 1 and trans_b and straight and n * k >= VECTORS:
-        _rows_by_vector(n, k, alpha, b, ldb, a, beta, c)
+    if m == 1 and trans_b and straight and n * k >= MIN_VECTOR_ELEMENTS:
+        _matrix_by_vector(n, k, alpha, b, ldb, a, beta, c)
         return
     threads = threads_for(m * n * k // 8)
     if floating is float:
         if (straight and alpha == 1 and (beta == 0 or beta == 1)
-                and product_is_few(m, n, k, trans_b)):
-            _few_rows(trans_b, m, n, k, a, lda, b, ldb, beta == 1, c, ldc, threads)
+                and product_is_narrow(m, n, k, trans_b)):
+            _narrow_gemm(trans_b, m, n, k, a, lda, b, ldb, beta == 1, c, ldc, threads)
             return
     if floating is double:
-        maximum, work = MAX_WIDE, WIDE_WORK
+        maximum, work = MAX_DOUBLE_BLOCKS, MIN_DOUBLE_WORK
     # this BLAS rounds differently at block ends, so the grid depends on sizes alone
     while parts < maximum and m * n * k >= parts * work * 2:
         parts *= 2
@@ -217,4 +217,4 @@ def _gemm_arrays(a, b, c, bint trans_a, bint trans_b, double alpha, double beta)
                          beta, <double*>pc, ldc)
 
 
-_open()
+_open_library()

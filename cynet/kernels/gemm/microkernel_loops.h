@@ -12,8 +12,7 @@ constexpr int WIDTH = 3;
 constexpr int64_t vectors_of(int64_t n) { return (n + LANES - 1) / LANES; }
 
 // R rows of a (`depth` numbers, rows `a_row` floats apart) by V vectors, the last one with `lanes`
-// lanes. line(k) is where row k of the right operand begins. Whole vectors go to `to`, rows `step`
-// apart.
+// lanes. line(k) is where row k of the right operand begins. Writes whole vectors to `to`.
 template <int R, int V, bool PART, class Line>
 CYNET_XINLINE void line_sums(const float* a, int64_t a_row, int64_t depth, const Line& line,
                              int64_t lanes, float* to, int64_t step) {

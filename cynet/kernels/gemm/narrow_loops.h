@@ -8,38 +8,40 @@
 
 // Rows from which on packing pays: for a transposed b, and for an ordinary one. With vectors of
 // less than a cache line, parts of the rows of a large b are read too slowly.
-constexpr int64_t FEW_TURNED = LANES == 16 ? 16 : 8, FEW_STRAIGHT = 17;
+constexpr int64_t MIN_PACKED_TRANSPOSED = LANES == 16 ? 16 : 8, MIN_PACKED_ROWS = 17;
 // Contiguous columns from which on packing pays, for many rows. With columns shorter than
 // NARROW_LINE it pays from the third.
-constexpr int64_t FEW_NARROW = LANES == 16 ? 9 : 6, NARROW_LINE = 64;
-constexpr int64_t NEAR_B = 1 << 20;  // floats of a b that stays in the cache
-constexpr int64_t FEW_LARGE = LANES == 16 ? INT64_MAX : NEAR_B;  // floats of any b
+constexpr int64_t MIN_PACKED_COLUMNS = LANES == 16 ? 9 : 6, NARROW_LINE = 64;
+constexpr int64_t CACHED_B_FLOATS = 1 << 20;  // floats of a b that stays in the cache
+constexpr int64_t MAX_NARROW_FLOATS = LANES == 16 ? INT64_MAX : CACHED_B_FLOATS;
 // With vectors of a whole cache line, a b that fits the cache is read in place for more rows:
-// FEW_PLAIN for a plain product (its sums have the same order up to DEPTH), more in place of a BLAS
+// MIN_PACKED_PLAIN for a plain product (same order of sums up to DEPTH), more in place of a BLAS
 // call, as long as three vectors of b's columns stay in the second-level cache.
-constexpr int64_t FEW_PLAIN = LANES == 16 ? 129 : FEW_STRAIGHT;
-constexpr int64_t FEW_ALONE = LANES == 16 ? 513 : FEW_STRAIGHT, ALONE_DEPTH = 2400;
-constexpr int64_t FEW_AHEAD = 12;  // rows of b to prefetch: the hardware does not see the pattern
-constexpr int FEW_ROWS = LANES == 16 ? 4 : 2;  // rows by 4 columns: sums that are held in registers
+constexpr int64_t MIN_PACKED_PLAIN = LANES == 16 ? 129 : MIN_PACKED_ROWS;
+constexpr int64_t MIN_BLAS_ROWS = LANES == 16 ? 513 : MIN_PACKED_ROWS, MIN_BLAS_DEPTH = 2400;
+constexpr int64_t PREFETCH_ROWS = 12;  // of b: the hardware does not see the pattern
+constexpr int TILE_ROWS = LANES == 16 ? 4 : 2;  // rows by 4 columns of sums in registers
 
-inline bool narrow_is_profitable(int64_t m, int64_t n, int64_t k, bool b_transposed, FewOf of) {
-  if (b_transposed) return m < FEW_TURNED || n < (k < NARROW_LINE ? 3 : FEW_NARROW);
-  if (m < FEW_STRAIGHT) return n * k < FEW_LARGE;
-  if (n * k >= NEAR_B) return false;
-  return of == ALONE ? m < FEW_ALONE && k <= ALONE_DEPTH : m < FEW_PLAIN && k <= DEPTH;
+inline bool narrow_is_profitable(int64_t m, int64_t n, int64_t k, bool b_transposed, NarrowUse of) {
+  if (b_transposed)
+    return m < MIN_PACKED_TRANSPOSED || n < (k < NARROW_LINE ? 3 : MIN_PACKED_COLUMNS);
+  if (m < MIN_PACKED_ROWS) return n * k < MAX_NARROW_FLOATS;
+  if (n * k >= CACHED_B_FLOATS) return false;
+  return of == INSTEAD_OF_BLAS ? m < MIN_BLAS_ROWS && k <= MIN_BLAS_DEPTH
+                               : m < MIN_PACKED_PLAIN && k <= DEPTH;
 }
 
 // Adds up the lanes of each of C vectors.
 template <int C>
-CYNET_XINLINE void sums_of(const Vec* vectors, float* sums) {
+CYNET_XINLINE void sum_lanes(const Vec* vectors, float* sums) {
 #if defined(__GNUC__)
   if constexpr (C == 4) {
     const auto pair = [](Vec v, Vec w) {
-      const Four a = folded<Plus>(v), b = folded<Plus>(w);
-      return Four{a[0], b[0], a[1], b[1]} + Four{a[2], b[2], a[3], b[3]};
+      const Vec4 a = fold_to_four<Plus>(v), b = fold_to_four<Plus>(w);
+      return Vec4{a[0], b[0], a[1], b[1]} + Vec4{a[2], b[2], a[3], b[3]};
     };
-    const Four a = pair(vectors[0], vectors[1]), b = pair(vectors[2], vectors[3]);
-    const Four all = Four{a[0], a[1], b[0], b[1]} + Four{a[2], a[3], b[2], b[3]};
+    const Vec4 a = pair(vectors[0], vectors[1]), b = pair(vectors[2], vectors[3]);
+    const Vec4 all = Vec4{a[0], a[1], b[0], b[1]} + Vec4{a[2], a[3], b[2], b[3]};
     std::memcpy(sums, &all, sizeof all);
   } else {
     for (int c = 0; c < C; ++c) sums[c] = fold<Plus>(vectors[c]);
@@ -75,7 +77,7 @@ inline void narrow_dots(const Product& p, int64_t row, int64_t column) {
 #pragma GCC unroll 4
   for (int r = 0; r < R; ++r) {
     float all[C];
-    sums_of<C>(sums[r], all);
+    sum_lanes<C>(sums[r], all);
 #pragma GCC unroll 4
     for (int c = 0; c < C; ++c) {
       float* to = p.c + (row + r) * p.c_row + column + c;
@@ -91,20 +93,20 @@ inline void narrow_dots(const Product& p, int64_t row, int64_t column) {
 // Computes rows row .. last by C columns, b transposed.
 template <int C>
 inline void narrow_columns(const Product& p, int64_t row, int64_t last, int64_t column) {
-  for (; row + FEW_ROWS <= last; row += FEW_ROWS) narrow_dots<FEW_ROWS, C>(p, row, column);
+  for (; row + TILE_ROWS <= last; row += TILE_ROWS) narrow_dots<TILE_ROWS, C>(p, row, column);
   for (; row + 2 <= last; row += 2) narrow_dots<2, C>(p, row, column);
   if (row < last) narrow_dots<1, C>(p, row, column);
 }
 
 // Computes the columns column .. end by dot products.
-inline void narrow_turned(const Product& p, int64_t row, int64_t last, int64_t column,
-                          int64_t end) {
+inline void narrow_transposed(const Product& p, int64_t row, int64_t last, int64_t column,
+                              int64_t end) {
   for (; column + 4 <= end; column += 4) narrow_columns<4>(p, row, last, column);
   for (; column < end; ++column) narrow_columns<1>(p, row, last, column);
 }
 
 // Writes the sums of `rows` rows and `vectors` of columns, the last one with `lanes` lanes.
-inline void narrow_finish(const Job& job, const Product& p, const Vec* sums, int rows, int vectors,
+inline void finish_narrow(const Job& job, const Product& p, const Vec* sums, int rows, int vectors,
                           int64_t row, int64_t column, int64_t lanes) {
   for (int r = 0; r < rows; ++r)
     for (int v = 0; v < vectors; ++v) {
@@ -121,7 +123,7 @@ inline void narrow_lines(const Job& job, const Product& p, int64_t row, int64_t 
   const auto line = [&](int64_t k) CYNET_XLAMBDA {
     const float* from = p.b + k * p.b_row + column;
 #pragma GCC unroll 12
-    for (int v = 0; v < V; ++v) fetch<false>(from + FEW_AHEAD * p.b_row + v * LANES);
+    for (int v = 0; v < V; ++v) fetch<false>(from + PREFETCH_ROWS * p.b_row + v * LANES);
     return from;
   };
   const bool plain = !PART && !(job.add || job.relu || p.bias || p.mask);
@@ -129,7 +131,7 @@ inline void narrow_lines(const Job& job, const Product& p, int64_t row, int64_t 
   float* to = plain ? p.c + row * p.c_row + column : reinterpret_cast<float*>(made);
   line_sums<R, V, PART>(p.a + row * p.a_row, p.a_row, p.k, line, lanes, to,
                         plain ? p.c_row : V * LANES);
-  if (!plain) narrow_finish(job, p, made, R, V, row, column, lanes);
+  if (!plain) finish_narrow(job, p, made, R, V, row, column, lanes);
 }
 
 // Computes the columns j .. end, at most V vectors.
@@ -161,14 +163,14 @@ inline void narrow_part(const Job& job, const Product& p, int64_t row, int64_t l
     else if (p.m == 2) narrow_strip<2, 2 * WIDTH>(job, p, 0, j, stop);
     else
       for (int64_t i = 0; i < parts; ++i) {
-        const int64_t first = cut(rows, i, parts);
-        narrow_rows<ROWS>(cut(rows, i + 1, parts) - first, job, p, row + first, j, stop);
+        const int64_t first = cut_at(rows, i, parts);
+        narrow_rows<ROWS>(cut_at(rows, i + 1, parts) - first, job, p, row + first, j, stop);
       }
   }
 }
 
 // Divides the columns among threads, or the rows if there are many.
-inline void narrow_straight(const Product& p, int threads) {
+inline void narrow_untransposed(const Product& p, int threads) {
   const Job job = {p.a, p.a_row, p.k, p.c_row, p.relu, p.add};
   const int64_t vectors = vectors_of(p.n);
   const bool by_rows = p.m >= threads * ROWS && vectors < 2 * WIDTH * threads;
@@ -178,14 +180,14 @@ inline void narrow_straight(const Product& p, int threads) {
   });
 }
 
-inline void multiply_few(const Product& p, int threads) {
-  if (!p.b_transposed) return narrow_straight(p, threads);
-  if (p.m < FEW_TURNED)
+inline void multiply_narrow(const Product& p, int threads) {
+  if (!p.b_transposed) return narrow_untransposed(p, threads);
+  if (p.m < MIN_PACKED_TRANSPOSED)
     parallel_for(threads, (p.n + 3) / 4, [&](int64_t begin, int64_t end) {
-      narrow_turned(p, 0, p.m, 4 * begin, std::min(4 * end, p.n));
+      narrow_transposed(p, 0, p.m, 4 * begin, std::min(4 * end, p.n));
     });
   else
-    parallel_for(threads, (p.m + FEW_ROWS - 1) / FEW_ROWS, [&](int64_t begin, int64_t end) {
-      narrow_turned(p, begin * FEW_ROWS, std::min(end * FEW_ROWS, p.m), 0, p.n);
+    parallel_for(threads, (p.m + TILE_ROWS - 1) / TILE_ROWS, [&](int64_t begin, int64_t end) {
+      narrow_transposed(p, begin * TILE_ROWS, std::min(end * TILE_ROWS, p.m), 0, p.n);
     });
 }

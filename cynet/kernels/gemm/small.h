@@ -85,14 +85,12 @@ inline int64_t taps_of(const ConvWindow& s) { return s.kernel_h * s.kernel_w; }
 constexpr int64_t MAX_TAPS = 49;  // largest window that the functions below accept
 
 // Rows of a panel per tap for n channels, padded against cache conflicts. The taps of a channel are
-// written together; if they were whole pages apart, they would share a few sets of the first-level
-// cache, hence the 8.
+// written together; if they were whole pages apart, they would share a few cache sets, hence the 8.
 inline int64_t tap_rows(int64_t n) { return n % 32 ? n : n + 8; }
 
-// Calls body(output pixel, input pixel, tap) for each tap of each output pixel that is inside the
-// image.
+// Calls body(output pixel, input pixel, tap) for each tap of an output pixel inside the image.
 template <class Body>
-inline void each_tap(const ConvWindow& s, const Body& body) {
+inline void for_taps(const ConvWindow& s, const Body& body) {
   for (int64_t p = 0; p < pixels_out(s); ++p)
     for (int64_t tap = 0; tap < taps_of(s); ++tap) {
       const int64_t row = p / s.out_width * s.stride_h - s.pad_h + tap / s.kernel_w * s.dilate_h;
@@ -102,7 +100,7 @@ inline void each_tap(const ConvWindow& s, const Body& body) {
     }
 }
 
-enum Kind { FORWARD, DATA, WEIGHT };
+enum WindowProduct { FORWARD, DATA, WEIGHT };
 
 // Targets and terms of forward, of the data gradient or of the weight gradient. They are stored in
 // scratch: `size` targets, then the terms.
@@ -111,18 +109,18 @@ struct WindowTerms {
   Term* terms;
   int64_t size;
 
-  static int64_t targets_of(const ConvWindow& s, Kind kind) {
+  static int64_t targets_of(const ConvWindow& s, WindowProduct kind) {
     return kind == FORWARD ? pixels_out(s) : kind == DATA ? pixels_in(s) : taps_of(s);
   }
   // Floats of scratch, a multiple of 16.
-  static int64_t space(const ConvWindow& s, Kind kind) {
+  static int64_t scratch(const ConvWindow& s, WindowProduct kind) {
     const int64_t bytes =
         targets_of(s, kind) * sizeof(Target) + pixels_out(s) * taps_of(s) * sizeof(Term);
     return (bytes + 63) / 64 * 16;
   }
 
   // `a_step`: distance of two pixels in a; `c_step`: distance of two targets in c.
-  WindowTerms(const ConvWindow& s, Kind kind, int64_t a_step, int64_t c_step, float* space)
+  WindowTerms(const ConvWindow& s, WindowProduct kind, int64_t a_step, int64_t c_step, float* space)
       : targets(reinterpret_cast<Target*>(space)),
         terms(reinterpret_cast<Term*>(targets + targets_of(s, kind))),
         size(targets_of(s, kind)) {
@@ -130,13 +128,13 @@ struct WindowTerms {
       return kind == FORWARD ? p : kind == DATA ? q : tap;
     };
     for (int64_t i = 0; i < size; ++i) targets[i] = {i * c_step, 0, 0};
-    each_tap(s, [&](int64_t p, int64_t q, int64_t tap) { ++targets[target(p, q, tap)].end; });
+    for_taps(s, [&](int64_t p, int64_t q, int64_t tap) { ++targets[target(p, q, tap)].end; });
     for (int64_t i = 0, begin = 0; i < size; ++i) {
       targets[i].begin = begin;
       begin += targets[i].end;
       targets[i].end = targets[i].begin;
     }
-    each_tap(s, [&](int64_t p, int64_t q, int64_t tap) {
+    for_taps(s, [&](int64_t p, int64_t q, int64_t tap) {
       Term& term = terms[targets[target(p, q, tap)].end++];
       if (kind == FORWARD) term = {q * a_step, tap * tap_rows(s.channels)};
       else if (kind == DATA) term = {p * a_step, tap * tap_rows(s.filters)};
@@ -164,27 +162,27 @@ struct Grid {
   int64_t parts() const { return rows * columns; }
 };
 
-// Uses of a narrow product. AMONG: as one of `product`'s
-// algorithms, which all add in the same order. ALONE: by itself.
-enum FewOf { AMONG, ALONE };
+// Uses of a narrow product. LIKE_OTHER_KERNELS: as one of `product`'s
+// algorithms, which all add in the same order. INSTEAD_OF_BLAS: by itself.
+enum NarrowUse { LIKE_OTHER_KERNELS, INSTEAD_OF_BLAS };
 
 // The start of part i when `size` is divided into n parts.
-inline int64_t cut(int64_t size, int64_t i, int64_t n) { return size * i / n; }
+inline int64_t cut_at(int64_t size, int64_t i, int64_t n) { return size * i / n; }
 
 }  // namespace products
 }  // namespace cynet
 
-#define CYNET_LOOPS "isa/simd.h"
+#define CYNET_PER_ISA_FILE "isa/simd.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "isa/simd_transpose.h"
+#define CYNET_PER_ISA_FILE "isa/simd_transpose.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "gemm/microkernel_loops.h"
+#define CYNET_PER_ISA_FILE "gemm/microkernel_loops.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "gemm/small_loops.h"
+#define CYNET_PER_ISA_FILE "gemm/small_loops.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "gemm/narrow_loops.h"
+#define CYNET_PER_ISA_FILE "gemm/narrow_loops.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "conv/scatter_loops.h"
+#define CYNET_PER_ISA_FILE "conv/scatter_loops.h"
 #include "isa/for_each_isa.h"
 #include "gemm/amx.h"
 
@@ -192,10 +190,10 @@ namespace cynet {
 
 // Bytes of scratch, to be aligned to 64.
 inline size_t product_workspace_bytes(int level, int threads) {
-  static constexpr int64_t table[] = CYNET_AT_LEVELS(SCRATCH);
+  static constexpr int64_t table[] = CYNET_AT_LEVELS(SCRATCH_FLOATS);
   int64_t floats = table[level];
 #ifdef CYNET_AMX
-  if (level == AMX) floats = std::max(floats, amx::SCRATCH);
+  if (level == AMX) floats = std::max(floats, amx::SCRATCH_FLOATS);
 #endif
   return threads * floats * sizeof(float);
 }
@@ -213,7 +211,7 @@ inline int64_t product_packed_size(int64_t n, int64_t k) {
 inline void product_pack(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t n,
                          float* to, int threads) {
 #ifdef CYNET_AMX
-  amx::pack_by<amx::DEPTH>(threads, b, b_row, transposed, k, n, to);
+  amx::pack_threaded<amx::DEPTH>(threads, b, b_row, transposed, k, n, to);
 #endif
 }
 
@@ -230,8 +228,8 @@ inline bool product_shares_a(int level, ProductKernel way, int64_t m, int64_t n,
 }
 
 // True if the product is narrow enough to read b in place, without workspace; a is not transposed.
-inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_transposed,
-                           products::FewOf of) {
+inline bool product_is_narrow(int level, int64_t m, int64_t n, int64_t k, bool b_transposed,
+                              products::NarrowUse of) {
   static constexpr decltype(&baseline::narrow_is_profitable) table[] =
       CYNET_AT_LEVELS(narrow_is_profitable);
   return table[level](m, n, k, b_transposed, of);
@@ -239,7 +237,7 @@ inline bool product_is_few(int level, int64_t m, int64_t n, int64_t k, bool b_tr
 
 inline void product(int level, ProductKernel way, const Product& p, int threads, char* space) {
   static constexpr decltype(&baseline::multiply) plain[] = CYNET_AT_LEVELS(multiply);
-  static constexpr decltype(&baseline::multiply_few) few[] = CYNET_AT_LEVELS(multiply_few);
+  static constexpr decltype(&baseline::multiply_narrow) few[] = CYNET_AT_LEVELS(multiply_narrow);
   float* scratch = reinterpret_cast<float*>(space);
   if (way == NARROW) return few[level](p, threads);
 #ifdef CYNET_AMX
@@ -278,7 +276,8 @@ inline size_t scatter_workspace_bytes(int level, const ConvWindow& s, int thread
 
 // The floats of the packed weights, and the packing. They must be aligned to 64.
 inline int64_t scatter_packed_size(int level, const ConvWindow& s) {
-  static constexpr decltype(&baseline::scatter_packed) table[] = CYNET_AT_LEVELS(scatter_packed);
+  static constexpr decltype(&baseline::scatter_packed_floats) table[] =
+      CYNET_AT_LEVELS(scatter_packed_floats);
   return table[level](s);
 }
 
@@ -302,8 +301,7 @@ inline void window_backward_weight(int level, const ConvWindow& shape, const flo
   table[level](shape, x, dy, dw, add, threads, reinterpret_cast<float*>(space));
 }
 
-// dw (channels, 1, kernel_h, kernel_w) of a depthwise convolution: of at most 64 pixels and
-// MAX_TAPS taps.
+// dw (channels, 1, kernel_h, kernel_w) of a depthwise convolution: at most 64 pixels.
 inline void window_channel_weight(int level, const ConvWindow& s, const float* x, const float* dy,
                                   float* dw, bool add, int threads) {
   static constexpr decltype(&baseline::channel_weight) table[] = CYNET_AT_LEVELS(channel_weight);

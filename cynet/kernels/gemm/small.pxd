@@ -54,8 +54,8 @@ cdef size_t product_workspace_bytes(int threads) noexcept nogil
 cdef void product(const Product* p, ProductKernel way, int threads, char* space) noexcept nogil
 # Narrow products, which read b in place and need no scratch; a is not transposed. Whether that is
 # faster than a library's product; the product.
-cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_transposed) noexcept nogil
-cdef void product_few(const Product* p, int threads) noexcept nogil
+cdef bint product_is_narrow(int64_t m, int64_t n, int64_t k, bint b_transposed) noexcept nogil
+cdef void product_narrow(const Product* p, int threads) noexcept nogil
 
 # Bytes of scratch for window_forward, or with `backward` for both gradients.
 cdef size_t window_workspace_bytes(const ConvWindow* shape, int threads,
@@ -79,7 +79,6 @@ cdef void window_scatter(const ConvWindow* shape, const float* w, bint packed, c
 # dw = gradient of w, or dw += with `add`.
 cdef void window_backward_weight(const ConvWindow* shape, const float* x, const float* dy,
                                  float* dw, bint add, int threads, char* space) noexcept nogil
-# The gradient of w (channels, 1, kernel_h, kernel_w), each channel a group; x has 64 pixels at
-# most.
+# The gradient of depthwise w (channels, 1, kernel_h, kernel_w); x has at most 64 pixels.
 cdef void window_channel_weight(const ConvWindow* shape, const float* x, const float* dy,
                                 float* dw, bint add, int threads) noexcept nogil

@@ -15,11 +15,11 @@ cdef extern from "gemm/small.h" namespace "cynet" nogil:
                                         int64_t n, float* to, int threads) noexcept
     void cpp_product "cynet::product"(int level, ProductKernel way, const Product& p, int threads,
                                       char* space) noexcept
-    ctypedef enum FewOf "cynet::products::FewOf":
-        AMONG "cynet::products::AMONG"
-        ALONE "cynet::products::ALONE"
-    bint cpp_is_few "cynet::product_is_few"(int level, int64_t m, int64_t n, int64_t k,
-                                            bint b_transposed, FewOf of) noexcept
+    ctypedef enum NarrowUse "cynet::products::NarrowUse":
+        LIKE_OTHER_KERNELS "cynet::products::LIKE_OTHER_KERNELS"
+        INSTEAD_OF_BLAS "cynet::products::INSTEAD_OF_BLAS"
+    bint cpp_is_few "cynet::product_is_narrow"(int level, int64_t m, int64_t n, int64_t k,
+                                               bint b_transposed, NarrowUse of) noexcept
     size_t cpp_window_bytes "cynet::window_workspace_bytes"(
         int level, const ConvWindow& shape, int threads, bint backward) noexcept
     void cpp_forward "cynet::window_forward"(
@@ -66,11 +66,11 @@ cdef void product(const Product* p, ProductKernel way, int threads, char* space)
     cpp_product(cpu_level(), way, p[0], threads, space)
 
 
-cdef bint product_is_few(int64_t m, int64_t n, int64_t k, bint b_transposed) noexcept nogil:
-    return cpu_level() > 0 and cpp_is_few(cpu_level(), m, n, k, b_transposed, ALONE)
+cdef bint product_is_narrow(int64_t m, int64_t n, int64_t k, bint b_transposed) noexcept nogil:
+    return cpu_level() > 0 and cpp_is_few(cpu_level(), m, n, k, b_transposed, INSTEAD_OF_BLAS)
 
 
-cdef void product_few(const Product* p, int threads) noexcept nogil:
+cdef void product_narrow(const Product* p, int threads) noexcept nogil:
     cpp_product(cpu_level(), NARROW, p[0], threads, NULL)
 
 
@@ -122,7 +122,7 @@ cdef void window_channel_weight(const ConvWindow* shape, const float* x, const f
 def is_narrow(level, m, n, k, b_transposed):
     """True if a product of m x k by k x n is so narrow that reading b in place is faster than
     packing."""
-    return cpp_is_few(level_number(level), m, n, k, b_transposed, AMONG)
+    return cpp_is_few(level_number(level), m, n, k, b_transposed, LIKE_OTHER_KERNELS)
 
 
 def _scratch(size_t size):

@@ -2,21 +2,20 @@
 //
 // b is packed: panels of up to WIDTH vectors of columns are copied to scratch in the order in which
 // they are read, panel[k][vector][LANES]. The sums of ROWS rows by a panel's width are held in
-// registers; a is read in place. The order of the sums is that of k, whatever the number of
-// threads.
+// registers; a is read in place. The order of the sums is that of k.
 
 using namespace cynet::products;
 
 constexpr int64_t DEPTH = LANES == 16 ? 1024 : 256;  // rows of b in a panel of a plain product
-constexpr int64_t PANEL = DEPTH * WIDTH * LANES;  // floats of a panel
+constexpr int64_t PANEL_FLOATS = DEPTH * WIDTH * LANES;
 constexpr int64_t STRIP = LANES == 16 ? 3 : 8, BLOCK = 64;
 constexpr int64_t L2_FLOATS = 1 << 16;  // floats of an a that stays in the second-level cache
 constexpr int64_t FILTERS = 16;  // filters that are packed at a time: a cache line
 // Rows of a transposed a so far apart share few cache sets, so they are copied.
 constexpr int64_t FAR_ROW_STRIDE = 512;
-constexpr int64_t SCRATCH = STRIP * PANEL + DEPTH * BLOCK + FLOATS_APART;  // floats a thread
+constexpr int64_t SCRATCH_FLOATS = STRIP * PANEL_FLOATS + DEPTH * BLOCK + FLOATS_APART;
 
-constexpr int64_t lines(int64_t n) { return (n + 15) / 16 * 16; }
+constexpr int64_t round_to_16(int64_t n) { return (n + 15) / 16 * 16; }
 
 // ----- sums
 
@@ -44,7 +43,7 @@ struct Row {
 #endif
 
 template <class T>
-CYNET_XINLINE T read(const float* from) {
+CYNET_XINLINE T load_as(const float* from) {
   T all;
   std::memcpy(&all, from, sizeof all);
   return all;
@@ -59,8 +58,8 @@ CYNET_XINLINE void finish(const Job& job, Vec y, float* to, const float* bias, c
                          CYNET_XLAMBDA { return part ? load_part(from, lanes) : load(from); };
   if (bias) y += given(bias);
   if (job.add) y += given(to);
-  if (job.relu) y = rectified(y);
-  if (mask) y *= rectified_gradient(given(mask));
+  if (job.relu) y = rectify(y);
+  if (mask) y *= relu_gradient(given(mask));
   if (part) store_part(to, y, lanes);
   else store(to, y);
 }
@@ -68,9 +67,9 @@ CYNET_XINLINE void finish(const Job& job, Vec y, float* to, const float* bias, c
 // Computes R rows of a target by V vectors of columns, the last with `lanes` lanes. With SUMS a is
 // one term and transposed, and the sums of its rows go to `sums`.
 template <int R, int V, bool LINES, bool SUMS = false>
-inline void tile(const Job& job, const float* a, const float* panel, const Term* begin,
-                 const Term* end, float* c, const float* bias, int64_t lanes,
-                 float* sums = nullptr) {
+inline void compute_tile(const Job& job, const float* a, const float* panel, const Term* begin,
+                         const Term* end, float* c, const float* bias, int64_t lanes,
+                         float* sums = nullptr) {
   Vec sum[R][V] = {};
   Row<R> whole = {};
   const int64_t step = job.step, depth = job.depth;
@@ -88,7 +87,7 @@ inline void tile(const Job& job, const float* a, const float* panel, const Term*
         Vec weight[V];
 #pragma GCC unroll 3
         for (int v = 0; v < V; ++v) weight[v] = at(w + (k * V + v) * LANES);
-        if constexpr (SUMS) whole += read<Row<R>>(x + k * step);
+        if constexpr (SUMS) whole += load_as<Row<R>>(x + k * step);
 #pragma GCC unroll 8
         for (int r = 0; r < R; ++r) {
           const float value = LINES ? x[r * step + k] : x[k * step + r];
@@ -100,7 +99,7 @@ inline void tile(const Job& job, const float* a, const float* panel, const Term*
     add(0, depth);
   }
   if constexpr (SUMS) {
-    if (job.add_sums) whole += read<Row<R>>(sums);
+    if (job.add_sums) whole += load_as<Row<R>>(sums);
     std::memcpy(sums, &whole, sizeof whole);
   }
 #pragma GCC unroll 8
@@ -114,33 +113,37 @@ inline void tile(const Job& job, const float* a, const float* panel, const Term*
 }
 
 template <int R, int V, bool LINES, bool SUMS>
-inline int64_t tiles_of(const Job& job, const float* panel, const Target& t, const Term* terms,
-                        float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
+inline int64_t compute_tiles(const Job& job, const float* panel, const Target& t, const Term* terms,
+                             float* c, const float* bias, int64_t lanes, int64_t row,
+                             int64_t last) {
   for (; row + R <= last; row += R)
-    tile<R, V, LINES, SUMS>(job, job.a + (LINES ? row * job.step : row), panel, terms + t.begin,
-                            terms + t.end, c + t.c + row * job.c_row, bias, lanes,
-                            SUMS ? job.sums + row : nullptr);
+    compute_tile<R, V, LINES, SUMS>(job, job.a + (LINES ? row * job.step : row), panel,
+                                    terms + t.begin, terms + t.end, c + t.c + row * job.c_row, bias,
+                                    lanes, SUMS ? job.sums + row : nullptr);
   return row;
 }
 
 // Computes rows row .. last of one target.
 template <int V, bool LINES, bool SUMS>
-inline void target_rows(const Job& job, const float* panel, const Target& t, const Term* terms,
-                        float* c, const float* bias, int64_t lanes, int64_t row, int64_t last) {
-  row = tiles_of<ROWS, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
-  if (ROWS == 8) row = tiles_of<4, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
-  row = tiles_of<2, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
-  tiles_of<1, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
+inline void compute_target_rows(const Job& job, const float* panel, const Target& t,
+                                const Term* terms, float* c, const float* bias, int64_t lanes,
+                                int64_t row, int64_t last) {
+  row = compute_tiles<ROWS, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
+  if (ROWS == 8)
+    row = compute_tiles<4, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
+  row = compute_tiles<2, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
+  compute_tiles<1, V, LINES, SUMS>(job, panel, t, terms, c, bias, lanes, row, last);
 }
 
 // Computes products of rows with `columns` columns of the panel; c and bias begin at its first.
 template <bool LINES, bool SUMS = false>
-inline void rows_of(const Job& job, const float* panel, int64_t columns, const Target& t,
-                    const Term* terms, float* c, const float* bias, int64_t row, int64_t last) {
+inline void compute_rows(const Job& job, const float* panel, int64_t columns, const Target& t,
+                         const Term* terms, float* c, const float* bias, int64_t row,
+                         int64_t last) {
   const int64_t vectors = vectors_of(columns), lanes = columns - (vectors - 1) * LANES;
-  const auto run = vectors == 3   ? &target_rows<3, LINES, SUMS>
-                   : vectors == 2 ? &target_rows<2, LINES, SUMS>
-                                  : &target_rows<1, LINES, SUMS>;
+  const auto run = vectors == 3   ? &compute_target_rows<3, LINES, SUMS>
+                   : vectors == 2 ? &compute_target_rows<2, LINES, SUMS>
+                                  : &compute_target_rows<1, LINES, SUMS>;
   run(job, panel, t, terms, c, bias, lanes, row, last);
 }
 
@@ -180,7 +183,7 @@ inline void pack_transposed(const float* from, int64_t step, int64_t n, int64_t 
       Vec rows[LANES] = {};
       const float* block = from + j * step + e;
       if (count == LANES && lanes == LANES) load_transposed(block, step, LANES, LANES, rows);
-      else if (count == 1) rows[0] = load_apart(block, step, lanes);
+      else if (count == 1) rows[0] = load_strided(block, step, lanes);
       else load_transposed(block, step, lanes, count, rows);
       for (int64_t i = 0; i < count; ++i) {
         at(panel + (tap * apart + channel) * width + j) = rows[i];
@@ -193,14 +196,13 @@ inline void pack_transposed(const float* from, int64_t step, int64_t n, int64_t 
   }
 }
 
-// Calls body(begin, end) for nearly equal parts of at most `width` vectors of the vectors first ..
-// last of n columns.
+// Calls body(begin, end) for parts of at most `width` vectors of the vectors first .. last.
 template <class Body>
-inline void each_panel(int64_t first, int64_t last, int64_t n, int64_t width, const Body& body) {
+inline void for_panels(int64_t first, int64_t last, int64_t n, int64_t width, const Body& body) {
   const int64_t count = (last - first + width - 1) / width;
   for (int64_t i = 0; i < count; ++i)
-    body((first + cut(last - first, i, count)) * LANES,
-         std::min((first + cut(last - first, i + 1, count)) * LANES, n));
+    body((first + cut_at(last - first, i, count)) * LANES,
+         std::min((first + cut_at(last - first, i + 1, count)) * LANES, n));
 }
 
 inline Grid grid_of(int64_t m, int64_t n, int threads, bool b_shared) {
@@ -213,9 +215,9 @@ inline void share(const Grid& grid, int64_t rows, int64_t columns, const Body& b
   const int64_t vectors = vectors_of(columns), blocks = (rows + ROWS - 1) / ROWS;
   for_parts(grid.parts(), [&](int64_t part) {
     const int64_t i = part / grid.columns, j = part % grid.columns;
-    body(part, cut(blocks, i, grid.rows) * ROWS,
-         std::min(cut(blocks, i + 1, grid.rows) * ROWS, rows), cut(vectors, j, grid.columns),
-         cut(vectors, j + 1, grid.columns));
+    body(part, cut_at(blocks, i, grid.rows) * ROWS,
+         std::min(cut_at(blocks, i + 1, grid.rows) * ROWS, rows), cut_at(vectors, j, grid.columns),
+         cut_at(vectors, j + 1, grid.columns));
   });
 }
 
@@ -235,16 +237,16 @@ inline bool shares_a(int64_t m, int64_t n, int threads) {
 inline void multiply(const Product& p, int threads, float* space) {
   const Term term = {0, 0};
   const Target target = {0, 0, 1};
-  const auto run = p.a_transposed ? &rows_of<false> : &rows_of<true>;
+  const auto run = p.a_transposed ? &compute_rows<false> : &compute_rows<true>;
   const Grid grid = grid_of(p.m, p.n, threads, p.b_shared);
   const int64_t strip = p.m * p.k <= L2_FLOATS ? 1 : STRIP;
   share(grid, p.m, p.n, [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
-    float* panels = space + part * SCRATCH;
-    float* rows = panels + STRIP * PANEL;
-    each_panel(first, end, p.n, strip * WIDTH, [&](int64_t left, int64_t right) {
+    float* panels = space + part * SCRATCH_FLOATS;
+    float* rows = panels + STRIP * PANEL_FLOATS;
+    for_panels(first, end, p.n, strip * WIDTH, [&](int64_t left, int64_t right) {
       const int64_t parts = std::max<int64_t>((p.k + DEPTH - 1) / DEPTH, 1);
       for (int64_t i = 0; i < parts; ++i) {
-        const int64_t k = cut(p.k, i, parts), depth = cut(p.k, i + 1, parts) - k;
+        const int64_t k = cut_at(p.k, i, parts), depth = cut_at(p.k, i + 1, parts) - k;
         const bool ends = i + 1 == parts;
         Job job = {p.a + (p.a_transposed ? k * p.a_row : k),
                    p.a_row,
@@ -258,9 +260,9 @@ inline void multiply(const Product& p, int threads, float* space) {
         }
         const auto each = [&](const auto& body) {
           float* panel = panels;
-          each_panel(left / LANES, vectors_of(right), p.n, WIDTH, [&](int64_t j, int64_t j_end) {
+          for_panels(left / LANES, vectors_of(right), p.n, WIDTH, [&](int64_t j, int64_t j_end) {
             body(j, j_end - j, panel);
-            panel += PANEL;
+            panel += PANEL_FLOATS;
           });
         };
         each([&](int64_t j, int64_t columns, float* panel) {
@@ -282,7 +284,7 @@ inline void multiply(const Product& p, int threads, float* space) {
             own.add_sums = p.add_sums || i > 0;
           }
           each([&](int64_t j, int64_t columns, const float* panel) {
-            const auto multiply_rows = p.sums && j == 0 ? &rows_of<false, true> : run;
+            const auto multiply_rows = p.sums && j == 0 ? &compute_rows<false, true> : run;
             multiply_rows(own, panel, columns, target, &term, p.c + block * p.c_row + j,
                           p.bias && i == 0 ? p.bias + j : nullptr, 0, stop - block);
           });
@@ -297,17 +299,16 @@ inline int64_t panel_scratch(const ConvWindow& s, int64_t channels) {
   return taps_of(s) * tap_rows(channels) * WIDTH * LANES + FLOATS_APART;
 }
 
-// Floats of scratch per thread for the gradient of the weights: a panel, the sums of ROWS filters,
-// filters of dy.
+// Floats of scratch per thread for dw: a panel, the sums of ROWS filters, filters of dy.
 inline int64_t weight_scratch(const ConvWindow& s) {
   return (pixels_in(s) * s.batch + taps_of(s) * ROWS) * WIDTH * LANES +
          pixels_out(s) * s.batch * FILTERS + FLOATS_APART;
 }
 
 inline int64_t window_scratch(const ConvWindow& s, int threads, bool backward) {
-  if (!backward) return WindowTerms::space(s, FORWARD) + threads * panel_scratch(s, s.channels);
-  const int64_t data = WindowTerms::space(s, DATA) + threads * panel_scratch(s, s.filters);
-  const int64_t weight = WindowTerms::space(s, WEIGHT) + threads * weight_scratch(s);
+  if (!backward) return WindowTerms::scratch(s, FORWARD) + threads * panel_scratch(s, s.channels);
+  const int64_t data = WindowTerms::scratch(s, DATA) + threads * panel_scratch(s, s.filters);
+  const int64_t weight = WindowTerms::scratch(s, WEIGHT) + threads * weight_scratch(s);
   return std::max(data, weight);
 }
 
@@ -316,16 +317,16 @@ inline void window_forward(const ConvWindow& s, const float* x, const float* w, 
   const WindowTerms all(s, FORWARD, s.channels, s.filters, space);
   const int64_t taps = taps_of(s), length = s.channels * taps;
   const Job job = {x, pixels_in(s) * s.channels, s.channels, pixels_out(s) * s.filters, relu, add};
-  space += WindowTerms::space(s, FORWARD);
+  space += WindowTerms::scratch(s, FORWARD);
   share(threads, s.batch, s.filters,
         [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
           float* panel = space + part * panel_scratch(s, s.channels);
-          each_panel(first, end, s.filters, WIDTH, [&](int64_t j, int64_t j_end) {
+          for_panels(first, end, s.filters, WIDTH, [&](int64_t j, int64_t j_end) {
             pack_transposed(w + j * length, length, length, j_end - j, taps, tap_rows(s.channels),
                             panel);
             for (int64_t i = 0; i < all.size; ++i)
-              rows_of<true>(job, panel, j_end - j, all.targets[i], all.terms, y + j,
-                            bias ? bias + j : nullptr, row, last);
+              compute_rows<true>(job, panel, j_end - j, all.targets[i], all.terms, y + j,
+                                 bias ? bias + j : nullptr, row, last);
           });
         });
 }
@@ -335,17 +336,17 @@ inline void window_data(const ConvWindow& s, const float* w, const float* dy, fl
   const WindowTerms all(s, DATA, s.filters, s.channels, space);
   const int64_t taps = taps_of(s);
   const Job job = {dy, pixels_out(s) * s.filters, s.filters, pixels_in(s) * s.channels, false, add};
-  space += WindowTerms::space(s, DATA);
+  space += WindowTerms::scratch(s, DATA);
   share(threads, s.batch, s.channels,
         [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
           float* panel = space + part * panel_scratch(s, s.filters);
-          each_panel(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
+          for_panels(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
             for (int64_t f = 0; f < s.filters; ++f)
               pack_transposed(w + (f * s.channels + j) * taps, taps, taps, j_end - j, taps,
                               tap_rows(s.filters), panel + f * vectors_of(j_end - j) * LANES);
             for (int64_t i = 0; i < all.size; ++i)
-              rows_of<true>(job, panel, j_end - j, all.targets[i], all.terms, dx + j, nullptr, row,
-                            last);
+              compute_rows<true>(job, panel, j_end - j, all.targets[i], all.terms, dx + j, nullptr,
+                                 row, last);
           });
         });
 }
@@ -361,7 +362,7 @@ inline void write_taps(const float* sums, int64_t taps, int64_t rows, int64_t co
       const auto write = [&](auto n, auto wide) {  // writes n taps of `wide` channels
         Vec all[LANES] = {};
         for (int64_t i = 0; i < n; ++i) all[i] = at(sums + (t + i) * step + c);
-        turn(all);
+        transpose_lanes(all);
         for (int64_t i = 0; i < wide; ++i) {
           float* to = dw + (c + i) * taps + t;
           store_part(to, add ? load_part(to, n) + all[i] : all[i], n);
@@ -397,13 +398,13 @@ inline void window_weight(const ConvWindow& s, const float* x, const float* dy, 
   const int64_t taps = taps_of(s), pixels = pixels_in(s), filter = s.channels * taps;
   const int64_t panel_size = pixels * s.batch * WIDTH * LANES;
   const WindowTerms all(s, WEIGHT, s.batch * ROWS, 0, space);
-  space += WindowTerms::space(s, WEIGHT);
+  space += WindowTerms::scratch(s, WEIGHT);
   share(threads, s.filters, s.channels,
         [&](int64_t part, int64_t row, int64_t last, int64_t first, int64_t end) {
           float* panel = space + part * weight_scratch(s);
           float* sums = panel + panel_size;
           float* packed = sums + taps * ROWS * WIDTH * LANES;
-          each_panel(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
+          for_panels(first, end, s.channels, WIDTH, [&](int64_t j, int64_t j_end) {
             const int64_t width = vectors_of(j_end - j) * LANES;
             for (int64_t q = 0; q < pixels; ++q)
               pack_lines(x + q * s.channels + j, pixels * s.channels, s.batch, j_end - j,
@@ -416,8 +417,8 @@ inline void window_weight(const ConvWindow& s, const float* x, const float* dy, 
                 const float* group = packed + r * pixels_out(s) * s.batch;
                 const Job job = {group, ROWS, s.batch, width, false, false};
                 for (int64_t t = 0; t < taps; ++t)
-                  rows_of<false>(job, panel, width, all.targets[t], all.terms,
-                                 sums + t * ROWS * width, nullptr, 0, count);
+                  compute_rows<false>(job, panel, width, all.targets[t], all.terms,
+                                      sums + t * ROWS * width, nullptr, 0, count);
                 write_taps(sums, taps, count, j_end - j, add, dw + (f + r) * filter + j * taps,
                            filter);
               }
@@ -438,7 +439,7 @@ inline void channel_weight(const ConvWindow& s, const float* x, const float* dy,
         return lanes == LANES ? load(from + c) : load_part(from + c, lanes);
       };
       Vec sums[MAX_TAPS] = {};
-      each_tap(s, [&](int64_t p, int64_t q, int64_t tap) {
+      for_taps(s, [&](int64_t p, int64_t q, int64_t tap) {
         Vec sum = sums[tap];
         for (int64_t b = 0; b < s.batch; ++b)
           sum += part(dy + (b * pixels_out(s) + p) * channels) *

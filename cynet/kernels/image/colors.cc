@@ -23,7 +23,7 @@ struct ColorChange {
 static const float kGrey[3] = {0.299f, 0.587f, 0.114f};
 
 template <typename T>
-inline T in_range(float value) {
+inline T clamp_to_type(float value) {
   if constexpr (std::is_same<T, uint8_t>::value)
     return static_cast<T>(std::min(std::max(value, 0.0f), 255.0f));
   else return convert_one<T>(value);
@@ -77,13 +77,13 @@ inline void add_light(const float* light, const T* data, int64_t n, T* out) {
   if constexpr (std::is_same<T, uint8_t>::value) {
     uint8_t sums[3][256];
     for (int c = 0; c < 3; ++c)
-      for (int k = 0; k < 256; ++k) sums[c][k] = in_range<T>(static_cast<float>(k) + light[c]);
+      for (int k = 0; k < 256; ++k) sums[c][k] = clamp_to_type<T>(static_cast<float>(k) + light[c]);
     for (int64_t i = 0; i < n; ++i)
       for (int c = 0; c < 3; ++c) out[3 * i + c] = sums[c][data[3 * i + c]];
   } else {
     for (int64_t i = 0; i < n; ++i)
       for (int c = 0; c < 3; ++c)
-        out[3 * i + c] = in_range<T>(convert_one<float>(data[3 * i + c]) + light[c]);
+        out[3 * i + c] = clamp_to_type<T>(convert_one<float>(data[3 * i + c]) + light[c]);
   }
 }
 
@@ -96,7 +96,7 @@ inline void change_colors(const ColorChange& how, const T* data, int64_t n, int6
     float more = 0;
     if (how.kind == kContrast) more = (1.0f - factor) * mean_grey(data, n, channels);
     for (int64_t i = 0; i < n * channels; ++i)
-      out[i] = in_range<T>(convert_one<float>(data[i]) * factor + more);
+      out[i] = clamp_to_type<T>(convert_one<float>(data[i]) * factor + more);
     return;
   }
   if (channels != 3) {
@@ -116,12 +116,12 @@ inline void change_colors(const ColorChange& how, const T* data, int64_t n, int6
       from_hls(h + factor * 360.0f, l, s, rgb);
       for (int c = 0; c < 3; ++c) rgb[c] *= 255.0f;
     }
-    for (int c = 0; c < 3; ++c) out[3 * i + c] = in_range<T>(rgb[c]);
+    for (int c = 0; c < 3; ++c) out[3 * i + c] = clamp_to_type<T>(rgb[c]);
   }
 }
 
 // Computes the values to add to red, green and blue from ImageNet's principal components.
-inline void light_of(const float* parts, float* light) {
+inline void compute_light(const float* parts, float* light) {
   static const float kComponents[3][3] = {{55.46f * -0.5675f, 4.794f * 0.7192f, 1.148f * 0.4009f},
                                           {55.46f * -0.5808f, 4.794f * -0.0045f, 1.148f * -0.8140f},
                                           {55.46f * -0.5836f, 4.794f * -0.6948f, 1.148f * 0.4203f}};
@@ -152,28 +152,28 @@ inline float uniform_between(float low, float high, uint32_t word) {
   return std::min(low + (high - low) * unit_float(word), high);
 }
 
-struct Words {
+struct RandomWords {
   uint32_t at[4];
-  Words(const Args& args, int64_t block) { Philox(args.seed, args.stream).block(block, at); }
+  RandomWords(const Args& args, int64_t block) { Philox(args.seed, args.stream).block(block, at); }
 };
 
-#define FACTOR(field) field(int, kind) field(double, min_factor) field(double, max_factor)
-CYNET_PARAMS(FactorParams, FACTOR)
+#define FACTOR_FIELDS(field) field(int, kind) field(double, min_factor) field(double, max_factor)
+CYNET_PARAMS(FactorParams, FACTOR_FIELDS)
 
 template <typename T>
 void random_factor(const Args& args) {
   const FactorParams& p = args.as<FactorParams>();
   change_images<T>(args, [&](int64_t image, ColorChange* changes) {
-    const Words words(args, 2 * image);
+    const RandomWords words(args, 2 * image);
     changes[0].kind = p.kind;
     changes[0].factor = uniform_between(float(p.min_factor), float(p.max_factor), words.at[0]);
     return 1;
   });
 }
 
-#define JITTER(field) \
+#define JITTER_FIELDS(field) \
   field(double, brightness) field(double, contrast) field(double, saturation) field(double, hue)
-CYNET_PARAMS(JitterParams, JITTER)
+CYNET_PARAMS(JitterParams, JITTER_FIELDS)
 
 // Random changes within the given ranges, in random order.
 template <typename T>
@@ -182,7 +182,7 @@ void color_jitter(const Args& args) {
   const float strengths[4] = {float(p.brightness), float(p.contrast), float(p.saturation),
                               float(p.hue)};
   change_images<T>(args, [&](int64_t image, ColorChange* changes) {
-    const Words words(args, 2 * image), order(args, 2 * image + 1);
+    const RandomWords words(args, 2 * image), order(args, 2 * image + 1);
     int kinds[4], count = 0;
     for (int kind = kBrightness; kind <= kHue; ++kind)
       if (strengths[kind] > 0) kinds[count++] = kind;
@@ -198,32 +198,32 @@ void color_jitter(const Args& args) {
   });
 }
 
-#define RANDOM_LIGHT(field) field(double, alpha_std)
-CYNET_PARAMS(RandomLightParams, RANDOM_LIGHT)
+#define RANDOM_LIGHT_FIELDS(field) field(double, alpha_std)
+CYNET_PARAMS(RandomLightParams, RANDOM_LIGHT_FIELDS)
 
 template <typename T>
 void random_light(const Args& args) {
   const float deviation = float(args.as<RandomLightParams>().alpha_std);
   change_images<T>(args, [&](int64_t image, ColorChange* changes) {
-    const Words words(args, 2 * image);
+    const RandomWords words(args, 2 * image);
     float parts[4];
     normal_floats(words.at[0], words.at[1], parts, parts + 1);
     normal_floats(words.at[2], words.at[3], parts + 2, parts + 3);
     for (int i = 0; i < 3; ++i) parts[i] *= deviation;
     changes[0].kind = kLight;
-    light_of(parts, changes[0].light);
+    compute_light(parts, changes[0].light);
     return 1;
   });
 }
 
-#define LIGHT(field) field(Floats, alpha)
-CYNET_PARAMS(LightParams, LIGHT)
+#define LIGHT_FIELDS(field) field(Floats, alpha)
+CYNET_PARAMS(LightParams, LIGHT_FIELDS)
 
 template <typename T>
 void adjust_light(const Args& args) {
   change_images<T>(args, [&](int64_t, ColorChange* changes) {
     changes[0].kind = kLight;
-    light_of(args.as<LightParams>().alpha.at, changes[0].light);
+    compute_light(args.as<LightParams>().alpha.at, changes[0].light);
     return 1;
   });
 }

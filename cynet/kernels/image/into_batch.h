@@ -6,11 +6,11 @@
 
 namespace cynet {
 
-constexpr int PIXELS = 128;  // pixels that a loop processes together
+constexpr int LOOP_PIXELS = 128;  // pixels that a loop processes together
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "image/into_batch_loops.h"
+#define CYNET_PER_ISA_FILE "image/into_batch_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
@@ -19,37 +19,36 @@ typedef void (*NormalizedRow)(const uint8_t*, int64_t, const float*, const float
 typedef void (*PlainRow)(const uint8_t*, int64_t, uint8_t, uint8_t*, int64_t);
 
 template <int C>
-inline NormalizedRow normalized_row_at(int level, bool mirrored) {
-  static const NormalizedRow straight[] = CYNET_AT_LEVELS(normalized_row<C, false>);
-  static const NormalizedRow turned[] = CYNET_AT_LEVELS(normalized_row<C, true>);
+inline NormalizedRow normalized_row_function(int level, bool mirrored) {
+  static const NormalizedRow straight[] = CYNET_AT_LEVELS(write_normalized_row<C, false>);
+  static const NormalizedRow turned[] = CYNET_AT_LEVELS(write_normalized_row<C, true>);
   return mirrored ? turned[level] : straight[level];
 }
 
 template <int C>
-inline PlainRow plain_row_at(int level, bool mirrored) {
-  static const PlainRow straight[] = CYNET_AT_LEVELS(plain_row<C, false>);
-  static const PlainRow turned[] = CYNET_AT_LEVELS(plain_row<C, true>);
+inline PlainRow plain_row_function(int level, bool mirrored) {
+  static const PlainRow straight[] = CYNET_AT_LEVELS(write_plain_row<C, false>);
+  static const PlainRow turned[] = CYNET_AT_LEVELS(write_plain_row<C, true>);
   return mirrored ? turned[level] : straight[level];
 }
 
-// out (channels, height, width) = (in - mean) * factor of rows `stride` bytes apart; channels is 1,
-// 3 or 4.
-inline void normalized_into(int level, const uint8_t* in, int64_t stride, int64_t height,
-                            int64_t width, int channels, bool mirrored, const float* mean,
-                            const float* factor, float* out) {
-  const NormalizedRow row = channels == 1   ? normalized_row_at<1>(level, mirrored)
-                            : channels == 3 ? normalized_row_at<3>(level, mirrored)
-                                            : normalized_row_at<4>(level, mirrored);
+// out (channels, height, width) = (in - mean) * factor; rows are `stride` bytes apart.
+inline void write_normalized(int level, const uint8_t* in, int64_t stride, int64_t height,
+                             int64_t width, int channels, bool mirrored, const float* mean,
+                             const float* factor, float* out) {
+  const NormalizedRow row = channels == 1   ? normalized_row_function<1>(level, mirrored)
+                            : channels == 3 ? normalized_row_function<3>(level, mirrored)
+                                            : normalized_row_function<4>(level, mirrored);
   for (int64_t y = 0; y < height; ++y)
     row(in + y * stride, width, mean, factor, out + y * width, height * width);
 }
 
 // out (channels, height, width) = min(in, maximum)
-inline void plain_into(int level, const uint8_t* in, int64_t stride, int64_t height, int64_t width,
-                       int channels, bool mirrored, uint8_t maximum, uint8_t* out) {
-  const PlainRow row = channels == 1   ? plain_row_at<1>(level, mirrored)
-                       : channels == 3 ? plain_row_at<3>(level, mirrored)
-                                       : plain_row_at<4>(level, mirrored);
+inline void write_plain(int level, const uint8_t* in, int64_t stride, int64_t height, int64_t width,
+                        int channels, bool mirrored, uint8_t maximum, uint8_t* out) {
+  const PlainRow row = channels == 1   ? plain_row_function<1>(level, mirrored)
+                       : channels == 3 ? plain_row_function<3>(level, mirrored)
+                                       : plain_row_function<4>(level, mirrored);
   for (int64_t y = 0; y < height; ++y)
     row(in + y * stride, width, maximum, out + y * width, height * width);
 }

@@ -14,7 +14,7 @@ void for_rows(int threads, const ImageShape& s, Body body) {
 }
 
 // The offset of a row of channel c in an image with the channels first.
-inline int64_t place_in_planes(const ImageShape& s, int64_t row, int64_t c) {
+inline int64_t offset_in_planes(const ImageShape& s, int64_t row, int64_t c) {
   return row / s.height * s.size() + (c * s.height + row % s.height) * s.width;
 }
 
@@ -25,9 +25,9 @@ void image_to_tensor(const Args& args) {
   for_rows(args.threads, s, [&](int64_t row) {
     const T* x = args.input<T>(0) + row * s.width * s.channels;
     for (int64_t c = 0; c < s.channels; ++c) {
-      float* y = args.output<float>(0) + place_in_planes(s, row, c);
+      float* y = args.output<float>(0) + offset_in_planes(s, row, c);
       for (int64_t i = 0; i < s.width; ++i) {
-        const float value = static_cast<float>(computed_from(x[i * s.channels + c]) / 255);
+        const float value = static_cast<float>(to_compute_type(x[i * s.channels + c]) / 255);
         y[i] = args.add[0] ? y[i] + value : value;
       }
     }
@@ -40,21 +40,21 @@ void image_to_tensor_grad(const Args& args) {
   for_rows(args.threads, s, [&](int64_t row) {
     T* x = args.output<T>(0) + row * s.width * s.channels;
     for (int64_t c = 0; c < s.channels; ++c) {
-      const float* y = args.input<float>(0) + place_in_planes(s, row, c);
+      const float* y = args.input<float>(0) + offset_in_planes(s, row, c);
       for (int64_t i = 0; i < s.width; ++i)
-        put_pixel(x + i * s.channels + c, static_cast<Computed<T>>(y[i]) / 255, args.add[0]);
+        put_pixel(x + i * s.channels + c, static_cast<ComputeType<T>>(y[i]) / 255, args.add[0]);
     }
   });
 }
 
 // mean and std: one number each, or one a channel
-#define NORMALIZE(field) field(Floats, mean) field(Floats, std)
-CYNET_PARAMS(NormalizeParams, NORMALIZE)
+#define NORMALIZE_FIELDS(field) field(Floats, mean) field(Floats, std)
+CYNET_PARAMS(NormalizeParams, NORMALIZE_FIELDS)
 
 // out (+)= (x - mean) / std of images (channels, height, width); `centred`: x / std
 template <typename T>
 void normalize_planes(const Args& args, bool centred) {
-  typedef Computed<T> C;
+  typedef ComputeType<T> C;
   const NormalizeParams& p = args.as<NormalizeParams>();
   const int64_t* lengths = args.in[0]->shape + args.in[0]->ndim - 3;
   const int64_t channels = lengths[0], n = lengths[1] * lengths[2];
@@ -66,7 +66,7 @@ void normalize_planes(const Args& args, bool centred) {
       const T* x = args.input<T>(0) + plane * n;
       T* out = args.output<T>(0) + plane * n;
       const bool add = args.add[0];
-      for (int64_t i = 0; i < n; ++i) put_pixel(out + i, (computed_from(x[i]) - mean) / std, add);
+      for (int64_t i = 0; i < n; ++i) put_pixel(out + i, (to_compute_type(x[i]) - mean) / std, add);
     }
   });
 }
@@ -112,8 +112,8 @@ inline void mirror(const T* data, int64_t height, int64_t width, int64_t channel
   }
 }
 
-#define MIRROR(field) field(bool, sideways)
-CYNET_PARAMS(MirrorParams, MIRROR)
+#define MIRROR_FIELDS(field) field(bool, sideways)
+CYNET_PARAMS(MirrorParams, MIRROR_FIELDS)
 
 // out (+)= the images; image i is mirrored if mirrored[i]
 template <typename T>

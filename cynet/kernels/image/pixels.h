@@ -1,5 +1,4 @@
-// Images (height, width, channels), one or a batch of them, and their pixels. Included by the
-// kernels of images.
+// Images (height, width, channels), one or a batch of them, and their pixels.
 #ifndef CYNET_IMAGE_PIXELS_H
 #define CYNET_IMAGE_PIXELS_H
 
@@ -23,16 +22,16 @@ struct ImageShape {
 
 // The type in which elements of type T are computed.
 template <typename T>
-using Computed = typename std::conditional<std::is_same<T, double>::value, double, float>::type;
+using ComputeType = typename std::conditional<std::is_same<T, double>::value, double, float>::type;
 
 template <typename T>
-inline Computed<T> computed_from(T x) {
-  return convert_one<Computed<T>>(x);
+inline ComputeType<T> to_compute_type(T x) {
+  return convert_one<ComputeType<T>>(x);
 }
 
 template <typename T, typename C>
 inline void put_pixel(T* to, C value, bool add) {
-  if (add) value += static_cast<C>(computed_from(*to));
+  if (add) value += static_cast<C>(to_compute_type(*to));
   *to = convert_one<T>(value);
 }
 

@@ -6,4 +6,4 @@ Chosen when cynet is imported, from what the machine has and CYNET_CPU_CAPABILIT
 
 cdef int cpu_level() noexcept nogil
 # Raises MissingLoop; callers use it when the table has no loop.
-cdef int no_loop(const char* name, int dtype) except -1
+cdef int raise_missing_loop(const char* name, int dtype) except -1

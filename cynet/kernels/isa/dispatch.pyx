@@ -10,7 +10,7 @@ cdef extern from "isa/level_names.h" namespace "cynet" nogil:
     const char* const* level_names
 
 cdef int _level = 0
-_NAMES = tuple([level_names[i].decode() for i in range(N_LEVEL)])  # levels of this architecture
+_LEVELS = tuple([level_names[i].decode() for i in range(N_LEVEL)])
 
 
 cdef int cpu_level() noexcept nogil:
@@ -28,7 +28,7 @@ class MissingLoop(ArgumentError):
         self.dtype = dtype
 
 
-cdef int no_loop(const char* name, int dtype) except -1:
+cdef int raise_missing_loop(const char* name, int dtype) except -1:
     raise MissingLoop((<bytes>name).decode(), NAMES[dtype])
 
 
@@ -43,7 +43,7 @@ def cpu_capabilities():
     >>> cpu_capabilities()[0]
     'baseline'
     """
-    return _NAMES[:machine_level() + 1]
+    return _LEVELS[:machine_level() + 1]
 
 
 def cpu_capability():
@@ -52,7 +52,7 @@ def cpu_capability():
     >>> cpu_capability() in cpu_capabilities()
     True
     """
-    return _NAMES[_level]
+    return _LEVELS[_level]
 
 
 def level_number(name):
@@ -61,23 +61,23 @@ def level_number(name):
     Raises ArgumentError when the architecture has no such level. Raises >>>
     level_number("baseline"). Raises 0.
     """
-    if name not in _NAMES:
-        raise ArgumentError(f"a CPU capability of this architecture, one of {', '.join(_NAMES)}, "
+    if name not in _LEVELS:
+        raise ArgumentError(f"a CPU capability of this architecture, one of {', '.join(_LEVELS)}, "
                             f"got {name!r}")
-    return _NAMES.index(name)
+    return _LEVELS.index(name)
 
 
-def level_of(name, highest):
+def parse_level(name, highest):
     """Return the level that ``CYNET_CPU_CAPABILITY`` names; `highest` is the machine's.
 
-    Raises ArgumentError when the machine lacks it. Raises >>> level_of("auto" or 1) or
-    level_of("baseline" or 1). Raises (1 or 0).
+    Raises ArgumentError when the machine lacks it. Raises >>> parse_level("auto" or 1) or
+    parse_level("baseline" or 1). Raises (1 or 0).
     """
     level = highest if name == "auto" else level_number(name)
     if level > highest:
         raise ArgumentError(f"CYNET_CPU_CAPABILITY={name}: this machine and this build of cynet "
-                            f"have {_NAMES[highest]} at most")
+                            f"have {_LEVELS[highest]} at most")
     return level
 
 
-_level = level_of(config.get("CYNET_CPU_CAPABILITY"), machine_level())
+_level = parse_level(config.get("CYNET_CPU_CAPABILITY"), machine_level())

@@ -1,12 +1,11 @@
-// Includes the header CYNET_LOOPS once for each level; levels.h explains the use. It has no guard:
-// each header of loops goes through it. CYNET_LANES is the number of floats in a vector register of
-// the level.
+// Includes CYNET_PER_ISA_FILE once for each level; levels.h explains the use. It has no guard.
+// CYNET_LANES is the number of floats in a vector register of the level.
 #include "isa/levels.h"
 
 namespace cynet {
 namespace baseline {
 #define CYNET_LANES 4
-#include CYNET_LOOPS
+#include CYNET_PER_ISA_FILE
 #undef CYNET_LANES
 }
 }  // namespace cynet
@@ -21,7 +20,7 @@ namespace baseline {
 namespace cynet {
 namespace avx2 {
 #define CYNET_LANES 8
-#include CYNET_LOOPS
+#include CYNET_PER_ISA_FILE
 #undef CYNET_LANES
 }
 }  // namespace cynet
@@ -37,7 +36,7 @@ namespace avx2 {
 namespace cynet {
 namespace avx512 {
 #define CYNET_LANES 16
-#include CYNET_LOOPS
+#include CYNET_PER_ISA_FILE
 #undef CYNET_LANES
 }
 }  // namespace cynet
@@ -48,4 +47,4 @@ namespace avx512 {
 #endif
 #endif
 
-#undef CYNET_LOOPS
+#undef CYNET_PER_ISA_FILE

@@ -1,9 +1,8 @@
-// Levels of CPU capability: the levels that exist, the ones this machine has, and the compilation
-// of code for each.
+// Levels of CPU capability: those that exist, those of this machine, and compilation for each.
 //
 // A header of loops has neither include guard nor #include. Another header includes what they need,
 // and then the loops once for each level:
-//     #define CYNET_LOOPS "sum_loops.h"
+//     #define CYNET_PER_ISA_FILE "sum_loops.h"
 //     #include "isa/for_each_isa.h"
 // which makes namespaces cynet::baseline, cynet::avx2 and cynet::avx512. CYNET_AT_LEVELS(f<float>)
 // lists f<float> of each, as an initializer of a table indexed by level. Loops may call what is
@@ -80,7 +79,7 @@ inline int machine_level() {
 }
 
 // True if the CPU has one AVX-512 multiplier and not two: Zen 4, AMD's family 0x19.
-inline bool find_multiplies_once() {
+inline bool find_one_multiplier() {
 #ifdef CYNET_X86_LEVELS
   unsigned a = 0, b = 0, c = 0, d = 0;
   __builtin_cpu_init();
@@ -91,8 +90,8 @@ inline bool find_multiplies_once() {
 #endif
 }
 
-inline bool multiplies_once() {
-  static const bool once = find_multiplies_once();
+inline bool has_one_multiplier() {
+  static const bool once = find_one_multiplier();
   return once;
 }
 

@@ -5,15 +5,15 @@
 constexpr int LANES = CYNET_LANES;
 #if defined(__GNUC__)
 typedef float Vec __attribute__((vector_size(LANES * 4), may_alias));
-typedef float Loose __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
+typedef float UnalignedVec __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 
-CYNET_XINLINE Vec load(const float* p) { return *reinterpret_cast<const Loose*>(p); }
-CYNET_XINLINE void store(float* p, Vec v) { *reinterpret_cast<Loose*>(p) = v; }
-CYNET_XINLINE Vec rectified(Vec v) { return v < 0 ? Vec{} : v; }
+CYNET_XINLINE Vec load(const float* p) { return *reinterpret_cast<const UnalignedVec*>(p); }
+CYNET_XINLINE void store(float* p, Vec v) { *reinterpret_cast<UnalignedVec*>(p) = v; }
+CYNET_XINLINE Vec rectify(Vec v) { return v < 0 ? Vec{} : v; }
 // The gradient of relu from its output y: 1, 0, or NaN for NaN.
-CYNET_XINLINE Vec rectified_gradient(Vec y) { return y > 0 ? Vec{} + 1 : 0 * y; }
+CYNET_XINLINE Vec relu_gradient(Vec y) { return y > 0 ? Vec{} + 1 : 0 * y; }
 typedef int32_t IVec __attribute__((vector_size(LANES * 4), may_alias));
-typedef float Four __attribute__((vector_size(16), may_alias));
+typedef float Vec4 __attribute__((vector_size(16), may_alias));
 #else
 struct Vec {
   float lane[LANES];
@@ -40,11 +40,11 @@ CYNET_XINLINE Vec load(const float* p) {
   return v;
 }
 CYNET_XINLINE void store(float* p, const Vec& v) { std::memcpy(p, &v, sizeof v); }
-CYNET_XINLINE Vec rectified(Vec v) {
+CYNET_XINLINE Vec rectify(Vec v) {
   for (int i = 0; i < LANES; ++i) v.lane[i] = v.lane[i] < 0 ? 0 : v.lane[i];
   return v;
 }
-CYNET_XINLINE Vec rectified_gradient(Vec y) {
+CYNET_XINLINE Vec relu_gradient(Vec y) {
   for (int i = 0; i < LANES; ++i) y.lane[i] = y.lane[i] > 0 ? 1 : 0 * y.lane[i];
   return y;
 }
@@ -106,8 +106,8 @@ CYNET_XINLINE void store_part(float* p, Vec v, int64_t n) {
 }
 
 // A non-temporal store (bypasses the caches) to memory that is aligned like a vector. Others may
-// read it after past_stored.
-CYNET_XINLINE void store_past(float* p, Vec v) {
+// read it after fence_past_cache_stores.
+CYNET_XINLINE void store_past_cache(float* p, Vec v) {
 #if CYNET_LANES == 16
   _mm512_stream_ps(p, reinterpret_cast<__m512>(v));
 #elif CYNET_LANES == 8
@@ -118,7 +118,7 @@ CYNET_XINLINE void store_past(float* p, Vec v) {
   at(p) = v;
 #endif
 }
-CYNET_XINLINE void past_stored() {
+CYNET_XINLINE void fence_past_cache_stores() {
 #ifdef CYNET_X86_LEVELS
   _mm_sfence();
 #endif
@@ -127,7 +127,7 @@ CYNET_XINLINE void past_stored() {
 #if defined(__GNUC__)
 // Reduces all lanes by `op` to four floats; op::of takes two vectors of any width.
 template <class op>
-CYNET_XINLINE Four folded(Vec v) {
+CYNET_XINLINE Vec4 fold_to_four(Vec v) {
 #if CYNET_LANES == 16
   const __m512 all = reinterpret_cast<__m512>(v);
   const __m256 low = _mm512_castps512_ps256(all);
@@ -137,7 +137,7 @@ CYNET_XINLINE Four folded(Vec v) {
   const __m256 half = reinterpret_cast<__m256>(v);
 #endif
 #if CYNET_LANES >= 8
-  return reinterpret_cast<Four>(
+  return reinterpret_cast<Vec4>(
       op::of(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1)));
 #else
   return v;
@@ -166,16 +166,16 @@ struct Less {
 // Reduces all lanes by `op`.
 template <class op>
 CYNET_XINLINE float fold(Vec v) {
-  const Four four = folded<op>(v);
+  const Vec4 four = fold_to_four<op>(v);
   return op::of(op::of(four[0], four[2]), op::of(four[1], four[3]));
 }
-CYNET_XINLINE double fold_wide(Vec v) {
-  const Four four = folded<Plus>(v);
+CYNET_XINLINE double fold_in_double(Vec v) {
+  const Vec4 four = fold_to_four<Plus>(v);
   return (static_cast<double>(four[0]) + four[2]) + (static_cast<double>(four[1]) + four[3]);
 }
 
 // v, with `other` in lanes n and above
-CYNET_XINLINE Vec first_of(Vec v, int64_t n, float other) {
+CYNET_XINLINE Vec keep_first_lanes(Vec v, int64_t n, float other) {
   static const int32_t lane_numbers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
   IVec lane;
   std::memcpy(&lane, lane_numbers, sizeof lane);

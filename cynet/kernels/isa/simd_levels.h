@@ -11,7 +11,7 @@
 #include <immintrin.h>
 #endif
 
-#define CYNET_LOOPS "isa/simd.h"
+#define CYNET_PER_ISA_FILE "isa/simd.h"
 #include "isa/for_each_isa.h"
 
 #endif

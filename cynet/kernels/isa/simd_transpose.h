@@ -3,7 +3,7 @@
 
 #if CYNET_LANES == 16
 // Loads four floats of each line, `step` floats apart; the functions below interleave such vectors.
-CYNET_XINLINE __m512 fours(const float* from, int64_t step) {
+CYNET_XINLINE __m512 load_fours(const float* from, int64_t step) {
   __m512 v = _mm512_castps128_ps512(_mm_loadu_ps(from));
   v = _mm512_insertf32x4(v, _mm_loadu_ps(from + step), 1);
   v = _mm512_insertf32x4(v, _mm_loadu_ps(from + 2 * step), 2);
@@ -19,7 +19,7 @@ CYNET_XINLINE void interleave_pairs(__m512 a, __m512 b, Vec* low, Vec* high) {
   *high = reinterpret_cast<Vec>(_mm512_unpackhi_pd(x, y));
 }
 #elif CYNET_LANES == 8
-CYNET_XINLINE __m256 fours(const float* from, int64_t step) {
+CYNET_XINLINE __m256 load_fours(const float* from, int64_t step) {
   const __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(from));
   return _mm256_insertf128_ps(v, _mm_loadu_ps(from + step), 1);
 }
@@ -33,7 +33,7 @@ CYNET_XINLINE void interleave_pairs(__m256 a, __m256 b, Vec* low, Vec* high) {
   *high = reinterpret_cast<Vec>(_mm256_unpackhi_pd(x, y));
 }
 #elif defined(__GNUC__)
-CYNET_XINLINE Vec fours(const float* from, int64_t) { return load(from); }
+CYNET_XINLINE Vec load_fours(const float* from, int64_t) { return load(from); }
 CYNET_XINLINE void interleave(Vec a, Vec b, Vec* low, Vec* high) {
   *low = Vec{a[0], b[0], a[1], b[1]};
   *high = Vec{a[2], b[2], a[3], b[3]};
@@ -47,7 +47,7 @@ CYNET_XINLINE void interleave_pairs(Vec a, Vec b, Vec* low, Vec* high) {
 #if defined(__GNUC__)
 // Transposes the 4x4 blocks of four vectors.
 template <class Register>
-CYNET_XINLINE void turn_fours(Register a, Register b, Register c, Register d, Vec* rows) {
+CYNET_XINLINE void transpose_fours(Register a, Register b, Register c, Register d, Vec* rows) {
   auto ab = a, cd = c, ab_high = a, cd_high = c;
   interleave(a, b, &ab, &ab_high);
   interleave(c, d, &cd, &cd_high);
@@ -58,13 +58,14 @@ CYNET_XINLINE void turn_fours(Register a, Register b, Register c, Register d, Ve
 // Four floats of LANES lines, `step` floats apart: memory exchanges them by fours, two shuffles a
 // vector do the rest. rows[i] gets the i-th of each.
 CYNET_XINLINE void load_transposed_fours(const float* from, int64_t step, Vec* rows) {
-  turn_fours(fours(from, 4 * step), fours(from + step, 4 * step), fours(from + 2 * step, 4 * step),
-             fours(from + 3 * step, 4 * step), rows);
+  transpose_fours(load_fours(from, 4 * step), load_fours(from + step, 4 * step),
+                  load_fours(from + 2 * step, 4 * step), load_fours(from + 3 * step, 4 * step),
+                  rows);
 }
 #endif
 
 // Transposes a square of LANES vectors.
-CYNET_XINLINE void turn(Vec* rows) {
+CYNET_XINLINE void transpose_lanes(Vec* rows) {
 #if defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 12) && CYNET_LANES == 16
 #define CYNET_LOW(j, d) ((j) & (d) ? 16 + (j) - (d) : (j))
 #define CYNET_HIGH(j, d) ((j) & (d) ? 16 + (j) : (j) + (d))
@@ -89,8 +90,8 @@ CYNET_XINLINE void turn(Vec* rows) {
 #elif CYNET_LANES == 8
   Vec low[4], high[4];  // columns i and i + 4 of rows 0 .. 3 (low) and 4 .. 7 (high)
   const __m256* lines = reinterpret_cast<const __m256*>(rows);
-  turn_fours(lines[0], lines[1], lines[2], lines[3], low);
-  turn_fours(lines[4], lines[5], lines[6], lines[7], high);
+  transpose_fours(lines[0], lines[1], lines[2], lines[3], low);
+  transpose_fours(lines[4], lines[5], lines[6], lines[7], high);
 #pragma GCC unroll 4
   for (int i = 0; i < 4; ++i) {
     const __m256 a = reinterpret_cast<__m256>(low[i]), b = reinterpret_cast<__m256>(high[i]);
@@ -98,7 +99,7 @@ CYNET_XINLINE void turn(Vec* rows) {
     rows[i + 4] = reinterpret_cast<Vec>(_mm256_permute2f128_ps(a, b, 0x31));
   }
 #elif defined(__GNUC__) && CYNET_LANES == 4
-  turn_fours(rows[0], rows[1], rows[2], rows[3], rows);
+  transpose_fours(rows[0], rows[1], rows[2], rows[3], rows);
 #else
   float* all = reinterpret_cast<float*>(rows);
   for (int i = 0; i < LANES; ++i)
@@ -112,11 +113,11 @@ CYNET_XINLINE void load_transposed(const float* from, int64_t step, int64_t line
                                    Vec* rows) {
   for (int64_t i = 0; i < lines; ++i)
     rows[i] = n == LANES ? load(from + i * step) : load_part(from + i * step, n);
-  turn(rows);
+  transpose_lanes(rows);
 }
 
 // Loads n floats, `step` apart; the other lanes are 0.
-CYNET_XINLINE Vec load_apart(const float* from, int64_t step, int64_t n) {
+CYNET_XINLINE Vec load_strided(const float* from, int64_t step, int64_t n) {
   float all[LANES] = {};
   for (int64_t i = 0; i < n; ++i) all[i] = from[i * step];
   return load(all);

@@ -1,8 +1,7 @@
 // The routines of BLAS and LAPACK for stacks of row-major matrices.
 //
 // linalg.pyx stores their addresses here. LAPACK is written for column-major matrices; it sees a
-// row-major one as its transpose, so that a lower triangle is an upper one, an LQ factorization a
-// QR one.
+// row-major one as its transpose: a lower triangle as an upper one, LQ as QR.
 #ifndef CYNET_LINALG_LAPACK_H
 #define CYNET_LINALG_LAPACK_H
 
@@ -13,7 +12,7 @@ namespace cynet {
 namespace linalg {
 
 template <typename T>
-struct Routines {
+struct LapackRoutines {
   // C = alpha op(A) op(B) + beta C: kernels/gemm/blas.pxd
   void (*gemm)(int trans_a, int trans_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a,
                int64_t lda, const T* b, int64_t ldb, T beta, T* c, int64_t ldc);
@@ -46,10 +45,10 @@ struct Routines {
 
 template <typename T>
 struct Lapack {
-  static Routines<T> call;
+  static LapackRoutines<T> call;
 };
 template <typename T>
-Routines<T> Lapack<T>::call;
+LapackRoutines<T> Lapack<T>::call;
 
 // Address of the routine at index `which`, in the order above.
 template <typename T>

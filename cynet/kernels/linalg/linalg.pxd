@@ -21,8 +21,7 @@ cdef extern from "linalg/stack.h" namespace "cynet::linalg" nogil:
         bint transpose, right, lower
         int64_t offset
     # in: inputs of forward; out: its outputs, for backward; grad: their gradients, NULL in forward;
-    # target: outputs of this run, NULL if unwanted; add: whether to add to it; sizes: numbers of
-    # one matrix in each.
+    # target: outputs, NULL if not requested; add: add to it; sizes: elements of one matrix in each.
     cppclass Arrays[T]:
         const T* in_ "in" [3]
         const T* out[3]

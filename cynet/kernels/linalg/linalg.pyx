@@ -15,7 +15,7 @@ ctypedef void (*sgemm_t)(bint, bint, int64_t, int64_t, int64_t, float, const flo
 ctypedef void (*dgemm_t)(bint, bint, int64_t, int64_t, int64_t, double, const double*, int64_t,
                          const double*, int64_t, double, double*, int64_t) noexcept nogil
 
-# names of routines in the order of Routines in lapack.h, behind gemm
+# names of routines in the order of LapackRoutines in lapack.h, behind gemm
 _ROUTINES = ("cblas_{}trsm", "cblas_{}trmm", "cblas_{}syrk", "{}potrf_", "{}potri_", "{}getrf_",
              "{}getri_", "{}geqrf_", "{}orgqr_", "{}syevd_", "{}gesdd_", "{}getrs_", "{}geev_")
 

@@ -1,5 +1,4 @@
-// One operator on a stack of matrices: its functions, and the distribution of matrices over
-// threads.
+// Linear algebra on stacks of matrices: the operators' functions, and their threads.
 #ifndef CYNET_LINALG_STACK_H
 #define CYNET_LINALG_STACK_H
 

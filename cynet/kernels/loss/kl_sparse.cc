@@ -2,10 +2,10 @@
 #include "kernel.h"
 
 namespace cynet {
-#define KL_SPARSE(field)                                                              \
+#define KL_SPARSE_FIELDS(field)                                                       \
   field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(double, target) \
       field(double, penalty) field(double, momentum)
-CYNET_PARAMS(KLSparse, KL_SPARSE)
+CYNET_PARAMS(KLSparse, KL_SPARSE_FIELDS)
 
 // Copies x to y, and updates the running means in training.
 template <typename T>

@@ -6,26 +6,26 @@
 #include "kernel.h"
 
 namespace cynet {
-#define DIFFERENCE(field) field(double, scale) field(bool, absolute)
-CYNET_PARAMS(Difference, DIFFERENCE)
-#define HINGE(field) \
+#define DIFFERENCE_FIELDS(field) field(double, scale) field(bool, absolute)
+CYNET_PARAMS(Difference, DIFFERENCE_FIELDS)
+#define HINGE_FIELDS(field) \
   field(int64_t, classes) field(double, margin) field(double, regularization) field(bool, linear)
-CYNET_PARAMS(Hinge, HINGE)
+CYNET_PARAMS(Hinge, HINGE_FIELDS)
 // Classes along the middle axis of (outer, n, inner). `normalization`: 0 by inner alone, 1 by the
 // number of labels, 2 by the labels other than ignore_label. `smooth`: the part of 1 that all other
 // classes share.
-#define SOFTMAX_LOSS(field)                                                                \
+#define SOFTMAX_LOSS_FIELDS(field)                                                         \
   field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(bool, probabilities) \
       field(bool, use_ignore) field(int, ignore_label) field(int, normalization)           \
           field(double, scale) field(double, smooth)
-CYNET_PARAMS(SoftmaxLoss, SOFTMAX_LOSS)
+CYNET_PARAMS(SoftmaxLoss, SOFTMAX_LOSS_FIELDS)
 // `valid`: the gradient is divided by the number of elements above the threshold.
-#define CONSTANT(field) field(double, scale) field(bool, valid) field(double, threshold)
-CYNET_PARAMS(Constant, CONSTANT)
+#define CONSTANT_FIELDS(field) field(double, scale) field(bool, valid) field(double, threshold)
+CYNET_PARAMS(Constant, CONSTANT_FIELDS)
 
 // Sets to[i] (+)= value(i); value(i) may read to[i] but no other element of `to`.
 template <typename T, class F>
-static inline void put_each(T* to, int64_t begin, int64_t end, bool add, F&& value) {
+static inline void put_values(T* to, int64_t begin, int64_t end, bool add, F&& value) {
   if (add) {
     CYNET_IVDEP
     for (int64_t i = begin; i < end; ++i) to[i] += value(i);
@@ -43,11 +43,11 @@ static void put_difference(const Args& args, const T* label, T scale, bool absol
   const bool add = args.add[0];
   parallel_for(args.threads, args.out[0]->size, [=](int64_t begin, int64_t end) {
     if (absolute)
-      put_each(dx, begin, end, add,
-               [=](int64_t i) { return scale * T((y[i] > label[i]) - (y[i] < label[i])); });
+      put_values(dx, begin, end, add,
+                 [=](int64_t i) { return scale * T((y[i] > label[i]) - (y[i] < label[i])); });
     else if (dy)
-      put_each(dx, begin, end, add, [=](int64_t i) { return scale * (y[i] - label[i]) * dy[i]; });
-    else put_each(dx, begin, end, add, [=](int64_t i) { return scale * (y[i] - label[i]); });
+      put_values(dx, begin, end, add, [=](int64_t i) { return scale * (y[i] - label[i]) * dy[i]; });
+    else put_values(dx, begin, end, add, [=](int64_t i) { return scale * (y[i] - label[i]); });
   });
 }
 
@@ -61,9 +61,9 @@ static void difference(const Args& args) {
 template <typename T>
 static const T* labels_of(const Args& args) {
   const Blob& labels = *args.in[1];
-  if (labels.dtype == row_for<T>) return args.input<T>(1);
+  if (labels.dtype == row_of_type<T>) return args.input<T>(1);
   T* to = static_cast<T*>(args.space);
-  by_dtype(labels.dtype, [=, &labels](auto zero) {
+  call_for_dtype(labels.dtype, [=, &labels](auto zero) {
     const auto* from = static_cast<const decltype(zero)*>(labels.data);
     for (int64_t i = 0; i < labels.size; ++i) to[i] = convert_one<T>(from[i]);
   });
@@ -83,7 +83,7 @@ static void hinge_row(const T* y, T label, T* dx, int64_t n, T margin, T scale, 
   const bool has_label = 0 <= label && label < n && label == T(int64_t(label));
   const int64_t right = has_label ? int64_t(label) : 0;
   const T score = y[right], before = dx[right];
-  put_each(dx, 0, n, add, [=](int64_t k) { return slope(margin + y[k]); });
+  put_values(dx, 0, n, add, [=](int64_t k) { return slope(margin + y[k]); });
   if (!has_label) return;
   const T value = -slope(margin - score);
   dx[right] = add ? before + value : value;
@@ -172,7 +172,7 @@ static void loss_lines(const SoftmaxLoss& p, const T* y, const T* label, const T
     if (p.use_ignore)  // zero even if y or dy is NaN
       for (int64_t j = 0; j < width; ++j)
         if (marked[j] == p.ignore_label) value[j] = 0;
-    put_each(dx + at, 0, width, add, [&](int64_t j) { return value[j]; });
+    put_values(dx + at, 0, width, add, [&](int64_t j) { return value[j]; });
   }
 }
 
@@ -232,7 +232,7 @@ static void constant_grad(const Args& args) {
     for (int64_t i = 0; i < n; ++i) above += x[i] > threshold;
   const T value = T(p.scale / (above > 0 ? above : 1));
   parallel_for(args.threads, n, [&](int64_t begin, int64_t end) {
-    put_each(args.output<T>(0), begin, end, args.add[0], [=](int64_t) { return value; });
+    put_values(args.output<T>(0), begin, end, args.add[0], [=](int64_t) { return value; });
   });
 }
 }  // namespace cynet

@@ -9,11 +9,11 @@ cdef extern from "movement/arange.h" namespace "cynet" nogil:
                          int64_t n) noexcept
 
 cdef enum:
-    WAKING = 1 << 19  # elements that are worth waking a thread
+    MIN_WAKING_ELEMENTS = 1 << 19  # minimum elements for which a sleeping thread is woken
 
 # out[i] = start + i * step, each operation rounded to the dtype: float32, float64 or int32. False:
 # another dtype, nothing is written.
 cdef inline bint run_progression(int dtype, double start, double step, void* out,
                                  int64_t n) noexcept nogil:
-    return progression_all(threads_for(n) if n >= WAKING else threads_awake(n), dtype, start, step,
-                           out, n)
+    return progression_all(threads_for(n) if n >= MIN_WAKING_ELEMENTS else threads_awake(n),
+                           dtype, start, step, out, n)

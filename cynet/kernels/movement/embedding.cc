@@ -14,14 +14,14 @@ enum { ROWS_AT_A_TIME = 256 };  // indices in a batch
 // Copies rows of `bytes` contiguous bytes.
 static void copy_rows(const char* from, const int64_t* rows, int64_t n, int64_t bytes, char* to) {
   for (int64_t i = 0; i < n; ++i) {
-    if (i + ROWS_AHEAD < n) fetch_row<false>(from + rows[i + ROWS_AHEAD] * bytes, bytes);
+    if (i + ROWS_AHEAD < n) prefetch_row<false>(from + rows[i + ROWS_AHEAD] * bytes, bytes);
     std::memcpy(to + i * bytes, from + rows[i] * bytes, bytes);
   }
 }
 
 // Calls body(row) for each set bit of a word.
 template <class Body>
-static void each_bit(uint64_t word, int64_t first, const Body& body) {
+static void for_set_bits(uint64_t word, int64_t first, const Body& body) {
   for (; word; word &= word - 1) body(first + lowest_bit(word));
 }
 
@@ -33,9 +33,10 @@ static void clear_rows(uint64_t* bits, int64_t n, int64_t part, int64_t parts, c
     const int64_t end = (std::min<int64_t>(first + ROWS_TOGETHER, n) + 63) / 64;
     for (int64_t i = first / 64; i < end; ++i) {
       if (i + WORDS_AHEAD < end)
-        each_bit(bits[i + WORDS_AHEAD], (i + WORDS_AHEAD) * 64,
-                 [=](int64_t row) { fetch_row<true>(rows + row * bytes, bytes); });
-      each_bit(bits[i], i * 64, [=](int64_t row) { std::memset(rows + row * bytes, 0, bytes); });
+        for_set_bits(bits[i + WORDS_AHEAD], (i + WORDS_AHEAD) * 64,
+                     [=](int64_t row) { prefetch_row<true>(rows + row * bytes, bytes); });
+      for_set_bits(bits[i], i * 64,
+                   [=](int64_t row) { std::memset(rows + row * bytes, 0, bytes); });
       bits[i] = 0;
     }
   }
@@ -50,9 +51,9 @@ static void set_bits(uint64_t* bits, const int64_t* rows, int64_t n) {
 static bool read_rows(int level, const Blob& index, int64_t first, int64_t n, int64_t rows,
                       int64_t* row) {
   const char* from = static_cast<const char*>(index.data) + first * element_size(index.dtype);
-  if (read_within(level, index.dtype, from, n, rows, row)) return false;
+  if (read_in_range(level, index.dtype, from, n, rows, row)) return false;
   bool outside = false;
-  by_dtype(index.dtype, [=, &index, &outside](auto zero) {
+  call_for_dtype(index.dtype, [=, &index, &outside](auto zero) {
     const auto* at = static_cast<const decltype(zero)*>(index.data) + first;
     const double end = static_cast<double>(rows);
     bool any = false;
@@ -67,8 +68,8 @@ static bool read_rows(int level, const Blob& index, int64_t first, int64_t n, in
 }
 
 // Reports the first index outside of the table.
-static void note_outside(const Args& args, const Blob& index, int64_t rows) {
-  by_dtype(index.dtype, [=, &args, &index](auto zero) {
+static void record_out_of_range(const Args& args, const Blob& index, int64_t rows) {
+  call_for_dtype(index.dtype, [=, &args, &index](auto zero) {
     const auto* at = static_cast<const decltype(zero)*>(index.data);
     for (int64_t k = 0; k < index.size; ++k) {
       const double value = convert_one<double>(at[k]);
@@ -78,9 +79,8 @@ static void note_outside(const Args& args, const Blob& index, int64_t rows) {
   });
 }
 
-// Clears memory, but writes only nonzero lines: most rows are still 0, and unwritten lines cost no
-// memory write.
-static void clear_dirty(char* bytes, int64_t n) {
+// Clears memory, but writes only nonzero lines: most rows are still 0.
+static void clear_nonzero(char* bytes, int64_t n) {
   const int64_t BLOCK = 512;
   for (int64_t i = 0; i < n; i += BLOCK) {
     const int64_t end = std::min(i + BLOCK, n);
@@ -91,7 +91,8 @@ static void clear_dirty(char* bytes, int64_t n) {
 }
 
 // Clears dweight before the rows of n indices are added.
-static void clear_rows_of(const Args& args, int64_t n, char* dweight, int64_t rows, int64_t bytes) {
+static void clear_named_rows(const Args& args, int64_t n, char* dweight, int64_t rows,
+                             int64_t bytes) {
   if (args.rows && args.rows_known) {
     const int threads = args.threads_of(n * bytes / 4);
     for_parts(threads, [=, &args](int64_t part) {
@@ -100,14 +101,14 @@ static void clear_rows_of(const Args& args, int64_t n, char* dweight, int64_t ro
     return;
   }
   parallel_for(args.threads, rows, [=](int64_t begin, int64_t end) {
-    if (n * 4 < rows) clear_dirty(dweight + begin * bytes, (end - begin) * bytes);
+    if (n * 4 < rows) clear_nonzero(dweight + begin * bytes, (end - begin) * bytes);
     else std::memset(dweight + begin * bytes, 0, (end - begin) * bytes);
   });
   if (args.rows) std::memset(args.rows, 0, (rows + 63) / 64 * sizeof(uint64_t));
 }
 }  // namespace cynet
 
-#define CYNET_LOOPS "movement/embedding.cc"
+#define CYNET_PER_ISA_FILE "movement/embedding.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(embedding, NoParams, 1, CYNET_FLOATS)
@@ -122,8 +123,8 @@ void add_rows(const T* x, const int64_t* rows, int64_t n, int64_t dim, int64_t f
     const T* from = x + i * dim;
     T* to = y + rows[i] * dim;
     if (i + ROWS_AHEAD < n)
-      fetch_row<true>(reinterpret_cast<const char*>(y + rows[i + ROWS_AHEAD] * dim + first),
-                      (last - first) * sizeof(T));
+      prefetch_row<true>(reinterpret_cast<const char*>(y + rows[i + ROWS_AHEAD] * dim + first),
+                         (last - first) * sizeof(T));
     CYNET_IVDEP
     for (int64_t k = first; k < last; ++k) to[k] += from[k];
   }
@@ -157,7 +158,7 @@ void embedding(const Args& args) {
       }
     }
   });
-  if (outside) note_outside(args, index, rows);
+  if (outside) record_out_of_range(args, index, rows);
 }
 
 // dweight[index[i]] += dout[i]: index is in[0], dout in[1] (n, dim); unless add[0], dweight is
@@ -168,7 +169,8 @@ void embedding_grad(const Args& args) {
   const int64_t rows = args.out[0]->shape[0], dim = args.out[0]->shape[1], n = index.size;
   const T* dout = args.input<T>(1);
   T* dweight = args.output<T>(0);
-  if (!args.add[0]) clear_rows_of(args, n, reinterpret_cast<char*>(dweight), rows, dim * sizeof(T));
+  if (!args.add[0])
+    clear_named_rows(args, n, reinterpret_cast<char*>(dweight), rows, dim * sizeof(T));
   const int64_t maximum = dim >= 32 ? dim / 32 : 1;
   const int64_t parts = std::min<int64_t>(args.threads_of(n * dim), maximum);
   uint64_t* bits = args.rows;

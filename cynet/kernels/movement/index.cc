@@ -6,13 +6,13 @@
 #include "movement/rows.h"
 
 namespace cynet {
-#define INDEXED(field) \
+#define INDEXED_FIELDS(field) \
   field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(int, mode)
-CYNET_PARAMS(Indexed, INDEXED)
-#define INDEX_TUPLES(field) field(Int64s<8>, lengths) field(int64_t, inner)
-CYNET_PARAMS(IndexTuples, INDEX_TUPLES)
-#define ONE_HOT(field) field(int64_t, depth) field(double, on_value) field(double, off_value)
-CYNET_PARAMS(OneHot, ONE_HOT)
+CYNET_PARAMS(Indexed, INDEXED_FIELDS)
+#define INDEX_TUPLES_FIELDS(field) field(Int64s<8>, lengths) field(int64_t, inner)
+CYNET_PARAMS(IndexTuples, INDEX_TUPLES_FIELDS)
+#define ONE_HOT_FIELDS(field) field(int64_t, depth) field(double, on_value) field(double, off_value)
+CYNET_PARAMS(OneHot, ONE_HOT_FIELDS)
 
 namespace {
 enum { CLIP, WRAP, RAISE, CLIP_AND_WARN };  // MODES of operator/tensor/take.py
@@ -49,7 +49,8 @@ enum { INDICES_TOGETHER = 1024 };
 
 // Calls body(first, m, index) for batches of indices; returns false at an index outside [0, n).
 template <class Body>
-bool each_within(const Args& args, const Blob& index, int64_t n, int64_t work, const Body& body) {
+bool for_indices_in_range(const Args& args, const Blob& index, int64_t n, int64_t work,
+                          const Body& body) {
   std::atomic<bool> inside{true};
   const int64_t blocks = (index.size + INDICES_TOGETHER - 1) / INDICES_TOGETHER;
   parallel_for(args.threads_of(work), blocks, [&](int64_t begin, int64_t end) {
@@ -58,7 +59,7 @@ bool each_within(const Args& args, const Blob& index, int64_t n, int64_t work, c
       const int64_t first = b * INDICES_TOGETHER;
       const int64_t m = std::min<int64_t>(INDICES_TOGETHER, index.size - first);
       const char* from = static_cast<const char*>(index.data) + first * element_size(index.dtype);
-      if (!read_within(args.level, index.dtype, from, m, n, values)) {
+      if (!read_in_range(args.level, index.dtype, from, m, n, values)) {
         inside = false;
         return;
       }
@@ -111,7 +112,7 @@ bool write_flat_indices(const Args& args, const Blob& index, const Int64s<8>& le
       int64_t* positions = values + j;
       for (int64_t a = 0; a < axes; ++a) {
         const char* from = static_cast<const char*>(index.data) + (a * m + j) * size;
-        if (!read_within(args.level, index.dtype, from, n, lengths[a], a ? more : positions)) {
+        if (!read_in_range(args.level, index.dtype, from, n, lengths[a], a ? more : positions)) {
           inside = false;
           return;
         }
@@ -154,10 +155,10 @@ void take(const Args& args) {
   const T* src = args.input<T>(0);
   T* dst = args.output<T>(0);
   if (p.outer == 1 && p.inner == 1 && !args.add[0] &&
-      each_within(args, *args.in[1], p.n, args.in[1]->size,
-                  [=](int64_t first, int64_t m, const int64_t* index) {
-                    gather_elements(src, index, m, dst + first);
-                  }))
+      for_indices_in_range(args, *args.in[1], p.n, args.in[1]->size,
+                           [=](int64_t first, int64_t m, const int64_t* index) {
+                             gather_elements(src, index, m, dst + first);
+                           }))
     return;
   const int64_t* index = bounded_indices(args, *args.in[1], p.n, p.mode);
   if (index) gather(args, p.outer, p.n, p.inner, args.in[1]->size, index, src, dst);
@@ -166,7 +167,7 @@ void take(const Args& args) {
 template <typename T>
 void take_grad(const Args& args) {
   const Indexed& p = args.as<Indexed>();
-  clear<T>(args, 0);
+  clear_output<T>(args, 0);
   const int64_t* index = bounded_indices(args, *args.in[1], p.n, p.mode);
   if (index)
     scatter(args, true, p.outer, p.n, p.inner, args.in[1]->size, index, args.input<T>(0),
@@ -182,14 +183,14 @@ void pick(const Args& args) {
   const int64_t n = p.n, inner = p.inner;
   const bool add = args.add[0];
   if (inner == 1 && !add &&
-      each_within(args, *args.in[1], n, p.outer,
-                  [=](int64_t first, int64_t m, const int64_t* index) {
-                    for (int64_t r = 0; r < m; ++r) {
-                      const int64_t later = std::min<int64_t>(r + ROWS_AHEAD, m - 1);
-                      fetch_row<false>(src + (first + later) * n + index[later], sizeof(T));
-                      picked[first + r] = src[(first + r) * n + index[r]];
-                    }
-                  }))
+      for_indices_in_range(
+          args, *args.in[1], n, p.outer, [=](int64_t first, int64_t m, const int64_t* index) {
+            for (int64_t r = 0; r < m; ++r) {
+              const int64_t later = std::min<int64_t>(r + ROWS_AHEAD, m - 1);
+              prefetch_row<false>(src + (first + later) * n + index[later], sizeof(T));
+              picked[first + r] = src[(first + r) * n + index[r]];
+            }
+          }))
     return;
   const int64_t* index = bounded_indices(args, *args.in[1], p.n, p.mode);
   if (!index) return;
@@ -197,21 +198,21 @@ void pick(const Args& args) {
     if (inner == 1) {
       for (int64_t r = begin; r < end; ++r) {
         const int64_t later = std::min<int64_t>(r + ROWS_AHEAD, end - 1);
-        fetch_row<false>(src + later * n + index[later], sizeof(T));
-        emit(picked[r], static_cast<plain<T>>(src[r * n + index[r]]), add);
+        prefetch_row<false>(src + later * n + index[later], sizeof(T));
+        emit(picked[r], static_cast<compute_t<T>>(src[r * n + index[r]]), add);
       }
       return;
     }
     for (int64_t r = begin; r < end; ++r)
-      emit(picked[r], static_cast<plain<T>>(src[(r / inner * n + index[r]) * inner + r % inner]),
-           add);
+      emit(picked[r],
+           static_cast<compute_t<T>>(src[(r / inner * n + index[r]) * inner + r % inner]), add);
   });
 }
 
 template <typename T>
 void pick_grad(const Args& args) {
   const Indexed& p = args.as<Indexed>();
-  clear<T>(args, 0);
+  clear_output<T>(args, 0);
   const int64_t* index = bounded_indices(args, *args.in[1], p.n, p.mode);
   if (!index) return;
   const T* picked = args.input<T>(0);
@@ -219,8 +220,8 @@ void pick_grad(const Args& args) {
   const int64_t n = p.n, inner = p.inner;
   parallel_for(args.threads_of(p.outer * inner), p.outer * inner, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r)
-      emit(src[(r / inner * n + index[r]) * inner + r % inner], static_cast<plain<T>>(picked[r]),
-           true);
+      emit(src[(r / inner * n + index[r]) * inner + r % inner],
+           static_cast<compute_t<T>>(picked[r]), true);
   });
 }
 
@@ -241,7 +242,7 @@ void put_nd(const Args& args) {
   const IndexTuples& p = args.as<IndexTuples>();
   const int64_t* index = flat_indices(args, *args.in[1], p.lengths);
   if (!index) return;
-  clear<T>(args, 0);
+  clear_output<T>(args, 0);
   scatter(args, sum || args.add[0], 1, 0, p.inner, args.in[1]->size / args.in[1]->shape[0], index,
           args.input<T>(0), args.output<T>(0));
 }
@@ -263,7 +264,8 @@ void one_hot(const Args& args) {
   const int64_t* index = read_indices(args, *args.in[0]);
   const int64_t depth = p.depth;
   T* out = args.output<T>(0);
-  const plain<T> yes = convert_one<plain<T>>(p.on_value), no = convert_one<plain<T>>(p.off_value);
+  const compute_t<T> yes = convert_one<compute_t<T>>(p.on_value),
+                     no = convert_one<compute_t<T>>(p.off_value);
   const bool add = args.add[0];
   parallel_for(args.threads, args.in[0]->size, [=](int64_t begin, int64_t end) {
     if (add) {
@@ -280,7 +282,7 @@ void one_hot(const Args& args) {
 int64_t one_hot_workspace_bytes(const Args& args) { return args.in[0]->size * sizeof(int64_t); }
 
 // Copies `rows` rows of `bytes` bytes each.
-void copy_all(const Args& args, void* to, const void* from, int64_t rows, int64_t bytes) {
+void copy_rows(const Args& args, void* to, const void* from, int64_t rows, int64_t bytes) {
   parallel_for(args.threads_of(rows * bytes / 4), rows, [=](int64_t begin, int64_t end) {
     std::memcpy(static_cast<char*>(to) + begin * bytes,
                 static_cast<const char*>(from) + begin * bytes, (end - begin) * bytes);
@@ -293,7 +295,7 @@ void fill_element(const Args& args) {
   const int64_t n = args.in[1]->size, k = args.in[0]->shape[1];
   const int64_t* column = read_indices(args, *args.in[2]);
   T* out = args.output<T>(0);
-  copy_all(args, out, args.in[0]->data, args.in[0]->shape[0], k * sizeof(T));
+  copy_rows(args, out, args.in[0]->data, args.in[0]->shape[0], k * sizeof(T));
   for (int64_t i = 0; i < n; ++i)
     if (0 <= column[i] && column[i] < k) out[i * k + column[i]] = args.input<T>(1)[i];
 }
@@ -305,7 +307,7 @@ void index_copy(const Args& args) {
   const int64_t* index = bounded_indices(args, *args.in[1], n, RAISE);
   if (!index) return;
   const int64_t width = args.in[0]->size / n;
-  copy_all(args, args.out[0]->data, args.in[0]->data, n, width * sizeof(T));
+  copy_rows(args, args.out[0]->data, args.in[0]->data, n, width * sizeof(T));
   scatter(args, false, 1, n, width, args.in[1]->size, index, args.input<T>(2), args.output<T>(0));
 }
 
@@ -316,7 +318,7 @@ void index_copy_grad(const Args& args) {
   const int64_t* index = bounded_indices(args, *args.in[1], n, RAISE);
   if (!index) return;
   T* grad = args.output<T>(0);
-  copy_all(args, grad, args.in[0]->data, n, width * sizeof(T));
+  copy_rows(args, grad, args.in[0]->data, n, width * sizeof(T));
   for (int64_t i = 0; i < args.in[1]->size; ++i)
     std::memset(grad + index[i] * width, 0, width * sizeof(T));
 }

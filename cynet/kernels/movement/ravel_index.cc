@@ -3,11 +3,11 @@
 #include "kernel.h"
 
 namespace cynet {
-#define AXES(field) field(int, ndim) field(Int64s<8>, shape)
-CYNET_PARAMS(Axes, AXES)
-#define REQUESTED_AXES(field) \
+#define AXES_FIELDS(field) field(int, ndim) field(Int64s<8>, shape)
+CYNET_PARAMS(Axes, AXES_FIELDS)
+#define REQUESTED_AXES_FIELDS(field) \
   field(int, ndim) field(Int64s<8>, shape) field(int, n_requested) field(Int64s<64>, requested)
-CYNET_PARAMS(RequestedAxes, REQUESTED_AXES)
+CYNET_PARAMS(RequestedAxes, REQUESTED_AXES_FIELDS)
 
 template <typename T>
 static void put_index(T* to, int64_t index, bool add) {
@@ -36,7 +36,7 @@ static void ravel_index(const Args& args) {
 
 // Divides `at` by n and returns the remainder. Small numbers are divided with 32 bits, which takes
 // a third of the time on many processors.
-static inline int64_t divide(int64_t& at, int64_t n) {
+static inline int64_t take_remainder(int64_t& at, int64_t n) {
   if (((at | n) >> 32) == 0) {
     const uint32_t whole = static_cast<uint32_t>(at), by = static_cast<uint32_t>(n);
     at = whole / by;
@@ -60,7 +60,7 @@ static void unravel_index(const Args& args) {
     for (int64_t j = begin; j < end; ++j) {
       int64_t at = convert_one<int64_t>(index[j]);
       for (int i = axes.ndim - 1; i > 0; --i) {
-        put_index(out + i * n + j, divide(at, axes.shape[i]), add);
+        put_index(out + i * n + j, take_remainder(at, axes.shape[i]), add);
       }
       if (axes.ndim) put_index(out + j, at, add);
     }
@@ -76,7 +76,7 @@ static void index_array(const Args& args) {
   const int n_requested = axes.n_requested, last = axes.ndim - 1;
   parallel_for(args.threads, args.in[0]->size, [=, &axes](int64_t begin, int64_t end) {
     int64_t position[8] = {}, at = begin;
-    for (int i = last; i >= 0; --i) position[i] = divide(at, axes.shape[i]);
+    for (int i = last; i >= 0; --i) position[i] = take_remainder(at, axes.shape[i]);
     for (int64_t j = begin; j < end; ++j) {
       T* to = out + j * n_requested;
       for (int k = 0; k < n_requested; ++k) to[k] = (add ? to[k] : 0) + position[axes.requested[k]];

@@ -1,7 +1,7 @@
-// The loop of read_within.h, compiled for each level (levels.h).
+// The loop of read_in_range.h, compiled for each level (levels.h).
 
 template <typename T>
-bool read_within_row(const void* numbers_, int64_t m, int64_t n, int64_t* index) {
+bool read_in_range_row(const void* numbers_, int64_t m, int64_t n, int64_t* index) {
   const T* numbers = static_cast<const T*>(numbers_);
   if constexpr (std::is_integral<T>::value) {
     typedef std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t> Bits;

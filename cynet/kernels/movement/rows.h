@@ -11,15 +11,15 @@ namespace cynet {
 
 // Converts numbers of any dtype to indices, by truncation. With `saturate`, numbers beyond 64 bits
 // become the smallest or largest index and NaN the smallest; else all of them the smallest.
-template <bool saturate>
+template <bool SATURATE>
 struct ReadIndices {
   template <typename T>
   static void run(int threads, const void* numbers_, int64_t* index, int64_t n) {
     const T* numbers = static_cast<const T*>(numbers_);
     parallel_for(threads, n, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const plain<T> number = static_cast<plain<T>>(numbers[i]);
-        if constexpr (saturate) index[i] = saturated<int64_t>(number, INT64_MIN);
+        const compute_t<T> number = static_cast<compute_t<T>>(numbers[i]);
+        if constexpr (SATURATE) index[i] = saturate<int64_t>(number, INT64_MIN);
         else index[i] = convert_one<int64_t>(number);
       }
     });
@@ -29,20 +29,20 @@ struct ReadIndices {
 template <bool saturate = true>
 inline int64_t* read_indices(const Args& args, const Blob& index) {
   int64_t* values = static_cast<int64_t*>(args.space);
-  by_dtype<ReadIndices<saturate>>(index.dtype, args.threads_of(index.size), index.data, values,
-                                  index.size);
+  call_for_dtype<ReadIndices<saturate>>(index.dtype, args.threads_of(index.size), index.data,
+                                        values, index.size);
   return values;
 }
 
 // Sets an output to zero for a write request, before values are added to it.
 template <typename T>
-inline void clear(const Args& args, int i) {
+inline void clear_output(const Args& args, int i) {
   if (!args.add[i]) std::memset(args.out[i]->data, 0, args.out[i]->size * sizeof(T));
 }
 
 template <typename T, bool add>
 CYNET_NOINLINE void scatter_elements(const T* src, const int64_t* index, int64_t m, T* dst) {
-  for (int64_t j = 0; j < m; ++j) emit(dst[index[j]], static_cast<plain<T>>(src[j]), add);
+  for (int64_t j = 0; j < m; ++j) emit(dst[index[j]], static_cast<compute_t<T>>(src[j]), add);
 }
 
 template <typename T>
@@ -66,7 +66,7 @@ inline void gather(const Args& args, int64_t outer, int64_t n, int64_t inner, in
       if (!add) {
         std::memcpy(to, from, static_cast<size_t>(inner) * sizeof(T));
       } else {
-        for (int64_t i = 0; i < inner; ++i) emit(to[i], static_cast<plain<T>>(from[i]), true);
+        for (int64_t i = 0; i < inner; ++i) emit(to[i], static_cast<compute_t<T>>(from[i]), true);
       }
     }
   });
@@ -87,7 +87,7 @@ inline void scatter(const Args& args, bool add, int64_t outer, int64_t n, int64_
     for (int64_t j = 0; j < m; ++j) {
       const T* from = src + (o * m + j) * inner;
       T* to = dst + (o * n + index[j]) * inner;
-      for (int64_t i = first; i < last; ++i) emit(to[i], static_cast<plain<T>>(from[i]), add);
+      for (int64_t i = first; i < last; ++i) emit(to[i], static_cast<compute_t<T>>(from[i]), add);
     }
   };
   if (outer >= threads) {

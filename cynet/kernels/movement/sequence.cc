@@ -4,15 +4,15 @@
 #include "movement/rows.h"
 
 namespace cynet {
-#define RUNNING_SUMS(field) field(int64_t, outer) field(int64_t, n) field(int64_t, inner)
-CYNET_PARAMS(RunningSums, RUNNING_SUMS)
-#define SEQUENCES(field)                                                                    \
+#define RUNNING_SUMS_FIELDS(field) field(int64_t, outer) field(int64_t, n) field(int64_t, inner)
+CYNET_PARAMS(RunningSums, RUNNING_SUMS_FIELDS)
+#define SEQUENCES_FIELDS(field)                                                             \
   field(int64_t, time) field(int64_t, batch) field(int64_t, inner) field(bool, batch_first) \
       field(double, value)
-CYNET_PARAMS(Sequences, SEQUENCES)
-#define BORDERS(field) \
+CYNET_PARAMS(Sequences, SEQUENCES_FIELDS)
+#define BORDERS_FIELDS(field) \
   field(Int64s<8>, src) field(Int64s<8>, dst) field(Int64s<8>, before) field(bool, reflect)
-CYNET_PARAMS(Borders, BORDERS)
+CYNET_PARAMS(Borders, BORDERS_FIELDS)
 
 namespace {
 // Running sums along the middle axis, or for the gradient (`reverse`) from the end.
@@ -30,8 +30,8 @@ void running_sums(const Args& args) {
       Sum sum = 0;
       for (int64_t i = 0; i < n; ++i) {
         const int64_t k = base + (reverse ? n - 1 - i : i) * inner;
-        sum = sum_of(sum, static_cast<Sum>(static_cast<plain<T>>(x[k])));
-        emit(out[k], static_cast<plain<T>>(sum), add);
+        sum = sum_of(sum, static_cast<Sum>(static_cast<compute_t<T>>(x[k])));
+        emit(out[k], static_cast<compute_t<T>>(sum), add);
       }
     }
   });
@@ -59,7 +59,7 @@ int64_t rows_workspace_bytes(const Args& args) {
 
 // Reads the sequence lengths in[1] into the workspace; nullptr, and the run fails, if one is not in
 // [least, axis length]. `clip` clamps them instead.
-const int64_t* lengths(const Args& args, int64_t least, bool clip) {
+const int64_t* read_lengths(const Args& args, int64_t least, bool clip) {
   const Sequences& p = args.as<Sequences>();
   int64_t* length = static_cast<int64_t*>(args.space);
   if (!args.in[1]) {
@@ -83,17 +83,17 @@ const int64_t* lengths(const Args& args, int64_t least, bool clip) {
 template <typename T>
 void mask_rows(const Args& args, double value) {
   const Sequences p = args.as<Sequences>();
-  const int64_t* length = lengths(args, 0, true);
+  const int64_t* length = read_lengths(args, 0, true);
   const T* x = args.input<T>(0);
   T* out = args.output<T>(0);
-  const plain<T> fill = convert_one<plain<T>>(value);
+  const compute_t<T> fill = convert_one<compute_t<T>>(value);
   const bool add = args.add[0];
   parallel_for(args.threads, p.time * p.batch, [=](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const int64_t t = p.batch_first ? r % p.time : r / p.batch;
       const bool inside = t < length[p.batch_first ? r / p.time : r % p.batch];
       for (int64_t i = r * p.inner; i < (r + 1) * p.inner; ++i)
-        emit(out[i], inside ? static_cast<plain<T>>(x[i]) : fill, add);
+        emit(out[i], inside ? static_cast<compute_t<T>>(x[i]) : fill, add);
     }
   });
 }
@@ -109,9 +109,9 @@ void sequence_mask_grad(const Args& args) {
 }
 
 // The source row of each output row; nullptr if the run has failed.
-const int64_t* last_rows(const Args& args) {
+const int64_t* last_row_indices(const Args& args) {
   const Sequences& p = args.as<Sequences>();
-  const int64_t* length = lengths(args, 1, false);
+  const int64_t* length = read_lengths(args, 1, false);
   int64_t* row = static_cast<int64_t*>(args.space) + p.batch;
   if (!length) return nullptr;
   for (int64_t b = 0; b < p.batch; ++b)
@@ -119,9 +119,9 @@ const int64_t* last_rows(const Args& args) {
   return row;
 }
 
-const int64_t* reversed_rows(const Args& args) {
+const int64_t* reversed_row_indices(const Args& args) {
   const Sequences& p = args.as<Sequences>();
-  const int64_t* length = lengths(args, 0, false);
+  const int64_t* length = read_lengths(args, 0, false);
   int64_t* row = static_cast<int64_t*>(args.space) + p.batch;
   if (!length) return nullptr;
   for (int64_t t = 0; t < p.time; ++t)
@@ -145,24 +145,26 @@ void write_rows(const Args& args, const int64_t* row, int64_t n) {
 
 template <typename T>
 void sequence_last(const Args& args) {
-  read_rows<T>(args, last_rows(args), args.as<Sequences>().batch);
+  read_rows<T>(args, last_row_indices(args), args.as<Sequences>().batch);
 }
 
 template <typename T>
 void sequence_last_grad(const Args& args) {
-  const int64_t* row = last_rows(args);
-  if (row) clear<T>(args, 0);
+  const int64_t* row = last_row_indices(args);
+  if (row) clear_output<T>(args, 0);
   write_rows<T>(args, row, args.as<Sequences>().batch);
 }
 
 template <typename T>
 void sequence_reverse(const Args& args) {
-  read_rows<T>(args, reversed_rows(args), args.as<Sequences>().time * args.as<Sequences>().batch);
+  read_rows<T>(args, reversed_row_indices(args),
+               args.as<Sequences>().time * args.as<Sequences>().batch);
 }
 
 template <typename T>
 void sequence_reverse_grad(const Args& args) {
-  write_rows<T>(args, reversed_rows(args), args.as<Sequences>().time * args.as<Sequences>().batch);
+  write_rows<T>(args, reversed_row_indices(args),
+                args.as<Sequences>().time * args.as<Sequences>().batch);
 }
 
 // Maps position i of a padded axis to one of the n elements of the source axis.
@@ -176,7 +178,7 @@ inline int64_t source_index(int64_t i, int64_t before, int64_t n, bool reflect) 
 // dst is src with borders before and after each axis: the nearest element again, or the elements
 // mirrored at the edge. Backwards dst is added into src.
 template <typename T, bool backwards>
-void with_borders(const Args& args, T* src, T* dst) {
+void copy_with_borders(const Args& args, T* src, T* dst) {
   const Borders p = args.as<Borders>();
   const bool add = args.add[0], reflect = p.reflect;
   const int last = args.in[0]->ndim - 1;
@@ -194,8 +196,8 @@ void with_borders(const Args& args, T* src, T* dst) {
       T* line = dst + r * p.dst[last];
       auto run = [=](int64_t first, int64_t end, T* element, int64_t step) {
         for (int64_t c = first; c < end; ++c, element += step) {
-          if (backwards) emit(*element, static_cast<plain<T>>(line[c]), true);
-          else emit(line[c], static_cast<plain<T>>(*element), add);
+          if (backwards) emit(*element, static_cast<compute_t<T>>(line[c]), true);
+          else emit(line[c], static_cast<compute_t<T>>(*element), add);
         }
       };
       T* from = src + offset;
@@ -215,13 +217,13 @@ void with_borders(const Args& args, T* src, T* dst) {
 
 template <typename T>
 void borders(const Args& args) {
-  with_borders<T, false>(args, const_cast<T*>(args.input<T>(0)), args.output<T>(0));
+  copy_with_borders<T, false>(args, const_cast<T*>(args.input<T>(0)), args.output<T>(0));
 }
 
 template <typename T>
 void borders_grad(const Args& args) {
-  clear<T>(args, 0);
-  with_borders<T, true>(args, args.output<T>(0), const_cast<T*>(args.input<T>(0)));
+  clear_output<T>(args, 0);
+  copy_with_borders<T, true>(args, args.output<T>(0), const_cast<T*>(args.input<T>(0)));
 }
 }  // namespace
 }  // namespace cynet

@@ -8,13 +8,12 @@
 #include "kernel.h"
 
 namespace cynet {
-#define ORDER(field)                                                              \
+#define ORDER_FIELDS(field)                                                       \
   field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(int64_t, k) \
       field(bool, ascending)
-CYNET_PARAMS(Order, ORDER)
+CYNET_PARAMS(Order, ORDER_FIELDS)
 
-// ----- keys: unsigned numbers in the order of the elements, equal for elements that are, the
-// greatest for NaN
+// ----- keys: unsigned numbers in the order of the elements, the greatest for NaN
 template <typename T>
 CYNET_XINLINE uint32_t order_key(T x, bool ascending) {
   if constexpr (std::is_integral<T>::value) {
@@ -79,7 +78,7 @@ CYNET_XINLINE bool make_key(T x, bool ascending, typename KeyOf<T>::Type& key) {
 }
 
 template <typename T>
-CYNET_XINLINE T from_key(typename KeyOf<T>::Type key, bool ascending) {
+CYNET_XINLINE T value_of_key(typename KeyOf<T>::Type key, bool ascending) {
   typedef typename KeyOf<T>::Type Key;
   const Key top = Key(1) << (8 * sizeof(Key) - 1);
   if (!ascending) key = ~key;
@@ -129,7 +128,7 @@ static bool sort_row(const T* row, int64_t n, bool ascending, void* space, T* ou
   for (int64_t i = 0; i < n; ++i) whole &= make_key(row[i], ascending, keys[i]);
   if (!whole) return false;
   const Key* sorted = sort_keys(keys, keys + n, n);
-  for (int64_t i = 0; i < n; ++i) out[i] = from_key<T>(sorted[i], ascending);
+  for (int64_t i = 0; i < n; ++i) out[i] = value_of_key<T>(sorted[i], ascending);
   return true;
 }
 
@@ -137,7 +136,7 @@ static bool sort_row(const T* row, int64_t n, bool ascending, void* space, T* ou
 template <typename T>
 static void order_by_comparing(const T* row, int64_t step, int64_t n, int64_t k, bool ascending,
                                int64_t* p, int64_t* order) {
-  typedef plain<T> P;
+  typedef compute_t<T> P;
   for (int64_t i = 0; i < n; ++i) p[i] = i;
   auto before = [=](int64_t i, int64_t j) {
     const P a = row[i * step], b = row[j * step];
@@ -182,25 +181,26 @@ static void for_ordered(const Args& args, const int64_t* order, const Body& elem
   });
 }
 
-// Writes out[0] values (outer, k, inner), out[1] positions, out[2] a mask (outer, n, inner); each
-// may be NULL.
+// Writes out[0] values (outer, k, inner), out[1] positions, out[2] a mask; each may be NULL.
 template <typename T>
 static void put_order(const Args& args, const int64_t* order) {
   const T* x = args.input<T>(0);
   if (T* values = args.output<T>(0)) {
     const bool add = args.add[0];
-    for_ordered(args, order,
-                [=](int64_t r, int64_t at) { emit(values[r], static_cast<plain<T>>(x[at]), add); });
+    for_ordered(args, order, [=](int64_t r, int64_t at) {
+      emit(values[r], static_cast<compute_t<T>>(x[at]), add);
+    });
   }
   if (T* mask = args.output<T>(2)) {
     if (!args.add[2]) std::memset(mask, 0, args.out[2]->size * sizeof(T));
-    for_ordered(args, order, [=](int64_t, int64_t at) { emit(mask[at], plain<T>(1), true); });
+    for_ordered(args, order, [=](int64_t, int64_t at) { emit(mask[at], compute_t<T>(1), true); });
   }
   if (args.wanted[1]) {
     const Blob& out = *args.out[1];
     if (out.dtype == BF16)
       PutPositions::run<bfloat16>(args.threads, order, out.data, out.size, args.add[1]);
-    else by_dtype<PutPositions>(out.dtype, args.threads, order, out.data, out.size, args.add[1]);
+    else
+      call_for_dtype<PutPositions>(out.dtype, args.threads, order, out.data, out.size, args.add[1]);
   }
 }
 
@@ -210,12 +210,13 @@ static void put_order_grad(const Args& args, const int64_t* order) {
   const T* values = args.input<T>(1);
   T* x = args.output<T>(0);
   if (!args.add[0]) std::memset(x, 0, args.out[0]->size * sizeof(T));
-  for_ordered(args, order,
-              [=](int64_t r, int64_t at) { emit(x[at], static_cast<plain<T>>(values[r]), true); });
+  for_ordered(args, order, [=](int64_t r, int64_t at) {
+    emit(x[at], static_cast<compute_t<T>>(values[r]), true);
+  });
 }
 }  // namespace cynet
 
-#define CYNET_LOOPS "movement/sort.cc"
+#define CYNET_PER_ISA_FILE "movement/sort.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_SPACE_KERNEL(order, Order, 1, order_workspace_bytes, CYNET_NUMBERS, bool)
@@ -226,7 +227,7 @@ enum { ORDER_PART = 64, MAX_FEW = 32, MAX_SHARES = 256 };
 
 // Keys of m <= ORDER_PART elements from position i on.
 template <typename T>
-CYNET_XINLINE void part_keys(const T* row, int64_t step, int64_t i, int64_t m, bool ascending,
+CYNET_XINLINE void make_keys(const T* row, int64_t step, int64_t i, int64_t m, bool ascending,
                              uint32_t* keys) {
   if (step == 1) {
     for (int64_t l = 0; l < m; ++l) keys[l] = order_key(row[i + l], ascending);
@@ -235,7 +236,7 @@ CYNET_XINLINE void part_keys(const T* row, int64_t step, int64_t i, int64_t m, b
   }
 }
 
-CYNET_XINLINE uint64_t order_pair(uint32_t key, int64_t position) {
+CYNET_XINLINE uint64_t pack_pair(uint32_t key, int64_t position) {
   return static_cast<uint64_t>(key) << 32 | static_cast<uint64_t>(position);
 }
 
@@ -245,8 +246,8 @@ CYNET_NOINLINE void order_row(const T* row, int64_t step, int64_t n, int64_t k, 
   uint32_t keys[ORDER_PART];
   for (int64_t i = 0; i < n; i += ORDER_PART) {
     const int64_t m = n - i < ORDER_PART ? n - i : static_cast<int64_t>(ORDER_PART);
-    part_keys(row, step, i, m, ascending, keys);
-    for (int64_t l = 0; l < m; ++l) pairs[i + l] = order_pair(keys[l], i + l);
+    make_keys(row, step, i, m, ascending, keys);
+    for (int64_t l = 0; l < m; ++l) pairs[i + l] = pack_pair(keys[l], i + l);
   }
   if (k * 8 < n) std::partial_sort(pairs, pairs + k, pairs + n);
   else sort_pairs(pairs, pairs + n, n);
@@ -256,14 +257,14 @@ CYNET_NOINLINE void order_row(const T* row, int64_t step, int64_t n, int64_t k, 
 // Selects the first k <= MAX_FEW of many elements. They stay sorted; parts without a key smaller
 // than the last of them are skipped.
 template <typename T>
-CYNET_NOINLINE void order_few(const T* row, int64_t step, int64_t n, int64_t k, bool ascending,
-                              uint64_t* best, int64_t* order) {
+CYNET_NOINLINE void order_first_few(const T* row, int64_t step, int64_t n, int64_t k,
+                                    bool ascending, uint64_t* best, int64_t* order) {
   uint32_t keys[ORDER_PART];
   int64_t have = 0;
   uint32_t limit = 0xffffffffu;  // key of the last selected element
   for (int64_t i = 0; i < n; i += ORDER_PART) {
     const int64_t m = n - i < ORDER_PART ? n - i : static_cast<int64_t>(ORDER_PART);
-    part_keys(row, step, i, m, ascending, keys);
+    make_keys(row, step, i, m, ascending, keys);
     if (have == k) {
       int smaller = 0;
       for (int64_t l = 0; l < m; ++l) smaller |= keys[l] < limit ? 1 : 0;
@@ -271,7 +272,7 @@ CYNET_NOINLINE void order_few(const T* row, int64_t step, int64_t n, int64_t k, 
     }
     for (int64_t l = 0; l < m; ++l) {
       if (have == k && keys[l] >= limit) continue;
-      const uint64_t pair = order_pair(keys[l], i + l);
+      const uint64_t pair = pack_pair(keys[l], i + l);
       int64_t at = have < k ? have++ : k - 1;
       for (; at > 0 && best[at - 1] > pair; --at) best[at] = best[at - 1];
       best[at] = pair;
@@ -281,10 +282,9 @@ CYNET_NOINLINE void order_few(const T* row, int64_t step, int64_t n, int64_t k, 
   for (int64_t i = 0; i < k; ++i) order[i * step] = static_cast<int64_t>(best[i] & 0xffffffffu);
 }
 
-// The positions (outer, k, inner) of the k first elements along the middle axis of in[0], in the
-// workspace.
+// The positions (outer, k, inner) of the k first elements along the middle axis, in the workspace.
 template <typename T>
-const int64_t* ordered(const Args& args) {
+const int64_t* ordered_positions(const Args& args) {
   const Order p = args.as<Order>();
   const T* x = args.input<T>(0);
   const int64_t rows = p.outer * p.inner;
@@ -300,7 +300,7 @@ const int64_t* ordered(const Args& args) {
         if (p.n <= 0xffffffffLL) {
           uint64_t* pairs = reinterpret_cast<uint64_t*>(own);
           if (p.k <= MAX_FEW && p.k * 8 < p.n)
-            order_few(row, p.inner, p.n, p.k, p.ascending, pairs, to);
+            order_first_few(row, p.inner, p.n, p.k, p.ascending, pairs, to);
           else order_row(row, p.inner, p.n, p.k, p.ascending, pairs, to);
           continue;
         }
@@ -338,12 +338,12 @@ template <typename T>
 void order(const Args& args) {
   if constexpr (sizeof(T) >= 4 && (std::is_integral<T>::value || std::is_floating_point<T>::value))
     if (sort_values<T>(args)) return;
-  put_order<T>(args, ordered<T>(args));
+  put_order<T>(args, ordered_positions<T>(args));
 }
 
 template <typename T>
 void order_grad(const Args& args) {
-  put_order_grad<T>(args, ordered<T>(args));
+  put_order_grad<T>(args, ordered_positions<T>(args));
 }
 }  // namespace
 #endif

@@ -61,7 +61,7 @@ CYNET_XINLINE void strided_put(T& dst, T src) {
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "movement/strided_loops.h"
+#define CYNET_PER_ISA_FILE "movement/strided_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
@@ -142,8 +142,8 @@ void strided_loop(int threads, int level, const StridedSpace& s, void* dst_, con
 }
 
 template <int mode>
-void strided_typed(int threads, int level, int dtype, const StridedSpace& s, void* dst,
-                   const void* src) {
+void strided_for_dtype(int threads, int level, int dtype, const StridedSpace& s, void* dst,
+                       const void* src) {
   switch (dtype) {
     case F32: return strided_loop<float, mode>(threads, level, s, dst, src);
     case F64: return strided_loop<double, mode>(threads, level, s, dst, src);
@@ -158,9 +158,10 @@ void strided_typed(int threads, int level, int dtype, const StridedSpace& s, voi
 
 inline void strided_all(int threads, int level, int dtype, int mode, const StridedSpace& s,
                         void* dst, const void* src) {
-  if (mode == STRIDED_ADD) return strided_typed<STRIDED_ADD>(threads, level, dtype, s, dst, src);
+  if (mode == STRIDED_ADD)
+    return strided_for_dtype<STRIDED_ADD>(threads, level, dtype, s, dst, src);
   if (mode == STRIDED_SUBTRACT)
-    return strided_typed<STRIDED_SUBTRACT>(threads, level, dtype, s, dst, src);
+    return strided_for_dtype<STRIDED_SUBTRACT>(threads, level, dtype, s, dst, src);
   switch (element_size(dtype)) {
     case 8: return strided_loop<uint64_t, STRIDED_WRITE>(threads, level, s, dst, src);
     case 4: return strided_loop<uint32_t, STRIDED_WRITE>(threads, level, s, dst, src);

@@ -8,8 +8,7 @@ cdef extern from "movement/strided.h" namespace "cynet" nogil:
         STRIDED_ADD
         STRIDED_SUBTRACT
     struct StridedSpace:
-        # dst[i . dst_stride] (op)= src[i . src_stride] for all i; at most 16 axes; strides in
-        # elements
+        # dst[i . dst_stride] (op)= src[i . src_stride] for all i; at most 16 axes
         int ndim
         int64_t shape[16]
         int64_t dst_stride[16]
@@ -19,7 +18,6 @@ cdef extern from "movement/strided.h" namespace "cynet" nogil:
 cdef int strided_space(StridedSpace* space, target, source) except -1
 # Drop axes of length 1, join neighbours: once, when an operator is made.
 cdef void simplify_space(StridedSpace* space) noexcept nogil
-# `mode`: STRIDED_WRITE, STRIDED_ADD or STRIDED_SUBTRACT. dst and src point at index 0 of their
-# views.
+# `mode`: STRIDED_WRITE, STRIDED_ADD or STRIDED_SUBTRACT. dst and src point at index 0.
 cdef void run_strided(const StridedSpace* space, int dtype, int mode, void* dst,
                       const void* src) noexcept nogil

@@ -57,7 +57,7 @@ inline void coalesce(StridedCopy* c) {
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "movement/strided_copy_loops.h"
+#define CYNET_PER_ISA_FILE "movement/strided_copy_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
@@ -74,7 +74,7 @@ ConvertFunction convert_from(int level, int src_type) {
       CYNET_AT_LEVELS(convert_row<D, int32_t>), CYNET_AT_LEVELS(convert_row<D, int8_t>),
       CYNET_AT_LEVELS(convert_row<D, int64_t>), CYNET_AT_LEVELS(convert_row<D, bool>),
       CYNET_AT_LEVELS(convert_row<D, bfloat16>)};
-  return table[row_of(src_type)][level];
+  return table[table_row(src_type)][level];
 }
 
 inline ConvertFunction convert_function(int level, int dst_type, int src_type) {
@@ -92,13 +92,13 @@ inline ConvertFunction convert_function(int level, int dst_type, int src_type) {
 }
 
 // The index among four functions for elements of 1, 2, 4 and 8 bytes.
-inline int by_size(int dtype) { return std::min<int>(3, element_size(dtype) / 2); }
+inline int size_index(int dtype) { return std::min<int>(3, element_size(dtype) / 2); }
 
 inline MoveFunction move_function(int level, int dtype) {
   static const MoveFunction table[][N_LEVEL] = {
       CYNET_AT_LEVELS(move_elements<uint8_t>), CYNET_AT_LEVELS(move_elements<uint16_t>),
       CYNET_AT_LEVELS(move_elements<uint32_t>), CYNET_AT_LEVELS(move_elements<uint64_t>)};
-  return table[by_size(dtype)][level];
+  return table[size_index(dtype)][level];
 }
 
 // Copies rows begin .. end with a type conversion. Conversion works on contiguous elements: others
@@ -109,7 +109,7 @@ inline void convert_range(const StridedCopy& c, int level, int64_t begin, int64_
   const auto convert = convert_function(level, c.dst_type, c.src_type);
   const auto gather = move_function(level, c.src_type), spread = move_function(level, c.dst_type);
   const int64_t dst_size = element_size(c.dst_type), src_size = element_size(c.src_type);
-  baseline::each_row(
+  baseline::for_rows(
       c, begin, end, dst_size, src_size,
       [&](char* dst, const char* src, int64_t n, int64_t dst_step, int64_t src_step) {
         if (src_step == 0) {
@@ -144,16 +144,16 @@ inline void strided_copy(const StridedCopy* given, int threads, int level) {
     c.src = one;
     c.src_type = c.dst_type;
   }
-  const CopyFunction copy = table[by_size(c.dst_type)][level];
+  const CopyFunction copy = table[size_index(c.dst_type)][level];
   parallel_for(threads, rows, [&](int64_t begin, int64_t end) {
     if (c.dst_type != c.src_type) convert_range(c, level, begin, end);
     else copy(c, begin, end);
   });
 }
 
-inline bool are_rows_within(const int64_t* rows, int64_t n, int64_t size, int level) {
+inline bool are_rows_in_range(const int64_t* rows, int64_t n, int64_t size, int level) {
   typedef bool (*Within)(const int64_t*, int64_t, int64_t);
-  static const Within table[] = CYNET_AT_LEVELS(are_within);
+  static const Within table[] = CYNET_AT_LEVELS(are_in_range);
   return table[level](rows, n, size);
 }
 

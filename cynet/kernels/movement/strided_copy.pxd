@@ -19,7 +19,7 @@ cdef extern from "movement/strided_copy.h" namespace "cynet" nogil:
 # several threads share the work; with `serial`, only threads of a team that is awake.
 cdef void copy_strided(StridedCopy* what, bint serial) noexcept nogil
 # True if all n numbers are in [0, size).
-cdef bint are_rows(const int64_t* rows, int64_t n, int64_t size) noexcept nogil
+cdef bint are_row_indices(const int64_t* rows, int64_t n, int64_t size) noexcept nogil
 # dst row i = src row rows[i], rows of nbytes bytes; and the reverse, with src's rows `step` bytes
 # apart, where the last of equal rows stays.
 cdef void copy_gather(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,

@@ -10,7 +10,7 @@ from .transpose cimport swap_strided
 cdef extern from "movement/strided_copy.h" namespace "cynet" nogil:
     void coalesce(StridedCopy* what) noexcept
     void strided_copy(const StridedCopy* what, int threads, int level) noexcept
-    bint are_rows_within(const int64_t* rows, int64_t n, int64_t size, int level) noexcept
+    bint are_rows_in_range(const int64_t* rows, int64_t n, int64_t size, int level) noexcept
     void gather_rows(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,
                      int threads) noexcept
     void scatter_rows(char* dst, const char* src, int64_t step, const int64_t* rows, int64_t n,
@@ -35,8 +35,8 @@ cdef inline bint _are_words(const StridedCopy* what) noexcept nogil:
     return what.dst_type == what.src_type and dtype_size(what.dst_type) == 4
 
 
-cdef bint are_rows(const int64_t* rows, int64_t n, int64_t size) noexcept nogil:
-    return are_rows_within(rows, n, size, cpu_level())
+cdef bint are_row_indices(const int64_t* rows, int64_t n, int64_t size) noexcept nogil:
+    return are_rows_in_range(rows, n, size, cpu_level())
 
 
 cdef void copy_gather(char* dst, const char* src, const int64_t* rows, int64_t n, int64_t nbytes,

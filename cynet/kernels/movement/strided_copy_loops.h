@@ -94,7 +94,7 @@ void move_elements(void* dst, int64_t dst_step, const void* src, int64_t src_ste
 // Calls row(dst, src, n, dst_step, src_step) for rows [begin, end) over all axes but the last; with
 // one axis, for elements [begin, end).
 template <class Row>
-CYNET_XINLINE void each_row(const StridedCopy& c, int64_t begin, int64_t end, int64_t dst_size,
+CYNET_XINLINE void for_rows(const StridedCopy& c, int64_t begin, int64_t end, int64_t dst_size,
                             int64_t src_size, const Row& row) {
   char* dst = static_cast<char*>(c.dst);
   const char* src = static_cast<const char*>(c.src);
@@ -129,7 +129,7 @@ CYNET_XINLINE void each_row(const StridedCopy& c, int64_t begin, int64_t end, in
 // Copies without type conversion.
 template <typename T>
 void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
-  each_row(c, begin, end, sizeof(T), sizeof(T),
+  for_rows(c, begin, end, sizeof(T), sizeof(T),
            [&](char* dst, const char* src, int64_t n, int64_t dst_step, int64_t src_step)
                CYNET_XLAMBDA {
                  if (dst_step == 1 && src_step == 1)
@@ -141,7 +141,7 @@ void copy_range(const StridedCopy& c, int64_t begin, int64_t end) {
 }
 
 // True if n numbers are in [0, size); has no branch, so that it is vectorised.
-inline bool are_within(const int64_t* numbers, int64_t n, int64_t size) {
+inline bool are_in_range(const int64_t* numbers, int64_t n, int64_t size) {
   int64_t outside = 0;
   for (int64_t i = 0; i < n; ++i) outside |= numbers[i] | (size - 1 - numbers[i]);
   return outside >= 0;

@@ -17,25 +17,25 @@
 namespace cynet {
 
 // to[j * to_step + i] (+)= from[i * from_step + j] for i < rows, j < columns.
-struct Swap {
+struct Transposition {
   int64_t rows, columns, from_step, to_step;
   bool add;
 };
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "isa/simd.h"
+#define CYNET_PER_ISA_FILE "isa/simd.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "isa/simd_transpose.h"
+#define CYNET_PER_ISA_FILE "isa/simd_transpose.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "movement/transpose_loops.h"
+#define CYNET_PER_ISA_FILE "movement/transpose_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
 
 // Transposes `count` matrices; place(k, &from, &to) returns the offsets of the k-th.
 template <typename Place>
-inline void swap_matrices(int level, const Swap& s, int64_t count, int threads,
+inline void swap_matrices(int level, const Transposition& s, int64_t count, int threads,
                           const Place& place) {
   constexpr int64_t ROWS = 1024, COLUMNS = 64;  // rows and columns of a unit of work
   static constexpr decltype(&baseline::swap_part) table[] = CYNET_AT_LEVELS(swap_part);
@@ -72,7 +72,7 @@ inline bool swap_strided(int level, int ndim, const int64_t* shape, const int64_
     }
   }
   if (row < 0 || column < 0 || src_stride[row] == 1) return false;
-  const Swap s = {shape[row], shape[column], src_stride[row], dst_stride[column], add};
+  const Transposition s = {shape[row], shape[column], src_stride[row], dst_stride[column], add};
   const bool triple = (s.rows == 3 && s.to_step == 3) || (s.columns == 3 && s.from_step == 3);
   if (std::min(s.rows, s.columns) < MAX_SINGLE_LINES && !triple) return false;
   swap_matrices(level, s, count, threads, [&](int64_t k, const float** from, float** to) {
@@ -104,7 +104,7 @@ inline void swap_axes(int level, int64_t batch, int64_t rows, int64_t columns, c
       else
         for (int64_t i = begin; i < end; ++i) y[i] += x[i];
     });
-  const Swap s = {rows, columns, columns, rows, add};
+  const Transposition s = {rows, columns, columns, rows, add};
   swap_matrices(level, s, batch, threads, [=](int64_t k, const float** from, float** to) {
     *from = x + k * rows * columns;
     *to = y + k * rows * columns;

@@ -1,8 +1,8 @@
 // Matrices transposed in memory, compiled for each level (levels.h), after simd_transpose.h.
 // Included by transpose.h.
 
-static void swap_singly(const Swap& s, const float* from, float* to, int64_t i, int64_t i_end,
-                        int64_t j, int64_t j_end) {
+static void swap_singly(const Transposition& s, const float* from, float* to, int64_t i,
+                        int64_t i_end, int64_t j, int64_t j_end) {
   for (; j < j_end; ++j)
     for (int64_t r = i; r < i_end; ++r) {
       float* at = to + j * s.to_step + r;
@@ -13,8 +13,8 @@ static void swap_singly(const Swap& s, const float* from, float* to, int64_t i, 
 
 #if defined(__GNUC__)
 // Transposes LANES rows by 4 columns; writes the last 4 - `done` columns.
-CYNET_XINLINE void swap_four_columns(const Swap& s, const float* from, float* to, int64_t i,
-                                     int64_t j, int done) {
+CYNET_XINLINE void swap_four_columns(const Transposition& s, const float* from, float* to,
+                                     int64_t i, int64_t j, int done) {
   Vec four[4];
   load_transposed_fours(from + i * s.from_step + j, s.from_step, four);
 #pragma GCC unroll 4
@@ -26,38 +26,38 @@ CYNET_XINLINE void swap_four_columns(const Swap& s, const float* from, float* to
 }
 
 // Transposes LANES rows from row i on.
-static void swap_rows(const Swap& s, const float* from, float* to, int64_t i, int64_t j,
+static void swap_rows(const Transposition& s, const float* from, float* to, int64_t i, int64_t j,
                       int64_t j_end) {
   if (j_end - j < 4) return swap_singly(s, from, to, i, i + LANES, j, j_end);
   for (; j + 4 <= j_end; j += 4) swap_four_columns(s, from, to, i, j, 0);
   if (j < j_end) swap_four_columns(s, from, to, i, j_end - 4, static_cast<int>(j + 4 - j_end));
 }
 
-CYNET_XINLINE Four quarter(Vec v, int k) {
+CYNET_XINLINE Vec4 quarter_of(Vec v, int k) {
 #if CYNET_LANES == 4
-  return k ? Four{} : v;
+  return k ? Vec4{} : v;
 #elif CYNET_LANES == 16
   const __m512 all = reinterpret_cast<__m512>(v);
-  return reinterpret_cast<Four>(k == 0   ? _mm512_castps512_ps128(all)
+  return reinterpret_cast<Vec4>(k == 0   ? _mm512_castps512_ps128(all)
                                 : k == 1 ? _mm512_extractf32x4_ps(all, 1)
                                 : k == 2 ? _mm512_extractf32x4_ps(all, 2)
                                          : _mm512_extractf32x4_ps(all, 3));
 #else
   const __m256 all = reinterpret_cast<__m256>(v);
-  return reinterpret_cast<Four>(k ? _mm256_extractf128_ps(all, 1) : _mm256_castps256_ps128(all));
+  return reinterpret_cast<Vec4>(k ? _mm256_extractf128_ps(all, 1) : _mm256_castps256_ps128(all));
 #endif
 }
 
 #if CYNET_LANES == 16
-CYNET_XINLINE __m512 row(const float* from) { return _mm512_loadu_ps(from); }
+CYNET_XINLINE __m512 load_row(const float* from) { return _mm512_loadu_ps(from); }
 #elif CYNET_LANES == 8
-CYNET_XINLINE __m256 row(const float* from) { return _mm256_loadu_ps(from); }
+CYNET_XINLINE __m256 load_row(const float* from) { return _mm256_loadu_ps(from); }
 #else
-CYNET_XINLINE Vec row(const float* from) { return load(from); }
+CYNET_XINLINE Vec load_row(const float* from) { return load(from); }
 #endif
 
-CYNET_XINLINE void put_four(float* at, Four v, bool add) {
-  Four old;
+CYNET_XINLINE void put_four(float* at, Vec4 v, bool add) {
+  Vec4 old;
   if (add) {
     std::memcpy(&old, at, sizeof old);
     v += old;
@@ -66,8 +66,9 @@ CYNET_XINLINE void put_four(float* at, Four v, bool add) {
 }
 
 // Transposes four rows by four columns.
-CYNET_XINLINE void swap_square(const Swap& s, const float* from, float* to, int64_t i, int64_t j) {
-  Four a, b, c, d;
+CYNET_XINLINE void swap_square(const Transposition& s, const float* from, float* to, int64_t i,
+                               int64_t j) {
+  Vec4 a, b, c, d;
   from += i * s.from_step + j;
   to += j * s.to_step + i;
   std::memcpy(&a, from, sizeof a);
@@ -75,23 +76,23 @@ CYNET_XINLINE void swap_square(const Swap& s, const float* from, float* to, int6
   std::memcpy(&c, from + 2 * s.from_step, sizeof c);
   std::memcpy(&d, from + 3 * s.from_step, sizeof d);
 #pragma GCC unroll 4
-  for (int k = 0; k < 4; ++k) put_four(to + k * s.to_step, Four{a[k], b[k], c[k], d[k]}, s.add);
+  for (int k = 0; k < 4; ++k) put_four(to + k * s.to_step, Vec4{a[k], b[k], c[k], d[k]}, s.add);
 }
 
 // Transposes four rows from row i on.
-static void swap_four_rows(const Swap& s, const float* from, float* to, int64_t i, int64_t j,
-                           int64_t j_end) {
+static void swap_four_rows(const Transposition& s, const float* from, float* to, int64_t i,
+                           int64_t j, int64_t j_end) {
   const int64_t first = j;
   for (; j + LANES <= j_end; j += LANES) {
     Vec four[4];
     const float* at_row = from + i * s.from_step + j;
-    turn_fours(row(at_row), row(at_row + s.from_step), row(at_row + 2 * s.from_step),
-               row(at_row + 3 * s.from_step), four);
+    transpose_fours(load_row(at_row), load_row(at_row + s.from_step),
+                    load_row(at_row + 2 * s.from_step), load_row(at_row + 3 * s.from_step), four);
 #pragma GCC unroll 4
     for (int k = 0; k < LANES / 4; ++k)
 #pragma GCC unroll 4
       for (int q = 0; q < 4; ++q)
-        put_four(to + (j + 4 * k + q) * s.to_step + i, quarter(four[q], k), s.add);
+        put_four(to + (j + 4 * k + q) * s.to_step + i, quarter_of(four[q], k), s.add);
   }
   for (; j + 4 <= j_end; j += 4) swap_square(s, from, to, i, j);
   if (j < j_end && !s.add && j_end - first >= 4) {  // the last four columns; some are copied twice
@@ -114,10 +115,10 @@ CYNET_XINLINE Vec permute_lanes(Vec v, IVec lanes) {
 
 // Interleaves three channels to pixels of three floats, or separates them, by permutations. Lane l
 // of result k is lane `lanes[k][l]` of vector `sources[k][l]`.
-struct Triple {
+struct TripleShuffle {
   IVec lanes[3], sources[3];
 
-  explicit Triple(bool join) {
+  explicit TripleShuffle(bool join) {
     for (int k = 0; k < 3; ++k)
       for (int l = 0; l < LANES; ++l) {
         const int at = join ? k * LANES + l : 3 * l + k;
@@ -142,15 +143,15 @@ struct Triple {
 #endif
 
 // Transposes rows i .. i_end and columns j .. j_end.
-static void swap_part(const Swap& s, const float* from, float* to, int64_t i, int64_t i_end,
-                      int64_t j, int64_t j_end) {
+static void swap_part(const Transposition& s, const float* from, float* to, int64_t i,
+                      int64_t i_end, int64_t j, int64_t j_end) {
 #if CYNET_LANES >= 8
   if (s.rows == 3 && s.to_step == 3) {
-    const Triple join(true);
+    const TripleShuffle join(true);
     for (; j + LANES <= j_end; j += LANES)
       join.move(from + j, s.from_step, to + 3 * j, LANES, s.add);
   } else if (s.columns == 3 && s.from_step == 3) {
-    const Triple split(false);
+    const TripleShuffle split(false);
     for (; i + LANES <= i_end; i += LANES)
       split.move(from + 3 * i, LANES, to + i, s.to_step, s.add);
   }

@@ -4,10 +4,10 @@
 namespace cynet {
 // Images (planes, size), columns (planes, taps, out_size): `taps` numbers of a window, `out_size`
 // windows along each axis. Fewer than three axes: the first ones have size 1.
-#define WINDOWS(field)                                                            \
+#define WINDOWS_FIELDS(field)                                                     \
   field(int64_t, planes) field(Int64s<3>, size) field(Int64s<3>, out_size) field( \
       Int64s<3>, kernel) field(Int64s<3>, stride) field(Int64s<3>, pad) field(Int64s<3>, dilate)
-CYNET_PARAMS(Windows, WINDOWS)
+CYNET_PARAMS(Windows, WINDOWS_FIELDS)
 
 static int64_t elements(const Int64s<3>& size) { return size[0] * size[1] * size[2]; }
 static int64_t taps_of(const Windows& w) { return elements(w.kernel); }
@@ -54,7 +54,7 @@ static void windows_to_columns(const Args& args) {
 }
 
 // The index of the window whose position k is element `at`, along one axis; -1 if none.
-static int64_t window_at(const Windows& w, int axis, int64_t at, int64_t k) {
+static int64_t window_index(const Windows& w, int axis, int64_t at, int64_t k) {
   const int64_t begins = at + w.pad[axis] - k * w.dilate[axis];
   const int64_t number = begins / w.stride[axis];
   const bool there = begins >= 0 && begins % w.stride[axis] == 0 && number < w.out_size[axis];
@@ -97,9 +97,9 @@ static void columns_to_windows(const Args& args) {
         for (int64_t z = first; z < last; ++z) sums[z - first] = 0;
         int64_t tap = 0;
         for (int64_t i = 0; i < w.kernel[0]; ++i) {
-          const int64_t a = window_at(w, 0, x, i);
+          const int64_t a = window_index(w, 0, x, i);
           for (int64_t j = 0; j < w.kernel[1]; ++j) {
-            const int64_t b = a < 0 ? -1 : window_at(w, 1, y, j);
+            const int64_t b = a < 0 ? -1 : window_index(w, 1, y, j);
             if (b < 0) {
               tap += w.kernel[2];
               continue;

@@ -1,4 +1,4 @@
-// Normalization of the channels of (outer, channels, inner) over the rest, and of each sample's.
+// Batch normalization of the channels of (outer, channels, inner), and instance normalization.
 // Floats whose channels are neighbours in memory have loops of their own (channels_last_loops.h).
 #ifndef CYNET_LANES
 #include "kernel.h"
@@ -9,20 +9,20 @@ namespace cynet {
 // `given`: the statistics are always the moving ones. `fixed`: gamma counts as 1, and gets gradient
 // 0. `variance`: the third output is the variance, else 1 / sqrt(variance + eps). `last`: memory is
 // (outer, inner, channels), of floats.
-#define BATCH_NORM(field)                                                                 \
+#define BATCH_NORM_FIELDS(field)                                                          \
   field(int64_t, outer) field(int64_t, channels) field(int64_t, inner) field(double, eps) \
       field(double, momentum) field(bool, fixed) field(bool, given) field(bool, relu)     \
           field(bool, residual) field(bool, variance) field(bool, last)
-CYNET_PARAMS(BatchNorm, BATCH_NORM)
-#define SAMPLE_NORM(field)                                                            \
+CYNET_PARAMS(BatchNorm, BATCH_NORM_FIELDS)
+#define SAMPLE_NORM_FIELDS(field)                                                     \
   field(int64_t, batch) field(int64_t, channels) field(int64_t, n) field(double, eps) \
       field(bool, relu)
-CYNET_PARAMS(SampleNorm, SAMPLE_NORM)
+CYNET_PARAMS(SampleNorm, SAMPLE_NORM_FIELDS)
 
-static NormShape rows_of(const BatchNorm& p) {
+static NormShape norm_shape_of(const BatchNorm& p) {
   return {p.outer * p.inner, p.channels, p.eps, p.fixed, p.relu, p.residual};
 }
-static NormShape rows_of(const SampleNorm& p) {
+static NormShape norm_shape_of(const SampleNorm& p) {
   return {p.n, p.channels, p.eps, false, p.relu, false};
 }
 
@@ -30,13 +30,13 @@ static bool is_computed_by_rows(const Args& args, const BatchNorm& p) {
   return p.last || (p.inner == 1 && args.in[0]->dtype == F32);
 }
 
-// Doubles for 1 / sqrt(variance + eps) of each channel: whole cache lines, for the buffer behind.
-static int64_t inverses(int64_t channels) { return (channels + 7) / 8 * 8; }
+// Doubles for a value of each channel, rounded up to whole cache lines.
+static int64_t padded_channels(int64_t channels) { return (channels + 7) / 8 * 8; }
 
 static int64_t batch_norm_workspace_bytes(const Args& args) {
   const BatchNorm& p = args.as<BatchNorm>();
-  const NormShape rows = rows_of(p);
-  const int64_t own = 8 * inverses(p.channels);
+  const NormShape rows = norm_shape_of(p);
+  const int64_t own = 8 * padded_channels(p.channels);
   if (is_computed_by_rows(args, p))
     return own + norm_workspace_bytes(&rows) + 2 * p.channels * sizeof(float);
   return own + (p.relu ? args.in[0]->size * element_size(args.in[0]->dtype) : 0);
@@ -44,14 +44,14 @@ static int64_t batch_norm_workspace_bytes(const Args& args) {
 
 static int64_t sample_norm_workspace_bytes(const Args& args) {
   const SampleNorm& p = args.as<SampleNorm>();
-  const NormShape rows = rows_of(p);
+  const NormShape rows = norm_shape_of(p);
   return norm_workspace_bytes(&rows) + 4 * p.channels * sizeof(float);
 }
 
 static double variance_of(double inverse, double eps) { return 1 / (inverse * inverse) - eps; }
 }  // namespace cynet
 
-#define CYNET_LOOPS "normalization/batch_norm.cc"
+#define CYNET_PER_ISA_FILE "normalization/batch_norm.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_SPACE_KERNEL(batch_norm, BatchNorm, 2, batch_norm_workspace_bytes, CYNET_FLOATS)
@@ -61,9 +61,9 @@ CYNET_SPACE_KERNEL(instance_norm_last_grad, SampleNorm, 1, sample_norm_workspace
 #else
 namespace {
 
-// scale[c], then shift[c]: the factors and summands of forward.
-void put_affine(const NormShape& s, const float* gamma, const float* beta, const float* mean,
-                const float* inverse, float* scale) {
+// Computes scale[c], then shift[c]: forward is x * scale + shift.
+void compute_affine(const NormShape& s, const float* gamma, const float* beta, const float* mean,
+                    const float* inverse, float* scale) {
   const int64_t n = s.channels;
   for (int64_t c = 0; c < n; ++c) {
     const double factor = (s.fixed ? 1.0 : double(gamma[c])) * inverse[c];
@@ -73,7 +73,7 @@ void put_affine(const NormShape& s, const float* gamma, const float* beta, const
 }
 
 void rows_forward(const Args& args, const BatchNorm& p, bool given) {
-  const NormShape s = rows_of(p);
+  const NormShape s = norm_shape_of(p);
   const int64_t n = s.channels;
   const float* x = args.input<float>(0);
   double* space = static_cast<double*>(args.space);
@@ -86,7 +86,7 @@ void rows_forward(const Args& args, const BatchNorm& p, bool given) {
     norm_statistics(&s, x, args.threads, space);
   }
   float *mean = reinterpret_cast<float*>(space + 2 * n), *inverse = mean + n;
-  float* scale = reinterpret_cast<float*>(space);  // written behind the part that is read
+  float* scale = reinterpret_cast<float*>(space);  // written after the part that is read
   for (int64_t c = 0; c < n; ++c) {
     mean[c] = float(space[c]);
     inverse[c] = float(1 / std::sqrt(space[n + c] + p.eps));
@@ -97,7 +97,7 @@ void rows_forward(const Args& args, const BatchNorm& p, bool given) {
                args.add[2]);
   }
   if (!args.wanted[0]) return;
-  put_affine(s, args.input<float>(1), args.input<float>(2), mean, inverse, scale);
+  compute_affine(s, args.input<float>(1), args.input<float>(2), mean, inverse, scale);
   norm_apply(&s, x, scale, scale + n, args.input<float>(5), args.output<float>(0), args.add[0],
              args.threads);
 }
@@ -139,8 +139,8 @@ void channel_forward(const Args& args, const BatchNorm& p, bool given, int64_t c
   }
 }
 
-// y, mean and 1 / sqrt(variance + eps) or the variance: reads x, gamma, beta, the moving mean and
-// variance and optionally a residual.
+// Writes y, mean and 1 / sqrt(variance + eps) or the variance; reads x, gamma, beta, the moving
+// mean and variance and optionally a residual.
 template <typename T>
 void batch_norm(const Args& args) {
   const BatchNorm& p = args.as<BatchNorm>();
@@ -154,13 +154,13 @@ void batch_norm(const Args& args) {
 
 void rows_backward(const Args& args, const BatchNorm& p, bool given, const float* mean,
                    const float* inverse, char* space) {
-  const NormShape s = rows_of(p);
+  const NormShape s = norm_shape_of(p);
   float* own = reinterpret_cast<float*>(space + norm_workspace_bytes(&s));
   NormGradient g;
   g.dy = args.input<float>(0), g.x = args.input<float>(1), g.gamma = args.input<float>(2);
   g.y = args.input<float>(6);
   g.mean = mean, g.inv_std = inverse, g.constant = given;
-  if (s.relu && !s.residual) put_affine(s, g.gamma, args.input<float>(5), mean, inverse, own);
+  if (s.relu && !s.residual) compute_affine(s, g.gamma, args.input<float>(5), mean, inverse, own);
   g.scale = own, g.shift = own + s.channels;
   g.dx = args.output<float>(0), g.dgamma = args.output<float>(1), g.dbeta = args.output<float>(2);
   g.dresidual = args.output<float>(5);
@@ -201,8 +201,8 @@ void channel_backward(const Args& args, const BatchNorm& p, bool given, int64_t 
   }
 }
 
-// dx, dgamma, dbeta, the moving mean and variance and optionally dresidual: reads dy, x, gamma,
-// mean, 1 / sqrt(variance + eps) or the variance and, for relu, beta or y. dx may be dy.
+// Writes dx, dgamma, dbeta, the moving mean and variance and optionally dresidual; reads dy, x,
+// gamma, mean, 1 / sqrt(variance + eps) or the variance and, for relu, beta or y. dx may be dy.
 template <typename T>
 void batch_norm_grad(const Args& args) {
   const BatchNorm& p = args.as<BatchNorm>();
@@ -210,7 +210,7 @@ void batch_norm_grad(const Args& args) {
   const T *dy = args.input<T>(0), *inverse = args.input<T>(4);
   T *moving_mean = args.output<T>(3), *moving_var = args.output<T>(4);
   const T* mean = given ? moving_mean : args.input<T>(3);
-  char* space = static_cast<char*>(args.space) + 8 * inverses(p.channels);
+  char* space = static_cast<char*>(args.space) + 8 * padded_channels(p.channels);
   if (given || p.variance) {
     T* own = static_cast<T*>(args.space);
     const T* variance = given ? moving_var : args.input<T>(4);
@@ -245,8 +245,7 @@ void batch_norm_grad(const Args& args) {
   }
 }
 
-// mean, 1 / sqrt(variance + eps) and, with gamma and beta, forward's factors and summands: four
-// floats a channel.
+// Computes four floats per channel: mean, 1 / sqrt(variance + eps), and forward's scale and shift.
 void sample_statistics(const NormShape& s, const float* x, const float* gamma, const float* beta,
                        int threads, double* space, float* own) {
   const int64_t n = s.channels;
@@ -262,11 +261,11 @@ void sample_statistics(const NormShape& s, const float* x, const float* gamma, c
   }
 }
 
-// y from x, gamma, beta; memory is (batch, n, channels)
+// Computes y from x, gamma, beta; the layout is (batch, n, channels).
 template <typename T>
 void instance_norm_last(const Args& args) {
   const SampleNorm& p = args.as<SampleNorm>();
-  const NormShape s = rows_of(p);
+  const NormShape s = norm_shape_of(p);
   const int64_t n = p.channels, size = p.n * n;
   double* space = static_cast<double*>(args.space);
   float* own = reinterpret_cast<float*>(static_cast<char*>(args.space) + norm_workspace_bytes(&s));
@@ -278,11 +277,11 @@ void instance_norm_last(const Args& args) {
   }
 }
 
-// dx, dgamma, dbeta from dy, x, gamma and, for relu, beta; dx may be dy
+// Computes dx, dgamma, dbeta from dy, x, gamma and, for relu, beta; dx may be dy.
 template <typename T>
 void instance_norm_last_grad(const Args& args) {
   const SampleNorm& p = args.as<SampleNorm>();
-  const NormShape s = rows_of(p);
+  const NormShape s = norm_shape_of(p);
   const int64_t n = p.channels, size = p.n * n;
   double* space = static_cast<double*>(args.space);
   float* own = reinterpret_cast<float*>(static_cast<char*>(args.space) + norm_workspace_bytes(&s));

@@ -27,35 +27,35 @@ struct NormShape {
 };
 
 struct NormGradient {
-  const float *dy, *x, *y;       // y: the output, read where a residual hides relu's mask
+  const float *dy, *x, *y;       // y: the output, needed for relu's mask with a residual
   const float *scale, *shift;    // scale and shift of forward: give relu's mask without y
   const float *gamma, *mean, *inv_std;
   float *dx, *dresidual, *dgamma, *dbeta;
   bool add_x, add_residual, add_gamma, add_beta;
-  bool constant;                 // mean and variance were given
+  bool constant;                 // mean and variance are constants
 };
 
-constexpr int64_t kRowsABlock = 64;   // summed in float
-constexpr int64_t kReadAtOnce = 4;    // positions of a part: prefetchers read ahead more
-constexpr int64_t kPage = 1024;       // floats of a page of memory
-constexpr int64_t kMapped = 1024;     // floats of an array that are written together
+constexpr int64_t kBlockRows = 64;   // summed in float
+constexpr int64_t kPartRows = 4;    // rows that are read together: prefetchers like it
+constexpr int64_t kPageFloats = 1024;       // floats of a page of memory
+constexpr int64_t kMapFloats = 1024;     // floats that are written together
 
-// Rows of one task: about 128 KB, whole blocks. Sums of tasks are added in order.
-static inline int64_t norm_rows(const NormShape* s) {
-  return std::clamp<int64_t>((1 << 15) / s->channels / kRowsABlock, 1, 32) * kRowsABlock;
+// Rows of one task: about 128 KB, a multiple of kBlockRows. Sums of tasks are added in order.
+static inline int64_t norm_row_count(const NormShape* s) {
+  return std::clamp<int64_t>((1 << 15) / s->channels / kBlockRows, 1, 32) * kBlockRows;
 }
-static inline int64_t norm_parts(const NormShape* s) {
-  return (s->rows + norm_rows(s) - 1) / norm_rows(s);
+static inline int64_t norm_part_count(const NormShape* s) {
+  return (s->rows + norm_row_count(s) - 1) / norm_row_count(s);
 }
 
-// Bytes of scratch for both directions.
+// Bytes of workspace for forward and backward.
 static inline size_t norm_workspace_bytes(const NormShape* s) {
-  return (2 * norm_parts(s) * s->channels) * sizeof(double) + 4 * s->channels * sizeof(float);
+  return (2 * norm_part_count(s) * s->channels) * sizeof(double) + 4 * s->channels * sizeof(float);
 }
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "normalization/channels_last_loops.h"
+#define CYNET_PER_ISA_FILE "normalization/channels_last_loops.h"
 #include "isa/for_each_isa.h"
 
 #endif

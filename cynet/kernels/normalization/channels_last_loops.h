@@ -12,7 +12,7 @@ struct Lanes {
 };
 
 template <typename F>
-CYNET_XINLINE Lanes by_part(F&& f) {
+CYNET_XINLINE Lanes map_parts(F&& f) {
   Lanes v;
 #pragma GCC unroll 4
   for (int i = 0; i < kParts; ++i) v.part[i] = f(i);
@@ -20,32 +20,32 @@ CYNET_XINLINE Lanes by_part(F&& f) {
 }
 
 CYNET_XINLINE Lanes operator+(const Lanes& a, const Lanes& b) {
-  return by_part([&](int i) CYNET_XLAMBDA { return a.part[i] + b.part[i]; });
+  return map_parts([&](int i) CYNET_XLAMBDA { return a.part[i] + b.part[i]; });
 }
 CYNET_XINLINE Lanes operator-(const Lanes& a, const Lanes& b) {
-  return by_part([&](int i) CYNET_XLAMBDA { return a.part[i] - b.part[i]; });
+  return map_parts([&](int i) CYNET_XLAMBDA { return a.part[i] - b.part[i]; });
 }
 CYNET_XINLINE Lanes operator*(const Lanes& a, const Lanes& b) {
-  return by_part([&](int i) CYNET_XLAMBDA { return a.part[i] * b.part[i]; });
+  return map_parts([&](int i) CYNET_XLAMBDA { return a.part[i] * b.part[i]; });
 }
 CYNET_XINLINE Lanes& operator+=(Lanes& a, const Lanes& b) { return a = a + b; }
 
 // v where `sign` is positive, else 0.
 CYNET_XINLINE Lanes where_positive(const Lanes& sign, const Lanes& v) {
-  return by_part([&](int i) CYNET_XLAMBDA { return sign.part[i] > 0 ? v.part[i] : Vec{}; });
+  return map_parts([&](int i) CYNET_XLAMBDA { return sign.part[i] > 0 ? v.part[i] : Vec{}; });
 }
-CYNET_XINLINE Lanes rectified(const Lanes& v) {
-  return by_part([&](int i) CYNET_XLAMBDA { return rectified(v.part[i]); });
+CYNET_XINLINE Lanes rectify(const Lanes& v) {
+  return map_parts([&](int i) CYNET_XLAMBDA { return rectify(v.part[i]); });
 }
 
-// The first n lanes; the others are read as 0 and not stored.
-CYNET_XINLINE Lanes take(const float* p, int n) {
-  return by_part([&](int i) CYNET_XLAMBDA {
+// Loads or stores the first n lanes; loads give 0 in other lanes.
+CYNET_XINLINE Lanes load_lanes(const float* p, int n) {
+  return map_parts([&](int i) CYNET_XLAMBDA {
     const int left = n - i * LANES;
     return left >= LANES ? load(p + i * LANES) : left > 0 ? load_part(p + i * LANES, left) : Vec{};
   });
 }
-CYNET_XINLINE void put(float* p, const Lanes& v, int n) {
+CYNET_XINLINE void store_lanes(float* p, const Lanes& v, int n) {
 #pragma GCC unroll 4
   for (int i = 0; i < kParts; ++i) {
     const int left = n - i * LANES;
@@ -54,48 +54,49 @@ CYNET_XINLINE void put(float* p, const Lanes& v, int n) {
   }
 }
 
-CYNET_XINLINE void put_past(float* p, const Lanes& v) {
+CYNET_XINLINE void store_lanes_past_cache(float* p, const Lanes& v) {
 #pragma GCC unroll 4
-  for (int i = 0; i < kParts; ++i) store_past(p + i * LANES, v.part[i]);
+  for (int i = 0; i < kParts; ++i) store_past_cache(p + i * LANES, v.part[i]);
 }
 #else  // without vector types: one lane
 constexpr int kLanes = 1;
 typedef float Lanes;
 
 CYNET_XINLINE Lanes where_positive(Lanes sign, Lanes v) { return sign > 0 ? v : 0; }
-CYNET_XINLINE Lanes rectified(Lanes v) { return v < 0 ? 0 : v; }
-CYNET_XINLINE Lanes take(const float* p, int) { return *p; }
-CYNET_XINLINE void put(float* p, Lanes v, int) { *p = v; }
-CYNET_XINLINE void put_past(float* p, Lanes v) { *p = v; }
+CYNET_XINLINE Lanes rectify(Lanes v) { return v < 0 ? 0 : v; }
+CYNET_XINLINE Lanes load_lanes(const float* p, int) { return *p; }
+CYNET_XINLINE void store_lanes(float* p, Lanes v, int) { *p = v; }
+CYNET_XINLINE void store_lanes_past_cache(float* p, Lanes v) { *p = v; }
 #endif
 
-// Calls f(n, c) for each cache line of C channels: n channels from c on; for whole lines n is a
-// compile-time constant.
+// Calls f(n, c) for each cache line of C channels: n channels from c on, a constant for whole
+// lines.
 template <typename F>
-CYNET_XINLINE void each_line(int64_t C, F&& f) {
+CYNET_XINLINE void for_lines(int64_t C, F&& f) {
   int64_t c = 0;
   for (; c + kLanes <= C; c += kLanes) f(std::integral_constant<int, kLanes>(), c);
   if (c < C) f(static_cast<int>(C - c), c);
 }
 
-// Two sums over rows per channel, in double: total[part][0|1][c]. terms(n, c) returns a function of
-// a row's offset that adds to two vectors.
+// Computes two sums over rows per channel in double, total[part][0|1][c]: terms(n, c) returns a
+// function of a row's offset that adds to two vectors.
 template <typename Terms>
 static inline void norm_sums(const NormShape* s, int threads, double* total, const Terms& terms) {
-  const int64_t C = s->channels, rows = s->rows, each = norm_rows(s), parts = norm_parts(s);
+  const int64_t C = s->channels, rows = s->rows, each = norm_row_count(s),
+                parts = norm_part_count(s);
   parallel_for(threads, parts, [=](int64_t begin, int64_t end) {
-    // rows are read from last to first: the last rows are still in the cache, and the next pass
-    // begins with the first ones
+    // rows are read backwards: the last rows are still in the cache, the next pass starts with the
+    // first
     for (int64_t part = end - 1; part >= begin; --part) {
       double* first = total + part * 2 * C;
       double* second = first + C;
       for (int64_t c = 0; c < 2 * C; ++c) first[c] = 0;
       const int64_t first_row = part * each, last = std::min(rows, first_row + each);
-      const int64_t apart = (last - first_row) / kReadAtOnce, far = apart * C;
+      const int64_t apart = (last - first_row) / kPartRows, far = apart * C;
       int64_t block = 0;
       do {
-        const int64_t stop = std::min(apart, block + kRowsABlock / kReadAtOnce);
-        each_line(C, [=](auto n, int64_t c) {
+        const int64_t stop = std::min(apart, block + kBlockRows / kPartRows);
+        for_lines(C, [=](auto n, int64_t c) {
           const auto term = terms(n, c);
           Lanes a0 = {}, b0 = {}, a1 = {}, b1 = {};
           for (int64_t at = (first_row + block) * C + c; at < (first_row + stop) * C; at += C) {
@@ -105,7 +106,7 @@ static inline void norm_sums(const NormShape* s, int threads, double* total, con
             term(at + 3 * far, a1, b1);
           }
           if (stop == apart)  // rows left over
-            for (int64_t row = first_row + kReadAtOnce * apart; row < last; ++row)
+            for (int64_t row = first_row + kPartRows * apart; row < last; ++row)
               term(row * C + c, a0, b0);
           a0 += a1;
           b0 += b1;
@@ -121,20 +122,20 @@ static inline void norm_sums(const NormShape* s, int threads, double* total, con
   });
 }
 
-// Calls map(offset) for each row, some rows at a time; maps(n, c) returns map, which writes there.
-// Each thread works on two halves of its rows alternately. They are half a page apart, because a
+// Calls map(offset) for each row; maps(n, c) returns map, which writes the row's channels. Each
+// thread works on two halves of its rows alternately. They are half a page apart, because a
 // processor takes a load to depend on the last store if both addresses agree in their last 12 bits.
 template <typename Maps>
 static inline void norm_map(const NormShape* s, int threads, const Maps& maps) {
   const int64_t C = s->channels;
   parallel_for(threads, s->rows, [=](int64_t begin, int64_t end) {
-    const int64_t few = std::max<int64_t>(1, kMapped / C);  // rows that fit the first-level cache
+    const int64_t few = std::max<int64_t>(1, kMapFloats / C);  // fits the first-level cache
     int64_t half = (end - begin) / 2;
-    half -= std::min(half, (half * C + kPage / 2) % kPage / C);
+    half -= std::min(half, (half * C + kPageFloats / 2) % kPageFloats / C);
     const int64_t far = half * C;
     for (int64_t block = 0; block < half; block += few) {
       const int64_t from = begin + block, stop = begin + std::min(half, block + few);
-      each_line(C, [=](auto n, int64_t c) {
+      for_lines(C, [=](auto n, int64_t c) {
         const auto map = maps(n, c);
         for (int64_t at = from * C + c; at < stop * C; at += C) {
           map(at);
@@ -142,28 +143,27 @@ static inline void norm_map(const NormShape* s, int threads, const Maps& maps) {
         }
       });
     }
-    each_line(C, [=](auto n, int64_t c) {  // rows left over
+    for_lines(C, [=](auto n, int64_t c) {  // rows left over
       const auto map = maps(n, c);
       for (int64_t at = (begin + 2 * half) * C + c; at < end * C; at += C) map(at);
     });
-    past_stored();  // if map used non-temporal stores
+    fence_past_cache_stores();  // if map used non-temporal stores
   });
 }
 
-// Mean and biased variance of each channel, to mean[c] and variance[c] (doubles at the start of
-// `space`).
+// Computes mean[c] and the biased variance[c] as doubles at the start of `space`.
 static void norm_statistics(const NormShape* s, const float* x, int threads, double* space) {
   const int64_t C = s->channels;
-  // Relative to the first row, so that a large mean costs no digits.
+  // Sums are relative to the first row, so that a large mean costs no digits.
   norm_sums(s, threads, space, [=](auto n, int64_t c) {
-    const Lanes around = take(x + c, n);
+    const Lanes around = load_lanes(x + c, n);
     return [=](int64_t at, Lanes& a, Lanes& b) CYNET_XLAMBDA {
-      const Lanes d = take(x + at, n) - around;
+      const Lanes d = load_lanes(x + at, n) - around;
       a += d;
       b += d * d;
     };
   });
-  for (int64_t part = 1; part < norm_parts(s); ++part)
+  for (int64_t part = 1; part < norm_part_count(s); ++part)
     for (int64_t c = 0; c < 2 * C; ++c) space[c] += space[part * 2 * C + c];
   for (int64_t c = 0; c < C; ++c) {
     const double shift = space[c] / s->rows;
@@ -180,14 +180,14 @@ static inline void norm_apply_as(const NormShape* s, const float* x, const float
                                  const float* shift, const float* residual, float* y, bool add,
                                  int threads) {
   norm_map(s, threads, [=](auto n, int64_t c) {
-    const Lanes factor = take(scale + c, n), offset = take(shift + c, n);
+    const Lanes factor = load_lanes(scale + c, n), offset = load_lanes(shift + c, n);
     return [=](int64_t at) CYNET_XLAMBDA {
-      Lanes v = take(x + at, n) * factor + offset;
-      if (!PLAIN && residual) v += take(residual + at, n);
-      if (RELU) v = rectified(v);
-      if (!PLAIN && add) v += take(y + at, n);
-      if (PAST) put_past(y + at, v);
-      else put(y + at, v, n);
+      Lanes v = load_lanes(x + at, n) * factor + offset;
+      if (!PLAIN && residual) v += load_lanes(residual + at, n);
+      if (RELU) v = rectify(v);
+      if (!PLAIN && add) v += load_lanes(y + at, n);
+      if (PAST) store_lanes_past_cache(y + at, v);
+      else store_lanes(y + at, v, n);
     };
   });
 }
@@ -211,27 +211,27 @@ static void norm_apply(const NormShape* s, const float* x, const float* scale, c
   apply(s, x, scale, shift, residual, y, add, threads);
 }
 
-// The array that gives the mask of relu.
+// The array from which relu's mask is computed.
 enum NormMask { NO_MASK, MASK_OF_X, MASK_OF_Y };
 
-// Calls f with the mask of s as a compile-time constant.
+// Calls f with the kind of mask as a compile-time constant.
 template <typename F>
-static inline void by_mask(const NormShape* s, F&& f) {
+static inline void call_for_mask(const NormShape* s, F&& f) {
   if (!s->relu) f(std::integral_constant<NormMask, NO_MASK>());
   else if (s->residual) f(std::integral_constant<NormMask, MASK_OF_Y>());
   else f(std::integral_constant<NormMask, MASK_OF_X>());
 }
 
-// The gradient of the normalized values: f(offset, x) for some channels.
+// Returns f(offset, x): the gradient of the normalized values of n channels.
 template <NormMask MASK, typename N>
 CYNET_XINLINE auto norm_upstream(const NormGradient* g, N n, int64_t c) {
   const float *dy = g->dy, *y = g->y;
-  const Lanes factor = MASK == MASK_OF_X ? take(g->scale + c, n) : Lanes{};
-  const Lanes offset = MASK == MASK_OF_X ? take(g->shift + c, n) : Lanes{};
+  const Lanes factor = MASK == MASK_OF_X ? load_lanes(g->scale + c, n) : Lanes{};
+  const Lanes offset = MASK == MASK_OF_X ? load_lanes(g->shift + c, n) : Lanes{};
   return [=](int64_t at, const Lanes& x) CYNET_XLAMBDA {
-    const Lanes dz = take(dy + at, n);
+    const Lanes dz = load_lanes(dy + at, n);
     if constexpr (MASK == NO_MASK) return dz;
-    if constexpr (MASK == MASK_OF_Y) return where_positive(take(y + at, n), dz);
+    if constexpr (MASK == MASK_OF_Y) return where_positive(load_lanes(y + at, n), dz);
     return where_positive(x * factor + offset, dz);
   };
 }
@@ -242,9 +242,9 @@ static inline void norm_gradient_sums(const NormShape* s, const NormGradient* g,
   const float* const in = g->x;
   norm_sums(s, threads, space, [=](auto n, int64_t c) {
     const auto upstream = norm_upstream<MASK>(g, n, c);
-    const Lanes mean = take(g->mean + c, n);
+    const Lanes mean = load_lanes(g->mean + c, n);
     return [=](int64_t at, Lanes& a, Lanes& b) CYNET_XLAMBDA {
-      const Lanes x = take(in + at, n), dz = upstream(at, x);
+      const Lanes x = load_lanes(in + at, n), dz = upstream(at, x);
       a += dz;
       b += dz * (x - mean);
     };
@@ -260,26 +260,26 @@ static inline void norm_gradient_map(const NormShape* s, const NormGradient* g, 
   const bool add_x = g->add_x, add_residual = g->add_residual;
   norm_map(s, threads, [=](auto n, int64_t c) {
     const auto upstream = norm_upstream<MASK>(g, n, c);
-    const Lanes a = take(p + c, n), b = take(q + c, n), d = take(r + c, n);
+    const Lanes a = load_lanes(p + c, n), b = load_lanes(q + c, n), d = load_lanes(r + c, n);
     return [=](int64_t at) CYNET_XLAMBDA {
-      const Lanes x = take(in + at, n), dz = upstream(at, x);
+      const Lanes x = load_lanes(in + at, n), dz = upstream(at, x);
       if (ONLY || dx) {
         Lanes v = dz * a + x * b + d;
-        if (!ONLY && add_x) v += take(dx + at, n);
-        put(dx + at, v, n);
+        if (!ONLY && add_x) v += load_lanes(dx + at, n);
+        store_lanes(dx + at, v, n);
       }
       if (!ONLY && dresidual)
-        put(dresidual + at, add_residual ? dz + take(dresidual + at, n) : dz, n);
+        store_lanes(dresidual + at, add_residual ? dz + load_lanes(dresidual + at, n) : dz, n);
     };
   });
 }
 
 static void norm_backward(const NormShape* s, const NormGradient* g, int threads, double* space) {
   const int64_t C = s->channels;
-  by_mask(s, [=](auto mask) { norm_gradient_sums<mask.value>(s, g, threads, space); });
-  for (int64_t part = 1; part < norm_parts(s); ++part)
+  call_for_mask(s, [=](auto mask) { norm_gradient_sums<mask.value>(s, g, threads, space); });
+  for (int64_t part = 1; part < norm_part_count(s); ++part)
     for (int64_t c = 0; c < 2 * C; ++c) space[c] += space[part * 2 * C + c];
-  float* const p = reinterpret_cast<float*>(space + 2 * norm_parts(s) * C);
+  float* const p = reinterpret_cast<float*>(space + 2 * norm_part_count(s) * C);
   float* const q = p + C;
   float* const r = q + C;
   for (int64_t c = 0; c < C; ++c) {
@@ -297,7 +297,7 @@ static void norm_backward(const NormShape* s, const NormGradient* g, int threads
   }
   if (!g->dx && !g->dresidual) return;
   const bool only = !g->dresidual && !g->add_x;
-  by_mask(s, [=](auto mask) {
+  call_for_mask(s, [=](auto mask) {
     constexpr NormMask MASK = mask.value;
     const auto map = only ? norm_gradient_map<MASK, true> : norm_gradient_map<MASK, false>;
     map(s, g, p, q, r, threads);

@@ -4,13 +4,13 @@
 #include "reduce/line_reduce.h"
 
 namespace cynet {
-#define L2_NORM(field) \
+#define L2_NORM_FIELDS(field) \
   field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(double, eps)
-CYNET_PARAMS(L2Norm, L2_NORM)
-enum { L2_WIDTH = 64 };  // lines beside each other that are summed together
+CYNET_PARAMS(L2Norm, L2_NORM_FIELDS)
+enum { L2_WIDTH = 64 };  // adjacent lines that are summed together
 }  // namespace cynet
 
-#define CYNET_LOOPS "normalization/l2_norm.cc"
+#define CYNET_PER_ISA_FILE "normalization/l2_norm.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(l2_norm, L2Norm, 2, CYNET_FLOATS)
@@ -18,8 +18,8 @@ CYNET_KERNEL(l2_norm_grad, L2Norm, 3, CYNET_FLOATS)
 #else
 namespace {
 
-// line(first, width) for all lines: one whose elements are neighbours, or up to L2_WIDTH that lie
-// beside each other, from the place `first` on.
+// Calls line(first, width) for all lines: one contiguous line, or up to L2_WIDTH interleaved ones
+// from offset `first` on.
 template <class Line>
 void for_lines(const Args& args, const L2Norm& p, Line line) {
   const int64_t parts = (p.inner + L2_WIDTH - 1) / L2_WIDTH;
@@ -31,7 +31,7 @@ void for_lines(const Args& args, const L2Norm& p, Line line) {
   });
 }
 
-// out (+)= a[i] x + b[i] y over `width` lines; y may be absent.
+// out (+)= a[i] x + b[i] y over `width` lines; y may be NULL.
 template <typename T>
 void combine_lines(const T* x, const T* a, const T* y, const T* b, T* out, const L2Norm& p,
                    int64_t width, bool add) {

@@ -1,28 +1,28 @@
-// Lines with mean 0 and variance 1, then scaled and shifted: layer normalization, by a vector along
-// the line, and instance normalization, by two numbers for each line.
+// Layer normalization (scale and shift by vectors along the line) and instance normalization (scale
+// and shift by two numbers for each line).
 #ifndef CYNET_LANES
 #include "kernel.h"
 #include "reduce/line_reduce.h"
 
 namespace cynet {
-#define LAYER_NORM(field) \
+#define LAYER_NORM_FIELDS(field) \
   field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(double, eps)
-CYNET_PARAMS(LayerNorm, LAYER_NORM)
-#define INSTANCE_NORM(field) \
+CYNET_PARAMS(LayerNorm, LAYER_NORM_FIELDS)
+#define INSTANCE_NORM_FIELDS(field) \
   field(int64_t, batch) field(int64_t, channels) field(int64_t, n) field(double, eps)
-CYNET_PARAMS(InstanceNorm, INSTANCE_NORM)
+CYNET_PARAMS(InstanceNorm, INSTANCE_NORM_FIELDS)
 
-// Columns that threads share out sums over lines by, and that one takes together.
+// Columns that are a thread's unit of work, and that a loop sums together.
 enum { SCALE_UNIT = 16, SCALE_TOGETHER = 256 };
 
-// The sums of dy and of dy (x - mean) of each line.
+// Bytes for the sums of dy and of dy (x - mean) of each line.
 static int64_t instance_workspace_bytes(const Args& args) {
   const InstanceNorm& p = args.as<InstanceNorm>();
   return 2 * p.batch * p.channels * sizeof(double);
 }
 }  // namespace cynet
 
-#define CYNET_LOOPS "normalization/line_norm.cc"
+#define CYNET_PER_ISA_FILE "normalization/line_norm.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(layer_norm, LayerNorm, 3, CYNET_FLOATS)
@@ -34,8 +34,8 @@ CYNET_SPACE_KERNEL(instance_norm_grad, InstanceNorm, 4, instance_workspace_bytes
 namespace {
 // y = or += (x - center) scale gamma + beta. EACH: gamma and beta are vectors, else numbers.
 template <bool EACH, typename T>
-CYNET_XINLINE void scaled_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n, T center,
-                               T scale, bool add) {
+CYNET_XINLINE void scale_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n, T center,
+                              T scale, bool add) {
   const T g = gamma[0], b = beta[0];
   const auto value = [=](int64_t i) CYNET_XLAMBDA {
     return (x[i] - center) * scale * (EACH ? gamma[i] : g) + (EACH ? beta[i] : b);
@@ -52,17 +52,18 @@ CYNET_XINLINE void scaled_line(const T* x, const T* gamma, const T* beta, T* y, 
 #if defined(__GNUC__)
 enum { SHORT_LINE = 256 };
 
-// Writes or adds a vector; `part`: its first `rest` numbers.
+// Writes or adds a vector, or with `part` its first `rest` numbers.
 CYNET_XINLINE void put_lanes(float* to, Vec value, bool part, int64_t rest, bool add) {
   if (add) value += part ? load_part(to, rest) : load(to);
   if (part) store_part(to, value, rest);
   else store(to, value);
 }
 
-// normalized_line for 1 to SHORT_LINE floats, which are read once.
+// normalize_line for 1 to SHORT_LINE floats, which are read once.
 template <bool EACH>
-CYNET_XINLINE void normalized_short(const float* x, const float* gamma, const float* beta, float* y,
-                                    int64_t n, double eps, bool add, double* mean, double* std) {
+CYNET_XINLINE void normalize_short_line(const float* x, const float* gamma, const float* beta,
+                                        float* y, int64_t n, double eps, bool add, double* mean,
+                                        double* std) {
   const int count = static_cast<int>((n + LANES - 1) / LANES), last = count - 1;
   const int64_t rest = n - last * LANES;
   Vec v[SHORT_LINE / LANES], total = {}, squares = {};
@@ -72,15 +73,15 @@ CYNET_XINLINE void normalized_short(const float* x, const float* gamma, const fl
   }
   v[last] = load_part(x + last * LANES, rest);
   total += v[last];
-  *mean = fold_wide(total) / n;
+  *mean = fold_in_double(total) / n;
   const float center = static_cast<float>(*mean);
   for (int k = 0; k < last; ++k) {
     v[k] -= center;
     squares += v[k] * v[k];
   }
-  v[last] = first_of(v[last] - center, rest, 0.0f);
+  v[last] = keep_first_lanes(v[last] - center, rest, 0.0f);
   squares += v[last] * v[last];
-  *std = std::sqrt(fold_wide(squares) / n + eps);
+  *std = std::sqrt(fold_in_double(squares) / n + eps);
   const float scale = static_cast<float>(1 / *std);
   for (int k = 0; k < count; ++k) {
     const bool part = k == last;
@@ -99,23 +100,24 @@ CYNET_XINLINE void normalized_short(const float* x, const float* gamma, const fl
 
 // y = or += (x - mean) / std gamma + beta, with the mean and std of the row.
 template <bool EACH, typename T>
-void normalized_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n, double eps,
-                     bool add, double* mean, double* std) {
+void normalize_line(const T* x, const T* gamma, const T* beta, T* y, int64_t n, double eps,
+                    bool add, double* mean, double* std) {
 #if defined(__GNUC__)
   if constexpr (std::is_same<T, float>::value) {
-    if (n <= SHORT_LINE) return normalized_short<EACH>(x, gamma, beta, y, n, eps, add, mean, std);
+    if (n <= SHORT_LINE)
+      return normalize_short_line<EACH>(x, gamma, beta, y, n, eps, add, mean, std);
   }
 #endif
   *mean = line_sum(x, n, T(0)) / n;
   const T center = static_cast<T>(*mean);
   *std = std::sqrt(line_squares(x, n, center) / n + eps);
-  scaled_line<EACH>(x, gamma, beta, y, n, center, static_cast<T>(1 / *std), add);
+  scale_line<EACH>(x, gamma, beta, y, n, center, static_cast<T>(1 / *std), add);
 }
 
 #if defined(__GNUC__)
-// normalized_gradient for 1 to SHORT_LINE floats, which are read once.
-CYNET_XINLINE void gradient_short(const float* dy, const float* x, const float* gamma, float mean,
-                                  float scale, float* dx, int64_t n, bool add) {
+// line_gradient for 1 to SHORT_LINE floats, which are read once.
+CYNET_XINLINE void short_line_gradient(const float* dy, const float* x, const float* gamma,
+                                       float mean, float scale, float* dx, int64_t n, bool add) {
   const int count = static_cast<int>((n + LANES - 1) / LANES), last = count - 1;
   const int64_t rest = n - last * LANES;
   Vec g[SHORT_LINE / LANES], v[SHORT_LINE / LANES], total = {}, product = {};
@@ -129,22 +131,22 @@ CYNET_XINLINE void gradient_short(const float* dy, const float* x, const float* 
   v[last] = (load_part(x + last * LANES, rest) - mean) * scale;
   total += g[last];
   product += g[last] * v[last];
-  const float a = static_cast<float>(fold_wide(total) / n);
-  const float b = static_cast<float>(fold_wide(product) / n);
+  const float a = static_cast<float>(fold_in_double(total) / n);
+  const float b = static_cast<float>(fold_in_double(product) / n);
   for (int k = 0; k < count; ++k) {
     put_lanes(dx + k * LANES, scale * (g[k] - a - b * v[k]), k == last, rest, add);
   }
 }
 #endif
 
-// dx = or += the gradient of normalized_line, given mean and std; dx may be dy.
+// dx = or += the gradient of normalize_line, given mean and std; dx may be dy.
 template <typename T>
-void normalized_gradient(const T* dy, const T* x, const T* gamma, T mean, T std, T* dx, int64_t n,
-                         bool add) {
+void line_gradient(const T* dy, const T* x, const T* gamma, T mean, T std, T* dx, int64_t n,
+                   bool add) {
   const T scale = 1 / std;
 #if defined(__GNUC__)
   if constexpr (std::is_same<T, float>::value) {
-    if (n <= SHORT_LINE) return gradient_short(dy, x, gamma, mean, scale, dx, n, add);
+    if (n <= SHORT_LINE) return short_line_gradient(dy, x, gamma, mean, scale, dx, n, add);
   }
 #endif
   const T a = static_cast<T>(sum_terms<T>(n, [=](int64_t i) { return dy[i] * gamma[i]; }) / n);
@@ -161,15 +163,15 @@ void normalized_gradient(const T* dy, const T* x, const T* gamma, T mean, T std,
   }
 }
 
-// The first columns of the sums over rows of n: of dy (x - mean) / std, and of dy. Up to FEW_LINES
-// rows are added in T, blocks of them in double.
+// Adds the first columns of dy (x - mean) / std, and of dy, over rows of n. Up to FEW_LINES rows
+// are added in T, blocks of them in double.
 enum { FEW_LINES = 64, GRADIENT_COLUMNS = 4 * LANES };
 
 // Adds up to FEW_LINES rows of `width` columns.
 template <typename T, bool WHOLE>
-CYNET_XINLINE void narrow_gradients(const T* dy, const T* x, const T* mean, const T* std,
-                                    int64_t lines, int64_t n, int width, double* products,
-                                    double* totals) {
+CYNET_XINLINE void add_column_sums(const T* dy, const T* x, const T* mean, const T* std,
+                                   int64_t lines, int64_t n, int width, double* products,
+                                   double* totals) {
   const int columns = WHOLE ? static_cast<int>(GRADIENT_COLUMNS) : width;
   T product[GRADIENT_COLUMNS] = {}, total[GRADIENT_COLUMNS] = {};
   for (int64_t line = 0; line < lines; ++line) {
@@ -184,27 +186,26 @@ CYNET_XINLINE void narrow_gradients(const T* dy, const T* x, const T* mean, cons
 }
 
 template <typename T>
-void normalized_gradient_columns(const T* dy, const T* x, const T* mean, const T* std,
-                                 int64_t lines, int64_t n, int64_t columns, double* products,
-                                 double* totals) {
+void scale_gradient_columns(const T* dy, const T* x, const T* mean, const T* std, int64_t lines,
+                            int64_t n, int64_t columns, double* products, double* totals) {
   for (int64_t i = 0; i < columns; ++i) products[i] = totals[i] = 0;
   for (int64_t first = 0; first < lines; first += FEW_LINES) {
     const int64_t few = lines - first < FEW_LINES ? lines - first : FEW_LINES;
     for (int64_t at = 0; at < columns; at += GRADIENT_COLUMNS) {
       const int64_t from = first * n + at, width = columns - at;
       if (width >= GRADIENT_COLUMNS)
-        narrow_gradients<T, true>(dy + from, x + from, mean + first, std + first, few, n, 0,
-                                  products + at, totals + at);
+        add_column_sums<T, true>(dy + from, x + from, mean + first, std + first, few, n, 0,
+                                 products + at, totals + at);
       else
-        narrow_gradients<T, false>(dy + from, x + from, mean + first, std + first, few, n,
-                                   static_cast<int>(width), products + at, totals + at);
+        add_column_sums<T, false>(dy + from, x + from, mean + first, std + first, few, n,
+                                  static_cast<int>(width), products + at, totals + at);
     }
   }
 }
 
 #if defined(__GNUC__)
 // instance_gradient for 1 to SHORT_LINE floats, which are read once.
-CYNET_XINLINE void instance_gradient_short(const float* dy, const float* x, double gamma,
+CYNET_XINLINE void short_instance_gradient(const float* dy, const float* x, double gamma,
                                            double eps, float* dx, int64_t n, bool add,
                                            double* sums) {
   const int count = static_cast<int>((n + LANES - 1) / LANES), last = count - 1;
@@ -221,16 +222,17 @@ CYNET_XINLINE void instance_gradient_short(const float* dy, const float* x, doub
   v[last] = load_part(x + last * LANES, rest);
   total += g[last];
   sum += v[last];
-  const float center = static_cast<float>(fold_wide(sum) / n);
+  const float center = static_cast<float>(fold_in_double(sum) / n);
   for (int k = 0; k < count; ++k) {
     v[k] -= center;
-    if (k == last) v[k] = first_of(v[k], rest, 0.0f);
+    if (k == last) v[k] = keep_first_lanes(v[k], rest, 0.0f);
     squares += v[k] * v[k];
     product += g[k] * v[k];
   }
-  const double scale = 1 / std::sqrt(fold_wide(squares) / n + eps), all = fold_wide(product);
+  const double scale = 1 / std::sqrt(fold_in_double(squares) / n + eps),
+               all = fold_in_double(product);
   sums[0] = all * scale;
-  sums[1] = fold_wide(total);
+  sums[1] = fold_in_double(total);
   if (!dx) return;
   const float a = static_cast<float>(gamma * scale), d = static_cast<float>(sums[1] / n);
   const float b = static_cast<float>(scale * scale * all / n);
@@ -240,7 +242,7 @@ CYNET_XINLINE void instance_gradient_short(const float* dy, const float* x, doub
 }
 #endif
 
-// line_sum of numbers that are `step` apart.
+// The sum, or sum of squares, of (x - center) over numbers that are `step` apart.
 template <typename T>
 double total_of(const T* x, int64_t n, int64_t step, double center, bool squared) {
   if (step == 1) return squared ? line_squares(x, n, T(center)) : line_sum(x, n, T(center));
@@ -252,7 +254,7 @@ double total_of(const T* x, int64_t n, int64_t step, double center, bool squared
   return total;
 }
 
-// line(i, start) for the lines [begin, end) along the middle of (outer, n, inner).
+// Calls line(i, start) for the lines along the middle axis of (outer, n, inner).
 template <class Line>
 void for_layers(const Args& args, const LayerNorm& p, Line line) {
   parallel_for(args.threads, p.outer * p.inner, [&](int64_t begin, int64_t end) {
@@ -272,7 +274,7 @@ void layer_norm(const Args& args) {
     T* y = out + start;
     double mean, std;
     if (step == 1 && out) {
-      normalized_line<true>(x, gamma, beta, y, n, p.eps, args.add[0], &mean, &std);
+      normalize_line<true>(x, gamma, beta, y, n, p.eps, args.add[0], &mean, &std);
     } else {
       mean = total_of(x, n, step, 0, false) / n;
       std = std::sqrt(total_of(x, n, step, mean, true) / n + p.eps);
@@ -288,7 +290,7 @@ void layer_norm(const Args& args) {
   });
 }
 
-// dx from dy, x, gamma, mean, std; dx may be dy
+// Computes dx from dy, x, gamma, mean, std; dx may be dy.
 template <typename T>
 void layer_norm_grad(const Args& args) {
   const LayerNorm& p = args.as<LayerNorm>();
@@ -298,7 +300,7 @@ void layer_norm_grad(const Args& args) {
     const T *dy = args.input<T>(0) + start, *x = args.input<T>(1) + start;
     const T mean = args.input<T>(3)[line], std = args.input<T>(4)[line], scale = 1 / std;
     T* dx = args.output<T>(0) + start;
-    if (step == 1) return normalized_gradient(dy, x, gamma, mean, std, dx, n, args.add[0]);
+    if (step == 1) return line_gradient(dy, x, gamma, mean, std, dx, n, args.add[0]);
     double total = 0, product = 0;
     for (int64_t i = 0; i < n; ++i) {
       const T value = dy[i * step] * gamma[i];
@@ -313,7 +315,7 @@ void layer_norm_grad(const Args& args) {
   });
 }
 
-// dgamma and dbeta from dy, x, mean, std
+// Computes dgamma and dbeta from dy, x, mean, std.
 template <typename T>
 void layer_norm_scale_grad(const Args& args) {
   const LayerNorm& p = args.as<LayerNorm>();
@@ -330,8 +332,7 @@ void layer_norm_scale_grad(const Args& args) {
       const int64_t stop = end * SCALE_UNIT < p.n ? end * SCALE_UNIT : p.n;
       for (int64_t at = begin * SCALE_UNIT; at < stop; at += SCALE_TOGETHER) {
         const int64_t width = stop - at < SCALE_TOGETHER ? stop - at : int64_t(SCALE_TOGETHER);
-        normalized_gradient_columns(dy + at, x + at, mean, std, p.outer, p.n, width, products,
-                                    totals);
+        scale_gradient_columns(dy + at, x + at, mean, std, p.outer, p.n, width, products, totals);
         for (int64_t i = 0; i < width; ++i) give(at + i, products[i], totals[i]);
       }
     });
@@ -361,8 +362,8 @@ void instance_norm(const Args& args) {
       const int64_t c = line % p.channels;
       double mean, std;
       if (out) {
-        normalized_line<false>(x, args.input<T>(1) + c, args.input<T>(2) + c, out + line * p.n, p.n,
-                               p.eps, args.add[0], &mean, &std);
+        normalize_line<false>(x, args.input<T>(1) + c, args.input<T>(2) + c, out + line * p.n, p.n,
+                              p.eps, args.add[0], &mean, &std);
       } else {
         mean = line_sum(x, p.n, T(0)) / p.n;
         std = std::sqrt(line_squares(x, p.n, T(mean)) / p.n + p.eps);
@@ -373,13 +374,13 @@ void instance_norm(const Args& args) {
   });
 }
 
-// The gradient of a line whose gamma is given, and into `sums` the two that gamma and beta get.
+// Computes the gradient of a line, and in `sums` its terms of dgamma and dbeta.
 template <typename T>
 void instance_gradient(const T* dy, const T* x, double gamma, double eps, T* dx, int64_t n,
                        bool add, double* sums) {
 #if defined(__GNUC__)
   if constexpr (std::is_same<T, float>::value) {
-    if (n <= SHORT_LINE) return instance_gradient_short(dy, x, gamma, eps, dx, n, add, sums);
+    if (n <= SHORT_LINE) return short_instance_gradient(dy, x, gamma, eps, dx, n, add, sums);
   }
 #endif
   const T mean = T(line_sum(x, n, T(0)) / n);
@@ -400,7 +401,7 @@ void instance_gradient(const T* dy, const T* x, double gamma, double eps, T* dx,
   }
 }
 
-// dx, dgamma, dbeta from dy, x, gamma; dx may be dy
+// Computes dx, dgamma, dbeta from dy, x, gamma; dx may be dy.
 template <typename T>
 void instance_norm_grad(const Args& args) {
   const InstanceNorm& p = args.as<InstanceNorm>();

@@ -9,57 +9,57 @@
 
 namespace cynet {
 // Memory is (batch, channels, inner), or (batch, inner, channels) with `last`.
-#define LOCAL_RESPONSE(field)                                                               \
+#define LOCAL_RESPONSE_FIELDS(field)                                                        \
   field(int64_t, batch) field(int64_t, channels) field(int64_t, inner) field(int64_t, size) \
       field(double, alpha) field(double, beta) field(double, knorm) field(bool, last)
-CYNET_PARAMS(LocalResponse, LOCAL_RESPONSE)
+CYNET_PARAMS(LocalResponse, LOCAL_RESPONSE_FIELDS)
 
 enum { RESPONSE_WIDTH = 256 };  // elements taken together
 
-// Channels [first, last) are those around channel c.
-struct Around {
+// The channels [first, last) of the window around channel c.
+struct ChannelWindow {
   int64_t first, last;
-  CYNET_XINLINE Around(const LocalResponse& s, int64_t c) {
+  CYNET_XINLINE ChannelWindow(const LocalResponse& s, int64_t c) {
     const int64_t half = s.size / 2;
     first = c > half ? c - half : 0;
     last = c + half + 1 < s.channels ? c + half + 1 : s.channels;
   }
 };
 
-// Channels around one, as far as there are any.
-CYNET_XINLINE int64_t response_rows(const LocalResponse& s) {
+// The number of channels in a window, at most all.
+CYNET_XINLINE int64_t response_window_size(const LocalResponse& s) {
   const int64_t half = s.size / 2;
   return 2 * (half < s.channels ? half : s.channels - 1) + 1;
 }
 
 static bool is_response_computed_by_lines(const LocalResponse& s) { return s.last || s.inner == 1; }
 
-// Lines of channels that are taken together.
-static int64_t response_lines(const LocalResponse& s) {
+// The number of lines of channels in a block.
+static int64_t response_block_lines(const LocalResponse& s) {
   return s.channels < RESPONSE_WIDTH ? RESPONSE_WIDTH / s.channels : 1;
 }
 
-// Elements of workspace that each thread of the gradient needs.
+// Elements of workspace per thread for the gradient.
 static int64_t response_space(const LocalResponse& s) {
-  return 2 * (is_response_computed_by_lines(s) ? response_lines(s) * s.channels
-                                               : response_rows(s) * RESPONSE_WIDTH);
+  return 2 * (is_response_computed_by_lines(s) ? response_block_lines(s) * s.channels
+                                               : response_window_size(s) * RESPONSE_WIDTH);
 }
 static int64_t response_space(const Args& args) {
   return response_space(args.as<LocalResponse>()) * args.threads * element_size(args.in[0]->dtype);
 }
 
-// Pieces of work; the same for any number of threads.
-static int64_t response_parts(const LocalResponse& s) {
-  const int64_t lines = response_lines(s);
+// The number of units of work, independent of the number of threads.
+static int64_t response_part_count(const LocalResponse& s) {
+  const int64_t lines = response_block_lines(s);
   if (is_response_computed_by_lines(s)) return (s.batch * s.inner + lines - 1) / lines;
   return s.batch * ((s.inner + RESPONSE_WIDTH - 1) / RESPONSE_WIDTH);
 }
 
-// body(start, n): n positions whose channels are `inner` apart, or n elements of whole lines.
+// Calls body(start, n) for n positions with channels `inner` apart, or n elements of whole lines.
 template <class Body>
 static void for_responses(const LocalResponse& s, int64_t begin, int64_t end, Body&& body) {
   const int64_t n = s.batch * s.channels * s.inner;
-  const int64_t step = response_lines(s) * s.channels;
+  const int64_t step = response_block_lines(s) * s.channels;
   const int64_t parts = (s.inner + RESPONSE_WIDTH - 1) / RESPONSE_WIDTH;
   for (int64_t part = begin; part < end; ++part) {
     if (is_response_computed_by_lines(s)) {
@@ -74,14 +74,14 @@ static void for_responses(const LocalResponse& s, int64_t begin, int64_t end, Bo
 }
 }  // namespace cynet
 
-#define CYNET_LOOPS "normalization/lrn.cc"
+#define CYNET_PER_ISA_FILE "normalization/lrn.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(local_response, LocalResponse, 1, CYNET_FLOATS)
 CYNET_SPACE_KERNEL(local_response_grad, LocalResponse, 1, response_space, CYNET_FLOATS)
 #else
 namespace {
-// norm^-beta; `usual`: beta is 3/4.
+// Returns norm^-beta; `usual`: beta is 3/4.
 template <bool usual, typename T>
 CYNET_XINLINE T response_power(T norm, T minus_beta) {
   if constexpr (usual) {
@@ -92,9 +92,9 @@ CYNET_XINLINE T response_power(T norm, T minus_beta) {
   }
 }
 
-// value / norm, by the root that response_power computes, too, or by a division.
+// Returns value / norm; reuses the root of response_power if beta is 3/4.
 template <bool usual, typename T>
-CYNET_XINLINE T over_norm(T value, T norm) {
+CYNET_XINLINE T divide_by_norm(T value, T norm) {
   if constexpr (usual) {
     const T inverse = T(1) / std::sqrt(norm);
     return value * inverse * inverse;
@@ -118,7 +118,7 @@ CYNET_XINLINE void sum_rows(const T* x, int64_t step, int64_t n, T* total) {
 }
 
 template <bool squared, typename T>
-void sum_around(const T* x, int64_t size, int64_t step, int64_t n, T* total) {
+void sum_window(const T* x, int64_t size, int64_t step, int64_t n, T* total) {
   if (size == 5) return sum_rows<squared, 5>(x, step, n, total);
   if (size == 3) return sum_rows<squared, 3>(x, step, n, total);
   for (int64_t i = 0; i < n; ++i) total[i] = 0;
@@ -131,7 +131,7 @@ void sum_around(const T* x, int64_t size, int64_t step, int64_t n, T* total) {
   }
 }
 
-// Sums over the channels around the elements [begin, end) of n; rows of channels.
+// Sums over the channel windows of elements [begin, end) of n; each row has all channels.
 template <bool squared, typename T>
 void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin, int64_t end,
                T* total) {
@@ -142,7 +142,7 @@ void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin, int
   };
   if (C <= 2 * half) {  // no channel has `size` neighbours
     for (int64_t i = begin; i < end; ++i) {
-      const Around k(s, i % C);
+      const ChannelWindow k(s, i % C);
       T sum = 0;
       for (int64_t c = k.first; c < k.last; ++c) sum += term(i - i % C + c);
       put(i, sum);
@@ -150,7 +150,7 @@ void sum_along(const LocalResponse& s, const T* x, int64_t n, int64_t begin, int
     return;
   }
   const int64_t from = begin > half ? begin : half, to = end < n - half ? end : n - half;
-  if (from < to) sum_around<squared>(x + from - half, s.size, 1, to - from, total + from - begin);
+  if (from < to) sum_window<squared>(x + from - half, s.size, 1, to - from, total + from - begin);
   for (int64_t row = begin - begin % C; row < end; row += C) {  // both ends of each row
     T first = 0, last = 0;
     for (int64_t i = 0; i < half; ++i) {
@@ -192,7 +192,7 @@ void respond_parts(const LocalResponse& s, const T* dy, const T* x, const T* tot
   for (int64_t i = 0; i < n; ++i) {
     const T norm = knorm + factor * total[i];
     power[i] = response_power<usual>(norm, minus_beta);
-    ratio[i] = over_norm<usual>(dy[i] * x[i] * power[i], norm);
+    ratio[i] = divide_by_norm<usual>(dy[i] * x[i] * power[i], norm);
   }
 }
 
@@ -212,7 +212,7 @@ void respond_gradient(const LocalResponse& s, const T* dy, const T* x, const T* 
 
 // Calls f(std::true_type) if beta is 3/4, else f(std::false_type).
 template <typename F>
-CYNET_XINLINE void by_power(const LocalResponse& s, F&& f) {
+CYNET_XINLINE void call_for_power(const LocalResponse& s, F&& f) {
   if (s.beta == 0.75) f(std::true_type());
   else f(std::false_type());
 }
@@ -220,10 +220,10 @@ CYNET_XINLINE void by_power(const LocalResponse& s, F&& f) {
 template <typename T>
 void respond_columns(const LocalResponse& s, const T* x, T* y, int64_t width, bool add) {
   T total[RESPONSE_WIDTH];
-  by_power(s, [&](auto usual) {
+  call_for_power(s, [&](auto usual) {
     for (int64_t c = 0; c < s.channels; ++c) {
-      const Around k(s, c);
-      sum_around<true>(x + k.first * s.inner, k.last - k.first, s.inner, width, total);
+      const ChannelWindow k(s, c);
+      sum_window<true>(x + k.first * s.inner, k.last - k.first, s.inner, width, total);
       respond<usual.value>(s, x + c * s.inner, total, y + c * s.inner, width, add);
     }
   });
@@ -233,7 +233,7 @@ void respond_columns(const LocalResponse& s, const T* x, T* y, int64_t width, bo
 template <typename T>
 void respond_lines(const LocalResponse& s, const T* x, T* y, int64_t n, bool add) {
   T total[RESPONSE_WIDTH];
-  by_power(s, [&](auto usual) {
+  call_for_power(s, [&](auto usual) {
     for (int64_t i = 0; i < n; i += RESPONSE_WIDTH) {
       const int64_t end = i + RESPONSE_WIDTH < n ? i + RESPONSE_WIDTH : n;
       sum_along<true>(s, x, n, i, end, total);
@@ -242,20 +242,20 @@ void respond_lines(const LocalResponse& s, const T* x, T* y, int64_t n, bool add
   });
 }
 
-// power and ratio are (response_rows, RESPONSE_WIDTH); channel c is in row c modulo their number.
+// power and ratio are (response_window_size, RESPONSE_WIDTH); channel c is in row c modulo rows.
 // Channels outside are zeros.
 template <typename T>
 void respond_columns_backward(const LocalResponse& s, const T* dy, const T* x, T* dx, int64_t width,
                               bool add, T* power, T* ratio) {
   T total[RESPONSE_WIDTH];
-  const int64_t rows = response_rows(s), half = rows / 2;
+  const int64_t rows = response_window_size(s), half = rows / 2;
   for (int64_t i = 0; i < rows * RESPONSE_WIDTH; ++i) ratio[i] = 0;
-  by_power(s, [&](auto usual) {
+  call_for_power(s, [&](auto usual) {
     for (int64_t c = 0; c < s.channels + half; ++c) {
       const int64_t row = c % rows * RESPONSE_WIDTH;
       if (c < s.channels) {
-        const Around k(s, c);
-        sum_around<true>(x + k.first * s.inner, k.last - k.first, s.inner, width, total);
+        const ChannelWindow k(s, c);
+        sum_window<true>(x + k.first * s.inner, k.last - k.first, s.inner, width, total);
         respond_parts<usual.value>(s, dy + c * s.inner, x + c * s.inner, total, power + row,
                                    ratio + row, width);
       } else {
@@ -263,7 +263,7 @@ void respond_columns_backward(const LocalResponse& s, const T* dy, const T* x, T
       }
       if (c < half) continue;
       const int64_t at = (c - half) * s.inner;
-      sum_around<false>(ratio, rows, RESPONSE_WIDTH, width, total);
+      sum_window<false>(ratio, rows, RESPONSE_WIDTH, width, total);
       respond_gradient(s, dy + at, x + at, power + (c - half) % rows * RESPONSE_WIDTH, total,
                        dx + at, width, add);
     }
@@ -276,7 +276,7 @@ void respond_lines_backward(const LocalResponse& s, const T* dy, const T* x, T* 
                             bool add, T* power, T* ratio) {
   T total[RESPONSE_WIDTH];
   const int64_t width = RESPONSE_WIDTH;
-  by_power(s, [&](auto usual) {
+  call_for_power(s, [&](auto usual) {
     for (int64_t i = 0; i < n; i += width) {
       const int64_t end = i + width < n ? i + width : n;
       sum_along<true>(s, x, n, i, end, total);
@@ -296,7 +296,7 @@ void local_response(const Args& args) {
   const T* x = args.input<T>(0);
   T* y = args.output<T>(0);
   const auto part = is_response_computed_by_lines(s) ? respond_lines<T> : respond_columns<T>;
-  parallel_for(args.threads, response_parts(s), [&](int64_t begin, int64_t end) {
+  parallel_for(args.threads, response_part_count(s), [&](int64_t begin, int64_t end) {
     for_responses(s, begin, end,
                   [&](int64_t at, int64_t n) { part(s, x + at, y + at, n, args.add[0]); });
   });
@@ -309,7 +309,7 @@ void local_response_grad(const Args& args) {
   T* dx = args.output<T>(0);
   const auto part =
       is_response_computed_by_lines(s) ? respond_lines_backward<T> : respond_columns_backward<T>;
-  const int64_t parts = response_parts(s), space_each = response_space(s);
+  const int64_t parts = response_part_count(s), space_each = response_space(s);
   const int threads = args.threads;
   parallel_for(threads, threads, [&](int64_t first, int64_t last) {
     T* const own = static_cast<T*>(args.space) + first * space_each;

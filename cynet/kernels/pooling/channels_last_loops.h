@@ -1,7 +1,7 @@
 // Pooling of channels-last floats over 2-d windows, compiled for each CPU level (levels.h) after
 // simd.h. Included by pooling.cc.
 
-// Types of n lanes, and the channels that threads share out images by.
+// Types of n lanes, and the channels per unit of work.
 template <int n>
 struct Vector {
 #ifdef __GNUC__
@@ -33,7 +33,7 @@ static inline WindowPart window_part(const PoolWindow* s, int axis, int64_t at) 
 // Calls f(V, c) for the channels [from, to): whole vectors, then 4 channels, then single ones. With
 // `again` the last vector overlaps the one before instead.
 template <typename F>
-CYNET_XINLINE void over_channels(int64_t from, int64_t to, bool again, F&& f) {
+CYNET_XINLINE void for_channels(int64_t from, int64_t to, bool again, F&& f) {
   int64_t c = from;
 #ifdef __GNUC__
   for (; c + LANES <= to; c += LANES) f(Vector<LANES>(), c);
@@ -50,9 +50,9 @@ CYNET_XINLINE typename V::Floats fetch(const float* p) {
   return v;
 }
 
-// Whether `each` replaces the maximum v: it is larger, or the first NaN.
+// True if `each` replaces the maximum v: it is larger, or the first NaN.
 template <typename Floats>
-CYNET_XINLINE auto window_takes(const Floats& each, const Floats& v) {
+CYNET_XINLINE auto window_prefers(const Floats& each, const Floats& v) {
   return ~(each <= v) & (v == v);
 }
 
@@ -72,7 +72,7 @@ CYNET_XINLINE typename V::Floats window_forward(const PoolWindow* s, const float
     for (int64_t i = 0; i < high; ++i) {
       for (int64_t j = 0; j < wide; ++j) {
         const Floats each = fetch<V>(from + (i * W + j) * C);
-        v = window_takes(each, v) ? each : v;
+        v = window_prefers(each, v) ? each : v;
       }
     }
     return v;
@@ -86,9 +86,9 @@ CYNET_XINLINE typename V::Floats window_forward(const PoolWindow* s, const float
   return v;
 }
 
-// Calls f with that K for a window.
+// Calls f with K of a window, or 0.
 template <typename F>
-CYNET_XINLINE void by_window(const WindowPart& h, const WindowPart& w, F&& f) {
+CYNET_XINLINE void call_for_window(const WindowPart& h, const WindowPart& w, F&& f) {
   const int64_t high = h.end - h.begin, wide = w.end - w.begin;
   if (high == 2 && wide == 2) f(std::integral_constant<int, 2>());
   else if (high == 3 && wide == 3) f(std::integral_constant<int, 3>());
@@ -105,8 +105,8 @@ static void window_pool(const PoolWindow* s, const float* x, float* y, bool add,
       for (int64_t j = 0; j < OW; ++j) {
         const WindowPart w = window_part(s, 1, j);
         float* out = y + (line * OW + j) * C;
-        by_window(h, w, [=](auto size) {
-          over_channels(0, C, !add, [=](auto kind, int64_t c) {
+        call_for_window(h, w, [=](auto size) {
+          for_channels(0, C, !add, [=](auto kind, int64_t c) {
             typedef decltype(kind) V;
             typename V::Floats v = window_forward<V, decltype(size)::value>(s, from, h, w, c);
             if (add) v += fetch<V>(out + c);
@@ -137,7 +137,7 @@ CYNET_XINLINE void window_scatter(const PoolWindow* s, const float* x, const flo
     for (int64_t i = 0; i < high; ++i) {
       for (int64_t j = 0; j < wide; ++j) {
         const Floats each = fetch<V>(x + first + (i * W + j) * C);
-        const auto take = window_takes(each, best);
+        const auto take = window_prefers(each, best);
         best = take ? each : best;
         where = take ? Marks{} + static_cast<int32_t>(i * wide + j) : where;
       }
@@ -157,7 +157,7 @@ CYNET_XINLINE void window_scatter(const PoolWindow* s, const float* x, const flo
 }
 
 // True if every element of the input is in exactly one window.
-static bool windows_tile(const PoolWindow* s) {
+static bool do_windows_tile_input(const PoolWindow* s) {
   for (int axis = 0; axis < 2; ++axis)
     if (s->stride[axis] != s->kernel[axis] || s->pad[axis] != 0 ||
         s->out_size[axis] * s->kernel[axis] != s->in_size[axis])
@@ -170,9 +170,9 @@ static void window_unpool(const PoolWindow* s, const float* dy, const float* x, 
   const int64_t C = s->channels, OH = s->out_size[0], OW = s->out_size[1];
   const int64_t pixels = s->in_size[0] * s->in_size[1];
   const int64_t blocks = (C + int64_t(POOL_CHANNELS) - 1) / int64_t(POOL_CHANNELS);
-  // Threads share images, or groups of channels if there are few images.
+  // Divides images among threads, or groups of channels if there are few images.
   const int64_t groups = s->batch >= threads ? 1 : std::min<int64_t>(blocks, threads);
-  const bool fresh = !add && windows_tile(s);
+  const bool fresh = !add && do_windows_tile_input(s);
   parallel_for(threads, s->batch * groups, [=](int64_t begin, int64_t end) {
     for (int64_t work = begin; work < end; ++work) {
       const int64_t n_image = work / groups, group = work % groups;
@@ -188,8 +188,8 @@ static void window_unpool(const PoolWindow* s, const float* dy, const float* x, 
         for (int64_t j = 0; j < OW; ++j) {
           const WindowPart w = window_part(s, 1, j);
           const float* grad = dy + ((n_image * OH + i) * OW + j) * C;
-          by_window(h, w, [=](auto size) {
-            over_channels(from, to, fresh, [=](auto kind, int64_t c) {
+          call_for_window(h, w, [=](auto size) {
+            for_channels(from, to, fresh, [=](auto kind, int64_t c) {
               window_scatter<decltype(kind), decltype(size)::value>(s, in, grad + c, h, w, out, c,
                                                                     fresh);
             });

@@ -12,15 +12,15 @@
 #include "kernel.h"
 
 namespace cynet {
-// Planes of in_size give planes of out_size; with fewer than three axes, the first ones have size
-// 1. `p`: of POOL_LP. `count_pad`: averages divide by the window, clipped to the padded input; only
-// then pad_after matters. `last`: memory is (batch, *size, channels), of floats.
-#define POOL_SHAPE(field)                                                                       \
+// Pools planes of in_size to planes of out_size; missing leading axes have size 1. `p`: of POOL_LP.
+// `count_pad`: averages divide by the window, clipped to the padded input; only then pad_after
+// matters. `last`: memory is (batch, *size, channels), of floats.
+#define POOL_SHAPE_FIELDS(field)                                                                \
   field(int, type) field(int, p) field(bool, count_pad) field(bool, last) field(int64_t, batch) \
       field(int64_t, channels) field(Int64s<3>, in_size) field(Int64s<3>, out_size)             \
           field(Int64s<3>, kernel) field(Int64s<3>, stride) field(Int64s<3>, pad)               \
               field(Int64s<3>, pad_after)
-CYNET_PARAMS(PoolShape, POOL_SHAPE)
+CYNET_PARAMS(PoolShape, POOL_SHAPE_FIELDS)
 
 enum { POOL_MAX, POOL_AVG, POOL_SUM, POOL_LP };
 enum { POOL_LINE = 2048, POOL_OUT = 1024, POOL_KERNEL = 512 };
@@ -41,7 +41,7 @@ CYNET_XINLINE int64_t pool_window(const PoolShape& s, int axis, int64_t at, int6
   return counted > 0 ? counted : 0;
 }
 
-// Whether the only window is the plane.
+// True if one window covers the whole plane.
 static inline bool is_window_whole_plane(const PoolShape& s) {
   for (int i = 0; i < 3; ++i)
     if (s.out_size[i] != 1 || s.kernel[i] != s.in_size[i] || s.pad[i] || s.pad_after[i])
@@ -56,17 +56,16 @@ struct PoolWindow {
 };
 }  // namespace cynet
 
-#define CYNET_LOOPS "pooling/pooling_loops.h"
+#define CYNET_PER_ISA_FILE "pooling/pooling_loops.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "pooling/pooling_back_loops.h"
+#define CYNET_PER_ISA_FILE "pooling/pooling_back_loops.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "pooling/channels_last_loops.h"
+#define CYNET_PER_ISA_FILE "pooling/channels_last_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
 
-// Whether rows are folded: no power means, lines of a bounded length, and every window has an
-// element.
+// True if a window's rows can be reduced first: no power means, short lines, no empty window.
 static bool can_fold_rows(const PoolShape& s) {
   if (s.type == POOL_LP || s.kernel[2] > POOL_KERNEL || s.stride[2] > POOL_KERNEL) return false;
   for (int i = 0; i < 3; ++i) {
@@ -76,17 +75,17 @@ static bool can_fold_rows(const PoolShape& s) {
   return true;
 }
 
-// Whether `pool_rows` computes this pooling.
+// True if `pool_rows` computes this pooling.
 static bool can_pool_by_rows(const PoolShape& s) {
   return can_fold_rows(s) || (s.type != POOL_LP && is_window_whole_plane(s));
 }
 
-// Whether rows do it backward: indices in a plane go into 32 bits, too.
+// True if backward runs by rows: indices in a plane must also fit 32 bits.
 static bool can_backward_by_rows(const PoolShape& s) {
   return can_fold_rows(s) && s.in_size[0] * s.in_size[1] * s.in_size[2] < (int64_t{1} << 30);
 }
 
-// Whether each element of the input lies in exactly one window.
+// True if each element of the input lies in exactly one window.
 static bool windows_tile_input(const PoolShape& s) {
   for (int i = 0; i < 3; ++i)
     if (s.stride[i] != s.kernel[i] || s.pad[i] || s.out_size[i] * s.kernel[i] != s.in_size[i])
@@ -97,14 +96,14 @@ static bool windows_tile_input(const PoolShape& s) {
 static int64_t elements(const Int64s<3>& size) { return size[0] * size[1] * size[2]; }
 
 // --- window by window, for any machine ----------------------------------------------------------
-struct WindowAt {
+struct WindowPosition {
   int64_t begin[3], end[3], counted;
 };
 
-// body(window, i) for each output.
+// Calls body(window, i) for each output.
 template <class Body>
-static void each_window(const PoolShape& s, Body&& body) {
-  WindowAt a;
+static void for_windows(const PoolShape& s, Body&& body) {
+  WindowPosition a;
   int64_t i = 0;
   for (int64_t d = 0; d < s.out_size[0]; ++d) {
     const int64_t deep = pool_window(s, 0, d, &a.begin[0], &a.end[0]);
@@ -118,9 +117,9 @@ static void each_window(const PoolShape& s, Body&& body) {
   }
 }
 
-// body(place) for each element of a window, until one says true.
+// Calls body(offset) for each element of a window, until it returns true.
 template <class Body>
-static inline void each_element(const PoolShape& s, const WindowAt& a, Body&& body) {
+static inline void for_elements(const PoolShape& s, const WindowPosition& a, Body&& body) {
   for (int64_t d = a.begin[0]; d < a.end[0]; ++d)
     for (int64_t h = a.begin[1]; h < a.end[1]; ++h) {
       const int64_t row = (d * s.in_size[1] + h) * s.in_size[2];
@@ -129,12 +128,12 @@ static inline void each_element(const PoolShape& s, const WindowAt& a, Body&& bo
     }
 }
 
-// The first maximum in the window, or a NaN; `where` is its place, -1 in an empty window.
+// Returns the first maximum in the window, or a NaN; `where` is its offset, -1 for an empty window.
 template <typename T>
-static T largest_of(const PoolShape& s, const WindowAt& a, const T* x, int64_t* where) {
+static T largest_of(const PoolShape& s, const WindowPosition& a, const T* x, int64_t* where) {
   T best = std::numeric_limits<T>::lowest();
   *where = -1;
-  each_element(s, a, [&](int64_t at) {
+  for_elements(s, a, [&](int64_t at) {
     const T value = x[at];
     if (value > best || value != value || *where < 0) {
       if (best != best) return true;
@@ -147,10 +146,10 @@ static T largest_of(const PoolShape& s, const WindowAt& a, const T* x, int64_t* 
 }
 
 template <typename T>
-static T total_of(const PoolShape& s, const WindowAt& a, const T* x) {
+static T total_of(const PoolShape& s, const WindowPosition& a, const T* x) {
   const int p = s.type == POOL_LP ? s.p : 1;
   T total = 0;
-  each_element(s, a, [&](int64_t at) {
+  for_elements(s, a, [&](int64_t at) {
     total += p == 1 ? x[at] : p == 2 ? x[at] * x[at] : x[at] * x[at] * x[at];
     return false;
   });
@@ -163,7 +162,7 @@ static T total_of(const PoolShape& s, const WindowAt& a, const T* x) {
 template <typename T>
 static void plane_forward(const PoolShape& s, const T* x, T* y, bool add) {
   int64_t where;
-  each_window(s, [&](const WindowAt& a, int64_t i) {
+  for_windows(s, [&](const WindowPosition& a, int64_t i) {
     const T value = s.type == POOL_MAX ? largest_of(s, a, x, &where) : total_of(s, a, x);
     y[i] = add ? y[i] + value : value;
   });
@@ -171,7 +170,7 @@ static void plane_forward(const PoolShape& s, const T* x, T* y, bool add) {
 
 template <typename T>
 static void plane_backward(const PoolShape& s, const T* dy, const T* x, const T* y, T* dx) {
-  each_window(s, [&](const WindowAt& a, int64_t i) {
+  for_windows(s, [&](const WindowPosition& a, int64_t i) {
     const bool roots = s.type == POOL_LP && s.p > 1;
     T grad = dy[i];
     if (s.type == POOL_MAX) {
@@ -186,7 +185,7 @@ static void plane_backward(const PoolShape& s, const T* dy, const T* x, const T*
     } else if (roots && y[i] == 0) {
       return;
     }
-    each_element(s, a, [&](int64_t at) {
+    for_elements(s, a, [&](int64_t at) {
       const T ratio = roots ? x[at] / y[i] : T(1);
       dx[at] += grad * (roots && s.p == 3 ? ratio * ratio : ratio);
       return false;
@@ -194,7 +193,7 @@ static void plane_backward(const PoolShape& s, const T* dy, const T* x, const T*
   });
 }
 
-// --- channels last ------------------------------------------------------------------------------
+// --- channels last --------------------------------------------------------------------------
 // A 3-d window is one over planes and then one along depth: of equal maxima the first one in memory
 // gets the gradient, as in row-major order.
 struct PlanesAndDepth {
@@ -229,7 +228,7 @@ static int64_t pool_workspace_bytes(const Args& args) {
 }
 }  // namespace cynet
 
-#define CYNET_LOOPS "pooling/pooling.cc"
+#define CYNET_PER_ISA_FILE "pooling/pooling.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_SPACE_KERNEL(pool, PoolShape, 1, pool_workspace_bytes, CYNET_FLOATS)
@@ -275,8 +274,7 @@ void pool(const Args& args) {
   });
 }
 
-// dx (+)= the gradient; the first of equal maxima gets it. Reads dy, x where it counts and, for
-// roots, y.
+// dx (+)= the gradient; the first of equal maxima gets it. Reads dy, x and, for roots, y.
 template <typename T>
 void pool_grad(const Args& args) {
   const PoolShape& s = args.as<PoolShape>();

@@ -1,6 +1,6 @@
 // Gradients of pooling of a plane, compiled for each CPU level (levels.h). Included by pooling.h.
 
-// The first NaN in memory, else the first maximum: whether the element at `from` replaces `best`.
+// Updates the maximum `best` at `where`: the first NaN wins, else the first maximum.
 template <typename T, typename I>
 CYNET_XINLINE void pool_choose(T value, I from, T* best, I* where) {
   const T b = *best;
@@ -13,8 +13,8 @@ CYNET_XINLINE void pool_choose(T value, I from, T* best, I* where) {
   *where = take ? from : w;
 }
 
-// Windows along a row of columns, each with its value and its row. Column i * S + k is element i +
-// k / S of part k % S; S = 0: the row is contiguous and the stride is arbitrary.
+// Chooses the maximum of each window along a row of columns (value and row). Column i * S + k is
+// element i + k / S of part k % S; S = 0: the row is contiguous and the stride is arbitrary.
 template <int S, typename T, typename I>
 CYNET_XINLINE void pool_choose_along(const T* value, const I* row, int64_t n, int64_t stride,
                                      int64_t kernel, T* best, I* where) {
@@ -30,9 +30,8 @@ CYNET_XINLINE void pool_choose_along(const T* value, const I* row, int64_t n, in
   }
 }
 
-// For the columns [from, from + width) of the rows under a row of windows: the first NaN or
-// maximum, and its row relative to the first one. Columns outside the plane lose against all
-// others.
+// Chooses the first NaN or maximum, and its row, in columns [from, from + width) of a row of
+// windows. Columns outside the plane lose against all others.
 template <typename T, typename I>
 CYNET_XINLINE void pool_choose_rows(const PoolShape& s, const T* x, const int64_t* begin,
                                     const int64_t* end, int64_t from, int64_t width, T* line,
@@ -70,8 +69,8 @@ template <typename T>
 static void pool_rows_choice(const PoolShape& s, const T* dy, const T* x, T* dx) {
   typedef typename std::conditional<sizeof(T) == 4, int32_t, int64_t>::type I;
   const int64_t stride = s.stride[2], kernel = s.kernel[2], out = s.out_size[2];
-  const int64_t part = pool_part(s);
-  // Loops run over whole vectors; results behind the end are not used.
+  const int64_t part = pool_block_outputs(s);
+  // Loops run over whole vectors; results past the end are not used.
   T line[POOL_LINE + 64], lines[2 * POOL_HALF], best[POOL_OUT];
   I row[POOL_LINE + 64], rows[2 * POOL_HALF], where[POOL_OUT];
   int64_t begin[2], end[2];
@@ -121,7 +120,7 @@ CYNET_XINLINE void pool_spread_along(const T* g, int64_t n, T* line) {
 template <typename T>
 static void pool_rows_spread(const PoolShape& s, const T* dy, T* dx, bool fresh) {
   const int64_t stride = s.stride[2], kernel = s.kernel[2], out = s.out_size[2];
-  const int64_t part = pool_part(s), around = (kernel - 1) / stride;
+  const int64_t part = pool_block_outputs(s), around = (kernel - 1) / stride;
   T buffer[POOL_OUT + 2 * POOL_KERNEL], line[POOL_LINE + POOL_KERNEL];
   int64_t begin[3], end[3];
   T* const g = buffer + around;

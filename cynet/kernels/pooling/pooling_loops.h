@@ -1,11 +1,10 @@
 // Pooling of a plane, compiled for each CPU level (levels.h). Included by pooling.h.
 //
-// The rows under a row of windows are first reduced to one row, then the windows reduce that along
-// the row.
+// The rows of a row of windows are first reduced to one row, then along that row.
 
 // `largest`: the maximum, NaN if there is one; else the sum.
 template <bool largest, typename T>
-CYNET_XINLINE T pool_step(T a, T x) {
+CYNET_XINLINE T pool_combine(T a, T x) {
   if constexpr (largest) return (x > a) | (x != x) ? x : a;
   else return a + x;
 }
@@ -30,7 +29,7 @@ struct PoolLanes {
   void put(T* p) const { std::memcpy(p, lanes, sizeof lanes); }
   template <bool largest>
   void step(const T* p) {
-    for (int i = 0; i < W; ++i) lanes[i] = pool_step<largest>(lanes[i], p[i]);
+    for (int i = 0; i < W; ++i) lanes[i] = pool_combine<largest>(lanes[i], p[i]);
   }
 #endif
 };
@@ -45,7 +44,7 @@ CYNET_XINLINE void pool_split(const T* line, int64_t n, T* halves) {
   }
 }
 
-// out[i] = the window at line[i * stride]. S and K are stride and kernel; 0: read at run time.
+// out[i] = the reduction of the window at line[i * stride]. S: stride, K: kernel; 0: not constant.
 template <bool largest, int S, int K, typename T>
 CYNET_XINLINE void pool_slide(const T* line, T* out, int64_t n, int64_t stride, int64_t kernel) {
   const int64_t s = S ? S : stride;
@@ -53,14 +52,14 @@ CYNET_XINLINE void pool_slide(const T* line, T* out, int64_t n, int64_t stride, 
     CYNET_IVDEP
     for (int64_t i = 0; i < n; ++i) {
       T value = line[i * s];
-      for (int k = 1; k < K; ++k) value = pool_step<largest>(value, line[i * s + k]);
+      for (int k = 1; k < K; ++k) value = pool_combine<largest>(value, line[i * s + k]);
       out[i] = value;
     }
   } else {
     for (int64_t i = 0; i < n; ++i) out[i] = line[i * s];
     for (int64_t k = 1; k < kernel; ++k) {
       CYNET_IVDEP
-      for (int64_t i = 0; i < n; ++i) out[i] = pool_step<largest>(out[i], line[i * s + k]);
+      for (int64_t i = 0; i < n; ++i) out[i] = pool_combine<largest>(out[i], line[i * s + k]);
     }
   }
 }
@@ -80,20 +79,20 @@ CYNET_XINLINE void pool_slide_three(const T* line, T* out, int64_t n) {
   halves[n] = line[2 * n];
   CYNET_IVDEP
   for (int64_t i = 0; i < n; ++i) {
-    const T two = pool_step<largest>(halves[i], halves[POOL_HALF + i]);
-    out[i] = pool_step<largest>(two, halves[i + 1]);
+    const T two = pool_combine<largest>(halves[i], halves[POOL_HALF + i]);
+    out[i] = pool_combine<largest>(two, halves[i + 1]);
   }
 }
 
-// How many outputs of a row are computed together.
-CYNET_XINLINE int64_t pool_part(const PoolShape& s) {
+// The number of outputs of a row that are computed together.
+CYNET_XINLINE int64_t pool_block_outputs(const PoolShape& s) {
   const int64_t part = (POOL_LINE - s.kernel[2]) / s.stride[2] + 1;
   return part > POOL_OUT ? POOL_OUT : part;
 }
 
 // The value of a window outside of the input.
 template <bool largest, typename T>
-CYNET_XINLINE T pool_neutral() {
+CYNET_XINLINE T pool_neutral_value() {
   return largest ? -std::numeric_limits<T>::infinity() : T(0);
 }
 
@@ -120,8 +119,7 @@ CYNET_XINLINE void pool_fold_by(const PoolShape& s, const T* x, const int64_t* b
   if (n % W) pool_fold_columns<largest, W>(s, x + n - W, begin, end, to + n - W);
 }
 
-// Reduces [from, from + width) of all rows in the window to one row, with neutral elements outside
-// of the plane.
+// Reduces [from, from + width) of the window's rows to one row; neutral outside of the plane.
 template <bool largest, typename T>
 CYNET_XINLINE void pool_fold(const PoolShape& s, const T* x, const int64_t* begin,
                              const int64_t* end, int64_t from, int64_t width, T* line) {
@@ -132,8 +130,8 @@ CYNET_XINLINE void pool_fold(const PoolShape& s, const T* x, const int64_t* begi
   if (high - low >= wide) pool_fold_by<largest, wide>(s, in, begin, end, high - low, line + low);
   else if (high - low >= 4) pool_fold_by<largest, 4>(s, in, begin, end, high - low, line + low);
   else pool_fold_by<largest, 1>(s, in, begin, end, high - low, line + low);
-  for (int64_t i = 0; i < low; ++i) line[i] = pool_neutral<largest, T>();
-  for (int64_t i = high; i < width; ++i) line[i] = pool_neutral<largest, T>();
+  for (int64_t i = 0; i < low; ++i) line[i] = pool_neutral_value<largest, T>();
+  for (int64_t i = high; i < width; ++i) line[i] = pool_neutral_value<largest, T>();
 }
 
 // Reduces a row.
@@ -141,7 +139,7 @@ template <bool largest, typename T>
 CYNET_XINLINE T pool_along(const T* line, int64_t n) {
   if (n < 16) {
     T fold = line[0];
-    for (int64_t i = 1; i < n; ++i) fold = pool_step<largest>(fold, line[i]);
+    for (int64_t i = 1; i < n; ++i) fold = pool_combine<largest>(fold, line[i]);
     return fold;
   }
   T folds[16];
@@ -149,11 +147,11 @@ CYNET_XINLINE T pool_along(const T* line, int64_t n) {
   int64_t i = 16;
   for (; i + 16 <= n; i += 16) {
     CYNET_IVDEP
-    for (int j = 0; j < 16; ++j) folds[j] = pool_step<largest>(folds[j], line[i + j]);
+    for (int j = 0; j < 16; ++j) folds[j] = pool_combine<largest>(folds[j], line[i + j]);
   }
-  for (int j = 0; i < n; ++i, ++j) folds[j] = pool_step<largest>(folds[j], line[i]);
+  for (int j = 0; i < n; ++i, ++j) folds[j] = pool_combine<largest>(folds[j], line[i]);
   for (int width = 8; width > 0; width /= 2)
-    for (int j = 0; j < width; ++j) folds[j] = pool_step<largest>(folds[j], folds[j + width]);
+    for (int j = 0; j < width; ++j) folds[j] = pool_combine<largest>(folds[j], folds[j + width]);
   return folds[0];
 }
 
@@ -187,8 +185,7 @@ CYNET_XINLINE void pool_put(const PoolShape& s, const T* values, int64_t w, int6
   }
 }
 
-// Several rows of outputs are computed together, as many as fit the buffer: loops are then long,
-// whatever the length of a row.
+// As many rows of outputs as fit the buffer are computed together, so loops are long.
 template <typename T, bool largest>
 void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
   if (is_window_whole_plane(s)) {
@@ -199,7 +196,7 @@ void pool_rows(const PoolShape& s, const T* x, T* y, bool add) {
     return;
   }
   const int64_t stride = s.stride[2], kernel = s.kernel[2], out = s.out_size[2];
-  const int64_t part = pool_part(s), limit = out < part ? out : part;
+  const int64_t part = pool_block_outputs(s), limit = out < part ? out : part;
   const int64_t each = limit - 1 + (kernel + stride - 1) / stride;  // outputs from row to row
   const int64_t pitch = each * stride;
   const int64_t together = out > part || pitch > POOL_LINE ? 1 : POOL_LINE / pitch;

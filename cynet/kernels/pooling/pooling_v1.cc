@@ -1,4 +1,4 @@
-// Pooling of old scripts, whose windows see the zeros of the padding; every window by itself.
+// Pooling_v1: windows include the zeros of the padding; each window is computed separately.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -6,14 +6,14 @@
 #include "kernel.h"
 
 namespace cynet {
-#define POOL_V1(field)                                                                         \
+#define POOL_V1_FIELDS(field)                                                                  \
   field(int64_t, planes) field(Int64s<2>, size) field(Int64s<2>, out) field(Int64s<2>, kernel) \
       field(Int64s<2>, stride) field(Int64s<2>, pad) field(bool, maximum) field(double, divisor)
-CYNET_PARAMS(PoolV1, POOL_V1)
+CYNET_PARAMS(PoolV1, POOL_V1_FIELDS)
 
 struct Span {
   int64_t begin, end;   // begin and end of a window in the data
-  bool zeros, nothing;  // whether it sees zeros of the padding, or begins behind them
+  bool zeros, nothing;  // it includes padding; it begins after the padding
 };
 
 static Span span_of(const PoolV1& p, int axis, int64_t at) {
@@ -23,17 +23,17 @@ static Span span_of(const PoolV1& p, int axis, int64_t at) {
   return {begin, end, first < begin || last > end, first >= last};
 }
 
-// body(down, across, i) for the windows of a plane.
+// Calls body(down, across, i) for the windows of a plane.
 template <class Body>
-static void each_span(const PoolV1& p, Body&& body) {
+static void for_spans(const PoolV1& p, Body&& body) {
   for (int64_t i = 0; i < p.out[0]; ++i)
     for (int64_t j = 0; j < p.out[1]; ++j)
       body(span_of(p, 0, i), span_of(p, 1, j), i * p.out[1] + j);
 }
 
-// body(x, y) of each plane: offsets in the data and in the output.
+// Calls body(x, y) for each plane: offsets in the data and in the output.
 template <class Body>
-static void each_plane(const Args& args, const PoolV1& p, Body&& body) {
+static void for_planes(const Args& args, const PoolV1& p, Body&& body) {
   const int64_t inside = p.size[0] * p.size[1], outside = p.out[0] * p.out[1];
   parallel_for(args.threads, p.planes, [&](int64_t begin, int64_t end) {
     for (int64_t plane = begin; plane < end; ++plane) body(plane * inside, plane * outside);
@@ -44,10 +44,10 @@ template <bool maximum, typename T>
 static void pool_planes(const Args& args) {
   const PoolV1& p = args.as<PoolV1>();
   const int64_t width = p.size[1];
-  each_plane(args, p, [&](int64_t from, int64_t to) {
+  for_planes(args, p, [&](int64_t from, int64_t to) {
     const T* x = args.input<T>(0) + from;
     T* y = args.output<T>(0) + to;
-    each_span(p, [&](const Span down, const Span across, int64_t i) {
+    for_spans(p, [&](const Span down, const Span across, int64_t i) {
       const bool zeros = down.zeros || across.zeros, nothing = down.nothing || across.nothing;
       T value = maximum && (nothing || !zeros) ? T(-INFINITY) : T(0);
       for (int64_t r = down.begin; r < down.end; ++r)
@@ -72,12 +72,12 @@ template <bool maximum, typename T>
 static void unpool_planes(const Args& args) {
   const PoolV1& p = args.as<PoolV1>();
   const int64_t width = p.size[1];
-  each_plane(args, p, [&](int64_t to, int64_t from) {
+  for_planes(args, p, [&](int64_t to, int64_t from) {
     const T* dy = args.input<T>(0) + from;
     const T* x = maximum ? args.input<T>(1) + to : nullptr;
     const T* y = maximum ? args.input<T>(2) + from : nullptr;
     T* dx = args.output<T>(0) + to;
-    each_span(p, [=, &p](const Span down, const Span across, int64_t i) {
+    for_spans(p, [=, &p](const Span down, const Span across, int64_t i) {
       const T value = T(dy[i] / p.divisor);
       for (int64_t r = down.begin; r < down.end; ++r)
         for (int64_t at = r * width + across.begin; at < r * width + across.end; ++at)

@@ -4,11 +4,12 @@
 #include "kernel.h"
 
 namespace cynet {
-#define ENLARGED(field) field(bool, sums) field(bool, channels_last) field(Int64s<64>, channels)
-CYNET_PARAMS(Enlarged, ENLARGED)
+#define ENLARGED_FIELDS(field) \
+  field(bool, sums) field(bool, channels_last) field(Int64s<64>, channels)
+CYNET_PARAMS(Enlarged, ENLARGED_FIELDS)
 
 namespace {
-// One plane; height and width are those of y.
+// Enlarges one plane; height and width are those of y.
 template <typename T>
 void enlarge(const T* x, T* y, int64_t height, int64_t width, int64_t scale, bool add) {
   const int64_t small = width / scale;
@@ -27,8 +28,8 @@ void enlarge(const T* x, T* y, int64_t height, int64_t width, int64_t scale, boo
   }
 }
 
-// Sums of the squares of dy that an element of x became. `fixed`: the scale, if the compiler is to
-// know it, and 0 otherwise.
+// Sums the scale x scale square of dy that belongs to each element of x. `fixed`: the scale, if the
+// compiler is to know it, and 0 otherwise.
 template <int fixed, typename T>
 CYNET_NOINLINE void sum_squares_of(const T* dy, T* dx, int64_t height, int64_t width, int64_t scale,
                                    bool add) {
@@ -47,7 +48,7 @@ CYNET_NOINLINE void sum_squares_of(const T* dy, T* dx, int64_t height, int64_t w
   }
 }
 
-// A row of pixels of x becomes one of `width` in y, whose pixels are `step` numbers apart.
+// Enlarges a row of pixels to `width` pixels of y, `step` numbers apart.
 template <typename T>
 void enlarge_row(const T* x, T* y, int64_t width, int64_t channels, int64_t step, int64_t scale,
                  bool add) {
@@ -59,7 +60,7 @@ void enlarge_row(const T* x, T* y, int64_t width, int64_t channels, int64_t step
   }
 }
 
-// The gradient of `scale` such rows, one after another, and of `width` pixels each.
+// The gradient of enlarge_row, from `scale` rows of `width` pixels.
 template <typename T>
 void sum_rows_of(const T* dy, T* dx, int64_t width, int64_t channels, int64_t step, int64_t scale,
                  bool add) {
@@ -71,11 +72,10 @@ void sum_rows_of(const T* dy, T* dx, int64_t width, int64_t channels, int64_t st
     }
 }
 
-// All of one input (batch, count, ...), which starts at channel `offset` of y (batch, channels,
-// height, width): enlarged into y, or with `back` summed from it.
+// Enlarges one input (batch, count, ...) into y from channel `offset` on; `back`: the gradient.
 template <typename T, bool back>
-void one_input(const Args& args, const Blob& small, const Blob& large, int64_t offset, T* x, T* y,
-               bool add) {
+void upsample_input(const Args& args, const Blob& small, const Blob& large, int64_t offset, T* x,
+                    T* y, bool add) {
   const int64_t batch = large.shape[0], channels = large.shape[1], height = large.shape[2];
   const int64_t width = large.shape[3], count = small.shape[1], scale = height / small.shape[2];
   if (args.as<Enlarged>().channels_last) {
@@ -104,27 +104,28 @@ void one_input(const Args& args, const Blob& small, const Blob& large, int64_t o
   });
 }
 
-// out (+)= all of in, beside each other or added up
+// out (+)= the enlarged inputs, concatenated or added up
 template <typename T>
 void upsampling(const Args& args) {
   const bool sums = args.as<Enlarged>().sums;
   int64_t offset = 0;
   for (int i = 0; args.in[i]; ++i) {
-    one_input<T, false>(args, *args.in[i], *args.out[0], offset, const_cast<T*>(args.input<T>(i)),
-                        args.output<T>(0), args.add[0] || (sums && i > 0));
+    upsample_input<T, false>(args, *args.in[i], *args.out[0], offset,
+                             const_cast<T*>(args.input<T>(i)), args.output<T>(0),
+                             args.add[0] || (sums && i > 0));
     if (!sums) offset += args.in[i]->shape[1];
   }
 }
 
-// Gradients that nobody requests have no array, and no shape: the channels are parameters.
+// Channels are parameters, as a gradient that is not requested has no array and no shape.
 template <typename T>
 void upsampling_grad(const Args& args) {
   const Enlarged& p = args.as<Enlarged>();
   int64_t offset = 0;
   for (int i = 0; args.out[i]; ++i) {
     if (args.wanted[i])
-      one_input<T, true>(args, *args.out[i], *args.in[0], offset, args.output<T>(i),
-                         const_cast<T*>(args.input<T>(0)), args.add[i]);
+      upsample_input<T, true>(args, *args.out[i], *args.in[0], offset, args.output<T>(i),
+                              const_cast<T*>(args.input<T>(0)), args.add[i]);
     if (!p.sums) offset += p.channels[i];
   }
 }

@@ -10,12 +10,12 @@
 namespace cynet {
 
 // data (outer, channels, inner); `fixed`: gamma is 1; low, high: the range of the output
-#define QUANTIZED_BATCH_NORM(field)                                                       \
+#define QUANTIZED_BATCH_NORM_FIELDS(field)                                                \
   field(int64_t, outer) field(int64_t, channels) field(int64_t, inner) field(double, eps) \
       field(bool, fixed) field(double, low) field(double, high)
-CYNET_PARAMS(QuantizedBatchNorm, QUANTIZED_BATCH_NORM)
+CYNET_PARAMS(QuantizedBatchNorm, QUANTIZED_BATCH_NORM_FIELDS)
 
-// data, gamma, beta, mean, variance, the range of data -> output of int8 and its range
+// in: data, gamma, beta, mean, variance, range of data; out: int8 output and its range
 template <typename T>
 void quantized_batch_norm(const Args& args) {
   const QuantizedBatchNorm& p = args.as<QuantizedBatchNorm>();
@@ -24,16 +24,16 @@ void quantized_batch_norm(const Args& args) {
   const float *mean = args.input<float>(3), *variance = args.input<float>(4);
   if (!has_ranges(args, 5, 6)) return;
   const double unit = max_magnitude(*args.input<float>(5), *args.input<float>(6)) /
-                      steps_of_floats(args.in[0]->dtype);  // int8 steps of input and output
+                      steps_of_floats(args.in[0]->dtype);  // steps of an int8 input
   const float low = static_cast<float>(p.low), high = static_cast<float>(p.high);
-  const double scale = per_unit(steps_of_floats(I8), max_magnitude(low, high));
+  const double scale = steps_per_unit(steps_of_floats(I8), max_magnitude(low, high));
   std::vector<float> times(p.channels), plus(p.channels);
   for (int64_t c = 0; c < p.channels; ++c) {
     const double gain = (p.fixed ? 1.0 : gamma[c]) / std::sqrt(variance[c] + p.eps);
     times[c] = static_cast<float>(gain * unit * scale);
     plus[c] = static_cast<float>((beta[c] - mean[c] * gain) * scale);
     if (times[c] * plus[c] == times[c] * plus[c]) continue;
-    int i = p.fixed ? 2 : 1;  // if no array has a NaN, the variance is below 0
+    int i = p.fixed ? 2 : 1;  // find the input with a NaN; if none has, the variance is negative
     while (i < 4 && !std::isnan(args.input<float>(i)[c])) ++i;
     return fail_at(args, i, c, args.input<float>(i)[c]);
   }

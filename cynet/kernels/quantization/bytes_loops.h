@@ -8,14 +8,13 @@ void floats_of_bytes(const void* x_, float step, float zero, float* y, int64_t n
   for (int64_t i = 0; i < n; ++i) y[i] = (static_cast<float>(x[i]) - zero) * step;
 }
 
-// Quotients are rounded to even before the zero point is added. Returns whether one was NaN, which
-// has no integer.
+// Quotients are rounded to even before the zero point is added. Returns 1 if one was NaN.
 template <typename T>
 int bytes_of_floats(const float* x, float step, float zero, void* y_, int64_t n) {
   T* y = static_cast<T*>(y_);
   const float least = std::numeric_limits<T>::min() - zero;
   const float maximum = std::numeric_limits<T>::max() - zero;
-  const float shift = 12582912.0f;  // 1.5 * 2^23: sums with it are whole
+  const float shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   int wrong = 0;
   CYNET_IVDEP
   for (int64_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// Sums and products of two arrays of 8 bits, each with its range.
+// Adds or multiplies two 8-bit arrays, each with its range.
 #include "kernel.h"
 
 #include <algorithm>
@@ -10,45 +10,45 @@
 namespace cynet {
 
 // `calibrated`: the range of the result is low, high.
-#define COMBINED(field) \
+#define COMBINED_FIELDS(field) \
   field(bool, product) field(bool, calibrated) field(double, low) field(double, high)
-CYNET_PARAMS(Combined, COMBINED)
+CYNET_PARAMS(Combined, COMBINED_FIELDS)
 
 template <typename O>
-struct Rounded {
+struct RoundTo {
   static O of(double v) {
     const double least = std::numeric_limits<O>::min(), maximum = std::numeric_limits<O>::max();
     return static_cast<O>(std::nearbyint(v > least ? (v < maximum ? v : maximum) : least));
   }
 };
 template <>
-struct Rounded<float> {
+struct RoundTo<float> {
   static float of(double v) { return static_cast<float>(v); }
 };
 
 template <typename L, typename R, typename O>
-void combine_as(const Args& args, bool product, double l, double r) {
+void combine_to(const Args& args, bool product, double l, double r) {
   const L* a = args.input<L>(0);
   const R* b = args.input<R>(1);
   O* y = args.output<O>(0);
   parallel_for(args.threads, args.in[0]->size, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       y[i] =
-          Rounded<O>::of(product ? double(a[i]) * b[i] * l : double(a[i]) * l + double(b[i]) * r);
+          RoundTo<O>::of(product ? double(a[i]) * b[i] * l : double(a[i]) * l + double(b[i]) * r);
   });
 }
 
 template <typename L, typename R>
 void combine_by(const Args& args, bool product, double l, double r) {
   switch (args.out[0]->dtype) {
-    case U8: return combine_as<L, R, uint8_t>(args, product, l, r);
-    case I8: return combine_as<L, R, int8_t>(args, product, l, r);
-    case I32: return combine_as<L, R, int32_t>(args, product, l, r);
-    default: return combine_as<L, R, float>(args, product, l, r);
+    case U8: return combine_to<L, R, uint8_t>(args, product, l, r);
+    case I8: return combine_to<L, R, int8_t>(args, product, l, r);
+    case I32: return combine_to<L, R, int32_t>(args, product, l, r);
+    default: return combine_to<L, R, float>(args, product, l, r);
   }
 }
 
-// lhs, rhs, their ranges (four arrays of one float) -> output and its range
+// in: lhs, rhs, their ranges (four arrays of one float); out: output and its range
 template <typename T>
 void quantized_combine(const Args& args) {
   const Combined& p = args.as<Combined>();

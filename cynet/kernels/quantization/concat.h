@@ -1,4 +1,4 @@
-// Arrays of 8 bits side by side, brought to one step. Included by operator/quantization/concat.pyx.
+// Concatenates 8-bit arrays, rescaled to one step. Included by operator/quantization/concat.pyx.
 #ifndef CYNET_QUANTIZED_CONCAT_H
 #define CYNET_QUANTIZED_CONCAT_H
 
@@ -8,7 +8,7 @@
 #include "isa/kernel_table.h"
 #include "parallel.h"
 
-#define CYNET_LOOPS "quantization/scaled_loops.h"
+#define CYNET_PER_ISA_FILE "quantization/scaled_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
@@ -16,7 +16,7 @@ namespace cynet {
 struct ConcatPart {
   const void* data;
   int64_t length;  // length of a line
-  float scale;  // step of the part in units of the output's step
+  float scale;  // step of the part / step of the output
   int is_signed;
 };
 
@@ -24,12 +24,14 @@ typedef int (*ScaledLoop)(const void*, void*, int64_t, float);
 
 inline ScaledLoop scaled_loop(int level, int from_signed, int to_signed) {
   static const ScaledLoop loops[2][2][N_LEVEL] = {
-      {CYNET_AT_LEVELS(scaled<uint8_t, uint8_t>), CYNET_AT_LEVELS(scaled<uint8_t, int8_t>)},
-      {CYNET_AT_LEVELS(scaled<int8_t, uint8_t>), CYNET_AT_LEVELS(scaled<int8_t, int8_t>)}};
+      {CYNET_AT_LEVELS(scale_to_bytes<uint8_t, uint8_t>),
+       CYNET_AT_LEVELS(scale_to_bytes<uint8_t, int8_t>)},
+      {CYNET_AT_LEVELS(scale_to_bytes<int8_t, uint8_t>),
+       CYNET_AT_LEVELS(scale_to_bytes<int8_t, int8_t>)}};
   return loops[from_signed][to_signed][level];
 }
 
-// `outer` lines; each joins one line of each part.
+// Writes `outer` lines; each concatenates one line of each part.
 inline void concat_bytes(int level, int threads, const ConcatPart* parts, int n, int64_t outer,
                          void* out, int is_signed) {
   int64_t total = 0;

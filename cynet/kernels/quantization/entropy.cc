@@ -1,5 +1,4 @@
-// The threshold at which to clip the values of a histogram, so that a few bins represent them best
-// by the Kullback-Leibler divergence.
+// Finds the clipping threshold of a histogram with the least Kullback-Leibler divergence.
 #include "kernel.h"
 
 #include <algorithm>
@@ -11,10 +10,10 @@
 
 namespace cynet {
 
-#define ENTROPY(field) field(int64_t, bins) field(int64_t, quantized_bins)
-CYNET_PARAMS(Entropy, ENTROPY)
+#define ENTROPY_FIELDS(field) field(int64_t, bins) field(int64_t, quantized_bins)
+CYNET_PARAMS(Entropy, ENTROPY_FIELDS)
 
-// Moves a little from nonempty bins to empty ones; false if all are empty.
+// Moves a small probability from nonempty bins to empty ones; returns false if all are empty.
 inline bool smooth_zeros(std::vector<double>& p) {
   const double little = 1e-4;
   const int64_t n = p.size(), empty = std::count(p.begin(), p.end(), 0.0);
@@ -35,8 +34,7 @@ inline double divergence(const std::vector<double>& p, const std::vector<double>
   return total;
 }
 
-// The divergence if the middle 2 * half + 1 bins are used, and values beyond go into the outermost
-// of them.
+// The divergence if values are clipped to the middle 2 * half + 1 bins.
 inline double divergence_of_cut(const float* hist, int64_t bins, int64_t quantized_bins,
                                 int64_t half) {
   const int64_t first = bins / 2 - half, n = 2 * half + 1, each = n / quantized_bins;
@@ -58,7 +56,7 @@ inline double divergence_of_cut(const float* hist, int64_t bins, int64_t quantiz
   return divergence(p, q);
 }
 
-// hist (bins,), edges (bins + 1,) -> threshold, divergence
+// in: hist (bins,), edges (bins + 1,); out: threshold, divergence
 template <typename T>
 void calibrate_entropy(const Args& args) {
   const Entropy& p = args.as<Entropy>();

@@ -29,10 +29,12 @@ struct Int8Conv {
 
   int64_t pixels() const { return batch * out_size[0] * out_size[1] * out_size[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
-  int64_t in_group() const { return channels / groups; }
-  int64_t out_group() const { return filters / groups; }
+  int64_t group_channels() const { return channels / groups; }
+  int64_t group_filters() const { return filters / groups; }
   enum { MAX_TAPS = 64 };
-  bool depthwise() const { return groups == channels && groups == filters && taps() <= MAX_TAPS; }
+  bool is_depthwise() const {
+    return groups == channels && groups == filters && taps() <= MAX_TAPS;
+  }
 };
 
 // out = min(max(sum * scale[f] + bias[f] + residual * residual_unit, low), high), rounded to even
@@ -50,14 +52,14 @@ enum { INT8_ROWS = 96 };  // maximum number of rows
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "quantization/int8_vectors.h"
+#define CYNET_PER_ISA_FILE "quantization/int8_vectors.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "quantization/int8_conv_loops.h"
+#define CYNET_PER_ISA_FILE "quantization/int8_conv_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
 
-// Bytes of the weight (filters, channels / groups, *kernel) as int8_conv reads it; making it.
+// Bytes of the packed weight (filters, channels / groups, *kernel), and the packing.
 inline int64_t int8_packed_size(int level, const Int8Conv& c) {
   static int64_t (*const of[])(const Int8Conv&) = CYNET_AT_LEVELS(int8_packed_bytes);
   return of[level](c);
@@ -83,7 +85,7 @@ inline void int8_conv(int level, const Int8Conv& c, const void* data, bool is_si
   of[is_signed][level](c, data, static_cast<const int16_t*>(packed), e, out, threads, space);
 }
 
-// The first NaN of n floats, or -1.
+// The index of the first NaN of n floats, or -1.
 inline int64_t first_nan(const float* x, int64_t n, int threads) {
   std::atomic<bool> some{false};
   parallel_for(threads, n, [=, &some](int64_t begin, int64_t end) {
@@ -111,7 +113,7 @@ inline void transpose_eight(const uint8_t* from, int64_t from_step, uint8_t* to,
     }
   for (int i = 0; i < 8; ++i) std::memcpy(to + i * to_step, &row[i], 8);
 }
-// Columns of bytes for one task: those that whole words can move; returns their number.
+// Transposes the columns of bytes that whole words can move; returns their number.
 inline int64_t transpose_words(const uint8_t* from, uint8_t* to, int64_t rows, int64_t columns,
                                int64_t first, int64_t last, int64_t n) {
   if (rows == 3) {  // pixels of three channels; a word's fourth byte is the next one's first

@@ -6,9 +6,9 @@ enum { TILE = 12 };  // rows of a tile of sums: as many as registers hold
 enum { TILE = 6 };
 #endif
 
-CYNET_XINLINE int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+CYNET_XINLINE int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-// --- what is made of the sums ------------------------------------------------------------
+// --- the epilogue: sums to outputs -------------------------------------------------------
 template <typename T>
 CYNET_XINLINE void add_residual(float* v, const void* residual, float unit, int64_t at, int n) {
   const T* r = static_cast<const T*>(residual) + at;
@@ -17,12 +17,12 @@ CYNET_XINLINE void add_residual(float* v, const void* residual, float unit, int6
 
 template <typename T>
 CYNET_XINLINE void store_rounded(const float* v, T* out, int n) {
-  const float shift = 12582912.0f;  // 1.5 * 2^23: sums with it are whole, rounded to even
+  const float shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to the nearest even integer
   for (int i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<int32_t>(v[i] + shift - shift));
 }
 
-// n <= SHORTS sums of filters from f on, to out from `at` on.
-CYNET_XINLINE void finish_some(const int32_t* sums, int n, const Int8Epilogue& e, int64_t f,
+// Writes n <= SHORTS sums of the filters from f on to `out`, from index `at` on.
+CYNET_XINLINE void finish_rest(const int32_t* sums, int n, const Int8Epilogue& e, int64_t f,
                                int64_t at, void* out) {
   if (e.scale == nullptr) {
     int32_t* y = static_cast<int32_t*>(out) + at;
@@ -90,9 +90,9 @@ CYNET_XINLINE void put_rounded(const Floats* v, T* out) {
 #endif
 }
 
-// SHORTS sums of filters from f on, in vectors.
-CYNET_XINLINE void finish_all(const int32_t* sums, const Int8Epilogue& e, int64_t f, int64_t at,
-                              void* out) {
+// Writes SHORTS sums of the filters from f on, in vectors.
+CYNET_XINLINE void finish_vectors(const int32_t* sums, const Int8Epilogue& e, int64_t f, int64_t at,
+                                  void* out) {
   Floats v[2];
   const Floats low = Floats{} + e.low, high = Floats{} + e.high;
 #pragma GCC unroll 2
@@ -120,16 +120,16 @@ CYNET_XINLINE void finish_all(const int32_t* sums, const Int8Epilogue& e, int64_
 static void finish(const int32_t* sums, int64_t n, const Int8Epilogue& e, int64_t f, int64_t at,
                    void* out) {
 #if defined(__GNUC__)
-  if (n == SHORTS && e.scale) return finish_all(sums, e, f, at, out);
+  if (n == SHORTS && e.scale) return finish_vectors(sums, e, f, at, out);
 #endif
-  finish_some(sums, static_cast<int>(n), e, f, at, out);
+  finish_rest(sums, static_cast<int>(n), e, f, at, out);
 }
 
 // --- windows ------------------------------------------------------------
 // The pixel that is number i of the output, and where its window begins.
-struct WindowAt {
+struct WindowPosition {
   int64_t image, start[3];
-  WindowAt(const Int8Conv& c, int64_t i) {
+  WindowPosition(const Int8Conv& c, int64_t i) {
     for (int k = 2; k >= 0; --k) {
       start[k] = i % c.out_size[k] * c.stride[k] - c.pad[k];
       i /= c.out_size[k];
@@ -139,7 +139,7 @@ struct WindowAt {
 };
 
 // The position of a point among the input's pixels, or -1 in the padding.
-CYNET_XINLINE int64_t pixel_at(const Int8Conv& c, const WindowAt& w, int64_t kz, int64_t ky,
+CYNET_XINLINE int64_t pixel_at(const Int8Conv& c, const WindowPosition& w, int64_t kz, int64_t ky,
                                int64_t kx) {
   const int64_t z = w.start[0] + kz * c.dilate[0], y = w.start[1] + ky * c.dilate[1];
   const int64_t x = w.start[2] + kx * c.dilate[2];
@@ -151,16 +151,16 @@ CYNET_XINLINE int64_t pixel_at(const Int8Conv& c, const WindowAt& w, int64_t kz,
 template <typename T>
 CYNET_XINLINE void widen(const T* from, int16_t* to, int64_t n) {
   int64_t i = 0;
-  for (; i + SHORTS <= n; i += SHORTS) store_ints(to + i, widened(from + i));
+  for (; i + SHORTS <= n; i += SHORTS) store_ints(to + i, load_widened(from + i));
   for (; i < n; ++i) to[i] = from[i];
 }
 
-// The window of a pixel in one group of channels, as a row of taps * channels shorts.
+// Copies the window of a pixel in one group of channels to a row of taps * channels shorts.
 template <typename T>
 static void unroll(const Int8Conv& c, const T* data, int64_t pixel, int64_t group, int64_t depth,
                    int16_t* row) {
-  const WindowAt w(c, pixel);
-  const int64_t channels = c.in_group();
+  const WindowPosition w(c, pixel);
+  const int64_t channels = c.group_channels();
   int16_t* to = row;
   for (int64_t kz = 0; kz < c.kernel[0]; ++kz)
     for (int64_t ky = 0; ky < c.kernel[1]; ++ky) {
@@ -181,10 +181,11 @@ static void unroll(const Int8Conv& c, const T* data, int64_t pixel, int64_t grou
 }
 
 // --- products ------------------------------------------------------------
-CYNET_XINLINE int64_t depth_of(const Int8Conv& c) { return rounded_up(c.taps() * c.in_group(), 2); }
+CYNET_XINLINE int64_t depth_of(const Int8Conv& c) {
+  return round_up(c.taps() * c.group_channels(), 2);
+}
 
-// A row's sums are finished before the next row's products: all rows' sums would not fit into
-// registers.
+// Makes the compiler finish a row's sums before the next row: all sums would not fit registers.
 CYNET_XINLINE void keep_order(Ints& a, Ints& b) {
 #if CYNET_LANES == 16
   __asm__ volatile("" : "+v"(a), "+v"(b));
@@ -193,16 +194,16 @@ CYNET_XINLINE void keep_order(Ints& a, Ints& b) {
 #endif
 }
 
-// sums (R, SHORTS) of R rows by a panel of SHORTS filters.
+// Computes sums (R, SHORTS) of R rows by a panel of SHORTS filters.
 template <int R>
-CYNET_XINLINE void tile_of(const int16_t* rows, int64_t depth, const int16_t* panel,
-                           int32_t* sums) {
-  enum { AT_ONCE = R == 1 ? 4 : R == 2 ? 2 : 1 };  // chains of sums for each row
+CYNET_XINLINE void multiply_tile(const int16_t* rows, int64_t depth, const int16_t* panel,
+                                 int32_t* sums) {
+  enum { AT_ONCE = R == 1 ? 4 : R == 2 ? 2 : 1 };  // independent partial sums for each row
   Ints total[AT_ONCE][R][2];
 #pragma GCC unroll 16
   for (int u = 0; u < AT_ONCE; ++u)
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) total[u][r][0] = total[u][r][1] = zeros();
+    for (int r = 0; r < R; ++r) total[u][r][0] = total[u][r][1] = zero_ints();
   int64_t k = 0;
   for (; k + 2 * AT_ONCE <= depth; k += 2 * AT_ONCE) {
 #pragma GCC unroll 16
@@ -211,9 +212,9 @@ CYNET_XINLINE void tile_of(const int16_t* rows, int64_t depth, const int16_t* pa
       const Ints left = load_ints(at), right = load_ints(at + SHORTS);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
-        const Ints pair = pair_everywhere(rows + r * depth + k + 2 * u);
-        total[u][r][0] = plus(total[u][r][0], pair_products(pair, left));
-        total[u][r][1] = plus(total[u][r][1], pair_products(pair, right));
+        const Ints pair = broadcast_pair(rows + r * depth + k + 2 * u);
+        total[u][r][0] = add_ints(total[u][r][0], pair_products(pair, left));
+        total[u][r][1] = add_ints(total[u][r][1], pair_products(pair, right));
         keep_order(total[u][r][0], total[u][r][1]);
       }
     }
@@ -222,9 +223,9 @@ CYNET_XINLINE void tile_of(const int16_t* rows, int64_t depth, const int16_t* pa
     const int16_t* at = panel + k * SHORTS;
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      const Ints pair = pair_everywhere(rows + r * depth + k);
-      total[0][r][0] = plus(total[0][r][0], pair_products(pair, load_ints(at)));
-      total[0][r][1] = plus(total[0][r][1], pair_products(pair, load_ints(at + SHORTS)));
+      const Ints pair = broadcast_pair(rows + r * depth + k);
+      total[0][r][0] = add_ints(total[0][r][0], pair_products(pair, load_ints(at)));
+      total[0][r][1] = add_ints(total[0][r][1], pair_products(pair, load_ints(at + SHORTS)));
     }
   }
 #pragma GCC unroll 16
@@ -232,19 +233,19 @@ CYNET_XINLINE void tile_of(const int16_t* rows, int64_t depth, const int16_t* pa
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
-      for (int i = 0; i < 2; ++i) total[0][r][i] = plus(total[0][r][i], total[u][r][i]);
+      for (int i = 0; i < 2; ++i) total[0][r][i] = add_ints(total[0][r][i], total[u][r][i]);
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 16
     for (int i = 0; i < 2; ++i) store_ints(sums + r * SHORTS + i * WIDTH, total[0][r][i]);
 }
 
-static int tile(const int16_t* rows, int64_t left, int64_t depth, const int16_t* panel,
-                int32_t* sums) {
-  if (left >= TILE) return tile_of<TILE>(rows, depth, panel, sums), TILE;
-  if (left >= 4) return tile_of<4>(rows, depth, panel, sums), 4;
-  if (left >= 2) return tile_of<2>(rows, depth, panel, sums), 2;
-  return tile_of<1>(rows, depth, panel, sums), 1;
+static int compute_tile(const int16_t* rows, int64_t left, int64_t depth, const int16_t* panel,
+                        int32_t* sums) {
+  if (left >= TILE) return multiply_tile<TILE>(rows, depth, panel, sums), TILE;
+  if (left >= 4) return multiply_tile<4>(rows, depth, panel, sums), 4;
+  if (left >= 2) return multiply_tile<2>(rows, depth, panel, sums), 2;
+  return multiply_tile<1>(rows, depth, panel, sums), 1;
 }
 
 CYNET_XINLINE int64_t rows_of(const Int8Conv& c) {
@@ -253,23 +254,23 @@ CYNET_XINLINE int64_t rows_of(const Int8Conv& c) {
 }
 
 static int64_t int8_thread_bytes(const Int8Conv& c) {
-  if (c.depthwise()) return 0;
-  return rounded_up(rows_of(c) * depth_of(c) * 2, 64) + TILE * SHORTS * 4;
+  if (c.is_depthwise()) return 0;
+  return round_up(rows_of(c) * depth_of(c) * 2, 64) + TILE * SHORTS * 4;
 }
 
 template <typename T>
 static void run_products(const Int8Conv& c, const T* data, const int16_t* packed,
                          const Int8Epilogue& e, void* out, int threads, char* space) {
   const int64_t depth = depth_of(c), height = rows_of(c), pixels = c.pixels();
-  const int64_t wide = c.out_group(), panels = (wide + SHORTS - 1) / SHORTS;
+  const int64_t wide = c.group_filters(), panels = (wide + SHORTS - 1) / SHORTS;
   const int64_t blocks = (pixels + height - 1) / height * c.groups;
-  // few blocks: their filters are shared out, too
+  // few blocks: threads also divide the filters
   const int64_t cuts = std::min<int64_t>(panels, (2 * threads + blocks - 1) / blocks);
   const int64_t tasks = blocks * cuts, parts = std::min<int64_t>(threads, tasks);
   for_parts(parts, [&](int64_t part) {
     char* own = space + part * int8_thread_bytes(c);
     int16_t* rows = reinterpret_cast<int16_t*>(own);
-    int32_t* sums = reinterpret_cast<int32_t*>(own + rounded_up(height * depth * 2, 64));
+    int32_t* sums = reinterpret_cast<int32_t*>(own + round_up(height * depth * 2, 64));
     int64_t unrolled = -1;
     for (int64_t task = tasks * part / parts; task < tasks * (part + 1) / parts; ++task) {
       const int64_t block = task / cuts, cut = task % cuts;
@@ -283,7 +284,7 @@ static void run_products(const Int8Conv& c, const T* data, const int16_t* packed
         const int64_t f = group * wide + p * SHORTS;
         const int64_t width = std::min<int64_t>(SHORTS, wide - p * SHORTS);
         for (int64_t r = 0; r < n;) {
-          const int made = tile(rows + r * depth, n - r, depth, panel, sums);
+          const int made = compute_tile(rows + r * depth, n - r, depth, panel, sums);
           for (int i = 0; i < made; ++i)
             finish(sums + i * SHORTS, width, e, f, (first + r + i) * c.filters + f, out);
           r += made;
@@ -296,12 +297,12 @@ static void run_products(const Int8Conv& c, const T* data, const int16_t* packed
 // --- a filter for each channel ------------------------------------------------------------
 // n <= SHORTS channels of two points, nullptr in the padding; to pairs of them.
 template <typename T>
-CYNET_XINLINE Ints channels_at(const T* p, int64_t n) {
-  if (p == nullptr) return zeros();
-  if (n == SHORTS) return widened(p);
+CYNET_XINLINE Ints load_channels(const T* p, int64_t n) {
+  if (p == nullptr) return zero_ints();
+  if (n == SHORTS) return load_widened(p);
   T some[SHORTS] = {};
   std::memcpy(some, p, n * sizeof(T));
-  return widened(some);
+  return load_widened(some);
 }
 
 template <typename T>
@@ -312,7 +313,7 @@ static void run_depthwise(const Int8Conv& c, const T* data, const int16_t* packe
     const T* at[Int8Conv::MAX_TAPS + 1] = {};
     int32_t sums[SHORTS];
     for (int64_t pixel = begin; pixel < end; ++pixel) {
-      const WindowAt w(c, pixel);
+      const WindowPosition w(c, pixel);
       int64_t tap = 0;
       for (int64_t kz = 0; kz < c.kernel[0]; ++kz)
         for (int64_t ky = 0; ky < c.kernel[1]; ++ky)
@@ -323,13 +324,13 @@ static void run_depthwise(const Int8Conv& c, const T* data, const int16_t* packe
       for (int64_t first = 0; first < c.channels; first += SHORTS) {
         const int64_t n = std::min<int64_t>(SHORTS, c.channels - first);
         const int16_t* weights = packed + first * 2 * pairs;
-        Ints low = zeros(), high = zeros();
+        Ints low = zero_ints(), high = zero_ints();
         for (int64_t pair = 0; pair < pairs; ++pair, weights += 2 * SHORTS) {
           const T *one = at[2 * pair], *other = at[2 * pair + 1];
-          const Ints a = channels_at(one ? one + first : nullptr, n);
-          const Ints b = channels_at(other ? other + first : nullptr, n);
-          low = plus(low, pair_products(low_pairs(a, b), load_ints(weights)));
-          high = plus(high, pair_products(high_pairs(a, b), load_ints(weights + SHORTS)));
+          const Ints a = load_channels(one ? one + first : nullptr, n);
+          const Ints b = load_channels(other ? other + first : nullptr, n);
+          low = add_ints(low, pair_products(interleave_low(a, b), load_ints(weights)));
+          high = add_ints(high, pair_products(interleave_high(a, b), load_ints(weights + SHORTS)));
         }
         store_sums(sums, low, high);
         finish(sums, n, e, first, pixel * c.channels + first, out);
@@ -340,8 +341,8 @@ static void run_depthwise(const Int8Conv& c, const T* data, const int16_t* packe
 
 // --- the weight ------------------------------------------------------------
 static int64_t int8_packed_bytes(const Int8Conv& c) {
-  if (c.depthwise()) return rounded_up(c.channels, SHORTS) * 2 * ((c.taps() + 1) / 2) * 2;
-  return c.groups * rounded_up(c.out_group(), SHORTS) * depth_of(c) * 2;
+  if (c.is_depthwise()) return round_up(c.channels, SHORTS) * 2 * ((c.taps() + 1) / 2) * 2;
+  return c.groups * round_up(c.group_filters(), SHORTS) * depth_of(c) * 2;
 }
 
 static void pack_depthwise(const Int8Conv& c, const int8_t* weight, int16_t* packed) {
@@ -353,20 +354,20 @@ static void pack_depthwise(const Int8Conv& c, const int8_t* weight, int16_t* pac
         for (int k = 0; k < 2 && tap + k < taps; ++k)
           pair[k][i] = weight[(first + i) * taps + tap + k];
       const Ints a = load_ints(pair[0]), b = load_ints(pair[1]);
-      store_ints(packed, low_pairs(a, b));
-      store_ints(packed + SHORTS, high_pairs(a, b));
+      store_ints(packed, interleave_low(a, b));
+      store_ints(packed + SHORTS, interleave_high(a, b));
     }
 }
 
-// For each panel of SHORTS filters, and each two numbers of a row: those two of every filter.
+// Packs, for each panel of SHORTS filters and each two numbers of a row, these two of every filter.
 static void int8_pack_weight(const Int8Conv& c, const int8_t* weight, int16_t* packed) {
-  if (c.depthwise()) return pack_depthwise(c, weight, packed);
-  const int64_t taps = c.taps(), channels = c.in_group(), wide = c.out_group();
+  if (c.is_depthwise()) return pack_depthwise(c, weight, packed);
+  const int64_t taps = c.taps(), channels = c.group_channels(), wide = c.group_filters();
   const int64_t panels = (wide + SHORTS - 1) / SHORTS, depth = depth_of(c);
   std::memset(packed, 0, int8_packed_bytes(c));
   for (int64_t f = 0; f < c.filters; ++f) {
-    const int64_t in_group = f % wide, panel = f / wide * panels + in_group / SHORTS;
-    int16_t* to = packed + panel * depth * SHORTS + in_group % SHORTS * 2;
+    const int64_t group_channels = f % wide, panel = f / wide * panels + group_channels / SHORTS;
+    int16_t* to = packed + panel * depth * SHORTS + group_channels % SHORTS * 2;
     for (int64_t tap = 0; tap < taps; ++tap)
       for (int64_t i = 0; i < channels; ++i) {
         const int64_t k = tap * channels + i;
@@ -379,6 +380,6 @@ template <typename T>
 static void int8_run(const Int8Conv& c, const void* data, const int16_t* packed,
                      const Int8Epilogue& e, void* out, int threads, char* space) {
   const T* x = static_cast<const T*>(data);
-  if (c.depthwise()) return run_depthwise(c, x, packed, e, out, threads);
+  if (c.is_depthwise()) return run_depthwise(c, x, packed, e, out, threads);
   run_products(c, x, packed, e, out, threads, space);
 }

@@ -12,85 +12,85 @@ struct Ints {
   int32_t lane[CYNET_LANES];
 };
 #endif
-enum { WIDTH = CYNET_LANES, SHORTS = 2 * CYNET_LANES };  // integers of 32 bits, of 16 bits
+enum { WIDTH = CYNET_LANES, SHORTS = 2 * CYNET_LANES };  // lanes of 32 bits, of 16 bits
 
 #if CYNET_LANES == 16
-CYNET_XINLINE Ints zeros() { return _mm512_setzero_si512(); }
+CYNET_XINLINE Ints zero_ints() { return _mm512_setzero_si512(); }
 CYNET_XINLINE Ints load_ints(const void* p) { return _mm512_loadu_si512(p); }
 CYNET_XINLINE void store_ints(void* p, Ints v) { _mm512_storeu_si512(p, v); }
-CYNET_XINLINE Ints pair_everywhere(const int16_t* p) {
+CYNET_XINLINE Ints broadcast_pair(const int16_t* p) {
   int32_t pair;
   std::memcpy(&pair, p, 4);
   return _mm512_set1_epi32(pair);
 }
-CYNET_XINLINE Ints plus(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
+CYNET_XINLINE Ints add_ints(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
 CYNET_XINLINE Ints pair_products(Ints a, Ints b) { return _mm512_madd_epi16(a, b); }
-CYNET_XINLINE Ints widened(const uint8_t* p) {
+CYNET_XINLINE Ints load_widened(const uint8_t* p) {
   return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
-CYNET_XINLINE Ints widened(const int8_t* p) {
+CYNET_XINLINE Ints load_widened(const int8_t* p) {
   return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
-CYNET_XINLINE Ints low_pairs(Ints a, Ints b) { return _mm512_unpacklo_epi16(a, b); }
-CYNET_XINLINE Ints high_pairs(Ints a, Ints b) { return _mm512_unpackhi_epi16(a, b); }
+CYNET_XINLINE Ints interleave_low(Ints a, Ints b) { return _mm512_unpacklo_epi16(a, b); }
+CYNET_XINLINE Ints interleave_high(Ints a, Ints b) { return _mm512_unpackhi_epi16(a, b); }
 #elif CYNET_LANES == 8
-CYNET_XINLINE Ints zeros() { return _mm256_setzero_si256(); }
+CYNET_XINLINE Ints zero_ints() { return _mm256_setzero_si256(); }
 CYNET_XINLINE Ints load_ints(const void* p) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(p));
 }
 CYNET_XINLINE void store_ints(void* p, Ints v) { _mm256_storeu_si256(static_cast<__m256i*>(p), v); }
-CYNET_XINLINE Ints pair_everywhere(const int16_t* p) {
+CYNET_XINLINE Ints broadcast_pair(const int16_t* p) {
   int32_t pair;
   std::memcpy(&pair, p, 4);
   return _mm256_set1_epi32(pair);
 }
-CYNET_XINLINE Ints plus(Ints a, Ints b) { return _mm256_add_epi32(a, b); }
+CYNET_XINLINE Ints add_ints(Ints a, Ints b) { return _mm256_add_epi32(a, b); }
 CYNET_XINLINE Ints pair_products(Ints a, Ints b) { return _mm256_madd_epi16(a, b); }
-CYNET_XINLINE Ints widened(const uint8_t* p) {
+CYNET_XINLINE Ints load_widened(const uint8_t* p) {
   return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
-CYNET_XINLINE Ints widened(const int8_t* p) {
+CYNET_XINLINE Ints load_widened(const int8_t* p) {
   return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
-CYNET_XINLINE Ints low_pairs(Ints a, Ints b) { return _mm256_unpacklo_epi16(a, b); }
-CYNET_XINLINE Ints high_pairs(Ints a, Ints b) { return _mm256_unpackhi_epi16(a, b); }
+CYNET_XINLINE Ints interleave_low(Ints a, Ints b) { return _mm256_unpacklo_epi16(a, b); }
+CYNET_XINLINE Ints interleave_high(Ints a, Ints b) { return _mm256_unpackhi_epi16(a, b); }
 #elif defined(CYNET_X86_LEVELS)
-CYNET_XINLINE Ints zeros() { return _mm_setzero_si128(); }
+CYNET_XINLINE Ints zero_ints() { return _mm_setzero_si128(); }
 CYNET_XINLINE Ints load_ints(const void* p) {
   return _mm_loadu_si128(static_cast<const __m128i*>(p));
 }
 CYNET_XINLINE void store_ints(void* p, Ints v) { _mm_storeu_si128(static_cast<__m128i*>(p), v); }
-CYNET_XINLINE Ints pair_everywhere(const int16_t* p) {
+CYNET_XINLINE Ints broadcast_pair(const int16_t* p) {
   int32_t pair;
   std::memcpy(&pair, p, 4);
   return _mm_set1_epi32(pair);
 }
-CYNET_XINLINE Ints plus(Ints a, Ints b) { return _mm_add_epi32(a, b); }
+CYNET_XINLINE Ints add_ints(Ints a, Ints b) { return _mm_add_epi32(a, b); }
 CYNET_XINLINE Ints pair_products(Ints a, Ints b) { return _mm_madd_epi16(a, b); }
-CYNET_XINLINE Ints widened(const uint8_t* p) {
+CYNET_XINLINE Ints load_widened(const uint8_t* p) {
   return _mm_unpacklo_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)),
                            _mm_setzero_si128());
 }
-CYNET_XINLINE Ints widened(const int8_t* p) {
+CYNET_XINLINE Ints load_widened(const int8_t* p) {
   const __m128i v = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
   return _mm_srai_epi16(_mm_unpacklo_epi8(v, v), 8);
 }
-CYNET_XINLINE Ints low_pairs(Ints a, Ints b) { return _mm_unpacklo_epi16(a, b); }
-CYNET_XINLINE Ints high_pairs(Ints a, Ints b) { return _mm_unpackhi_epi16(a, b); }
+CYNET_XINLINE Ints interleave_low(Ints a, Ints b) { return _mm_unpacklo_epi16(a, b); }
+CYNET_XINLINE Ints interleave_high(Ints a, Ints b) { return _mm_unpackhi_epi16(a, b); }
 #else
-CYNET_XINLINE Ints zeros() { return Ints{}; }
+CYNET_XINLINE Ints zero_ints() { return Ints{}; }
 CYNET_XINLINE Ints load_ints(const void* p) {
   Ints v;
   std::memcpy(&v, p, sizeof v);
   return v;
 }
 CYNET_XINLINE void store_ints(void* p, const Ints& v) { std::memcpy(p, &v, sizeof v); }
-CYNET_XINLINE Ints pair_everywhere(const int16_t* p) {
+CYNET_XINLINE Ints broadcast_pair(const int16_t* p) {
   Ints v;
   for (int i = 0; i < WIDTH; ++i) std::memcpy(v.lane + i, p, 4);
   return v;
 }
-CYNET_XINLINE Ints plus(const Ints& a, const Ints& b) {
+CYNET_XINLINE Ints add_ints(const Ints& a, const Ints& b) {
   Ints v;
   for (int i = 0; i < WIDTH; ++i) v.lane[i] = a.lane[i] + b.lane[i];
   return v;
@@ -105,24 +105,26 @@ CYNET_XINLINE Ints pair_products(const Ints& a, const Ints& b) {
   return v;
 }
 template <typename T>
-CYNET_XINLINE Ints widened(const T* p) {
+CYNET_XINLINE Ints load_widened(const T* p) {
   int16_t x[SHORTS];
   for (int i = 0; i < SHORTS; ++i) x[i] = p[i];
   return load_ints(x);
 }
 template <int FROM>
-CYNET_XINLINE Ints pairs_from(const Ints& a, const Ints& b) {
+CYNET_XINLINE Ints interleave_from(const Ints& a, const Ints& b) {
   int16_t x[SHORTS], y[SHORTS], z[SHORTS];
   std::memcpy(x, &a, sizeof x);
   std::memcpy(y, &b, sizeof y);
   for (int i = 0; i < WIDTH; ++i) z[2 * i] = x[FROM + i], z[2 * i + 1] = y[FROM + i];
   return load_ints(z);
 }
-CYNET_XINLINE Ints low_pairs(const Ints& a, const Ints& b) { return pairs_from<0>(a, b); }
-CYNET_XINLINE Ints high_pairs(const Ints& a, const Ints& b) { return pairs_from<WIDTH>(a, b); }
+CYNET_XINLINE Ints interleave_low(const Ints& a, const Ints& b) { return interleave_from<0>(a, b); }
+CYNET_XINLINE Ints interleave_high(const Ints& a, const Ints& b) {
+  return interleave_from<WIDTH>(a, b);
+}
 #endif
 
-// Sums whose pairs came from low_pairs and high_pairs, in the order of the numbers: unpacking goes
+// Stores sums whose pairs came from interleave_low and interleave_high in order: unpacking goes
 // by quarters of a register.
 CYNET_XINLINE void store_sums(int32_t* to, Ints low, Ints high) {
 #if CYNET_LANES == 8

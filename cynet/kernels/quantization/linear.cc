@@ -1,4 +1,4 @@
-// Conversion between floats and integers of 8 bits, by a step and a zero point.
+// Converts between floats and 8-bit integers by a scale and a zero point.
 #ifndef CYNET_LANES
 #include "kernel.h"
 
@@ -9,11 +9,11 @@
 #include "quantization/units.h"
 
 namespace cynet {
-#define LINEAR(field) field(double, scale) field(int64_t, zero_point)
-CYNET_PARAMS(Linear, LINEAR)
+#define LINEAR_FIELDS(field) field(double, scale) field(int64_t, zero_point)
+CYNET_PARAMS(Linear, LINEAR_FIELDS)
 }  // namespace cynet
 
-#define CYNET_LOOPS "quantization/linear.cc"
+#define CYNET_PER_ISA_FILE "quantization/linear.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(quantize_linear, Linear, 2, float)

@@ -10,11 +10,11 @@ namespace cynet {
 
 typedef Int64s<3> Three;
 // (batch, channels, *in_size), or with `last` (batch, *in_size, channels); `mean`: not the maximum
-#define QUANTIZED_POOL(field)                                                                 \
+#define QUANTIZED_POOL_FIELDS(field)                                                          \
   field(int64_t, batch) field(int64_t, channels) field(Three, in_size) field(Three, out_size) \
       field(Three, kernel) field(Three, stride) field(Three, pad) field(Three, pad_after)     \
           field(bool, mean) field(bool, count_pad) field(bool, last)
-CYNET_PARAMS(QuantizedPool, QUANTIZED_POOL)
+CYNET_PARAMS(QuantizedPool, QUANTIZED_POOL_FIELDS)
 
 struct PoolSpan {
   int64_t begin, end, padded;  // begin and end of the window in the data; its length with padding
@@ -26,7 +26,7 @@ struct PoolSpan {
   }
 };
 
-// pixel(index) for each pixel of a window of the data
+// Calls pixel(index) for each pixel of a window of the data.
 template <class Pixel>
 inline void for_pixels(const QuantizedPool& p, const PoolSpan& d, const PoolSpan& h,
                        const PoolSpan& w, Pixel pixel) {
@@ -37,7 +37,7 @@ inline void for_pixels(const QuantizedPool& p, const PoolSpan& d, const PoolSpan
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "quantization/pool.cc"
+#define CYNET_PER_ISA_FILE "quantization/pool.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(quantized_pool, QuantizedPool, 2, uint8_t, int8_t)
@@ -45,10 +45,10 @@ CYNET_KERNEL(quantized_pool, QuantizedPool, 2, uint8_t, int8_t)
 namespace {
 
 enum { TOGETHER = 256 };  // channels of a pixel
-enum { EXACT = 1 << 14 };  // fewer integers have a mean in float32 that rounds as their mean does
+enum { EXACT = 1 << 14 };  // up to so many integers, the mean in float32 rounds right
 
 template <typename T>
-void largest(const T* __restrict x, T* __restrict found, int64_t n) {
+void keep_largest(const T* __restrict x, T* __restrict found, int64_t n) {
   for (int64_t k = 0; k < n; ++k) found[k] = found[k] > x[k] ? found[k] : x[k];
 }
 
@@ -77,7 +77,7 @@ void quantized_pool(const Args& args) {
       T* to = y + i * wide;
       if (!p.mean) {
         std::fill(to, to + wide, std::numeric_limits<T>::min());
-        for_pixels(p, d, h, w, [=](int64_t at) { largest(plane + at * wide, to, wide); });
+        for_pixels(p, d, h, w, [=](int64_t at) { keep_largest(plane + at * wide, to, wide); });
         continue;
       }
       const int64_t here = (d.end - d.begin) * (h.end - h.begin) * (w.end - w.begin);
@@ -90,7 +90,7 @@ void quantized_pool(const Args& args) {
                    [&](int64_t at) { add_to_sums(plane + at * wide + first, sums, n); });
         if (count < EXACT) {
           const float by = static_cast<float>(parts);
-          const float shift = 12582912.0f;  // 1.5 * 2^23: sums with it are whole
+          const float shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
           for (int64_t k = 0; k < n; ++k)
             to[first + k] = static_cast<T>(
                 static_cast<int32_t>(static_cast<float>(sums[k]) / by + shift - shift));

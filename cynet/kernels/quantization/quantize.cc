@@ -15,11 +15,11 @@ namespace cynet {
 
 enum RangeFrom { RANGE_OF_INPUTS, RANGE_GIVEN, RANGE_OF_DATA };
 
-// `finer`: steps_of_floats; `given`: outputs of uint8 have the range as found, and not from 0.
-#define QUANTIZE(field)                                                                \
+// `finer`: use steps_of_floats; `given`: uint8 outputs keep the range found instead of one from 0.
+#define QUANTIZE_FIELDS(field)                                                         \
   field(int64_t, range_from) field(double, low) field(double, high) field(bool, finer) \
       field(bool, given)
-CYNET_PARAMS(Quantize, QUANTIZE)
+CYNET_PARAMS(Quantize, QUANTIZE_FIELDS)
 
 struct Range {
   float low, high;
@@ -30,13 +30,13 @@ inline void put_range(const Args& args, int i, float low, float high) {
   if (float* to = args.output<float>(i + 1)) *to = high;
 }
 
-// The replacement of `quantized_at_least` for lower values.
-#define AT_LEAST(field) field(double, least)
-CYNET_PARAMS(AtLeast, AT_LEAST)
+// `least`: the value that replaces lower ones.
+#define AT_LEAST_FIELDS(field) field(double, least)
+CYNET_PARAMS(AtLeast, AT_LEAST_FIELDS)
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "quantization/quantize.cc"
+#define CYNET_PER_ISA_FILE "quantization/quantize.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(quantize, Quantize, 3, float, int32_t)
@@ -49,13 +49,13 @@ namespace {
 
 #include "quantization/scaled_loops.h"
 
-// The least and the largest element; NaN is neither.
+// The least and the largest element; NaN is ignored.
 template <typename T>
 Range range_of(const T* x, int64_t n, int threads) {
   const int64_t parts = std::max<int64_t>(1, std::min<int64_t>(threads, n / 4096));
   std::vector<Range> found(parts);
   for_parts(parts, [&](int64_t part) {
-    enum { SIDE = 32 };  // elements beside each other, whose ends are found apart
+    enum { SIDE = 32 };  // lanes with separate minima and maxima
     T low[SIDE], high[SIDE];
     std::fill(low, low + SIDE, std::numeric_limits<T>::max());
     std::fill(high, high + SIDE, std::numeric_limits<T>::lowest());
@@ -78,14 +78,14 @@ Range range_of(const T* x, int64_t n, int threads) {
   return all.low > all.high ? Range{0, 0} : all;
 }
 
-// Products that are NaN are reported.
+// Converts x * scale; reports a NaN.
 template <typename T, typename O>
 void convert(const Args& args, float scale) {
   const T* x = args.input<T>(0);
   O* y = args.output<O>(0);
   std::atomic<bool> wrong{false};
   parallel_for(args.threads, args.in[0]->size, [=, &wrong](int64_t begin, int64_t end) {
-    if (scaled<T, O>(x + begin, y + begin, end - begin, scale)) wrong = true;
+    if (scale_to_bytes<T, O>(x + begin, y + begin, end - begin, scale)) wrong = true;
   });
   if (!wrong) return;
   int64_t place = 0;
@@ -93,14 +93,14 @@ void convert(const Args& args, float scale) {
   fail_at(args, 0, place, static_cast<double>(x[place]));
 }
 
-// data, [its range or, for int32, the values of its limits] -> output and its range
+// in: data, [its range or, for int32, the values of its limits]; out: output and its range
 template <typename T>
 void quantize(const Args& args) {
   const Quantize& p = args.as<Quantize>();
   const T* x = args.input<T>(0);
   const int64_t n = args.in[0]->size;
   const int type = args.out[0]->dtype;
-  const bool whole = row_for<T> == I32;
+  const bool whole = row_of_type<T> == I32;
   if ((whole || p.range_from == RANGE_OF_INPUTS) && !has_ranges(args, 1, 2)) return;
   float unit = 1;
   if (whole)
@@ -114,13 +114,13 @@ void quantize(const Args& args) {
   }
   const float r = max_magnitude(range.low, range.high);
   const float steps = p.finer ? steps_of_floats(type) : steps_between_integers(type);
-  const float scale = unit * per_unit(steps, r);
+  const float scale = unit * steps_per_unit(steps, r);
   (type == U8 ? convert<T, uint8_t> : convert<T, int8_t>)(args, scale);
   if (type != U8) put_range(args, 1, -r, r);
   else put_range(args, 1, p.given ? range.low : 0, p.given ? range.high : r);
 }
 
-// data -> uint8 ``data * scale + shift``, scale and shift, by which the range is 0 to 255
+// in: data; out: uint8 data * scale + shift, scale, shift, which map the range to 0 .. 255
 template <typename T>
 void quantize_asym(const Args& args) {
   const Quantize& p = args.as<Quantize>();
@@ -141,7 +141,7 @@ void quantize_asym(const Args& args) {
   put_range(args, 1, scale, shift);
 }
 
-// data that is quantized already
+// Copies data that are already quantized.
 template <typename T>
 void quantized_copy(const Args& args) {
   const Quantize& p = args.as<Quantize>();

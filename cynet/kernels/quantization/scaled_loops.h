@@ -1,14 +1,14 @@
-// Numbers times a factor as integers of 8 bits, compiled for each level (levels.h). Included by
-// concat.h and quantize.cc.
+// Converts numbers times a factor to 8-bit integers; compiled for each level (levels.h). Included
+// by concat.h and quantize.cc.
 
 // Rounded to even, within the limits of To. Returns whether a product was NaN, which has no
 // integer; products of bytes are not.
 template <typename From, typename To>
-int scaled(const void* x_, void* y_, int64_t n, float scale) {
+int scale_to_bytes(const void* x_, void* y_, int64_t n, float scale) {
   const From* x = static_cast<const From*>(x_);
   To* y = static_cast<To*>(y_);
   const float least = std::numeric_limits<To>::min(), maximum = std::numeric_limits<To>::max();
-  const float shift = 12582912.0f;  // 1.5 * 2^23: sums with it are whole
+  const float shift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   int wrong = 0;
   CYNET_IVDEP
   for (int64_t i = 0; i < n; ++i) {

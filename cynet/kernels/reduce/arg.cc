@@ -5,11 +5,11 @@
 #include "reduce/reduce.h"
 
 namespace cynet {
-#define SEARCHED(field) field(int64_t, outer) field(int64_t, n) field(int64_t, inner)
-CYNET_PARAMS(Searched, SEARCHED)
+#define SEARCHED_FIELDS(field) field(int64_t, outer) field(int64_t, n) field(int64_t, inner)
+CYNET_PARAMS(Searched, SEARCHED_FIELDS)
 }  // namespace cynet
 
-#define CYNET_LOOPS "reduce/arg.cc"
+#define CYNET_PER_ISA_FILE "reduce/arg.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(argmax, Searched, 1, CYNET_NUMBERS)
@@ -21,7 +21,7 @@ CYNET_KERNEL(argmin_index, Searched, 1, CYNET_NUMBERS)
 namespace {
 enum { ARG_COLUMNS = 512 };
 
-// Whether x replaces the best so far.
+// True if x replaces the best element so far.
 template <bool greatest, typename V>
 CYNET_XINLINE bool is_better(V x, V best) {
   return (greatest ? x > best : x < best) | ((x != x) & (best == best));
@@ -30,7 +30,7 @@ CYNET_XINLINE bool is_better(V x, V best) {
 // Searches m <= ARG_COLUMNS adjacent columns, over n < 2**32 rows that are `step` apart.
 template <typename T, bool greatest>
 void arg_columns(const T* x, int64_t n, int64_t step, int64_t m, int64_t* indices) {
-  typedef value_of<T> V;
+  typedef compute_value<T> V;
   typedef typename std::conditional<sizeof(T) == 8, int64_t, uint32_t>::type I;
   V best[ARG_COLUMNS];
   I index[ARG_COLUMNS];
@@ -72,11 +72,11 @@ int64_t arg_row(const T* x, int64_t n) {
 #endif
   int64_t best = 0;
   for (int64_t i = 1; i < n; ++i)
-    if (is_better<greatest, value_of<T> >(x[i], x[best])) best = i;
+    if (is_better<greatest, compute_value<T> >(x[i], x[best])) best = i;
   return best;
 }
 
-// The dtype of indices in mx.nd: the data's dtype if it has at least 4 bytes, else float.
+// The C++ type of indices in mx.nd: the data's type if it has at least 4 bytes, else float.
 template <typename T>
 using index_type = typename std::conditional<sizeof(T) < 4, float, T>::type;
 
@@ -93,7 +93,7 @@ void arg_extreme(const Args& args) {
     });
     return;
   }
-  // strips of columns, as many for each of the outer indices
+  // strips of columns, the same number for each outer index
   const int64_t maximum = ARG_COLUMNS;
   const int64_t share = (p.inner * p.outer + args.threads - 1) / args.threads;
   const int64_t width = share < 64 ? 64 : (share < maximum ? share : maximum);

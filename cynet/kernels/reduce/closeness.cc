@@ -5,11 +5,11 @@
 #include "kernel.h"
 
 namespace cynet {
-#define TOLERANCES(field) field(double, relative) field(double, absolute) field(bool, equal_nan)
-CYNET_PARAMS(Tolerances, TOLERANCES)
+#define TOLERANCES_FIELDS(field) \
+  field(double, relative) field(double, absolute) field(bool, equal_nan)
+CYNET_PARAMS(Tolerances, TOLERANCES_FIELDS)
 
-// |a - b| <= absolute + relative |b| for all elements; infinities must be equal, NaN too if they
-// count as equal.
+// |a - b| <= absolute + relative |b| for all elements; infinities must be equal; `equal_nan`.
 template <typename T>
 static void all_close(const Args& args) {
   const Tolerances& p = args.as<Tolerances>();

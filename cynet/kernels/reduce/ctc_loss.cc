@@ -1,12 +1,11 @@
-// Connectionist temporal classification: labels and lengths are read and checked, then loops of
-// ctc_loss.h run.
+// Connectionist temporal classification: reads and checks labels and lengths, runs ctc_loss.h.
 #include "reduce/ctc_loss.h"
 
 #include "movement/rows.h"
 
 namespace cynet {
-#define CTC(field) field(int64_t, blank) field(int64_t, padding)
-CYNET_PARAMS(CTCParams, CTC)
+#define CTC_FIELDS(field) field(int64_t, blank) field(int64_t, padding)
+CYNET_PARAMS(CTCParams, CTC_FIELDS)
 
 namespace {
 enum { DATA_LENGTHS, LABEL_LENGTHS, LABELS };  // kinds of errors
@@ -18,17 +17,17 @@ CTCShape ctc_shape(const Args& args, int first) {
           nullptr,   nullptr,   nullptr};
 }
 
-int64_t ctc_whole_numbers(const CTCShape& s) { return s.batch * (s.maximum + 2); }
+int64_t ctc_integer_count(const CTCShape& s) { return s.batch * (s.maximum + 2); }
 
 template <int first>
 int64_t ctc_workspace_bytes(const Args& args) {
   const CTCShape s = ctc_shape(args, first);
   const int64_t numbers = ctc_shared_elements(s) + args.threads * ctc_thread_elements(s, first > 0);
-  return ctc_whole_numbers(s) * sizeof(int64_t) + numbers * sizeof(double);
+  return ctc_integer_count(s) * sizeof(int64_t) + numbers * sizeof(double);
 }
 
-void read_whole(const Blob* from, int64_t* to) {
-  if (from) by_dtype<ReadIndices<false>>(from->dtype, 1, from->data, to, from->size);
+void read_integers(const Blob* from, int64_t* to) {
+  if (from) call_for_dtype<ReadIndices<false>>(from->dtype, 1, from->data, to, from->size);
 }
 
 bool fail_ctc(const Args& args, const CTCShape& s, int what, int64_t b, int64_t i, int64_t value) {
@@ -37,15 +36,15 @@ bool fail_ctc(const Args& args, const CTCShape& s, int what, int64_t b, int64_t 
   return false;
 }
 
-// Reads labels and lengths into the workspace; whether they are valid.
+// Reads labels and lengths into the workspace; returns true if they are valid.
 bool ctc_read(const Args& args, int first, CTCShape* s) {
   int64_t* labels = static_cast<int64_t*>(args.space);
   int64_t *times = labels + s->batch * s->maximum, *lengths = times + s->batch;
   const Blob *has_times = args.in[first + 2], *has_lengths = args.in[first + 3];
   s->labels = labels, s->times = times, s->lengths = lengths;
-  read_whole(args.in[first + 1], labels);
-  read_whole(has_times, times);
-  read_whole(has_lengths, lengths);
+  read_integers(args.in[first + 1], labels);
+  read_integers(has_times, times);
+  read_integers(has_lengths, lengths);
   const int64_t maximum = s->maximum, padding = args.as<CTCParams>().padding;
   for (int64_t b = 0; b < s->batch; ++b) {
     if (!has_times) times[b] = s->steps;
@@ -68,7 +67,7 @@ bool ctc_read(const Args& args, int first, CTCShape* s) {
 
 template <typename T>
 T* ctc_scratch(const Args& args, const CTCShape& s) {
-  return reinterpret_cast<T*>(static_cast<int64_t*>(args.space) + ctc_whole_numbers(s));
+  return reinterpret_cast<T*>(static_cast<int64_t*>(args.space) + ctc_integer_count(s));
 }
 
 template <typename T>

@@ -24,17 +24,17 @@ constexpr T ctc_log_zero() {
   return T(-1e30);
 }
 
-// Numbers of an array of states, of blanks or of labels: one extra before them and one behind.
-CYNET_XINLINE int64_t ctc_row(const CTCShape& s) { return s.maximum + 2; }
+// Length of an array of states (blanks or labels) with one extra element at each end.
+CYNET_XINLINE int64_t ctc_state_count(const CTCShape& s) { return s.maximum + 2; }
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "reduce/ctc_loss_loops.h"
+#define CYNET_PER_ISA_FILE "reduce/ctc_loss_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
 
-// Whether steps suffice for the labels, and a blank between equal ones.
+// True if the time steps suffice for the labels and a blank between equal ones.
 inline bool is_ctc_feasible(const CTCShape& s, int64_t b) {
   const int64_t* label = s.labels + b * s.maximum;
   int64_t needed = s.lengths[b];
@@ -42,10 +42,10 @@ inline bool is_ctc_feasible(const CTCShape& s, int64_t b) {
   return needed <= s.times[b];
 }
 
-// Numbers of scratch: of all samples, and for each thread.
+// Elements of workspace for all samples, and for each thread.
 inline int64_t ctc_shared_elements(const CTCShape& s) { return s.steps * s.batch; }
 inline int64_t ctc_thread_elements(const CTCShape& s, bool backward) {
-  return ctc_row(s) * (backward ? 2 * s.steps + 8 : 8);
+  return ctc_state_count(s) * (backward ? 2 * s.steps + 8 : 8);
 }
 
 // shift[t, b] = the logarithm of the sum of e^x over the classes. With dx also
@@ -88,7 +88,7 @@ void ctc_forward(int level, const CTCShape& s, const T* x, T* y, bool add, T* sp
   });
 }
 
-// dx (+)= dy[b] (softmax(x) - the share of each class among the alignments)
+// dx (+)= dy[b] (softmax(x) - the probability of each class over the alignments)
 template <typename T>
 void ctc_backward(int level, const CTCShape& s, const T* dy, const T* x, T* dx, bool add, T* space,
                   int threads) {

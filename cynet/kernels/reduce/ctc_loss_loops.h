@@ -17,13 +17,14 @@ void ctc_shift(const T* x, int64_t n, T* shift, T dy, T* dx, bool add) {
 template <typename T>
 CYNET_XINLINE T ctc_sum(T a, T b) {
   const T maximum = a < b ? b : a, least = a < b ? a : b;
-  return maximum + math::log(T(1) + math::exp_below(least - maximum));
+  return maximum + math::log(T(1) + math::exp_of_nonpositive(least - maximum));
 }
 template <typename T>
 CYNET_XINLINE T ctc_sum(T a, T b, T c) {
   const T ab = a < b ? b : a, maximum = ab < c ? c : ab;
-  return maximum + math::log(math::exp_below(a - maximum) + math::exp_below(b - maximum) +
-                             math::exp_below(c - maximum));
+  return maximum +
+         math::log(math::exp_of_nonpositive(a - maximum) + math::exp_of_nonpositive(b - maximum) +
+                   math::exp_of_nonpositive(c - maximum));
 }
 
 // One sample of a CTC loss: the inputs of its steps.
@@ -34,7 +35,7 @@ struct CTCSample {
   const T* x;
   const T* shift;
   T* chance;  // log probability of each label at a step
-  T* skip;    // 0 where a label may follow the one before it without a blank, else nothing
+  T* skip;    // 0 if label i may follow label i - 1 without a blank, else log(0)
 
   CYNET_XINLINE CTCSample(const CTCShape& s, int64_t b, const T* data, const T* shifts, T* scratch)
       : label(s.labels + b * s.maximum),
@@ -55,7 +56,7 @@ struct CTCSample {
     return value < ctc_log_zero<T>() ? ctc_log_zero<T>() : value;
   }
 
-  // Fills `chance`, and returns the blank's.
+  // Fills `chance`, and returns the log probability of the blank.
   CYNET_XINLINE T take(int64_t t) const {
     for (int64_t i = 0; i < n; ++i) chance[i] = at(t, label[i]);
     chance[n] = 0;
@@ -63,7 +64,7 @@ struct CTCSample {
   }
 };
 
-// Takes the largest of the n + 1 blanks and the n labels away from all, and returns it.
+// Subtracts the largest of the n + 1 blanks and n labels from all, and returns it.
 template <typename T>
 CYNET_XINLINE T ctc_normalize(T* blanks, T* labels, int64_t n) {
   T maximum = blanks[0];
@@ -103,7 +104,7 @@ CYNET_XINLINE T ctc_end(const T* blanks, const T* labels, int64_t n) {
   return n > 0 ? ctc_sum(blanks[n], labels[n - 1]) : blanks[0];
 }
 
-// A log probability that is nothing's, or near it, is minus infinity.
+// Returns minus infinity for a log probability at or near log(0).
 template <typename T>
 CYNET_XINLINE double ctc_total(double total) {
   return total <= static_cast<double>(ctc_log_zero<T>()) / 2
@@ -111,7 +112,7 @@ CYNET_XINLINE double ctc_total(double total) {
              : total;
 }
 
-// Log probability of sample b; needs 8 rows of memory.
+// Returns the log probability of sample b; needs 8 rows of memory.
 template <typename T>
 double ctc_likelihood(const CTCShape& shape, int64_t b, const T* x, const T* shift, T* scratch) {
   const int64_t row = shape.maximum + 2;
@@ -134,7 +135,7 @@ double ctc_likelihood(const CTCShape& shape, int64_t b, const T* x, const T* shi
   return ctc_total<T>(total + ctc_end(blanks, labels, s.n));
 }
 
-// dx[t, b, k] -= dy times the share of class k; needs 2 rows of memory for each step, and 8.
+// dx[t, b, k] -= dy * probability of class k; needs 2 rows of memory for each step, and 8.
 template <typename T>
 void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* shift, T* dx,
                   T* scratch) {
@@ -145,7 +146,7 @@ void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* s
   T* labels = scratch + 3 * row;
   T* after_blanks = scratch + 4 * row;  // blanks after the step
   T* after_labels = scratch + 5 * row;
-  T* share = scratch + 6 * row;  // shares of blanks, then of labels
+  T* share = scratch + 6 * row;  // probabilities of blanks, then of labels
   T* const from = scratch + 8 * row;
   double total = 0;
   for (int64_t t = 0; t < times; ++t) {
@@ -170,8 +171,9 @@ void ctc_gradient(const CTCShape& shape, int64_t b, T dy, const T* x, const T* s
       share[row + i] = here[row + 1 + i] + labels[i];
       maximum = greater_of(maximum, greater_of(share[i], share[row + i]));
     }
-    for (int64_t i = 0; i <= s.n; ++i) share[i] = math::exp_below(share[i] - maximum);
-    for (int64_t i = 0; i < s.n; ++i) share[row + i] = math::exp_below(share[row + i] - maximum);
+    for (int64_t i = 0; i <= s.n; ++i) share[i] = math::exp_of_nonpositive(share[i] - maximum);
+    for (int64_t i = 0; i < s.n; ++i)
+      share[row + i] = math::exp_of_nonpositive(share[row + i] - maximum);
     for (int64_t i = 0; i <= s.n; ++i) of_blank += share[i];
     for (int64_t i = 0; i < s.n; ++i) of_labels += share[row + i];
     const T factor = dy / (of_blank + of_labels);

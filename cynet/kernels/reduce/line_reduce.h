@@ -1,4 +1,4 @@
-// Sums of lines and columns at the level in use. Included by row_sums.pyx.
+// Sums of lines and columns at a CPU level. Included by row_sums.pyx.
 #ifndef CYNET_SUMS_H
 #define CYNET_SUMS_H
 
@@ -8,7 +8,7 @@
 
 #include "isa/simd_levels.h"
 
-#define CYNET_LOOPS "reduce/line_reduce_loops.h"
+#define CYNET_PER_ISA_FILE "reduce/line_reduce_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
@@ -29,8 +29,8 @@ double product_at(int level, const T* g, const T* x, int64_t n, double center) {
 }
 
 template <typename T>
-void columns_at(int level, const T* x, int64_t rows, int64_t cols, int64_t begin, int64_t end,
-                T* y) {
+void add_columns_at(int level, const T* x, int64_t rows, int64_t cols, int64_t begin, int64_t end,
+                    T* y) {
   typedef void (*Loop)(const T* x, int64_t rows, int64_t cols, int64_t begin, int64_t end, T* y);
   static const Loop loops[] = CYNET_AT_LEVELS(column_sums<T>);
   loops[level](x, rows, cols, begin, end, y);

@@ -21,7 +21,7 @@ CYNET_XINLINE double sum_terms(int64_t n, F&& term) {
       for (int l = 0; l < SUM_FEW; ++l) lanes[l] += term(i + l);
     if (stop - start < SUM_FEW) {
       for (int l = 0; i + l < stop; ++l) lanes[l] += term(i + l);
-    } else if (i < stop) {  // the last SUM_FEW terms; those added before count 0
+    } else if (i < stop) {  // the last SUM_FEW terms; terms already added count as 0
       const int64_t last = stop - SUM_FEW;
 #pragma GCC unroll 1
       for (int l = 0; l < SUM_FEW; ++l) {

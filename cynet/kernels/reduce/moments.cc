@@ -3,14 +3,14 @@
 #include "kernel.h"
 
 namespace cynet {
-// An input whose axes are sorted: `preserved` ones, which number the outputs, and `folded` ones.
+// The axes of the input: `preserved` ones, which index the outputs, and `folded` (reduced) ones.
 // The last preserved axis and the last folded one run innermost; strides are in elements. `outputs`
 // and `each`: products of the lengths.
-#define MOMENT_AXES(field)                                                 \
+#define MOMENT_AXES_FIELDS(field)                                          \
   field(int, n_preserved) field(int, n_folded) field(Int64s<8>, preserved) \
       field(Int64s<8>, preserved_strides) field(Int64s<8>, folded)         \
           field(Int64s<8>, folded_strides) field(int64_t, outputs) field(int64_t, each)
-CYNET_PARAMS(MomentAxes, MOMENT_AXES)
+CYNET_PARAMS(MomentAxes, MOMENT_AXES_FIELDS)
 
 static inline int64_t offset_of(const MomentAxes& a, int64_t output) {
   int64_t at = 0;
@@ -21,7 +21,7 @@ static inline int64_t offset_of(const MomentAxes& a, int64_t output) {
   return at;
 }
 
-// body(offset) of each element that is folded into one output
+// Calls body(offset) for each element that is reduced to one output.
 template <typename Body>
 static inline void fold_axes(const MomentAxes& a, Body body) {
   int64_t index[8] = {0}, at = 0;
@@ -60,9 +60,9 @@ static inline void moment_sums(const MomentAxes& axes, const T* x, int64_t count
   for (double part : parts) total[0] += part;
 }
 
-// work(place, first output, count) for each group of outputs
+// Calls work(offset, first output, count) for each group of outputs.
 template <typename Work>
-static inline void moment_groups(const MomentAxes& axes, int threads, Work work) {
+static inline void for_moment_groups(const MomentAxes& axes, int threads, Work work) {
   const int last = axes.n_preserved - 1;
   const bool beside = axes.n_preserved && axes.preserved_strides[last] == 1;
   const int64_t line = beside ? axes.preserved[last] : 1, lines = axes.outputs / line;
@@ -77,7 +77,7 @@ static inline void moment_groups(const MomentAxes& axes, int threads, Work work)
 }
 
 template <typename T>
-static inline void put_as(T* to, int64_t i, double value, bool add) {
+static inline void put_converted(T* to, int64_t i, double value, bool add) {
   if (!to) return;
   if (add) add_element(to + i, convert_one<T>(value));
   else to[i] = convert_one<T>(value);
@@ -92,7 +92,7 @@ static inline void mean_of(const MomentAxes& axes, const T* x, int64_t count, do
 template <typename T>
 static void moments(const Args& args) {
   const MomentAxes& axes = args.as<MomentAxes>();
-  moment_groups(axes, args.threads, [&](int64_t at, int64_t output, int64_t count) {
+  for_moment_groups(axes, args.threads, [&](int64_t at, int64_t output, int64_t count) {
     const T* x = args.input<T>(0) + at;
     double mean[MOMENT_LANES], square[MOMENT_LANES];
     mean_of(axes, x, count, mean);
@@ -100,10 +100,10 @@ static void moments(const Args& args) {
       moment_sums(axes, x, count, square,
                   [&](double value, int64_t k) { return (value - mean[k]) * (value - mean[k]); });
     for (int64_t k = 0; k < count; ++k) {
-      put_as(args.output<T>(0), output + k, mean[k], args.add[0]);
+      put_converted(args.output<T>(0), output + k, mean[k], args.add[0]);
       if (args.wanted[1])
-        put_as(args.output<T>(1), output + k, square[k] / static_cast<double>(axes.each),
-               args.add[1]);
+        put_converted(args.output<T>(1), output + k, square[k] / static_cast<double>(axes.each),
+                      args.add[1]);
     }
   });
 }
@@ -113,7 +113,7 @@ template <typename T>
 static void moments_grad(const Args& args) {
   const MomentAxes& axes = args.as<MomentAxes>();
   const T *dmean = args.input<T>(0), *dvariance = args.input<T>(1);
-  moment_groups(axes, args.threads, [&](int64_t at, int64_t output, int64_t count) {
+  for_moment_groups(axes, args.threads, [&](int64_t at, int64_t output, int64_t count) {
     const T* x = args.input<T>(2) + at;
     T* dx = args.output<T>(0) + at;
     const bool add = args.add[0];
@@ -125,7 +125,7 @@ static void moments_grad(const Args& args) {
         const double apart = convert_one<double>(x[place + k]) - mean[k];
         const double grad = convert_one<double>(dmean[output + k]) +
                             2 * apart * convert_one<double>(dvariance[output + k]);
-        put_as(dx, place + k, grad / each, add);
+        put_converted(dx, place + k, grad / each, add);
       }
     });
   });

@@ -3,7 +3,7 @@
 
 namespace cynet {
 
-// A sum of integers that is divided as real numbers are.
+// The mean of integers: a sum, divided in double.
 template <typename T>
 struct mean : sum<T> {
   static double finish(int64_t a, double divisor) { return static_cast<double>(a) / divisor; }
@@ -25,7 +25,7 @@ struct ReduceRow {
     }                                                                                           \
   }
 #define CYNET_REDUCE(R) CYNET_REDUCE_AS(R, R, R)
-// Integers to other dtypes than their own; floats have no such row.
+// A reduction of integers to another dtype; floats have no such row.
 #define CYNET_REDUCE_TO(Name, R, O)                                                         \
   {                                                                                         \
     #Name, {                                                                                \
@@ -50,12 +50,12 @@ static const ReduceRow reduce_table[] = {
 
 ReduceLoop find_reduce_loop(const char* name, int dtype) {
   for (const ReduceRow& row : reduce_table)
-    if (std::strcmp(row.name, name) == 0) return row.loop[row_of(dtype)];
+    if (std::strcmp(row.name, name) == 0) return row.loop[table_row(dtype)];
   return nullptr;
 }
 
-// The reductions that all dtypes have.
-const char* reducer(size_t i) {
+// The name of reduction i, for reductions of all dtypes.
+const char* reducer_name(size_t i) {
   const bool is = i < sizeof(reduce_table) / sizeof(reduce_table[0]) && reduce_table[i].loop[F32];
   return is ? reduce_table[i].name : nullptr;
 }

@@ -1,6 +1,5 @@
 // Reductions over any set of axes. Sums and products of floats are carried in double, of integers
-// in 64 bits; the axes arrive collapsed and split into preserved and reduced ones. The tables are
-// reduce.cc's.
+// in 64 bits; the axes arrive collapsed and split into preserved and reduced ones.
 #ifndef CYNET_REDUCE_H
 #define CYNET_REDUCE_H
 
@@ -27,39 +26,39 @@ namespace cynet {
 template <typename T>
 using wide = typename std::conditional<std::is_integral<T>::value, int64_t, double>::type;
 template <typename T>
-using value_of = typename std::conditional<is_narrow<T>, float, T>::type;
+using compute_value = typename std::conditional<is_narrow<T>, float, T>::type;
 
 // ----- reducers: init, step, merge, finish. An acc is what a result is carried in; part, see sum -
 template <typename T>
 struct sum {
   typedef wide<T> acc;
-  // the type of a sum of a few elements, before they are merged: floats add up twice as fast as
-  // doubles
-  typedef typename std::conditional<sizeof(value_of<T>) == sizeof(float) &&
-                                        std::is_floating_point<value_of<T>>::value,
+  // the type of a partial sum of a few elements: floats add up twice as fast as doubles
+  typedef typename std::conditional<sizeof(compute_value<T>) == sizeof(float) &&
+                                        std::is_floating_point<compute_value<T>>::value,
                                     float, acc>::type part;
   static CYNET_XINLINE acc init() { return 0; }
   template <typename A>
-  static CYNET_XINLINE void step(A& a, value_of<T> x) {
+  static CYNET_XINLINE void step(A& a, compute_value<T> x) {
     a = sum_of(a, static_cast<A>(x));
   }
   static CYNET_XINLINE void merge(acc& a, acc b) { a = sum_of(a, b); }
   static CYNET_XINLINE acc finish(acc a, double divisor) {
-    if constexpr (std::is_integral<acc>::value) return whole_quotient(a, static_cast<acc>(divisor));
+    if constexpr (std::is_integral<acc>::value)
+      return integer_quotient(a, static_cast<acc>(divisor));
     else return divisor == 1 ? a : a / divisor;
   }
 };
 template <typename T>
 struct nansum : sum<T> {
   template <typename A>
-  static CYNET_XINLINE void step(A& a, value_of<T> x) {
+  static CYNET_XINLINE void step(A& a, compute_value<T> x) {
     a = sum_of(a, x == x ? static_cast<A>(x) : A(0));
   }
 };
 template <typename T>
 struct norm1 : sum<T> {
   template <typename A>
-  static CYNET_XINLINE void step(A& a, value_of<T> x) {
+  static CYNET_XINLINE void step(A& a, compute_value<T> x) {
     const A wide = static_cast<A>(x);  // a type wide enough for the magnitude of the lowest integer
     a = sum_of(a, wide < A(0) ? negative_of(wide) : wide);
   }
@@ -68,7 +67,7 @@ template <typename T>
 struct norm2 {
   typedef double acc, part;
   static CYNET_XINLINE acc init() { return 0; }
-  static CYNET_XINLINE void step(acc& a, value_of<T> x) {
+  static CYNET_XINLINE void step(acc& a, compute_value<T> x) {
     a += static_cast<double>(x) * static_cast<double>(x);
   }
   static CYNET_XINLINE void merge(acc& a, acc b) { a += b; }
@@ -78,19 +77,21 @@ template <typename T>
 struct prod {
   typedef wide<T> acc, part;
   static CYNET_XINLINE acc init() { return 1; }
-  static CYNET_XINLINE void step(acc& a, value_of<T> x) { a = product_of(a, static_cast<acc>(x)); }
+  static CYNET_XINLINE void step(acc& a, compute_value<T> x) {
+    a = product_of(a, static_cast<acc>(x));
+  }
   static CYNET_XINLINE void merge(acc& a, acc b) { a = product_of(a, b); }
   static CYNET_XINLINE acc finish(acc a, double) { return a; }
 };
 template <typename T>
 struct nanprod : prod<T> {
-  static CYNET_XINLINE void step(wide<T>& a, value_of<T> x) {
+  static CYNET_XINLINE void step(wide<T>& a, compute_value<T> x) {
     a = product_of(a, x == x ? static_cast<wide<T>>(x) : wide<T>(1));
   }
 };
 template <typename T>
 struct max {
-  typedef value_of<T> acc, part;
+  typedef compute_value<T> acc, part;
   static CYNET_XINLINE acc init() {
     return std::numeric_limits<acc>::has_infinity ? -std::numeric_limits<acc>::infinity()
                                                   : std::numeric_limits<acc>::lowest();
@@ -101,7 +102,7 @@ struct max {
 };
 template <typename T>
 struct min {
-  typedef value_of<T> acc, part;
+  typedef compute_value<T> acc, part;
   static CYNET_XINLINE acc init() {
     return std::numeric_limits<acc>::has_infinity ? std::numeric_limits<acc>::infinity()
                                                   : std::numeric_limits<acc>::max();
@@ -122,10 +123,10 @@ inline int64_t offset_of(int64_t index, int n, const int64_t* shape, const int64
 
 }  // namespace cynet
 
-#if !defined(__CUDACC__)  // the rest is for the CPU: nvcc has no vectors of GCC's
-#define CYNET_LOOPS "isa/simd.h"
+#if !defined(__CUDACC__)  // the rest is for the CPU: nvcc has no GCC vectors
+#define CYNET_PER_ISA_FILE "isa/simd.h"
 #include "isa/for_each_isa.h"
-#define CYNET_LOOPS "reduce/reduce_loops.h"
+#define CYNET_PER_ISA_FILE "reduce/reduce_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
@@ -143,8 +144,7 @@ inline void store(T* out, int add, V value) {
 
 enum { MAX_PARTS = 16, COLUMNS = 1024, PART_SIZE = 1 << 15, FEW_ROWS = 128 };
 
-// Rows side by side in memory, of so many bytes each, are prefetched before they are needed: the
-// hardware looks ahead too little for rows that end this soon.
+// Prefetches rows of `bytes` bytes in order: for short rows, hardware prefetchers start too late.
 struct PrefetchedRows {
   enum { PREFETCH_BYTES = 8192, LINE = 64, LONG = 4096, CACHED = 1 << 25 };
   int64_t bytes;  // bytes of a row; 0: rows are too small to prefetch
@@ -158,7 +158,7 @@ struct PrefetchedRows {
   }
 };
 
-// Functions of each level but AVX-512, for what gains nothing by it: they take long to compile.
+// Functions of each level but AVX-512, which gains nothing here and takes long to compile.
 #ifdef CYNET_X86_LEVELS
 #define CYNET_UP_TO_AVX2(...) \
   {baseline::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__}
@@ -191,7 +191,7 @@ auto column_loop(int level) {
   }
 }
 
-// Flat positions [begin, end) of the reduced axes, the last of which is the input's last.
+// Reduces flat positions [begin, end) of the reduced axes, which include the input's last axis.
 template <typename T, class R>
 typename R::acc reduce_rows(int level, const ReduceSpace& s, const T* x, int64_t begin,
                             int64_t end) {
@@ -208,9 +208,9 @@ typename R::acc reduce_rows(int level, const ReduceSpace& s, const T* x, int64_t
   return total;
 }
 
-// Few results are made of parts each, so that threads have something to share out. How many these
-// are depends on the shape alone: where a part ends changes a sum.
-inline int64_t parts_of(int64_t results, int64_t rows, int64_t row) {
+// The number of parts per result: a few results are divided, so that all threads have work. How
+// many these are depends on the shape alone: where a part ends changes a sum.
+inline int64_t part_count(int64_t results, int64_t rows, int64_t row) {
   if (results >= MAX_PARTS) return 1;
   const int64_t maximum = std::min<int64_t>(MAX_PARTS, row > 1 ? rows / FEW_ROWS : rows);
   return std::max<int64_t>(std::min(rows * row / PART_SIZE, maximum), 1);
@@ -219,7 +219,7 @@ inline int64_t parts_of(int64_t results, int64_t rows, int64_t row) {
 template <typename T, class R, typename O>
 void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, O* out, int add,
                  double divisor) {
-  const int64_t parts = parts_of(s.preserved_size, s.reduced_size, 1);
+  const int64_t parts = part_count(s.preserved_size, s.reduced_size, 1);
   if (parts > 1) {
     typename R::acc found[MAX_PARTS * MAX_PARTS];
     const int64_t each = (s.reduced_size + parts - 1) / parts;
@@ -237,7 +237,7 @@ void reduce_last(int threads, int level, const ReduceSpace& s, const T* x, O* ou
     }
     return;
   }
-  if (s.n_preserved == 1 && s.n_reduced == 1) {  // rows side by side
+  if (s.n_preserved == 1 && s.n_reduced == 1) {  // contiguous rows
     const auto loop = row_loop<T, R>(level);
     const int64_t n = s.reduced_size, stride = s.preserved_stride[0];
     const PrefetchedRows rows(n * sizeof(T), s.preserved_size);
@@ -265,7 +265,7 @@ void reduce_outer(int threads, int level, const ReduceSpace& s, const T* x, O* o
   const int last = s.n_preserved - 1;
   const int64_t width = s.preserved[last], strips = (width + COLUMNS - 1) / COLUMNS;
   const int64_t tasks = s.preserved_size / width * strips;
-  const int64_t parts = parts_of(tasks, s.reduced_size, std::min<int64_t>(width, COLUMNS));
+  const int64_t parts = part_count(tasks, s.reduced_size, std::min<int64_t>(width, COLUMNS));
   const int64_t each = (s.reduced_size + parts - 1) / parts;
   const auto task = [&](int64_t t) {
     const int64_t row = t / strips, column = t % strips * COLUMNS;

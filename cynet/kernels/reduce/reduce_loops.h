@@ -1,8 +1,7 @@
 // The inner loops of the reductions, compiled for each level (levels.h). Included by reduce.h.
 
 #if defined(__GNUC__)
-// Whether a row is so long that it is read as four rows at once: that keeps more of the hardware's
-// prefetchers busy.
+// True if a row is so long that it is read as four parallel streams, for the prefetchers.
 CYNET_XINLINE bool is_streamed(int64_t n) { return LANES >= 8 && n >= 1 << 19; }
 
 // The maximum (or minimum) of n >= LANES floats. False if there may be a NaN, which their sum
@@ -69,7 +68,7 @@ struct extreme_of<min<float>> {
 };
 #endif
 
-// n contiguous elements, in as many partial results as make compilers vectorise.
+// Reduces n contiguous elements with enough partial results for vectorisation.
 template <typename T, class R>
 typename R::acc reduce_row(const T* x, int64_t n) {
   enum { LANES = 64, ROUNDS = 64, SHORT = LANES * ROUNDS, FEW = 16 };
@@ -98,21 +97,21 @@ typename R::acc reduce_row(const T* x, int64_t n) {
     }
     for (; n >= FEW; x += FEW, n -= FEW)
       for (int l = 0; l < FEW; ++l) R::step(parts[l], x[l]);
-    if (n > 0) {  // the last FEW elements, FEW - n of them again
+    if (n > 0) {  // the last FEW elements; FEW - n of them are read twice
       const T* last = x + n - FEW;
       const int seen = FEW - static_cast<int>(n);
-      const value_of<T> nothing = static_cast<value_of<T>>(R::init());
-      if constexpr (sizeof(part) > sizeof(value_of<T>)) {  // two loops: both are vectorised
-        value_of<T> rest[FEW];
+      const compute_value<T> nothing = static_cast<compute_value<T>>(R::init());
+      if constexpr (sizeof(part) > sizeof(compute_value<T>)) {  // two loops: both are vectorised
+        compute_value<T> rest[FEW];
 #pragma GCC unroll 1
         for (int l = 0; l < FEW; ++l) {
-          const value_of<T> value = last[l];
+          const compute_value<T> value = last[l];
           rest[l] = l >= seen ? value : nothing;
         }
         for (int l = 0; l < FEW; ++l) R::step(parts[l], rest[l]);
       } else {
         for (int l = 0; l < FEW; ++l) {
-          const value_of<T> value = last[l];
+          const compute_value<T> value = last[l];
           R::step(parts[l], l >= seen ? value : nothing);
         }
       }
@@ -142,7 +141,7 @@ typename R::acc reduce_row(const T* x, int64_t n) {
   return lanes[0];
 }
 
-// n adjacent columns, over the positions [begin, end) of the reduced axes, four rows at a time.
+// Reduces n adjacent columns over positions [begin, end) of the reduced axes, four rows at a time.
 template <typename T, class R>
 void reduce_columns(const ReduceSpace& s, const T* x, int64_t n, int64_t begin, int64_t end,
                     typename R::acc* acc) {

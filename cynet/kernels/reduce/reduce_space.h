@@ -20,16 +20,16 @@ typedef void (*ReduceLoop)(int threads, int level, const ReduceSpace& s, const v
 
 // The tables in reduce.cc; nullptr: no such loop, or no row i.
 ReduceLoop find_reduce_loop(const char* name, int dtype);
-const char* reducer(size_t i);
+const char* reducer_name(size_t i);
 
 // Splits `shape` into preserved and reduced axes (flag set), and joins neighbors of one kind.
 inline void make_reduce_space(ReduceSpace* s, int ndim, const int64_t* shape,
                               const int* is_reduced) {
   int64_t stride = 1;
-  int last = -1;  // flag of the axis to the right
+  int last = -1;  // flag of the previous (right) axis
   s->n_preserved = s->n_reduced = s->last_is_preserved = 0;
   s->preserved_size = s->reduced_size = 1;
-  // from the last axis to the first; the lists are turned round below
+  // from the last axis to the first; the lists are reversed below
   for (int i = ndim - 1; i >= 0; --i) {
     if (shape[i] == 1) continue;
     const int flag = is_reduced[i] != 0;

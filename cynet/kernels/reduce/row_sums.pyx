@@ -10,8 +10,8 @@ from ..parallel cimport threads_for
 cdef extern from "reduce/line_reduce.h" namespace "cynet" nogil:
     double sum_at[T](int level, const T* x, int64_t n, double center, bint squared) noexcept
     double product_at[T](int level, const T* g, const T* x, int64_t n, double center) noexcept
-    void columns_at[T](int level, const T* x, int64_t rows, int64_t cols, int64_t begin,
-                       int64_t end, T* y) noexcept
+    void add_columns_at[T](int level, const T* x, int64_t rows, int64_t cols, int64_t begin,
+                           int64_t end, T* y) noexcept
 
 
 cdef double sum_line(const floating* x, int64_t n, double center, bint squared) noexcept nogil:
@@ -24,11 +24,11 @@ cdef double dot_line(const floating* g, const floating* x, int64_t n, double cen
 
 cdef void add_columns(const floating* x, int64_t rows, int64_t cols, int64_t begin, int64_t end,
                       floating* y) noexcept nogil:
-    columns_at(cpu_level(), x, rows, cols, begin, end, y)
+    add_columns_at(cpu_level(), x, rows, cols, begin, end, y)
 
 
-cdef void _columns(const floating* x, int64_t rows, int64_t cols, int64_t begin, int64_t end,
-                   floating* y, bint add) noexcept nogil:
+cdef void _sum_columns(const floating* x, int64_t rows, int64_t cols, int64_t begin, int64_t end,
+                       floating* y, bint add) noexcept nogil:
     cdef int64_t j
     if not add:
         for j in range(begin, end):
@@ -40,10 +40,10 @@ cdef void sum_rows(const floating* x, int64_t rows, int64_t cols, floating* y,
                    bint add) noexcept nogil:
     cdef int threads = threads_for(rows * cols)
     cdef int t
-    if threads > 1 and cols < 32 * threads:  # parts of a few cache lines are not worth it
+    if threads > 1 and cols < 32 * threads:  # parts of a few cache lines are too small
         threads = 1
     for t in prange(threads, num_threads=threads, schedule="static"):
-        _columns(x, rows, cols, cols * t // threads, cols * (t + 1) // threads, y, add)
+        _sum_columns(x, rows, cols, cols * t // threads, cols * (t + 1) // threads, y, add)
 
 
 cdef void sum_channels(const floating* x, int64_t batch, int64_t channels, int64_t space,

@@ -5,16 +5,16 @@
 #include "reduce/softmax.h"
 
 namespace cynet {
-#define SOFTMAX(field)                                                                     \
+#define SOFTMAX_FIELDS(field)                                                              \
   field(int64_t, outer) field(int64_t, n) field(int64_t, inner) field(double, temperature) \
       field(bool, log_of)
-CYNET_PARAMS(Softmax, SOFTMAX)
+CYNET_PARAMS(Softmax, SOFTMAX_FIELDS)
 
 static int64_t softmax_workspace_bytes(const Args& args) {
   return args.in[0]->size * element_size(args.in[0]->dtype);
 }
 
-// The number of entries of a line that take part, if lengths are given.
+// The number of valid entries of a line: its length, if lengths are given.
 static int64_t line_length(const Softmax& p, const Blob* lengths, int64_t line) {
   if (!lengths) return p.n;
   const int64_t length = lengths->dtype == I64 ? static_cast<const int64_t*>(lengths->data)[line]
@@ -22,7 +22,7 @@ static int64_t line_length(const Softmax& p, const Blob* lengths, int64_t line) 
   return length >= p.n ? p.n : (length > 0 ? length : 0);
 }
 
-// body(start, length) for each line
+// Calls body(start, length) for each line.
 template <class Body>
 static void for_lines(const Softmax& p, const Blob* lengths, int threads, Body&& body) {
   parallel_for(threads, p.outer * p.inner, [&](int64_t begin, int64_t end) {
@@ -32,8 +32,7 @@ static void for_lines(const Softmax& p, const Blob* lengths, int threads, Body&&
   });
 }
 
-// body(start, columns) for parts of the lines that lie side by side, whole ones; the parts are the
-// same for any number of threads.
+// Calls body(start, columns) for blocks of whole interleaved lines, independent of threads.
 template <class Body>
 static void for_columns(const Softmax& p, int threads, Body&& body) {
   const int64_t width = static_cast<int64_t>(baseline::SOFTMAX_COLUMNS);
@@ -47,7 +46,7 @@ static void for_columns(const Softmax& p, int threads, Body&& body) {
 }
 }  // namespace cynet
 
-#define CYNET_LOOPS "reduce/softmax.cc"
+#define CYNET_PER_ISA_FILE "reduce/softmax.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(softmax, Softmax, 4, CYNET_FLOATS)
@@ -57,7 +56,7 @@ CYNET_SPACE_KERNEL(cross_entropy_grad, Softmax, 4, softmax_workspace_bytes, CYNE
 #else
 namespace {
 
-// Lines of double are left to the C library's exp, which no level makes quicker.
+// Doubles use the C library's exp, which is the same at every level.
 #if CYNET_LANES > 4
 #define CYNET_DOUBLE_AS_BASELINE(name) \
   if constexpr (!std::is_same<T, float>::value) return baseline::name<T>(args)
@@ -82,14 +81,14 @@ void softmax_to(const Args& args, bool log_of, const Blob* lengths, T* y, bool a
   });
 }
 
-// y from x and optional lengths
+// Computes y from x and optional lengths.
 template <typename T>
 void softmax(const Args& args) {
   CYNET_DOUBLE_AS_BASELINE(softmax);
   softmax_to(args, args.as<Softmax>().log_of, args.in[1], args.output<T>(0), args.add[0]);
 }
 
-// dx from dy, y and optional lengths
+// Computes dx from dy, y and optional lengths.
 template <typename T>
 void softmax_grad(const Args& args) {
   CYNET_DOUBLE_AS_BASELINE(softmax_grad);
@@ -108,10 +107,10 @@ void softmax_grad(const Args& args) {
   });
 }
 
-// The class nearest to label i, of `n` classes; labels of any dtype.
+// Label i of any dtype, clipped to [0, n).
 inline int64_t nearest_class(const Blob& labels, int64_t i, int64_t n) {
   int64_t found = 0;
-  by_dtype(labels.dtype, [=, &labels, &found](auto zero) {
+  call_for_dtype(labels.dtype, [=, &labels, &found](auto zero) {
     const double label = convert_one<double>(static_cast<const decltype(zero)*>(labels.data)[i]);
     found = label >= n ? n - 1 : label > 0 ? int64_t(label) : 0;
   });

@@ -6,7 +6,7 @@
 #include "elementwise/elementwise.h"
 #include "isa/simd_levels.h"
 
-#define CYNET_LOOPS "reduce/softmax_loops.h"
+#define CYNET_PER_ISA_FILE "reduce/softmax_loops.h"
 #include "isa/for_each_isa.h"
 
 #endif

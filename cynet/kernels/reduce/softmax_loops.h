@@ -1,8 +1,7 @@
 // Softmax of a row and its gradient, compiled for each CPU level (levels.h). Included by softmax.h.
 
-// Numbers of partial results: large enough that compilers keep the loops over them, instead of
-// unrolling them, and vectorise. The remainder of a row uses the smaller one, and its end the last
-// SOFTMAX_FEW elements, some of them again.
+// Numbers of partial results: so many that compilers vectorise the loops and do not unroll them.
+// The remainder of a row uses the smaller one, its end the last SOFTMAX_FEW elements.
 enum { SOFTMAX_LANES = 64, SOFTMAX_FEW = 16 };
 
 template <int lanes_used, typename T>
@@ -21,7 +20,7 @@ CYNET_XINLINE T greater_of(T a, T b) {
 }
 
 template <int count, typename T>
-CYNET_XINLINE void take_largest(const T* x, T scale, T* lanes) {
+CYNET_XINLINE void update_largest(const T* x, T scale, T* lanes) {
   for (int l = 0; l < count; ++l) lanes[l] = greater_of(lanes[l], x[l] * scale);
 }
 
@@ -59,12 +58,12 @@ CYNET_XINLINE T largest(const T* x, int64_t n, int64_t step, T scale) {
       T lanes[SOFTMAX_LANES];
       for (int l = 0; l < SOFTMAX_LANES; ++l) lanes[l] = top;
       for (; i + SOFTMAX_LANES <= n; i += SOFTMAX_LANES)
-        take_largest<SOFTMAX_LANES>(x + i, scale, lanes);
+        update_largest<SOFTMAX_LANES>(x + i, scale, lanes);
       for (int k = 0; k < SOFTMAX_LANES; k += SOFTMAX_FEW)
         for (int l = 0; l < SOFTMAX_FEW; ++l) few[l] = greater_of(few[l], lanes[l + k]);
     }
-    for (; i + SOFTMAX_FEW <= n; i += SOFTMAX_FEW) take_largest<SOFTMAX_FEW>(x + i, scale, few);
-    if (i < n) take_largest<SOFTMAX_FEW>(x + n - SOFTMAX_FEW, scale, few);
+    for (; i + SOFTMAX_FEW <= n; i += SOFTMAX_FEW) update_largest<SOFTMAX_FEW>(x + i, scale, few);
+    if (i < n) update_largest<SOFTMAX_FEW>(x + n - SOFTMAX_FEW, scale, few);
     for (int l = 0; l < 8; ++l) few[l] = greater_of(few[l], few[l + 8]);
     for (int l = 0; l < 4; ++l) few[l] = greater_of(few[l], few[l + 4]);
     return greater_of(greater_of(few[0], few[2]), greater_of(few[1], few[3]));
@@ -77,7 +76,7 @@ template <int count, bool keep, typename T>
 CYNET_XINLINE void add_exp(const T* x, T* y, T scale, T top, T* lanes) {
   CYNET_IVDEP
   for (int l = 0; l < count; ++l) {
-    const T e = math::exp_below(x[l] * scale - top);
+    const T e = math::exp_of_nonpositive(x[l] * scale - top);
     if (keep) y[l] = e;
     lanes[l] += e;
   }
@@ -105,7 +104,7 @@ CYNET_XINLINE T exp_sum(const T* x, T* y, int64_t n, int64_t step, T scale, T to
       const int seen = static_cast<int>(i - last);
       T e[SOFTMAX_FEW];
       for (int l = 0; l < SOFTMAX_FEW; ++l) {
-        const T term = math::exp_below(x[last + l] * scale - top);
+        const T term = math::exp_of_nonpositive(x[last + l] * scale - top);
         e[l] = l >= seen ? term : T(0);
         few[l] += e[l];
       }
@@ -118,7 +117,7 @@ CYNET_XINLINE T exp_sum(const T* x, T* y, int64_t n, int64_t step, T scale, T to
     }
   } else {
     for (; i < n; ++i) {
-      const T e = math::exp_below(x[i * step] * scale - top);
+      const T e = math::exp_of_nonpositive(x[i * step] * scale - top);
       if (keep) y[i * step] = e;
       few[i % SOFTMAX_FEW] += e;
     }
@@ -154,8 +153,8 @@ CYNET_XINLINE void softmax_vectors(const float* x, float* y, int64_t n, float sc
     const float* from = x + i * n;
 #pragma GCC unroll 8
     for (int k = 0; k < LAST; ++k) v[i][k] = load(from + k * LANES) * scale;
-    v[i][LAST] = first_of(load_part(from + LAST * LANES, rest) * scale, rest,
-                          -std::numeric_limits<float>::infinity());
+    v[i][LAST] = keep_first_lanes(load_part(from + LAST * LANES, rest) * scale, rest,
+                                  -std::numeric_limits<float>::infinity());
   }
 #pragma GCC unroll 4
   for (int i = 0; i < lines; ++i) {
@@ -167,7 +166,7 @@ CYNET_XINLINE void softmax_vectors(const float* x, float* y, int64_t n, float sc
 #pragma GCC unroll 8
     for (int k = 0; k < count; ++k) {
       v[i][k] -= top;
-      const Vec e = math::exp_below<IVec>(v[i][k]);
+      const Vec e = math::exp_of_nonpositive<IVec>(v[i][k]);
       total += e;
       if (!log_of) v[i][k] = e;
     }
@@ -231,7 +230,7 @@ void softmax_line(const T* x, T* y, int64_t n, int64_t length, int64_t step, T s
     } else if (add) {
       const T factor = 1 / exp_sum<false>(x, y, length, step, scale, top);
       fill_line(y, length, step, true,
-                [=](int64_t i) { return math::exp_below(x[i] * scale - top) * factor; });
+                [=](int64_t i) { return math::exp_of_nonpositive(x[i] * scale - top) * factor; });
     } else {
       const T factor = 1 / exp_sum<true>(x, y, length, step, scale, top);
       fill_line(y, length, step, false, [=](int64_t i) { return y[i] * factor; });
@@ -241,13 +240,12 @@ void softmax_line(const T* x, T* y, int64_t n, int64_t length, int64_t step, T s
     for (int64_t i = length; i < n; ++i) y[i * step] = 0;
 }
 
-// Rows whose maxima, sums and logarithms are computed side by side: within one row each step waits
-// for the one before. Longer rows occupy the processor by themselves, and several would not fit
-// into the cache.
+// Rows that are interleaved: within one row each step waits for the one before. Longer rows occupy
+// the processor by themselves, and several would not fit into the cache.
 enum { SOFTMAX_BESIDE = 8, SOFTMAX_LONG = 512 };
 
 template <typename T>
-CYNET_XINLINE void log_softmax_beside(const T* x, T* y, int64_t n, T scale, bool add) {
+CYNET_XINLINE void log_softmax_interleaved(const T* x, T* y, int64_t n, T scale, bool add) {
   T top[SOFTMAX_BESIDE], shift[SOFTMAX_BESIDE];
   for (int i = 0; i < SOFTMAX_BESIDE; ++i) top[i] = largest(x + i * n, n, 1, scale);
   for (int i = 0; i < SOFTMAX_BESIDE; ++i)
@@ -258,7 +256,7 @@ CYNET_XINLINE void log_softmax_beside(const T* x, T* y, int64_t n, T scale, bool
               [=](int64_t k) { return x[i * n + k] * scale - top[i] - shift[i]; });
 }
 
-// Contiguous rows of n entries.
+// Computes softmax of contiguous rows of n entries.
 template <typename T>
 void softmax_lines(const T* x, T* y, int64_t n, int64_t lines, T scale, bool log_of, bool add) {
   int64_t i = 0;
@@ -271,7 +269,7 @@ void softmax_lines(const T* x, T* y, int64_t n, int64_t lines, T scale, bool log
       }
     if (log_of && n > SHORT_LINE && n <= SOFTMAX_LONG)
       for (; i + SOFTMAX_BESIDE <= lines; i += SOFTMAX_BESIDE)
-        log_softmax_beside(x + i * n, y + i * n, n, scale, add);
+        log_softmax_interleaved(x + i * n, y + i * n, n, scale, add);
   }
 #endif
   for (; i < lines; ++i) softmax_line(x + i * n, y + i * n, n, n, 1, scale, log_of, add);
@@ -349,7 +347,9 @@ void softmax_columns(const T* x, T* y, int64_t n, int64_t step, int64_t m, T sca
     CYNET_IVDEP
     for (int64_t j = 0; j < m; ++j) top[j] = greater_of(top[j], x[i * step + j] * scale);
   }
-  auto term = [&](int64_t at, int64_t j) { return math::exp_below(x[at + j] * scale - top[j]); };
+  auto term = [&](int64_t at, int64_t j) {
+    return math::exp_of_nonpositive(x[at + j] * scale - top[j]);
+  };
   if (log_of || add) {
     column_totals(n, step, m, total, term);
   } else {

@@ -12,11 +12,11 @@
 
 namespace cynet {
 
-// n elements are PARTS ranges, each summed on its own.
+// The number of ranges of an array that are summed separately.
 constexpr int64_t WHOLE_PARTS = 64;
 
 template <typename T>
-double squares_of(const T* x, int64_t begin, int64_t end) {
+double sum_range_squares(const T* x, int64_t begin, int64_t end) {
   typedef typename std::conditional<std::is_same<T, double>::value, double, float>::type C;
   // a block is summed in C, blocks in double; as many sums as hide the latency of an addition
   constexpr int64_t LANES = 32, LAST = 8, BLOCK = 1024;
@@ -47,14 +47,14 @@ double sum_squares(int threads, const void* data, int64_t n) {
   double parts[WHOLE_PARTS];
   parallel_for(threads, WHOLE_PARTS, [&](int64_t first, int64_t last) {
     for (int64_t part = first; part < last; ++part)
-      parts[part] = squares_of(x, n * part / WHOLE_PARTS, n * (part + 1) / WHOLE_PARTS);
+      parts[part] = sum_range_squares(x, n * part / WHOLE_PARTS, n * (part + 1) / WHOLE_PARTS);
   });
   double total = 0;
   for (double part : parts) total += part;
   return total;
 }
 
-// The bits of a type's exponent: all set in infinities and NaN.
+// True if no element has all EXPONENT bits set, as infinities and NaN have.
 template <typename Bits, Bits EXPONENT>
 bool are_bits_finite(int threads, const void* data, int64_t n) {
   const Bits* x = static_cast<const Bits*>(data);
@@ -72,12 +72,12 @@ bool are_bits_finite(int threads, const void* data, int64_t n) {
 }
 
 // dtype is F32, F64, F16 or BF16.
-inline double whole_squares(int threads, int dtype, const void* x, int64_t n) {
+inline double sum_squares_of_array(int threads, int dtype, const void* x, int64_t n) {
   if (dtype == F64) return sum_squares<double>(threads, x, n);
   if (dtype == BF16) return sum_squares<bfloat16>(threads, x, n);
   return dtype == F32 ? sum_squares<float>(threads, x, n) : sum_squares<half>(threads, x, n);
 }
-inline bool is_whole_finite(int threads, int dtype, const void* x, int64_t n) {
+inline bool is_array_finite(int threads, int dtype, const void* x, int64_t n) {
   if (dtype == F64) return are_bits_finite<uint64_t, 0x7ff0000000000000ULL>(threads, x, n);
   if (dtype == F32) return are_bits_finite<uint32_t, 0x7f800000U>(threads, x, n);
   if (dtype == BF16) return are_bits_finite<uint16_t, 0x7f80U>(threads, x, n);

@@ -1,4 +1,4 @@
-"""Questions about all elements of an array of float32, float64 or float16."""
+"""Reductions of all elements of an array of float32, float64 or float16."""
 
 from libc.stdint cimport int64_t
 

@@ -5,10 +5,10 @@
 namespace cynet {
 namespace {
 
-#define DENSITY(field) field(int, law) field(bool, is_log)
-CYNET_PARAMS(DensityParams, DENSITY)
+#define DENSITY_FIELDS(field) field(int, law) field(bool, is_log)
+CYNET_PARAMS(DensityParams, DENSITY_FIELDS)
 
-// reads samples, a, b: as many samples for each pair of parameters as fit
+// reads samples, and parameters a, b: one pair for each block of samples
 template <typename T>
 void density(const Args& args) {
   const DensityParams& p = args.as<DensityParams>();
@@ -28,8 +28,8 @@ void density_grad(const Args& args) {
                    args.output<T>(1), args.output<T>(2), add);
 }
 
-#define DIRICHLET(field) field(bool, is_log)
-CYNET_PARAMS(DirichletParams, DIRICHLET)
+#define DIRICHLET_FIELDS(field) field(bool, is_log)
+CYNET_PARAMS(DirichletParams, DIRICHLET_FIELDS)
 
 // reads samples (..., size), alpha (..., size)
 template <typename T>

@@ -1,7 +1,7 @@
 // Probability densities of samples and their derivatives, computed in double.
 //
-// A distribution, made of its parameters a and b, gives the logarithm of its density at x, and the
-// logarithm's derivatives by x, a and b. Outside its support the density is 0.
+// Each struct has a distribution's parameters; it returns the log density at x, and its derivatives
+// by x, a and b. Outside its support the density is 0.
 #ifndef CYNET_DENSITY_H
 #define CYNET_DENSITY_H
 
@@ -21,7 +21,7 @@ struct LogDensity {
 
 inline double log_gamma(double x) {
 #if defined(__GLIBC__)
-  int sign;  // lgamma writes a global variable
+  int sign;  // unlike lgamma, writes no global variable
   return ::lgamma_r(x, &sign);
 #else
   return std::lgamma(x);
@@ -32,7 +32,7 @@ inline LogDensity zero_density() { return {-std::numeric_limits<double>::infinit
 inline double log_power(double n, double x) { return n == 0 ? 0 : n * std::log(x); }
 
 // log(x!), also for x that is not an integer
-inline double log_counted(double x) {
+inline double log_factorial_of_real(double x) {
   return x >= 0 && x < 1e15 && x == std::floor(x) ? log_factorial(x) : log_gamma(x + 1);
 }
 
@@ -41,7 +41,7 @@ struct UniformDensity {
   UniformDensity(double low, double high)
       : low(low), high(high), share(1 / (high - low)), constant(-std::log(high - low)) {}
   double log(double x) const { return x < low || x > high ? zero_density().log : constant; }
-  LogDensity at(double x) const {
+  LogDensity log_and_derivatives(double x) const {
     if (x < low || x > high) return zero_density();
     return {constant, 0, share, -share};
   }
@@ -55,7 +55,7 @@ struct NormalDensity {
     const double z = (x - mu) / sigma;
     return -z * z / 2 - constant;
   }
-  LogDensity at(double x) const {
+  LogDensity log_and_derivatives(double x) const {
     const double z = (x - mu) / sigma;
     return {-z * z / 2 - constant, -z / sigma, z / sigma, (z * z - 1) / sigma};
   }
@@ -70,7 +70,7 @@ struct GammaDensity {  // beta is the rate
   double log(double x) const {
     return x < 0 ? zero_density().log : constant + log_power(alpha - 1, x) - beta * x;
   }
-  LogDensity at(double x) const {
+  LogDensity log_and_derivatives(double x) const {
     if (x < 0) return zero_density();
     const double own = std::log(x);
     return {constant + (alpha == 1 ? 0 : (alpha - 1) * own) - beta * x, (alpha - 1) / x - beta,
@@ -81,7 +81,7 @@ struct ExponentialDensity {
   double lambda, constant;
   ExponentialDensity(double lambda, double) : lambda(lambda), constant(std::log(lambda)) {}
   double log(double x) const { return x < 0 ? zero_density().log : constant - lambda * x; }
-  LogDensity at(double x) const {
+  LogDensity log_and_derivatives(double x) const {
     if (x < 0) return zero_density();
     return {constant - lambda * x, -lambda, 1 / lambda - x, 0};
   }
@@ -91,9 +91,10 @@ struct PoissonDensity {
   double lambda, constant;
   PoissonDensity(double lambda, double) : lambda(lambda), constant(std::log(lambda)) {}
   double log(double x) const {
-    return x < 0 ? zero_density().log : (x == 0 ? 0 : x * constant) - lambda - log_counted(x);
+    return x < 0 ? zero_density().log
+                 : (x == 0 ? 0 : x * constant) - lambda - log_factorial_of_real(x);
   }
-  LogDensity at(double x) const {
+  LogDensity log_and_derivatives(double x) const {
     if (x < 0) return zero_density();
     return {log(x), 0, x / lambda - 1, 0};
   }
@@ -108,9 +109,9 @@ struct NegativeBinomialDensity {
         dk(std::log(p) - math::digamma(k)) {}
   double log(double x) const {
     if (x < 0) return zero_density().log;
-    return log_gamma(x + k) - log_counted(x) + constant + (x == 0 ? 0 : x * failure);
+    return log_gamma(x + k) - log_factorial_of_real(x) + constant + (x == 0 ? 0 : x * failure);
   }
-  LogDensity at(double x) const {
+  LogDensity log_and_derivatives(double x) const {
     if (x < 0) return zero_density();
     return {log(x), 0, math::digamma(x + k) + dk, k / p - (x == 0 ? 0 : x / (1 - p))};
   }
@@ -131,19 +132,20 @@ struct GeneralizedNegativeBinomialDensity {  // k = 1 / alpha, p = 1 / (1 + mu a
   double log(double x) const {
     if (x < 0) return zero_density().log;
     if (alpha == 0) return limit.log(x);
-    const double log_coefficient = log_gamma(x + k) - log_counted(x) - constant;
+    const double log_coefficient = log_gamma(x + k) - log_factorial_of_real(x) - constant;
     return log_coefficient + (x == 0 ? 0 : x * log_part) - (x + k) * log_wide;
   }
-  LogDensity at(double x) const {
+  LogDensity log_and_derivatives(double x) const {
     if (x < 0) return zero_density();
-    if (alpha == 0) return {limit.log(x), 0, limit.at(x).da, ((x - mu) * (x - mu) - x) / 2};
+    if (alpha == 0)
+      return {limit.log(x), 0, limit.log_and_derivatives(x).da, ((x - mu) * (x - mu) - x) / 2};
     const double d_coefficient = -k * k * (math::digamma(x + k) - digamma_k);
     return {log(x), 0, (x == 0 ? 0 : x / mu) - (x + k) * alpha / wide,
             d_coefficient + x / alpha + k * k * log_wide - (x + k) * mu / wide};
   }
 };
 
-// e^log, which is known where all samples have one density
+// e^log; a constant for the uniform distribution.
 template <typename Law>
 inline double density_of(const Law&, double log) {
   return std::exp(log);
@@ -152,7 +154,7 @@ inline double density_of(const UniformDensity& law, double log) {
   return log == law.constant ? law.share : std::exp(log);
 }
 
-// out (+)= densities of n samples, `each` for each pair of parameters
+// out (+)= densities of n samples; `each` samples share a pair of parameters
 template <typename Law, typename T>
 inline void density_forward(int threads, bool log, int64_t n, int64_t each, const T* x, const T* a,
                             const T* b, T* out, bool add) {
@@ -187,9 +189,9 @@ inline void density_backward(int threads, bool log, int64_t n, int64_t each, con
       const Law law(a[k], b ? static_cast<double>(b[k]) : 0);
       double sum_a = 0, sum_b = 0;
       for (int64_t i = k * each; i < (k + 1) * each; ++i) {
-        const LogDensity at = law.at(x[i]);
+        const LogDensity at = law.log_and_derivatives(x[i]);
         const double factor = static_cast<double>(g[i]) * (log ? 1 : density_of(law, at.log));
-        // a sample outside has a gradient of 0, whatever infinity its logarithm is
+        // the gradient is 0 outside of the support
         if (dx) {
           const T made = static_cast<T>(at.dx == 0 ? 0 : factor * at.dx);
           dx[i] = add[0] ? dx[i] + made : made;
@@ -275,9 +277,9 @@ struct DensityOf {
   typedef L Law;
 };
 
-// body(DensityOf<Law>()) of a DensityLaw
+// Calls body(DensityOf<Law>()) for a DensityLaw code.
 template <typename Body>
-inline void by_law(int law, const Body& body) {
+inline void call_for_law(int law, const Body& body) {
   switch (law) {
     case DENSITY_UNIFORM: return body(DensityOf<UniformDensity>());
     case DENSITY_NORMAL: return body(DensityOf<NormalDensity>());
@@ -292,7 +294,7 @@ inline void by_law(int law, const Body& body) {
 template <typename T>
 inline void density(int law, int threads, bool log, int64_t n, int64_t each, const T* x, const T* a,
                     const T* b, T* out, bool add) {
-  by_law(law, [=](auto one) {
+  call_for_law(law, [=](auto one) {
     typedef typename decltype(one)::Law Law;
     density_forward<Law>(threads, log, n, each, x, a, b, out, add);
   });
@@ -302,7 +304,7 @@ template <typename T>
 inline void density_gradient(int law, int threads, bool log, int64_t n, int64_t each, const T* g,
                              const T* x, const T* a, const T* b, T* dx, T* da, T* db,
                              const int* add) {
-  by_law(law, [=](auto one) {
+  call_for_law(law, [=](auto one) {
     typedef typename decltype(one)::Law Law;
     density_backward<Law>(threads, log, n, each, g, x, a, b, dx, da, db, add);
   });

@@ -2,11 +2,11 @@
 //
 // The same source runs on the CPU and in CUDA kernels: a word depends only on (seed, stream,
 // position), so the bytes of an array do not depend on the thread that computes a part. Counter
-// words 0 and 1 are the number of a block of four words, words 2 and 3 the stream; the key is the
-// seed.
+// words 0 and 1 are the index of a block of four words, words 2 and 3 the stream; the seed is the
+// key.
 //
-// Layout every user keeps to: float element i of a stream is made of word i; double element i of
-// words 2i and 2i + 1; normals come in pairs from the words of both.
+// The layout of a stream: float i uses word i; double i uses words 2i and 2i + 1; normals come in
+// pairs, from the words of both.
 #ifndef CYNET_PHILOX_H
 #define CYNET_PHILOX_H
 
@@ -56,12 +56,12 @@ CYNET_XINLINE double unit_double(uint32_t low, uint32_t high) {
 // unit_double without converting an integer of 64 bits, which vectors do only from AVX-512 on.
 CYNET_XINLINE double unit_double_in_vector(uint32_t low, uint32_t high) {
   const uint64_t bits = ((uint64_t)high << 32 | low) >> 11;
-  // the upper 52 bits as the fraction of a number of [1, 2), and the last one, which is worth 2^-53
+  // the upper 52 bits as the fraction of a number in [1, 2), plus the last bit times 2^-53
   const double upper = bit_cast<double>((bits >> 1) | 0x3FF0000000000000u) - 1.0;
   return upper + bit_cast<double>((0 - (bits & 1)) & 0x3CA0000000000000u);
 }
 
-// [0, range) from 64 random bits: the upper half of their product.
+// An integer of [0, range) from 64 random bits: the upper half of their product with range.
 CYNET_XINLINE uint64_t integer_below(uint32_t low, uint32_t high, uint64_t range) {
   const uint64_t r0 = (uint32_t)range, r1 = range >> 32;
   const uint64_t a = low * r0, b = low * r1, c = high * r0, d = high * r1;
@@ -71,7 +71,7 @@ CYNET_XINLINE uint64_t integer_below(uint32_t low, uint32_t high, uint64_t range
 
 // Two standard normals (Box and Muller).
 CYNET_XINLINE void normal_floats(uint32_t word0, uint32_t word1, float* out0, float* out1) {
-  const float half = (float)(int32_t)(word0 >> 1);  // signed: the type that vectors can convert
+  const float half = (float)(int32_t)(word0 >> 1);  // signed, as vector instructions convert int32
   const float u = CYNET_ADD(CYNET_MUL(half, 4.6566129e-10f), 2.3283064e-10f);  // (0, 1]
   const float squared = CYNET_MUL(-2.0f, log_float(u));
   const float radius = sqrtf(squared > 0.0f ? squared : 0.0f);
@@ -85,7 +85,7 @@ CYNET_XINLINE void normal_doubles(double unit0, double unit1, double* out0, doub
   const double u = 1.0 - unit0;  // (0, 1]
   const double radius = sqrt(CYNET_MUL(-2.0, log_double(u)));
   double c, s;
-  cos_sin_turn(unit1, &c, &s);
+  cos_sin_of_turn(unit1, &c, &s);
   *out0 = CYNET_MUL(radius, c);
   *out1 = CYNET_MUL(radius, s);
 }

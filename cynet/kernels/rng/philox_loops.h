@@ -1,7 +1,6 @@
-// Random words of Philox, many blocks at once, compiled for each CPU level (levels.h). Included by
-// philox_blocks.h.
+// Random words of Philox in batches of blocks, compiled for each CPU level (levels.h).
 
-// The blocks of Philox whose numbers are in c0 (low words) and c1 (high words).
+// Computes LANES blocks of Philox, whose indices are in c0 (low words) and c1 (high words).
 inline void philox_rounds(const Philox& key, uint32_t* c0, uint32_t* c1, uint32_t* c2,
                           uint32_t* c3) {
   uint32_t k0 = key.key0, k1 = key.key1;
@@ -23,33 +22,32 @@ inline void philox_rounds(const Philox& key, uint32_t* c0, uint32_t* c1, uint32_
 }
 
 // The words of LANES blocks: c[w][j] is word w of block j.
-struct Blocks {
+struct PhiloxBlocks {
   uint32_t c[4][LANES];
 
-  inline Blocks(const Philox& key, uint64_t first) {
+  inline PhiloxBlocks(const Philox& key, uint64_t first) {
     for (int j = 0; j < LANES; ++j) {
       c[0][j] = (uint32_t)(first + j);
       c[1][j] = (uint32_t)((first + j) >> 32);
     }
     philox_rounds(key, c[0], c[1], c[2], c[3]);
   }
-  inline Blocks(const Philox& key, const uint64_t* numbers) {
+  inline PhiloxBlocks(const Philox& key, const uint64_t* numbers) {
     for (int j = 0; j < LANES; ++j) {
       c[0][j] = (uint32_t)numbers[j];
       c[1][j] = (uint32_t)(numbers[j] >> 32);
     }
     philox_rounds(key, c[0], c[1], c[2], c[3]);
   }
-  // [0, 1), of words 0 and 1, and of words 2 and 3
+  // Uniforms in [0, 1) from words 0 and 1, and from words 2 and 3
   inline double first(int j) const { return unit_double_in_vector(c[0][j], c[1][j]); }
   inline double second(int j) const { return unit_double_in_vector(c[2][j], c[3][j]); }
   inline double uniform(int j) const { return 1.0 - first(j); }  // (0, 1]
 };
 
-// Calls make(block, to) for pieces of `width` elements of LANES blocks each; the last one goes by a
-// copy.
+// Calls make(block, to) for pieces of LANES blocks of `width` elements; the last piece is copied.
 template <int width, typename C, class Make>
-inline void by_pieces(int64_t first, int64_t n, C* out, const Make& make) {
+inline void for_pieces(int64_t first, int64_t n, C* out, const Make& make) {
   const int in_block = width / LANES;
   int64_t at = 0;
   for (; at + width <= n; at += width) make((uint64_t)(first + at) / in_block, out + at);

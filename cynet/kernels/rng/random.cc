@@ -6,16 +6,16 @@
 #include "rng/random_fill.h"
 
 namespace cynet {
-#define DISTRIBUTED(field) field(int, distribution) field(double, a) field(double, b)
-CYNET_PARAMS(Distributed, DISTRIBUTED)
-#define INTEGERS(field) field(int64_t, low) field(int64_t, high)
-CYNET_PARAMS(Integers, INTEGERS)
-#define RANDOM_SLOPES(field) field(double, low) field(double, high)
-CYNET_PARAMS(RandomSlopes, RANDOM_SLOPES)
+#define DISTRIBUTED_FIELDS(field) field(int, distribution) field(double, a) field(double, b)
+CYNET_PARAMS(Distributed, DISTRIBUTED_FIELDS)
+#define INTEGERS_FIELDS(field) field(int64_t, low) field(int64_t, high)
+CYNET_PARAMS(Integers, INTEGERS_FIELDS)
+#define RANDOM_SLOPES_FIELDS(field) field(double, low) field(double, high)
+CYNET_PARAMS(RandomSlopes, RANDOM_SLOPES_FIELDS)
 
 namespace {
-// out, of any dtype of floats: each number by the two of the parameters, or by in[0] and in[1],
-// which have one pair for as many numbers each
+// Draws `out`, of any float dtype, with the distribution's constant parameters, or with in[0] and
+// in[1], whose pairs serve equal blocks of numbers.
 template <typename>
 void draw(const Args& args) {
   const Distributed& p = args.as<Distributed>();
@@ -39,7 +39,7 @@ void draw(const Args& args) {
   else filled(bfloat16(), float());
 }
 
-// Draws from distributions whose draws may be rejected.
+// Like draw, for distributions that use rejection.
 template <typename T>
 void draw_by_rejection(const Args& args) {
   draw<T>(args);
@@ -83,7 +83,7 @@ void multinomial(const Args& args) {
   if (bad >= 0) return args.fail(bad);
   choose(args.seed, args.stream, sums, rows, k, each, choices, args.threads);
   if (args.wanted[0])
-    by_dtype(out.dtype, [&](auto zero) {
+    call_for_dtype(out.dtype, [&](auto zero) {
       auto* to = args.output<decltype(zero)>(0);
       for (int64_t i = 0; i < n; ++i) put_value(to + i, double(choices[i]), args.add[0]);
     });
@@ -91,7 +91,7 @@ void multinomial(const Args& args) {
     for (int64_t i = 0; i < n; ++i) {
       const int64_t row = i / each;
       const double weight = static_cast<double>(weights[row * k + choices[i]]);
-      put_value(logs + i, log_share(weight, sums[(row + 1) * k - 1]), args.add[1]);
+      put_value(logs + i, log_ratio(weight, sums[(row + 1) * k - 1]), args.add[1]);
     }
 }
 
@@ -107,7 +107,7 @@ void multinomial_grad(const Args& args) {
   const int64_t k = data.shape[data.ndim - 1], each = drawn.size / (data.size / k);
   for (int64_t i = 0; i < drawn.size; ++i) {
     double number = load_number(drawn.data, drawn.dtype, i);
-    if (!(number < static_cast<double>(k)))  // k is infinity in float16
+    if (!(number < static_cast<double>(k)))  // k may be infinity in float16
       number = static_cast<double>(k - 1);
     const int64_t at = i / each * k + (number > 0 ? static_cast<int64_t>(number) : 0);
     put_value(dx + at, static_cast<double>(grad[i]) / static_cast<double>(weights[at]), true);
@@ -117,7 +117,7 @@ void multinomial_grad(const Args& args) {
 // ----- orders
 int64_t order_workspace_bytes(const Args& args) { return args.in[0]->shape[0] * sizeof(int64_t); }
 
-// out (+)= the rows of in[0] in random order
+// out (+)= the rows of in[0], shuffled
 template <typename T>
 void shuffle(const Args& args) {
   const int64_t n = args.in[0]->shape[0], width = args.in[0]->size / n;
@@ -132,8 +132,7 @@ void shuffle(const Args& args) {
     for (int64_t j = 0; j < width; ++j) add_element(out + i * width + j, x[order[i] * width + j]);
 }
 
-// ----- out[0] (+)= in[0], by a slope where it is not above 0: in training a random one for each
-// element, out[1]
+// ----- out[0] (+)= in[0], times a slope where it is not above 0; in training a random one, out[1]
 template <typename T>
 void random_rectifier(const Args& args) {
   const RandomSlopes& p = args.as<RandomSlopes>();
@@ -158,7 +157,7 @@ void random_rectifier(const Args& args) {
 }  // namespace
 }  // namespace cynet
 
-// these three kernels look up the dtype of out[0] themselves
+// these three kernels read the dtype of out[0] at run time
 CYNET_PLAIN_KERNEL(draw, Distributed, 8, float)
 CYNET_PLAIN_KERNEL(draw_by_rejection, Distributed, 64, float)
 CYNET_PLAIN_KERNEL(draw_integers, Integers, 8, float)

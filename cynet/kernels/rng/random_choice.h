@@ -23,7 +23,7 @@ inline void permutation(uint64_t seed, uint64_t stream, int64_t* out, int64_t n)
   }
 }
 
-// out row i = in row order[i]; rows of `bytes` bytes.
+// Copies row order[i] of `in` to row i of `out`; rows have `bytes` bytes.
 inline void gather_rows(const char* in, char* out, const int64_t* order, int64_t n, int64_t bytes,
                         int threads) {
   parallel_for(threads, n, [=](int64_t begin, int64_t end) {
@@ -31,8 +31,8 @@ inline void gather_rows(const char* in, char* out, const int64_t* order, int64_t
   });
 }
 
-// Running sums of each row; the first row that is no table of weights (negative, not finite, all
-// zero), or -1.
+// Computes running sums of each row; returns the first row with invalid weights (negative, not
+// finite, or all zero), or -1.
 template <typename T>
 inline int64_t running_sums(const T* weights, double* sums, int64_t rows, int64_t k) {
   for (int64_t r = 0; r < rows; ++r) {
@@ -47,7 +47,7 @@ inline int64_t running_sums(const T* weights, double* sums, int64_t rows, int64_
   return -1;
 }
 
-// choices[i]: index of the entry that uniform number i falls on, `each` draws from every row.
+// choices[i] = the index of the entry that uniform number i selects; `each` draws from every row.
 inline void choose(uint64_t seed, uint64_t stream, const double* sums, int64_t rows, int64_t k,
                    int64_t each, int64_t* choices, int threads) {
   const Philox key(seed, stream);
@@ -58,7 +58,7 @@ inline void choose(uint64_t seed, uint64_t stream, const double* sums, int64_t r
       key.block((uint64_t)i, w);
       const double at = unit_double(w[0], w[1]) * row[k - 1];
       int64_t found = std::upper_bound(row, row + k, at) - row;
-      if (found == k)  // rounding reached the end
+      if (found == k)  // rounding error went past the end
         found = std::lower_bound(row, row + k, row[k - 1]) - row;
       choices[i] = found;
     }

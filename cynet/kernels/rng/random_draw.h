@@ -22,8 +22,8 @@ enum Distribution {
   kGeneralizedNegativeBinomial
 };
 
-// A stream for one element, for distributions with rejection: block = element + attempt << 40.
-static const uint64_t ATTEMPT = (uint64_t)1 << 40;
+// Random words of one element, for distributions with rejection: block = element + attempt << 40.
+static const uint64_t ATTEMPT_STRIDE = (uint64_t)1 << 40;
 
 struct ElementStream {
   const Philox& key;
@@ -33,7 +33,7 @@ struct ElementStream {
 
   CYNET_XFUNCTION void words(uint32_t* out) {
     key.block(next, out);
-    next += ATTEMPT;
+    next += ATTEMPT_STRIDE;
   }
   CYNET_XFUNCTION double uniform() {  // (0, 1]
     uint32_t w[4];
@@ -49,7 +49,7 @@ struct ElementStream {
   }
 };
 
-static const int MAX_ATTEMPTS = 10000;  // a sane distribution accepts within a few
+static const int MAX_ATTEMPTS = 10000;  // valid parameters need a few attempts
 
 // Constants of Marsaglia and Tsang's method ("A simple method for generating gamma variables",
 // 2000) for a shape of at least 1: it proposes d v^3 with v = 1 + c x, x normal.
@@ -59,26 +59,26 @@ struct GammaForm {
   CYNET_XINLINE explicit GammaForm(double alpha) : d(alpha - 1.0 / 3.0) {
     c = 1.0 / sqrt(CYNET_MUL(9.0, d));
   }
-  CYNET_XINLINE double side(double x) const { return CYNET_ADD(1.0, CYNET_MUL(c, x)); }
-  // Whether v^3 is taken, u uniform.
+  CYNET_XINLINE double cube_root(double x) const { return CYNET_ADD(1.0, CYNET_MUL(c, x)); }
+  // True if v^3 is accepted; u is uniform.
   CYNET_XINLINE bool is_accepted(double cube, double x, double u) const {
     const double rest = CYNET_ADD(1.0 + log_double(cube), -cube);
     return log_double(u) < CYNET_ADD(CYNET_MUL(CYNET_MUL(0.5, x), x), CYNET_MUL(d, rest));
   }
 };
-CYNET_XINLINE double cube_of(double v) { return CYNET_MUL(CYNET_MUL(v, v), v); }
+CYNET_XINLINE double third_power(double v) { return CYNET_MUL(CYNET_MUL(v, v), v); }
 
 // u to the power 1 / alpha: the factor that turns a gamma number of shape alpha + 1 into one of
 // shape alpha. Its error is that of u shifted by half the distance of two uniform numbers.
 CYNET_XINLINE double gamma_factor(double u, double alpha) {
-  return exp_not_positive(log_double(u) / alpha);
+  return exact_exp_of_nonpositive(log_double(u) / alpha);
 }
 
-CYNET_XINLINE bool is_shape(double alpha) { return (alpha > 0) & !std::isinf(alpha); }
+CYNET_XINLINE bool is_valid_shape(double alpha) { return (alpha > 0) & !std::isinf(alpha); }
 
 // Shape alpha, scale 1; NaN for an invalid parameter.
 CYNET_XFUNCTION double draw_gamma(ElementStream& s, double alpha) {
-  if (!is_shape(alpha)) return std::numeric_limits<double>::quiet_NaN();
+  if (!is_valid_shape(alpha)) return std::numeric_limits<double>::quiet_NaN();
   double factor = 1;
   if (alpha < 1) {
     factor = gamma_factor(s.uniform(), alpha);
@@ -86,17 +86,16 @@ CYNET_XFUNCTION double draw_gamma(ElementStream& s, double alpha) {
   }
   const GammaForm form(alpha);
   for (int i = 0; i < MAX_ATTEMPTS; ++i) {
-    const double x = s.normal(), v = form.side(x);
+    const double x = s.normal(), v = form.cube_root(x);
     if (v <= 0) continue;
-    const double cube = cube_of(v);
+    const double cube = third_power(v);
     if (form.is_accepted(cube, x, s.uniform())) return CYNET_MUL(CYNET_MUL(form.d, cube), factor);
   }
   return CYNET_MUL(form.d, factor);
 }
 
 // Hormann's transformed rejection for lambda of at least 10 (PTRS, "The transformed rejection
-// method for generating Poisson random variables", 1993): proposes k, of a uniform u in
-// (-1/2, 1/2].
+// method for generating Poisson random variables", 1993): proposes k from a uniform u.
 struct PoissonForm {
   double a, b, bound, us, k;
 
@@ -108,9 +107,9 @@ struct PoissonForm {
     const double slope = CYNET_MUL(2.0, a) / us + b;
     k = floor(CYNET_ADD(CYNET_ADD(CYNET_MUL(slope, u), lambda), 0.43));
   }
-  // Whether k is taken, v uniform: most are without a look at k's probability.
+  // The quick test: true if k is accepted without computing its probability; v is uniform.
   CYNET_XINLINE bool is_accepted(double v) const { return (us >= 0.07) & (v <= bound); }
-  // The exact test whether k >= 0 is taken.
+  // The exact test: true if k >= 0 is accepted.
   CYNET_XINLINE bool is_accepted_exactly(double v, double lambda, double log_factorial_k) const {
     const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
     const double hat = CYNET_ADD(a / CYNET_MUL(us, us), b);
@@ -119,9 +118,9 @@ struct PoissonForm {
   }
 };
 
-static const double POISSON_FORM_FROM = 10;  // smaller lambda: products of uniforms
+static const double POISSON_FORM_FROM = 10;  // for smaller lambda, products of uniforms are used
 
-// How many more uniforms than k it takes until `product`, multiplied by them, is at most `limit`.
+// Counts from k on the uniforms that bring `product` to at most `limit` by multiplication.
 CYNET_XFUNCTION double count_products(ElementStream& s, double product, double limit, double k) {
   for (; product > limit; ++k) product = CYNET_MUL(product, s.uniform());
   return k;
@@ -130,7 +129,7 @@ CYNET_XFUNCTION double count_products(ElementStream& s, double product, double l
 CYNET_XFUNCTION double draw_poisson(ElementStream& s, double lambda) {
   if (!(lambda >= 0) || std::isinf(lambda)) return std::numeric_limits<double>::quiet_NaN();
   if (lambda < POISSON_FORM_FROM)
-    return count_products(s, s.uniform(), exp_not_positive(-lambda), 0);
+    return count_products(s, s.uniform(), exact_exp_of_nonpositive(-lambda), 0);
   for (int i = 0; i < MAX_ATTEMPTS; ++i) {
     const PoissonForm form(lambda, s.uniform() - 0.5);
     const double v = s.uniform();
@@ -157,7 +156,7 @@ CYNET_XFUNCTION double draw_one(Distribution distribution, ElementStream& s, dou
 
 // The largest T below b, as a C: rounding must not reach the open end of [a, b).
 template <typename T, typename C>
-struct Before {
+struct LargestBelow {
   CYNET_XINLINE static C value(C b) {
     if constexpr (is_narrow<T>) {
       T h(static_cast<float>(b));
@@ -172,8 +171,8 @@ struct Before {
   }
 };
 
-// Whether parameters a and b are those of standard variates; but a narrow float would round a
-// uniform up to 1.
+// True if a and b are the parameters of standard variates; false for narrow uniforms: they could be
+// 1.
 template <typename T, typename C>
 CYNET_XINLINE bool is_standard(int distribution, C a, C b) {
   if (distribution == kExponential || a != 0 || b != 1) return false;
@@ -182,7 +181,7 @@ CYNET_XINLINE bool is_standard(int distribution, C a, C b) {
 
 template <typename T, typename C>
 CYNET_XINLINE C last_uniform(C a, C b) {
-  const C last = Before<T, C>::value(b);
+  const C last = LargestBelow<T, C>::value(b);
   return a < last ? last : a;
 }
 template <typename C>

@@ -1,6 +1,5 @@
 // Random arrays on the CPU: each element depends on (seed, stream, its index), so any split over
-// threads yields the same bytes. Work goes by chunks that stay in the first cache; their loops are
-// in random_loops.h.
+// threads yields the same bytes. Work goes by chunks that fit the first-level cache.
 #ifndef CYNET_RANDOM_FILL_H
 #define CYNET_RANDOM_FILL_H
 
@@ -57,7 +56,7 @@ struct Parameters {
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "rng/random_loops.h"
+#define CYNET_PER_ISA_FILE "rng/random_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
@@ -68,8 +67,8 @@ inline void fill(int level, const Draw& d, T* out, int64_t n, bool add, int thre
   static const Loop loops[] = CYNET_AT_LEVELS(fill_chunk<T, C>);
   const Loop loop = loops[level];
   const Philox key(d.seed, d.stream);
-  by_chunks(threads, n,
-            [&](int64_t first, int64_t count) { loop(d, key, first, count, out + first, add); });
+  for_chunks(threads, n,
+             [&](int64_t first, int64_t count) { loop(d, key, first, count, out + first, add); });
 }
 
 template <typename T>
@@ -79,7 +78,7 @@ inline void fill_integers(int level, uint64_t seed, uint64_t stream, int64_t low
   static const Loop loops[] = CYNET_AT_LEVELS(integer_chunk<T>);
   const Loop loop = loops[level];
   const Philox key(seed, stream);
-  by_chunks(threads, n, [&](int64_t first, int64_t count) {
+  for_chunks(threads, n, [&](int64_t first, int64_t count) {
     loop(key, low, range, first, count, out + first, add);
   });
 }

@@ -3,16 +3,16 @@
 
 // Standard variates of elements [first, first + n); first is a multiple of CHUNK.
 inline void standard_uniform(const Philox& key, int64_t first, int64_t n, float* out) {
-  by_pieces<4 * LANES>(first, n, out, [&](uint64_t block, float* to) {
-    const Blocks words(key, block);
+  for_pieces<4 * LANES>(first, n, out, [&](uint64_t block, float* to) {
+    const PhiloxBlocks words(key, block);
     for (int j = 0; j < LANES; ++j)
       for (int w = 0; w < 4; ++w) to[4 * j + w] = unit_float(words.c[w][j]);
   });
 }
 
 inline void standard_uniform(const Philox& key, int64_t first, int64_t n, double* out) {
-  by_pieces<2 * LANES>(first, n, out, [&](uint64_t block, double* to) {
-    const Blocks words(key, block);
+  for_pieces<2 * LANES>(first, n, out, [&](uint64_t block, double* to) {
+    const PhiloxBlocks words(key, block);
     for (int j = 0; j < LANES; ++j) {
       to[2 * j] = words.first(j);
       to[2 * j + 1] = words.second(j);
@@ -21,8 +21,8 @@ inline void standard_uniform(const Philox& key, int64_t first, int64_t n, double
 }
 
 inline void standard_normal(const Philox& key, int64_t first, int64_t n, float* out) {
-  by_pieces<4 * LANES>(first, n, out, [&](uint64_t block, float* to) {
-    const Blocks words(key, block);
+  for_pieces<4 * LANES>(first, n, out, [&](uint64_t block, float* to) {
+    const PhiloxBlocks words(key, block);
     float pairs[4][LANES];
     for (int w = 0; w < 4; w += 2)
       for (int j = 0; j < LANES; ++j)
@@ -33,8 +33,8 @@ inline void standard_normal(const Philox& key, int64_t first, int64_t n, float* 
 }
 
 inline void standard_normal(const Philox& key, int64_t first, int64_t n, double* out) {
-  by_pieces<2 * LANES>(first, n, out, [&](uint64_t block, double* to) {
-    const Blocks words(key, block);
+  for_pieces<2 * LANES>(first, n, out, [&](uint64_t block, double* to) {
+    const PhiloxBlocks words(key, block);
     for (int j = 0; j < LANES; ++j)
       normal_doubles(words.first(j), words.second(j), &to[2 * j], &to[2 * j + 1]);
   });
@@ -64,7 +64,7 @@ inline void scale_and_shift(int distribution, C a, C b, C* values, int64_t n) {
   }
 }
 
-// --- distributions that reject -------------------------------------------------------------------
+// --- distributions with rejection ---------------------------------------------------------------
 // LANES elements at a time make the first attempt of draw_gamma and draw_poisson, with the same
 // operations on the same random words. Elements that it rejects are drawn again one by one.
 
@@ -75,31 +75,31 @@ inline void gamma_lanes(const Philox& key, const double* alpha, uint64_t* next, 
   double shape[LANES], factor[LANES], x[LANES];
   int64_t small = 0;
   for (int j = 0; j < LANES; ++j) {
-    ok[j] = ok[j] && is_shape(alpha[j]);
+    ok[j] = ok[j] && is_valid_shape(alpha[j]);
     shape[j] = alpha[j] < 1 ? alpha[j] + 1 : alpha[j];
     factor[j] = 1;
     small |= alpha[j] < 1;
   }
   if (small) {
-    const Blocks words(key, next);
+    const PhiloxBlocks words(key, next);
     for (int j = 0; j < LANES; ++j) {
       factor[j] = alpha[j] < 1 ? gamma_factor(words.uniform(j), alpha[j]) : 1.0;
-      next[j] += alpha[j] < 1 ? ATTEMPT : 0;
+      next[j] += alpha[j] < 1 ? ATTEMPT_STRIDE : 0;
     }
   }
-  const Blocks proposed(key, next);
+  const PhiloxBlocks proposed(key, next);
   for (int j = 0; j < LANES; ++j) {
     double sine;
     normal_doubles(proposed.first(j), proposed.second(j), &x[j], &sine);
-    next[j] += ATTEMPT;
+    next[j] += ATTEMPT_STRIDE;
   }
-  const Blocks test(key, next);
+  const PhiloxBlocks test(key, next);
   for (int j = 0; j < LANES; ++j) {
     const GammaForm form(shape[j]);
-    const double v = form.side(x[j]), cube = cube_of(v);
+    const double v = form.cube_root(x[j]), cube = third_power(v);
     ok[j] &= (v > 0) & form.is_accepted(cube, x[j], test.uniform(j));
     value[j] = CYNET_MUL(CYNET_MUL(form.d, cube), factor[j]);
-    next[j] += ATTEMPT;
+    next[j] += ATTEMPT_STRIDE;
   }
 }
 
@@ -110,7 +110,8 @@ inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* nex
   int64_t multiplies[LANES], done[LANES], few = 0;
   for (int j = 0; j < LANES; ++j) {
     multiplies[j] = (lambda[j] >= 0) & (lambda[j] < POISSON_FORM_FROM);
-    limit[j] = multiplies[j] ? exp_not_positive(-lambda[j]) : 1.0;  // 1: no product exceeds it
+    limit[j] =
+        multiplies[j] ? exact_exp_of_nonpositive(-lambda[j]) : 1.0;  // 1: no product exceeds it
     done[j] = multiplies[j];
     product[j] = 1;
     value[j] = 0;
@@ -118,8 +119,8 @@ inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* nex
   }
   if (few < LANES) {
     uint64_t second[LANES];
-    for (int j = 0; j < LANES; ++j) second[j] = next[j] + ATTEMPT;
-    const Blocks proposed(key, next), test(key, second);
+    for (int j = 0; j < LANES; ++j) second[j] = next[j] + ATTEMPT_STRIDE;
+    const PhiloxBlocks proposed(key, next), test(key, second);
     double k[LANES], log_k[LANES];
     for (int j = 0; j < LANES; ++j) {
       k[j] = PoissonForm(lambda[j], proposed.uniform(j) - 0.5).k;
@@ -132,7 +133,7 @@ inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* nex
       const double v = test.uniform(j);
       const bool takes =
           form.is_accepted(v) | ((k[j] >= 0) & form.is_accepted_exactly(v, lambda[j], log_k[j]));
-      done[j] |= takes & is_shape(lambda[j]);
+      done[j] |= takes & is_valid_shape(lambda[j]);
       value[j] = multiplies[j] ? 0.0 : k[j];
     }
     for (int j = 0; j < LANES; ++j) {
@@ -141,15 +142,15 @@ inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* nex
       value[j] = draw_poisson(own, lambda[j]);
     }
   }
-  while (few > LANES / 6) {  // the last few are cheaper one by one
-    const Blocks words(key, next);
+  while (few > LANES / 6) {  // the last few elements are cheaper one by one
+    const PhiloxBlocks words(key, next);
     few = 0;
     for (int j = 0; j < LANES; ++j) {
       product[j] = CYNET_MUL(product[j], words.uniform(j));
       const bool goes_on = product[j] > limit[j];
       value[j] += goes_on ? 1.0 : 0.0;
       few += goes_on;
-      next[j] += ATTEMPT;
+      next[j] += ATTEMPT_STRIDE;
     }
   }
   for (int j = 0; j < LANES && few > 0; ++j) {
@@ -161,8 +162,7 @@ inline void poisson_lanes(const Philox& key, const double* lambda, uint64_t* nex
   }
 }
 
-// Elements [first, first + n) with the parameters a and b; n <= LANES, and there are LANES
-// parameters.
+// Draws elements [first, first + n), n <= LANES; parameters a and b have LANES elements.
 template <typename C>
 inline void draw_lanes(Distribution distribution, const Philox& key, int64_t first, int64_t n,
                        const double* a, const double* b, C* out) {
@@ -223,8 +223,8 @@ inline void store(T* out, const Source* values, int64_t n, bool add) {
   }
 }
 
-// Elements [first, first + n) of a draw; n <= CHUNK, and first is a multiple of it. C is the type
-// of the arithmetic: float for narrow floats and float32.
+// Draws elements [first, first + n) of an array; n <= CHUNK, and first is a multiple of CHUNK. C is
+// the type of the arithmetic: float for narrow floats and float32.
 template <typename T, typename C>
 void fill_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, T* out, bool add) {
   C buffer[CHUNK];
@@ -257,7 +257,7 @@ void fill_chunk(const Draw& d, const Philox& key, int64_t first, int64_t n, T* o
         draw_lanes(distribution, key, first + i, count, a, b, values + i);
         continue;
       }
-      for (int64_t j = 0; j < count; ++j) {  // few elements, or short vectors
+      for (int64_t j = 0; j < count; ++j) {  // few elements: one by one
         ElementStream own(key, first + i + j);
         values[i + j] = static_cast<C>(draw_one(distribution, own, a[j], b[j]));
       }
@@ -270,8 +270,8 @@ template <typename T>
 void integer_chunk(const Philox& key, int64_t low, uint64_t range, int64_t first, int64_t n, T* out,
                    bool add) {
   int64_t values[CHUNK];
-  by_pieces<2 * LANES>(first, n, values, [&](uint64_t block, int64_t* to) {
-    const Blocks words(key, block);
+  for_pieces<2 * LANES>(first, n, values, [&](uint64_t block, int64_t* to) {
+    const PhiloxBlocks words(key, block);
     for (int j = 0; j < LANES; ++j) {
       to[2 * j] = (int64_t)((uint64_t)low + integer_below(words.c[0][j], words.c[1][j], range));
       to[2 * j + 1] = (int64_t)((uint64_t)low + integer_below(words.c[2][j], words.c[3][j], range));

@@ -38,8 +38,8 @@ int64_t draw_row(uint64_t seed, uint64_t stream, int64_t row, int64_t range, int
   return tries;
 }
 
-#define ZIPFIAN(field) field(int64_t, range_max)
-CYNET_PARAMS(Zipfian, ZIPFIAN)
+#define ZIPFIAN_FIELDS(field) field(int64_t, range_max)
+CYNET_PARAMS(Zipfian, ZIPFIAN_FIELDS)
 
 // The table of a row has 2^bits entries, at most half of them used.
 inline int table_bits(const Args& args) {
@@ -51,7 +51,7 @@ inline int64_t zipfian_workspace_bytes(const Args& args) {
   return args.threads * (int64_t(sizeof(int64_t)) << table_bits(args));
 }
 
-// writes rows (rows, count), and how many draws each took
+// writes samples (rows, count), and the number of draws of each row
 template <typename T>
 void unique_zipfian(const Args& args) {
   const int64_t rows = args.out[0]->shape[0], count = args.out[0]->shape[1];

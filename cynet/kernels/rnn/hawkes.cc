@@ -20,7 +20,7 @@ struct HawkesMark {
   double lda, alpha, beta, start;       // derivatives of the log likelihood
 };
 
-// The first thing that is out of range, as its sample, or -1.
+// The first sample with a value that is out of range, or -1.
 template <typename T>
 int64_t first_invalid_sample(const Hawkes<T>& h) {
   for (int64_t n = 0; n < h.samples; ++n) {
@@ -33,9 +33,10 @@ int64_t first_invalid_sample(const Hawkes<T>& h) {
   return -1;
 }
 
-// Moves a mark to `time`, and takes from `ll` the integral of its rate until then.
+// Advances a mark to `time`, and subtracts the integral of its rate until then from `ll`.
 template <typename T>
-void hawkes_move(const Hawkes<T>& h, int64_t n, int64_t k, HawkesMark* m, double time, double* ll) {
+void advance_mark(const Hawkes<T>& h, int64_t n, int64_t k, HawkesMark* m, double time,
+                  double* ll) {
   const double lag = time - m->last, mu = h.lda[n * h.marks + k], a = h.alpha[k], b = h.beta[k];
   const double left = std::exp(-b * lag), gone = std::expm1(-b * lag);
   *ll -= mu * lag - a * m->s * gone;
@@ -49,7 +50,7 @@ void hawkes_move(const Hawkes<T>& h, int64_t n, int64_t k, HawkesMark* m, double
   m->last = time;
 }
 
-// The log likelihood of sample n; `found` (marks) gets the states at its end, and derivatives.
+// Returns the log likelihood of sample n; `found` (marks) gets the final states and derivatives.
 template <typename T>
 double hawkes_sample(const Hawkes<T>& h, int64_t n, HawkesMark* found) {
   double ll = 0, time = 0;
@@ -59,7 +60,7 @@ double hawkes_sample(const Hawkes<T>& h, int64_t n, HawkesMark* found) {
     const int64_t k = h.mark[n * h.steps + j];
     HawkesMark* m = found + k;
     time += h.lags[n * h.steps + j];
-    hawkes_move(h, n, k, m, time, &ll);
+    advance_mark(h, n, k, m, time, &ll);
     const double a = h.alpha[k], b = h.beta[k];
     const double rate = h.lda[n * h.marks + k] + a * b * m->s;
     ll += std::log(rate);
@@ -69,13 +70,13 @@ double hawkes_sample(const Hawkes<T>& h, int64_t n, HawkesMark* found) {
     m->start += a * b * m->s_start / rate;
     m->s += 1;
   }
-  for (int64_t k = 0; k < h.marks; ++k) hawkes_move(h, n, k, found + k, h.end[n], &ll);
+  for (int64_t k = 0; k < h.marks; ++k) advance_mark(h, n, k, found + k, h.end[n], &ll);
   return ll;
 }
 
-// The Hawkes process of the inputs of the operator: in[first] and those behind it.
+// Makes the process from the operator's inputs, from in[first] on.
 template <typename T>
-Hawkes<T> hawkes_of(const Args& args, int first) {
+Hawkes<T> make_hawkes(const Args& args, int first) {
   const Blob* const* in = args.in + first;
   auto at = [=](int i) { return static_cast<const T*>(in[i]->data); };
   return {in[0]->shape[0],
@@ -97,9 +98,9 @@ int64_t hawkes_workspace_bytes(const Args& args) {
   return lda.size * sizeof(HawkesMark) + lda.shape[0] * sizeof(double);
 }
 
-// Everything of all samples, in the workspace; nullptr: the run has failed.
+// Computes the marks of all samples in the workspace; nullptr if the run has failed.
 template <typename T>
-HawkesMark* hawkes(const Args& args, const Hawkes<T>& h) {
+HawkesMark* hawkes_marks(const Args& args, const Hawkes<T>& h) {
   HawkesMark* found = static_cast<HawkesMark*>(args.space);
   double* ll = reinterpret_cast<double*>(found + h.samples * h.marks);
   const int64_t wrong = first_invalid_sample(h);
@@ -123,8 +124,8 @@ void put_rounded(const Args& args, int k, int64_t i, double value) {
 // out: the log likelihoods (samples) and the states at the end (samples, marks)
 template <typename T>
 void hawkesll(const Args& args) {
-  const Hawkes<T> h = hawkes_of<T>(args, 0);
-  const HawkesMark* found = hawkes(args, h);
+  const Hawkes<T> h = make_hawkes<T>(args, 0);
+  const HawkesMark* found = hawkes_marks(args, h);
   if (!found) return;
   const double* ll = reinterpret_cast<const double*>(found + h.samples * h.marks);
   for (int64_t i = 0; i < h.samples; ++i) put_rounded<T>(args, 0, i, ll[i]);
@@ -134,8 +135,8 @@ void hawkesll(const Args& args) {
 // out: gradients of lda, alpha, beta and state by those of the two outputs, in[0] and in[1]
 template <typename T>
 void hawkesll_grad(const Args& args) {
-  const Hawkes<T> h = hawkes_of<T>(args, 2);
-  const HawkesMark* found = hawkes(args, h);
+  const Hawkes<T> h = make_hawkes<T>(args, 2);
+  const HawkesMark* found = hawkes_marks(args, h);
   if (!found) return;
   const T *dll = args.input<T>(0), *dstates = args.input<T>(1);
   for (int64_t k = 0; k < h.marks; ++k) {

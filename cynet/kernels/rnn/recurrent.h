@@ -1,8 +1,8 @@
 // The steps of recurrent layers: recurrent products and gates, forward and backward.
 //
-// Sequences of a batch are independent, so each thread takes some of them through all steps,
-// without waiting for another. The recurrent weights are packed once a run in the order in which
-// small.h reads them (float32), or read in place by BLAS (float64).
+// Sequences of a batch are independent, so each thread computes all steps of some of them. The
+// recurrent weights are packed once a run in the order in which small.h reads them (float32), or
+// read in place by BLAS (float64).
 #ifndef CYNET_RECURRENT_H
 #define CYNET_RECURRENT_H
 
@@ -19,13 +19,12 @@ inline int64_t gates_of(int mode) { return mode == LSTM ? 4 : mode == GRU ? 3 : 
 typedef void (*Dgemm)(int, int, int64_t, int64_t, int64_t, double, const double*, int64_t,
                       const double*, int64_t, double, double*, int64_t);
 
-// Products by a matrix of weights that is packed in another way than for the level's loops: sizes
-// in floats (amx.h).
+// Functions for weights that are packed for another kernel than the level's loops (amx.h).
 struct PackedProducts {
   int64_t (*size)(int64_t k, int64_t n);
   void (*pack)(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t n, float* to);
-  void (*times)(const float* a, int64_t a_row, int64_t m, const float* packed, int64_t k, int64_t n,
-                float* c, int64_t c_row, bool add);
+  void (*multiply_packed)(const float* a, int64_t a_row, int64_t m, const float* packed, int64_t k,
+                          int64_t n, float* c, int64_t c_row, bool add);
 };
 
 // One direction of one layer; arrays are of float, or of double if `wide`. `h` and `c` have one
@@ -63,33 +62,32 @@ struct Recurrence {
   void* dgates_h;  // gradient of the recurrent products (GRU); other modes: dgates
   bool wants_dh;
 
-  // Addresses of step t, and of the state before it, in h and c.
+  // Indices in h and c of step t, and of the state before it.
   int64_t slot(int64_t t) const { return reverse ? t : t + 1; }
-  int64_t before(int64_t t) const { return reverse ? t + 1 : t; }
+  int64_t previous_slot(int64_t t) const { return reverse ? t + 1 : t; }
   bool is_active(int64_t t, int64_t row) const { return !lengths || t < lengths[row]; }
 };
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "rnn/recurrent_loops.h"
+#define CYNET_PER_ISA_FILE "rnn/recurrent_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
 
-// AMX where a tile's rows are mostly used, else the level's loops.
+// AMX if most of a tile's rows are used, else the level's loops.
 inline const PackedProducts* recurrent_products(int level, bool wide, int64_t batch,
                                                 int64_t hidden) {
 #ifdef CYNET_AMX
   static constexpr PackedProducts tiled = {&amx::packed_size<amx::PACKED_DEPTH>,
-                                           &amx::pack<amx::PACKED_DEPTH>, &amx::times};
+                                           &amx::pack<amx::PACKED_DEPTH>, &amx::multiply_packed};
   if (level == AMX && !wide && batch >= 32 && hidden >= 96) return &tiled;
 #endif
   return nullptr;
 }
 
-// Numbers (float or double) that recurrent_pack writes for forward or backward, to be aligned to 64
-// bytes.
-inline int64_t recurrent_packed(int level, const Recurrence& r) {
+// The elements (float or double) that recurrent_pack writes; they must be aligned to 64 bytes.
+inline int64_t recurrent_packed_size(int level, const Recurrence& r) {
   static constexpr decltype(&baseline::packed_size) table[] = CYNET_AT_LEVELS(packed_size);
   const auto size = table[r.wide ? BASELINE : level];
   return std::max(size(r, false), size(r, true));
@@ -127,12 +125,12 @@ inline void recurrent_backward(int level, int threads, const Recurrence& r) {
   for_sequences(threads, r, run);
 }
 
-// Called after recurrent_backward: whether the first step leaves the gradient of the recurrent
-// weights as it is, since the state before it is zero.
-inline bool recurrent_first_gives_nothing(int level, const Recurrence& r) {
-  static constexpr decltype(&baseline::first_gives_nothing<float>) narrow[] =
-      CYNET_AT_LEVELS(first_gives_nothing<float>);
-  return (r.wide ? &baseline::first_gives_nothing<double> : narrow[level])(r);
+// Called after recurrent_backward: true if the first step adds nothing to the gradient of the
+// recurrent weights, as its initial state is zero.
+inline bool is_first_step_skippable(int level, const Recurrence& r) {
+  static constexpr decltype(&baseline::is_first_gradient_zero<float>) narrow[] =
+      CYNET_AT_LEVELS(is_first_gradient_zero<float>);
+  return (r.wide ? &baseline::is_first_gradient_zero<double> : narrow[level])(r);
 }
 
 }  // namespace cynet

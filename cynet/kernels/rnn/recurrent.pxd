@@ -50,12 +50,12 @@ cdef extern from "rnn/recurrent.h" namespace "cynet" nogil:
         void* dgates_h
         bint wants_dh
 
-# How many numbers the packed weights have; they are to lie at a multiple of 64 bytes.
-cdef int64_t recurrent_packed(Recurrence* r) noexcept nogil
-# `to` = the recurrent weights and the projection, packed for forward, or for backward.
+# The number of elements of the packed weights, which must be aligned to 64 bytes.
+cdef int64_t recurrent_packed_size(Recurrence* r) noexcept nogil
+# Packs the recurrent weights and the projection into `to`, for forward or for backward.
 cdef void recurrent_pack(Recurrence* r, bint backward, void* to) noexcept nogil
 cdef void recurrent_forward(Recurrence* r) noexcept nogil
 cdef void recurrent_backward(Recurrence* r) noexcept nogil
-# Called after recurrent_backward: whether the first step can be skipped in the gradient of the
-# recurrent weights, since the state before it is zero.
-cdef bint first_gives_nothing(const Recurrence* r) noexcept nogil
+# Called after recurrent_backward: true if the gradient of the recurrent weights can skip the first
+# step, as its initial state is zero.
+cdef bint is_first_gradient_zero(const Recurrence* r) noexcept nogil

@@ -7,18 +7,18 @@ from ..parallel cimport threads_for
 cdef extern from "rnn/recurrent.h" namespace "cynet" nogil:
     const PackedProducts* cpp_products "cynet::recurrent_products"(
         int level, bint wide, int64_t batch, int64_t hidden) noexcept
-    int64_t cpp_packed "cynet::recurrent_packed"(int level, const Recurrence& r) noexcept
+    int64_t cpp_packed "cynet::recurrent_packed_size"(int level, const Recurrence& r) noexcept
     void cpp_pack "cynet::recurrent_pack"(int level, bint backward, const Recurrence& r,
                                           void* to) noexcept
     void cpp_forward "cynet::recurrent_forward"(int level, int threads,
                                                 const Recurrence& r) noexcept
     void cpp_backward "cynet::recurrent_backward"(int level, int threads,
                                                   const Recurrence& r) noexcept
-    bint cpp_first "cynet::recurrent_first_gives_nothing"(int level, const Recurrence& r) noexcept
+    bint cpp_first "cynet::is_first_step_skippable"(int level, const Recurrence& r) noexcept
     int64_t gates_of(int mode) noexcept
 
 
-cdef int64_t recurrent_packed(Recurrence* r) noexcept nogil:
+cdef int64_t recurrent_packed_size(Recurrence* r) noexcept nogil:
     r.products = cpp_products(cpu_level(), r.wide, r.batch, r.hidden)
     return cpp_packed(cpu_level(), r[0])
 
@@ -43,5 +43,5 @@ cdef void recurrent_backward(Recurrence* r) noexcept nogil:
     cpp_backward(cpu_level(), _threads(r), r[0])
 
 
-cdef bint first_gives_nothing(const Recurrence* r) noexcept nogil:
+cdef bint is_first_gradient_zero(const Recurrence* r) noexcept nogil:
     return cpp_first(cpu_level(), r[0])

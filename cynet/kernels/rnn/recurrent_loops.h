@@ -1,21 +1,20 @@
-// Steps of recurrent layers at one CPU level, after small_loops.h. Included by recurrent.h for
-// each level.
+// Steps of recurrent layers at one CPU level, after small_loops.h.
 //
 // RNN: h' = f(W x + b + R h + b'), Elman, "Finding structure in time", 1990. LSTM: Hochreiter and
 // Schmidhuber, "Long short-term memory", 1997, with the forget gate of Gers, Schmidhuber and
 // Cummins, 2000. GRU: Cho et al., 2014, with the reset gate after the recurrent product.
 
-// ----- products by packed weights
+// ----- products with packed weights
 
 inline int64_t packed_floats(int64_t k, int64_t n) { return k * vectors_of(n) * LANES; }
 
 // Packs b, (k, n) or (n, k) where `transposed`, into panels in the order in which
-// times() reads them.
+// multiply_packed() reads them.
 inline void pack_matrix(const float* b, int64_t b_row, bool transposed, int64_t k, int64_t n,
                         float* to) {
   for (int64_t first = 0; first < k; first += DEPTH) {
     const int64_t depth = std::min(DEPTH, k - first);
-    each_panel(0, vectors_of(n), n, WIDTH, [&](int64_t j, int64_t end) {
+    for_panels(0, vectors_of(n), n, WIDTH, [&](int64_t j, int64_t end) {
       if (transposed) pack_transposed(b + j * b_row + first, b_row, depth, end - j, 1, 0, to);
       else pack_lines(b + first * b_row + j, b_row, depth, end - j, to);
       to += packed_floats(depth, end - j);
@@ -24,10 +23,10 @@ inline void pack_matrix(const float* b, int64_t b_row, bool transposed, int64_t 
 }
 
 // c = a b, or c += a b if `add`: a is (m, k), b (k, n) and packed.
-inline void times(const Recurrence& r, bool, const float* a, int64_t a_row, int64_t m,
-                  const float* packed, const float*, int64_t k, int64_t n, float* c, int64_t c_row,
-                  bool add) {
-  if (r.products) return r.products->times(a, a_row, m, packed, k, n, c, c_row, add);
+inline void multiply_packed(const Recurrence& r, bool, const float* a, int64_t a_row, int64_t m,
+                            const float* packed, const float*, int64_t k, int64_t n, float* c,
+                            int64_t c_row, bool add) {
+  if (r.products) return r.products->multiply_packed(a, a_row, m, packed, k, n, c, c_row, add);
   const Term term = {0, 0};
   const Target target = {0, 0, 1};
   for (int64_t row = 0; row < m; row += BLOCK) {
@@ -36,18 +35,19 @@ inline void times(const Recurrence& r, bool, const float* a, int64_t a_row, int6
     for (int64_t first = 0; first < k; first += DEPTH) {
       const int64_t depth = std::min(DEPTH, k - first);
       const Job job = {a + row * a_row + first, a_row, depth, c_row, false, add || first > 0};
-      each_panel(0, vectors_of(n), n, WIDTH, [&](int64_t j, int64_t end) {
-        rows_of<true>(job, panel, end - j, target, &term, c + row * c_row + j, nullptr, 0, last);
+      for_panels(0, vectors_of(n), n, WIDTH, [&](int64_t j, int64_t end) {
+        compute_rows<true>(job, panel, end - j, target, &term, c + row * c_row + j, nullptr, 0,
+                           last);
         panel += packed_floats(depth, end - j);
       });
     }
   }
 }
 
-// A product with a b that is not packed, (n, k) where `transposed`.
-inline void times(const Recurrence& r, bool transposed, const double* a, int64_t a_row, int64_t m,
-                  const double*, const double* weight, int64_t k, int64_t n, double* c,
-                  int64_t c_row, bool add) {
+// The same product with an unpacked b, (n, k) where `transposed`.
+inline void multiply_packed(const Recurrence& r, bool transposed, const double* a, int64_t a_row,
+                            int64_t m, const double*, const double* weight, int64_t k, int64_t n,
+                            double* c, int64_t c_row, bool add) {
   r.gemm(0, transposed, m, n, k, 1.0, a, a_row, weight, transposed ? k : n, add ? 1.0 : 0.0, c,
          c_row);
 }
@@ -83,30 +83,30 @@ inline void pack_weights(const Recurrence& r, bool backward, void* to) {
   }
 }
 
-// ----- states that are zero, as the first one mostly is
+// ----- detection of a zero initial state
 
-inline int32_t magnitude(float x) { return bit_cast<int32_t>(x) & 0x7fffffff; }
-inline int64_t magnitude(double x) { return bit_cast<int64_t>(x) & 0x7fffffffffffffff; }
+inline int32_t magnitude_bits(float x) { return bit_cast<int32_t>(x) & 0x7fffffff; }
+inline int64_t magnitude_bits(double x) { return bit_cast<int64_t>(x) & 0x7fffffffffffffff; }
 
-// The bits of the largest magnitude: 0 for zeros alone, at least those of infinity with a NaN.
+// The bits of the largest magnitude: 0 if all are zero, above those of infinity for a NaN.
 template <typename T>
 inline auto greatest_bits(const T* x, int64_t n) {
-  auto maximum = magnitude(T(0));
-  for (int64_t i = 0; i < n; ++i) maximum = std::max(maximum, magnitude(x[i]));
+  auto maximum = magnitude_bits(T(0));
+  for (int64_t i = 0; i < n; ++i) maximum = std::max(maximum, magnitude_bits(x[i]));
   return maximum;
 }
 
-// Whether all products of the initial state by n numbers y are zero.
+// True if all products of the initial state with n numbers y are zero.
 template <typename T>
 inline bool is_first_step_zero(const Recurrence& r, const T* y, int64_t n) {
-  const int64_t first = r.before(r.reverse ? r.steps - 1 : 0), size = r.batch * r.state;
+  const int64_t first = r.previous_slot(r.reverse ? r.steps - 1 : 0), size = r.batch * r.state;
   return !greatest_bits(static_cast<const T*>(r.h) + first * size, size) &&
-         greatest_bits(y, n) < magnitude(std::numeric_limits<T>::infinity());
+         greatest_bits(y, n) < magnitude_bits(std::numeric_limits<T>::infinity());
 }
 
-// Whether the first step adds nothing to the gradient of the recurrent weights.
+// True if the first step adds nothing to the gradient of the recurrent weights.
 template <typename T>
-inline bool first_gives_nothing(const Recurrence& r) {
+inline bool is_first_gradient_zero(const Recurrence& r) {
   const int64_t size = r.batch * gates_of(r.mode) * r.hidden;
   const T* sums = static_cast<const T*>(r.dgates_h) + (r.reverse ? (r.steps - 1) * size : 0);
   return is_first_step_zero(r, sums, size);
@@ -114,7 +114,7 @@ inline bool first_gives_nothing(const Recurrence& r) {
 
 // ----- gates of one sequence in one step
 
-// An LSTM's cells are passed on unclipped. Like cuDNN, CLIP bounds them where they are used.
+// LSTM cells are stored unclipped. Like cuDNN, CLIP bounds them where they are used.
 template <bool CLIP, typename T>
 struct Cells {
   T low, high;
@@ -127,7 +127,7 @@ struct Cells {
     return value < low ? low : (value > high ? high : value);
   }
   // The gradient of c, when d is the gradient of used(c).
-  T gradient(T c, T d) const { return !CLIP || (c > low && c < high) ? d : T(0); }
+  T cell_gradient(T c, T d) const { return !CLIP || (c > low && c < high) ? d : T(0); }
 };
 
 template <bool CLIP, typename T>
@@ -187,7 +187,7 @@ inline void put_or_add(const T* h, T* y, int64_t n, bool add) {
   else std::memset(y, 0, n * sizeof(T));
 }
 
-// Runs the sequences begin .. end through all steps.
+// Computes all steps of the sequences begin .. end.
 template <typename T>
 inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
   const int64_t n = r.hidden, m = r.state, width = gates_of(r.mode) * n, rows = end - begin;
@@ -196,18 +196,19 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
   T *all_h = static_cast<T*>(r.h), *all_c = static_cast<T*>(r.c);
   for (int64_t step = 0; step < r.steps; ++step) {
     const int64_t t = r.reverse ? r.steps - 1 - step : step, first = t * r.batch + begin;
-    const int64_t from = r.before(t) * r.batch + begin, to = r.slot(t) * r.batch + begin;
+    const int64_t from = r.previous_slot(t) * r.batch + begin, to = r.slot(t) * r.batch + begin;
     T* gates = static_cast<T*>(r.gates) + first * width;
     T* product = r.mode == GRU ? static_cast<T*>(r.n) + first * n : nullptr;
     T* full = projection ? static_cast<T*>(r.full) + first * n : nullptr;
     const int64_t added = r.mode == GRU ? 2 * n : width;
     const bool vanishes = step == 0 && is_first_step_zero(r, weight, width * m);
     if (!vanishes)
-      times(r, true, all_h + from * m, m, rows, packed, weight, m, added, gates, width, true);
+      multiply_packed(r, true, all_h + from * m, m, rows, packed, weight, m, added, gates, width,
+                      true);
     if (vanishes && r.mode == GRU) std::memset(product, 0, rows * n * sizeof(T));
     else if (r.mode == GRU)
-      times(r, true, all_h + from * m, n, rows, packed + part_size(r, n, added), weight + added * n,
-            n, n, product, n, false);
+      multiply_packed(r, true, all_h + from * m, n, rows, packed + part_size(r, n, added),
+                      weight + added * n, n, n, product, n, false);
     auto finish = [&](int64_t i, bool active) {
       T* h = all_h + (to + i) * m;
       if (!active) std::memcpy(h, all_h + (from + i) * m, m * sizeof(T));
@@ -233,8 +234,8 @@ inline void forward_steps(const Recurrence& r, int64_t begin, int64_t end) {
       if (!projection) finish(i, active);
     }
     if (!projection) continue;
-    times(r, true, full, n, rows, packed + part_size(r, m, width), projection, n, m, all_h + to * m,
-          m, false);
+    multiply_packed(r, true, full, n, rows, packed + part_size(r, m, width), projection, n, m,
+                    all_h + to * m, m, false);
     for (int64_t i = 0; i < rows; ++i) finish(i, r.is_active(t, begin + i));
   }
 }
@@ -252,7 +253,7 @@ inline void lstm_gradient(const Recurrence& r, const T* gates, const T* c_before
   for (int64_t j = 0; j < n; ++j) {
     const T t = math::tanh(cells.clipped_cell(c[j])), o = out[j], d = dh[j] * o;
     sums[3 * n + j] = d * t * (1 - o);
-    dc[j] += cells.gradient(c[j], d * (1 - t * t));
+    dc[j] += cells.cell_gradient(c[j], d * (1 - t * t));
   }
   CYNET_IVDEP
   for (int64_t j = 0; j < n; ++j) {
@@ -260,7 +261,7 @@ inline void lstm_gradient(const Recurrence& r, const T* gates, const T* c_before
     sums[j] = d * g * i * (1 - i);
     sums[n + j] = d * cells.clipped_cell(c_before[j]) * f * (1 - f);
     sums[2 * n + j] = d * i * (1 - g * g);
-    dc[j] = cells.gradient(c_before[j], d * f);
+    dc[j] = cells.cell_gradient(c_before[j], d * f);
   }
 }
 
@@ -291,7 +292,7 @@ inline void plain_gradient(const Recurrence& r, const T* h, const T* dh, T* sums
 }
 
 template <bool WRITTEN, typename T>
-inline void fetch_all(const T* p, int64_t n) {
+inline void prefetch_all(const T* p, int64_t n) {
   for (int64_t j = 0; j < n; j += 64 / sizeof(T)) fetch<WRITTEN>(p + j);
 }
 
@@ -303,11 +304,11 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
   const T *all_h = static_cast<const T*>(r.h), *all_c = static_cast<const T*>(r.c);
   T* all_dh = static_cast<T*>(r.dh) + begin * m;
   T* all_dfull = projection ? static_cast<T*>(r.dfull) + begin * n : all_dh;
-  // The part of dh beside the product: for a GRU, and for sequences that have ended.
+  // dh has another part than the product for a GRU, and for sequences that have ended.
   const bool add = r.mode == GRU || r.lengths;
   for (int64_t step = 0; step < r.steps; ++step) {
     const int64_t t = r.reverse ? step : r.steps - 1 - step, first = t * r.batch + begin;
-    const int64_t from = r.before(t) * r.batch + begin, to = r.slot(t) * r.batch + begin;
+    const int64_t from = r.previous_slot(t) * r.batch + begin, to = r.slot(t) * r.batch + begin;
     const T* gates = static_cast<const T*>(r.gates) + first * width;
     T* sums = static_cast<T*>(r.dgates) + first * width;
     T* sums_h = static_cast<T*>(r.dgates_h) + first * width;
@@ -324,14 +325,14 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
         if (active) begin_row(i);
         put_or_add(active ? all_dh + i * m : nullptr, dprojected + i * m, m, false);
       }
-      times(r, false, dprojected, m, rows, packed + part_size(r, width, m), projection, m, n,
-            all_dfull, n, false);
+      multiply_packed(r, false, dprojected, m, rows, packed + part_size(r, width, m), projection, m,
+                      n, all_dfull, n, false);
     }
     for (int64_t i = 0; i < rows; ++i) {
       T* dh = all_dfull + i * n;
       if (i + 1 < rows) {  // prefetch the next sequence's data
-        fetch_all<false>(gates + (i + 1) * width, width);
-        fetch_all<true>(sums + (i + 1) * width, width);
+        prefetch_all<false>(gates + (i + 1) * width, width);
+        prefetch_all<true>(sums + (i + 1) * width, width);
       }
       if (!r.is_active(t, begin + i)) {
         std::memset(sums + i * width, 0, width * sizeof(T));
@@ -352,6 +353,6 @@ inline void backward_steps(const Recurrence& r, int64_t begin, int64_t end) {
       if (add && r.mode != GRU) std::memset(all_dh + i * m, 0, m * sizeof(T));
     }
     if (step + 1 < r.steps || r.wants_dh)
-      times(r, false, sums_h, width, rows, packed, weight, width, m, all_dh, m, add);
+      multiply_packed(r, false, sums_h, width, rows, packed, weight, width, m, all_dh, m, add);
   }
 }

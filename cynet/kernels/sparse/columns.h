@@ -1,5 +1,5 @@
-// Distribution of the columns of a csr matrix over threads: each takes a range of columns, so that
-// each writes separate rows of a transposed result. Indices are sorted in each row.
+// Divides the columns of a csr matrix among threads, so that each writes separate rows of a
+// transposed result. Indices are sorted in each row.
 #ifndef CYNET_SPARSE_COLUMNS_H
 #define CYNET_SPARSE_COLUMNS_H
 
@@ -13,8 +13,7 @@ namespace cynet {
 
 enum { COLUMN_SAMPLES = 1024 };
 
-// The first columns of `threads` ranges of about as many elements each (threads + 1 numbers), from
-// a sample of the elements.
+// The bounds (threads + 1) of column ranges with about equal numbers of elements, from a sample.
 template <typename Index>
 std::vector<int64_t> column_ranges(int threads, const Index* indices, int64_t count,
                                    int64_t columns) {
@@ -22,7 +21,7 @@ std::vector<int64_t> column_ranges(int threads, const Index* indices, int64_t co
   begin[threads] = columns;
   if (threads < 2 || !count) return begin;
   const int64_t step = count / COLUMN_SAMPLES + 1;
-  // a prime step, so that rows of equal length are not met at the same place each time
+  // a prime step, so that the sample does not follow rows of equal length
   for (int64_t k = 0, at = 0; k < count; k += step) {
     sample.push_back(indices[at]);
     at = (at + 7919 * step) % count;
@@ -32,7 +31,7 @@ std::vector<int64_t> column_ranges(int threads, const Index* indices, int64_t co
   return begin;
 }
 
-// body(row, begin, end) for the elements of each row whose columns are in [low, high).
+// Calls body(row, begin, end) for the elements of each row with columns in [low, high).
 template <typename Index, typename Body>
 void for_columns(const Index* indices, const Index* indptr, int64_t rows, int64_t low, int64_t high,
                  int64_t columns, const Body& body) {

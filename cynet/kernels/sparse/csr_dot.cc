@@ -5,12 +5,12 @@
 #include "sparse/packs.h"
 
 namespace cynet {
-#define CSR_DOT(field) field(int64_t, rows) field(int64_t, width)
-CYNET_PARAMS(CsrDot, CSR_DOT)
+#define CSR_DOT_FIELDS(field) field(int64_t, rows) field(int64_t, width)
+CYNET_PARAMS(CsrDot, CSR_DOT_FIELDS)
 enum { CSR_TERMS = 64, CSR_AHEAD = 12 };  // terms that are summed as T; elements to prefetch
 }  // namespace cynet
 
-#define CYNET_LOOPS "sparse/csr_dot.cc"
+#define CYNET_PER_ISA_FILE "sparse/csr_dot.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(csr_dot, CsrDot, 2, CYNET_FLOATS)
@@ -21,7 +21,7 @@ template <typename T, typename Index>
 struct CsrSource {
   const T *data, *rhs;
   const Index* indices;
-  int64_t width, end;  // columns of rhs; elements of the matrix
+  int64_t width, end;  // columns of rhs; number of elements of the matrix
 };
 
 // Forces `x` into a register of its own. GCC would combine the four chains below into a vector, and
@@ -35,10 +35,10 @@ CYNET_XINLINE void keep_in_register(T& x) {
 #endif
 }
 
-// A sum of products, by four chains: one would wait for each addition.
+// A sum of products in four independent partial sums, to hide the latency of additions.
 template <typename T, typename Source>
-CYNET_XINLINE T csr_dot_one(const Source& from, int64_t begin, int64_t end, const T* rhs,
-                            int64_t width) {
+CYNET_XINLINE T csr_dot_single(const Source& from, int64_t begin, int64_t end, const T* rhs,
+                               int64_t width) {
   T sums[4] = {};
   int64_t k = begin;
   for (; k + 4 <= end; k += 4)
@@ -50,13 +50,13 @@ CYNET_XINLINE T csr_dot_one(const Source& from, int64_t begin, int64_t end, cons
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// N columns of a sum of up to CSR_TERMS rows of rhs.
+// Computes N columns of a sum of up to CSR_TERMS rows of rhs.
 template <typename T, int N, typename Source>
 CYNET_XINLINE void csr_dot_terms(const Source& from, int64_t begin, int64_t end, const T* rhs,
                                  T* out) {
   if constexpr (N == 1) {
-    *out = from.width == 1 ? csr_dot_one<T>(from, begin, end, rhs, 1)
-                           : csr_dot_one<T>(from, begin, end, rhs, from.width);
+    *out = from.width == 1 ? csr_dot_single<T>(from, begin, end, rhs, 1)
+                           : csr_dot_single<T>(from, begin, end, rhs, from.width);
   } else {
     Pack<T, N, CYNET_LANES * 4> sum;
     for (int64_t k = begin; k < end; ++k) {
@@ -80,7 +80,7 @@ CYNET_NOINLINE void csr_dot_long(const Source& from, int64_t begin, int64_t end,
   for (int64_t n = 0; n < N; ++n) out[n] = T(add ? out[n] + total[n] : total[n]);
 }
 
-// N columns, from j on, of the row that elements `begin` to `end` make.
+// Computes N columns, from j on, of the output row of elements `begin` to `end`.
 template <typename T, int N, typename Source>
 CYNET_XINLINE void csr_dot_columns(const Source& from, int64_t begin, int64_t end, int64_t j,
                                    T* out, bool add) {
@@ -88,8 +88,7 @@ CYNET_XINLINE void csr_dot_columns(const Source& from, int64_t begin, int64_t en
   else csr_dot_terms<T, N>(from, begin, end, from.rhs + j, out);
 }
 
-// Multiplies all columns of a row, 64 at a time; the remainder in pieces whose sizes are powers of
-// 2.
+// Multiplies all columns of a row, 64 at a time, the rest in pieces of 2^k columns.
 template <typename T, typename Source>
 void csr_dot_row(const Source& from, int64_t begin, int64_t end, T* out, bool add) {
   int64_t j = 0;
@@ -106,7 +105,7 @@ void csr_dot_row(const Source& from, int64_t begin, int64_t end, T* out, bool ad
 #undef CSR_PIECE
 }
 
-// Threads share out rows and elements alike: row i ends at indptr[i + 1] + i + 1.
+// The row at a position in the sequence of rows and elements; row i ends at indptr[i + 1] + i + 1.
 template <typename Index>
 int64_t csr_row_at(const Index* indptr, int64_t rows, int64_t place) {
   int64_t low = 0, high = rows;

@@ -6,19 +6,20 @@
 #include "sparse/packs.h"
 
 namespace cynet {
-#define CSR_DOT_TRANSPOSED(field) field(int64_t, rows) field(int64_t, columns) field(int64_t, width)
-CYNET_PARAMS(CsrDotTransposed, CSR_DOT_TRANSPOSED)
+#define CSR_DOT_TRANSPOSED_FIELDS(field) \
+  field(int64_t, rows) field(int64_t, columns) field(int64_t, width)
+CYNET_PARAMS(CsrDotTransposed, CSR_DOT_TRANSPOSED_FIELDS)
 enum { SCATTER_AHEAD = 8 };  // elements to prefetch
 }  // namespace cynet
 
-#define CYNET_LOOPS "sparse/csr_dot_transposed.cc"
+#define CYNET_PER_ISA_FILE "sparse/csr_dot_transposed.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_KERNEL(csr_dot_transposed, CsrDotTransposed, 2, CYNET_FLOATS)
 #else
 namespace {
 
-// Elements `begin` to `end` of a row of the matrix, all times the row `rhs`.
+// Adds elements `begin` to `end` of a matrix row, each times the row `rhs`, to rows of out.
 template <typename T, typename Index>
 void scatter_row(const T* data, const Index* indices, int64_t begin, int64_t end, const T* rhs,
                  int64_t width, T* out) {

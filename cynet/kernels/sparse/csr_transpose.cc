@@ -4,8 +4,8 @@
 #include "sparse/columns.h"
 
 namespace cynet {
-#define CSR_TRANSPOSE(field) field(int64_t, rows) field(int64_t, columns)
-CYNET_PARAMS(CsrTranspose, CSR_TRANSPOSE)
+#define CSR_TRANSPOSE_FIELDS(field) field(int64_t, rows) field(int64_t, columns)
+CYNET_PARAMS(CsrTranspose, CSR_TRANSPOSE_FIELDS)
 
 namespace {
 template <typename T>
@@ -15,9 +15,8 @@ void csr_transpose(const Args& args) {
   T *to_indices = args.output<T>(0), *to_indptr = args.output<T>(1), *order = args.output<T>(2);
   const int threads = args.threads_of(2 * indptr[p.rows] + p.columns);
   const std::vector<int64_t> ranges = column_ranges(threads, indices, indptr[p.rows], p.columns);
-  std::vector<int64_t> before(threads + 1, 0);  // elements in the columns before each range
-  // to_indptr[j + 1] becomes how many elements column j has, then where it begins; filling it makes
-  // that its end
+  std::vector<int64_t> before(threads + 1, 0);  // number of elements before each column range
+  // to_indptr[j + 1]: count of column j, then its start, and after filling its end
   for_parts(threads, [&](int64_t part) {
     const int64_t low = ranges[part], high = ranges[part + 1];
     std::fill(to_indptr + low + 1, to_indptr + high + 1, T(0));

@@ -1,4 +1,4 @@
-// Numbers grouped by value: a sorting order, and the different values.
+// Groups numbers by value: a sorting order, and the distinct values.
 #ifndef CYNET_SPARSE_GROUPING_H
 #define CYNET_SPARSE_GROUPING_H
 
@@ -10,39 +10,39 @@ namespace cynet {
 
 enum { DIGIT_BITS = 11 };
 
-struct Numbered {
+struct IndexedNumber {
   int64_t number, place;
 };
 
-// Numbers from 0 to `maximum` with their positions, sorted; equal ones stay in order. A radix sort.
-inline std::vector<Numbered> sorted_numbers(const int64_t* numbers, int64_t n, int64_t maximum) {
-  std::vector<Numbered> from(n), to(n);
+// Sorts numbers of [0, maximum] with their positions; equal numbers stay in order. A radix sort.
+inline std::vector<IndexedNumber> sorted_numbers(const int64_t* numbers, int64_t n,
+                                                 int64_t maximum) {
+  std::vector<IndexedNumber> from(n), to(n);
   for (int64_t k = 0; k < n; ++k) from[k] = {numbers[k], k};
   const int64_t digits = int64_t(1) << DIGIT_BITS;
   std::vector<int64_t> starts(digits);
   for (int shift = 0; shift < 63 && maximum >> shift; shift += DIGIT_BITS) {
     starts.assign(digits, 0);
-    for (const Numbered& each : from) ++starts[each.number >> shift & (digits - 1)];
+    for (const IndexedNumber& each : from) ++starts[each.number >> shift & (digits - 1)];
     int64_t before = 0;
     for (int64_t& start : starts) {
       const int64_t count = start;
       start = before;
       before += count;
     }
-    for (const Numbered& each : from) to[starts[each.number >> shift & (digits - 1)]++] = each;
+    for (const IndexedNumber& each : from) to[starts[each.number >> shift & (digits - 1)]++] = each;
     std::swap(from, to);
   }
   return from;
 }
 
-// Groups n nonnegative numbers: `order` sorts them; `groups[k]` is the group of number k; `rows`
-// has the different numbers; `starts`, where each begins in `order`. All have space for n. Returns
-// the number of groups.
+// Groups n nonnegative numbers: `order` sorts them; groups[k] is the group of number k; `rows` has
+// the distinct numbers; `starts` their start in `order`. Returns the number of groups.
 inline int64_t group_numbers(const int64_t* numbers, int64_t n, int64_t* order, int64_t* groups,
                              int64_t* rows, int64_t* starts) {
   int64_t maximum = 0, count = 0;
   for (int64_t k = 0; k < n; ++k) maximum = numbers[k] > maximum ? numbers[k] : maximum;
-  const std::vector<Numbered> sorted = sorted_numbers(numbers, n, maximum);
+  const std::vector<IndexedNumber> sorted = sorted_numbers(numbers, n, maximum);
   for (int64_t k = 0; k < n; ++k) {
     if (!k || sorted[k].number != sorted[k - 1].number) {
       rows[count] = sorted[k].number;
@@ -54,7 +54,7 @@ inline int64_t group_numbers(const int64_t* numbers, int64_t n, int64_t* order, 
   return count;
 }
 
-// `groups` and `rows` alone, through a table of all `limit` numbers there may be.
+// Computes only `groups` and `rows`, by a table of all `limit` possible numbers.
 inline int64_t group_by_table(const int64_t* numbers, int64_t n, int64_t limit, int64_t* groups,
                               int64_t* rows) {
   std::vector<int64_t> table(limit, 0);

@@ -1,5 +1,4 @@
-// A few columns of a row at a time, in vector registers if there are many; shared by the loops of
-// sparse products.
+// N columns of a row in vector registers, for the loops of sparse products.
 #ifndef CYNET_SPARSE_PACKS_H
 #define CYNET_SPARSE_PACKS_H
 
@@ -9,7 +8,7 @@
 
 namespace cynet {
 
-// N numbers that products are added to; vectors have BYTES bytes.
+// Accumulates N sums of products; vectors have BYTES bytes.
 template <typename T, int N, int BYTES, typename = void>
 struct Pack {
   T at[N] = {};
@@ -44,7 +43,7 @@ struct Pack<T, N, BYTES, typename std::enable_if<N * sizeof(T) % BYTES == 0>::ty
 };
 #endif
 
-// The cache lines of a row that is read soon.
+// Prefetches the cache lines of a row.
 template <int BYTES>
 CYNET_XINLINE void prefetch(const void* row) {
 #if defined(__GNUC__)

@@ -1,4 +1,4 @@
-// The time that goes on while a thread sleeps, in nanoseconds.
+// A monotonic clock in nanoseconds.
 #ifndef CYNET_CLOCK_H
 #define CYNET_CLOCK_H
 

@@ -23,7 +23,7 @@ struct Import {
 
 #if defined(__linux__) && defined(__x86_64__)
 
-// Whether the loader has made a place read-only, as it does where all imports are bound at once.
+// True if the loader has made the address read-only, as it does for eager binding.
 static bool is_sealed(const struct link_map* map, uintptr_t place) {
   const Elf64_Ehdr* header = reinterpret_cast<const Elf64_Ehdr*>(map->l_addr);
   const Elf64_Phdr* p = reinterpret_cast<const Elf64_Phdr*>(map->l_addr + header->e_phoff);
@@ -65,7 +65,7 @@ static const char* rebind(void* handle, const char* const* prefixes, const Impor
     if (d->d_tag == DT_RELASZ) sizes[1] = d->d_un.d_val / sizeof(Elf64_Rela);
   }
   if (!symbols || !names) return nullptr;
-  for (int change = 0; change < 2; ++change)  // the first pass looks whether all entries exist
+  for (int change = 0; change < 2; ++change)  // the first pass checks that all entries exist
     for (int t = 0; t < 2; ++t)
       for (size_t i = 0; tables[t] && i < sizes[t]; ++i) {
         const Elf64_Rela& r = tables[t][i];

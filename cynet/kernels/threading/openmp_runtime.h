@@ -1,4 +1,4 @@
-// GNU OpenMP's functions over the team, for a library that was compiled to call them.
+// Implements GNU OpenMP's functions by the team, for libraries that import them.
 //
 // Its threads meet at barriers within a region, so the parts of one must run at once: there are as
 // many helpers as parts, one region runs at a time, and the caller takes a part that has not begun
@@ -17,7 +17,7 @@ enum { DEEPEST = 16 };  // nested regions; only the outermost has threads
 struct ParallelRegion {
   int part, parts;
   bool openmp_team;    // the region uses the team of threads
-  int64_t turn;  // chunks of the loop that this thread has had
+  int64_t turn;  // number of chunks of the loop that this thread has had
   int64_t first, count, step, chunk;
 };
 
@@ -30,7 +30,7 @@ static struct {
 
 static thread_local ParallelRegion regions_within[DEEPEST] = {{0, 1, false, 0, 0, 0, 0, 0}};
 static thread_local int depth = 0;
-static thread_local int max_threads = SHARES;  // threads that this thread's regions may have
+static thread_local int max_threads = MAX_SHARES;  // limit of this thread's regions
 
 static void lock_team() {
   uint32_t free = 0;
@@ -52,18 +52,18 @@ static void openmp_part(void*, int part, int parts) {
   --depth;
 }
 
-// Whether a region with this many parts can run: all helpers exist, or could be created now.
+// True if a region of this many parts can run: all helpers exist, or could be created now.
 static bool openmp_can_run(int parts) {
   while (!inside) {
-    have_helpers(parts - 1);
+    start_helpers(parts - 1);
     if (team.helpers.load() >= parts - 1) return true;
-    if (team.making.load()) std::this_thread::yield();  // another thread makes helpers
+    if (team.making.load()) std::this_thread::yield();  // another thread is creating helpers
     else if (now_ns() < team.retry_at.load()) return false;
   }
   return true;
 }
 
-// The possible number of threads of a region: those that could be created.
+// The maximum number of threads of a region: the helpers that could be created.
 static int openmp_threads() {
   const int limit = team.limit.load(std::memory_order_relaxed);
   const int maximum = limit < max_threads ? limit : max_threads;
@@ -72,8 +72,8 @@ static int openmp_threads() {
   return team.helpers.load() + 1;
 }
 
-// Whether regions of the calling thread run on it alone, until it says otherwise.
-static inline void run_single_threaded(bool alone) { max_threads = alone ? 1 : SHARES; }
+// Makes regions of the calling thread single-threaded if `alone`, until the next call.
+static inline void run_single_threaded(bool alone) { max_threads = alone ? 1 : MAX_SHARES; }
 
 extern "C" {
 
@@ -127,7 +127,7 @@ static void openmp_barrier() {
 
 static int openmp_part_now() { return regions_within[depth].part; }
 static int openmp_parts_now() { return regions_within[depth].parts; }
-static int openmp_inside() { return inside || regions_within[depth].parts > 1; }
+static int openmp_in_parallel() { return inside || regions_within[depth].parts > 1; }
 
 static bool openmp_loop_next(long* begin, long* end) {
   ParallelRegion& r = regions_within[depth];
@@ -173,7 +173,7 @@ static const Import openmp_functions[] = {
     {"omp_get_max_threads", reinterpret_cast<void*>(openmp_threads)},
     {"omp_get_thread_num", reinterpret_cast<void*>(openmp_part_now)},
     {"omp_get_num_threads", reinterpret_cast<void*>(openmp_parts_now)},
-    {"omp_in_parallel", reinterpret_cast<void*>(openmp_inside)},
+    {"omp_in_parallel", reinterpret_cast<void*>(openmp_in_parallel)},
 };
 
 // Lets a library's regions run on the team. Returns the result of `rebind`.
@@ -185,14 +185,14 @@ static inline const char* lend_team(void* library) {
 
 // ---- forks
 
-static void forget_all() {
+static void reset_after_fork() {
   forget_team();
   openmp_team.held.store(0);
 }
 
 static inline void watch_forks() {
 #if !defined(_WIN32)
-  pthread_atfork(nullptr, nullptr, forget_all);
+  pthread_atfork(nullptr, nullptr, reset_after_fork);
 #endif
 }
 

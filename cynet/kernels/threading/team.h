@@ -26,23 +26,23 @@ namespace cynet {
 
 typedef void (*PartFunction)(void* arg, int part, int parts);
 
-constexpr int SLOTS = 16;  // maximum of loops at once; openmp_runtime.h has the first
-constexpr int SHARES = 64;  // maximum shares of a loop, a bit each; a share is one part or more
+constexpr int MAX_SLOTS = 16;  // maximum concurrent loops; openmp_runtime.h uses the first slot
+constexpr int MAX_SHARES = 64;  // maximum shares of a loop, a bit each; a share is one part or more
 
 // All times are in nanoseconds.
-constexpr int64_t SPIN_NS = 150000;  // a helper looks for the next loop so long, then it sleeps
-constexpr int64_t WAIT_NS = 200000;  // a caller looks so long for the end of others' shares
+constexpr int64_t SPIN_NS = 150000;  // a helper spins this long for the next loop, then it sleeps
+constexpr int64_t WAIT_NS = 200000;  // a caller spins this long for the end of helpers' shares
 constexpr int64_t BRIEF_NS = 20000;  // WAIT_NS where other programs' threads use the cores
-constexpr int64_t STOLEN_NS = 100000;  // a thread that looks and misses so much had no core
-// largest amount of gained time that is offset against losses
+constexpr int64_t STOLEN_NS = 100000;  // a spinning thread that misses this much had no core
+// maximum gained time that is offset against losses
 constexpr int64_t CREDIT_NS = 4000000;
 constexpr int64_t LOSS_NS = 1000000;  // loss beyond the credit after which the team pauses
 constexpr int64_t MAX_PAUSE_FACTOR = 64;  // maximum pause in multiples of the loss: costs 1.5 %
-constexpr int64_t LONGEST_NS = 1000000000;
+constexpr int64_t MAX_PAUSE_NS = 1000000000;
 constexpr int64_t RETRY_NS = 1000000000;  // pause after a thread could not be made
 
 struct alignas(128) Slot {
-  std::atomic<uint64_t> open;  // shares that nobody has begun
+  std::atomic<uint64_t> open;  // shares that no thread has begun
   std::atomic<uint32_t> left;  // shares that are not done
   std::atomic<uint32_t> sleeps;  // the caller sleeps on `left`
   std::atomic<uint32_t> taken;  // a caller has taken the slot
@@ -51,14 +51,14 @@ struct alignas(128) Slot {
   PartFunction function;
   void* arg;
   int64_t begin, woken;  // times when the caller opened the loop, and had woken helpers
-  int64_t stood;  // nanoseconds that the caller stood at barriers
+  int64_t stood;  // nanoseconds that the caller waited at barriers
   unsigned control;  // the caller's rounding and flushing of denormal numbers
 };
 
-// A pause after threads have cost time: after a single loss as long as the loss, and up to
-// MAX_PAUSE_FACTOR times as long after losses that follow each other within that time. So a thread
-// that misses its core once, as on any machine, costs little, and one that has none costs 1.5 %.
-struct Rest {
+// A pause after helpers have cost time: as long as the loss, and up to MAX_PAUSE_FACTOR times as
+// long if losses follow each other. So a thread that misses its core once, as on any machine, costs
+// little, and one that has none costs 1.5 %.
+struct Pause {
   std::atomic<int64_t> until;
   std::atomic<int64_t> factor;
 
@@ -66,7 +66,7 @@ struct Rest {
 
   void begin(int64_t now, int64_t loss) {
     const int64_t whole =
-        loss < LONGEST_NS / MAX_PAUSE_FACTOR ? loss * MAX_PAUSE_FACTOR : LONGEST_NS;
+        loss < MAX_PAUSE_NS / MAX_PAUSE_FACTOR ? loss * MAX_PAUSE_FACTOR : MAX_PAUSE_NS;
     const int64_t before = factor.load(std::memory_order_relaxed);
     const bool again = now - until.load(std::memory_order_relaxed) < whole;
     const int64_t times = again ? (before < MAX_PAUSE_FACTOR ? 2 * before : MAX_PAUSE_FACTOR) : 1;
@@ -76,14 +76,14 @@ struct Rest {
 };
 
 struct Team {
-  Slot slots[SLOTS];
-  alignas(128) std::atomic<int> used{1};  // slots that have ever been taken are below
+  Slot slots[MAX_SLOTS];
+  alignas(128) std::atomic<int> used{1};  // all slots that were ever taken have lower indices
   std::atomic<int> limit;  // threads that one loop may use
   std::atomic<int> helpers;  // threads made
   std::atomic<int> making;
   std::atomic<int64_t> retry_at;
-  Rest spinning;  // until when helpers do not look for loops
-  Rest sharing;  // until when loops are not shared out
+  Pause spinning;  // pause in which helpers do not spin
+  Pause sharing;  // pause in which loops run on their callers alone
   std::atomic<int64_t> credit;
   alignas(128) std::atomic<uint32_t> bell;  // the word that helpers sleep on
   std::atomic<int> sleepers;
@@ -125,8 +125,8 @@ static void run_share(const Slot& slot, int share) {
   for (int part = first; part < end; ++part) slot.function(slot.arg, part, parts);
 }
 
-// A share that is now the caller's own: `wanted` if nobody has begun it, else the first; or -1.
-static inline int claim(Slot& slot, int wanted) {
+// Claims a share for the calling thread: `wanted` if it is open, else the first open one, else -1.
+static inline int claim_share(Slot& slot, int wanted) {
   uint64_t open = slot.open.load(std::memory_order_relaxed);
   while (open) {
     int share = wanted;
@@ -148,13 +148,13 @@ static inline bool has_work() {
   return false;
 }
 
-// Takes shares, first of all the one `wanted`, until none is left.
+// Runs shares, first `wanted`, until none is open.
 static void help(int wanted) {
   const int used = team.used.load(std::memory_order_acquire);
   for (int i = 0; i < used; ++i) {
     Slot& slot = team.slots[i];
     int share;
-    while ((share = claim(slot, wanted)) >= 0) {
+    while ((share = claim_share(slot, wanted)) >= 0) {
       const int64_t begin = now_ns();
       set_float_control(slot.control);
       run_share(slot, share);
@@ -166,7 +166,7 @@ static void help(int wanted) {
   }
 }
 
-// True if there is work; false when it is time to sleep.
+// Spins for work; returns false when it is time to sleep.
 static bool look_for_work() {
   int64_t last = now_ns();
   if (team.spinning.is_lasting(last)) return false;
@@ -186,10 +186,10 @@ static bool look_for_work() {
   }
 }
 
-static void serve(int id) {
+static void run_helper(int id) {
   inside = true;
   for (;;) {
-    help(id % SHARES);
+    help(id % MAX_SHARES);
     if (look_for_work()) continue;
     const uint32_t rung = team.bell.load();
     team.sleepers.fetch_add(1);
@@ -202,8 +202,7 @@ static bool start_helper(int id) {
   bool made = true;
 #if !defined(_WIN32)
   // Helpers block signals: Python's threads handle them. Signals of faulting instructions stay
-  // unblocked: blocking them would end the process, while CUDA kernels on the CPU turn them into
-  // errors.
+  // unblocked: blocking them would end the process; CUDA kernels on the CPU report them as errors.
   sigset_t all, before;
   sigfillset(&all);
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
@@ -211,7 +210,7 @@ static bool start_helper(int id) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
 #endif
   try {
-    std::thread(serve, id).detach();
+    std::thread(run_helper, id).detach();
   } catch (...) {
     made = false;
   }
@@ -221,9 +220,8 @@ static bool start_helper(int id) {
   return made;
 }
 
-// True if there is at least one helper, of `wanted` ones; there may be fewer if threads cannot be
-// created.
-static bool have_helpers(int wanted) {
+// Starts up to `wanted` helpers; returns true if there is at least one.
+static bool start_helpers(int wanted) {
   int made = team.helpers.load(std::memory_order_acquire);
   if (made >= wanted || team.making.exchange(1)) return made > 0;
   if (now_ns() >= team.retry_at.load(std::memory_order_relaxed)) {
@@ -241,10 +239,10 @@ static inline bool is_team_paused() {
   return team.sharing.until.load(std::memory_order_relaxed) && team.sharing.is_lasting(now_ns());
 }
 
-// A slot; none if there are as many callers as helpers: all cores have work then.
+// Returns a free slot, or NULL if there are as many callers as helpers: all cores have work then.
 static Slot* take_slot() {
   const int helpers = team.helpers.load(std::memory_order_relaxed);
-  for (int i = 1; i < SLOTS && i <= helpers; ++i) {
+  for (int i = 1; i < MAX_SLOTS && i <= helpers; ++i) {
     Slot& slot = team.slots[i];
     if (slot.taken.load(std::memory_order_relaxed) || slot.taken.exchange(1)) continue;
     int used = team.used.load(std::memory_order_relaxed);
@@ -255,8 +253,7 @@ static Slot* take_slot() {
   return nullptr;
 }
 
-// Waits until helpers have done their shares: spins for as long as the caller's own shares took,
-// then sleeps, so that a helper without a core may get the caller's.
+// Waits for helpers: spins as long as the caller's own shares took, then sleeps and frees the core.
 static void wait_for_shares(Slot& slot, int64_t start, int64_t own) {
   int64_t spin_ns = own < WAIT_NS ? own + BRIEF_NS : WAIT_NS;
   if (team.spinning.is_lasting(start)) spin_ns = BRIEF_NS;
@@ -272,10 +269,10 @@ static void wait_for_shares(Slot& slot, int64_t start, int64_t own) {
   slot.sleeps.store(0);
 }
 
-// Measures the gain by helpers. Shares are alike, so the fastest shows the time of one on a core of
-// its own: the gain is the time of all shares at that pace, minus the elapsed time. A helper that
-// took the caller's core gains nothing. After losses the team rests.
-static void judge(const Slot& slot, int64_t own, int mine, int64_t now) {
+// Measures the time gained by helpers. Shares are alike, so the fastest shows the time of one on a
+// core of its own: the gain is the time of all shares at that pace, minus the elapsed time. A
+// helper that took the caller's core gains nothing. After losses the team rests.
+static void measure_gain(const Slot& slot, int64_t own, int mine, int64_t now) {
   const int theirs = slot.shares - mine;
   int64_t alone = own * slot.shares / mine;
   if (theirs) {
@@ -308,10 +305,10 @@ static void fill_slot(Slot& slot, int parts, int shares, PartFunction function, 
   slot.begin = slot.woken = now_ns();
 }
 
-// Opens all shares but the first, which is the caller's, and wakes helpers that sleep.
+// Opens all shares but the first, which the caller runs, and wakes helpers.
 static void open_shares(Slot& slot) {
   const int shares = slot.shares;
-  slot.open.store(~static_cast<uint64_t>(0) >> (SHARES - shares) & ~static_cast<uint64_t>(1));
+  slot.open.store(~static_cast<uint64_t>(0) >> (MAX_SHARES - shares) & ~static_cast<uint64_t>(1));
   const int asleep = team.sleepers.load();
   if (asleep > 0) {
     team.bell.fetch_add(1);
@@ -320,21 +317,22 @@ static void open_shares(Slot& slot) {
   }
 }
 
-// Called after the caller's first share: takes the unclaimed shares, and waits for the others.
+// Called after the caller's first share: runs the unclaimed shares, and waits for the rest.
 static void close_shares(Slot& slot) {
   int mine = 1;
-  for (int share; (share = claim(slot, 0)) >= 0; ++mine) run_share(slot, share);
+  for (int share; (share = claim_share(slot, 0)) >= 0; ++mine) run_share(slot, share);
   const int64_t done = now_ns(), own = done - slot.woken;
   if (slot.left.fetch_sub(mine, std::memory_order_acq_rel) != static_cast<uint32_t>(mine))
     wait_for_shares(slot, done, own);
-  if (mine < slot.shares || slot.woken != slot.begin) judge(slot, own - slot.stood, mine, now_ns());
+  if (mine < slot.shares || slot.woken != slot.begin)
+    measure_gain(slot, own - slot.stood, mine, now_ns());
 }
 
 static void run_parts(int parts, PartFunction function, void* arg) {
   const int limit = team.limit.load(std::memory_order_relaxed);
-  const int shares = parts < SHARES ? parts : SHARES;
+  const int shares = parts < MAX_SHARES ? parts : MAX_SHARES;
   Slot* slot = nullptr;
-  if (!inside && !is_team_paused() && have_helpers((shares < limit ? shares : limit) - 1))
+  if (!inside && !is_team_paused() && start_helpers((shares < limit ? shares : limit) - 1))
     slot = take_slot();
   if (!slot) return run_alone(parts, function, arg);
   fill_slot(*slot, parts, shares, function, arg);
@@ -366,7 +364,7 @@ static void forget_team() {
 static inline bool is_in_share() { return inside; }
 static inline void set_limit(int threads) { team.limit.store(threads); }
 
-// A helper is awake: it may take a share at once.
+// True if a helper is awake and can take a share at once.
 static inline bool is_team_awake() {
   return team.helpers.load(std::memory_order_relaxed) >
              team.sleepers.load(std::memory_order_relaxed) &&

@@ -1,5 +1,5 @@
-// Included first into modules of users (custom/build.py): such a module may be loaded before
-// cynet, so it looks the team up when it first shares a loop instead of when it is linked.
+// Included first into users' modules (custom/build.py): a module may be loaded before cynet, so it
+// looks up the team at its first parallel loop.
 #ifndef CYNET_USERS_TEAM_H
 #define CYNET_USERS_TEAM_H
 #include <dlfcn.h>

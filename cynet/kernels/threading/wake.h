@@ -1,4 +1,4 @@
-// Threads that sleep on a word of memory until its value changes: futexes on Linux.
+// Lets threads sleep until a word of memory changes: futexes on Linux.
 #ifndef CYNET_WAKE_H
 #define CYNET_WAKE_H
 
@@ -18,12 +18,12 @@ namespace cynet {
 
 #if defined(__linux__)
 
-// Sleeps while the word has this value; may end for no reason.
+// Sleeps while the word has this value; may wake spuriously.
 static inline void sleep_while(std::atomic<uint32_t>* word, uint32_t value) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }
 
-// Wakes at most this many of those that sleep on the word; it has changed before.
+// Wakes at most this many threads that sleep on the word, after it has changed.
 static inline void wake_sleepers(std::atomic<uint32_t>* word, int maximum) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, maximum, nullptr, nullptr, 0);
 }

@@ -9,16 +9,16 @@
 
 namespace cynet {
 
-// lr: of this step; decay: of the weight; share: of the new squares in the means.
-#define ADAFACTOR(field)                                                                          \
+// lr: rate of this step; decay: weight decay; share: factor of new squares in the means.
+#define ADAFACTOR_FIELDS(field)                                                                   \
   field(double, lr) field(double, decay) field(double, rescale_grad) field(double, clip_gradient) \
       field(double, epsilon) field(double, min_scale) field(double, clip_threshold)               \
           field(double, share)
-CYNET_PARAMS(Adafactor, ADAFACTOR)
+CYNET_PARAMS(Adafactor, ADAFACTOR_FIELDS)
 
 enum : int64_t { ADA_COLUMNS = 1024, ADA_GROUPS = 16, ADA_BLOCK = 4096 };
 
-// A weight as a matrix, in tiles: some rows of ADA_COLUMNS columns.
+// A weight as a matrix in tiles of some rows by ADA_COLUMNS columns.
 struct AdaTiles {
   int64_t rows, columns, high, groups, across;
   explicit AdaTiles(const Blob& weight) {
@@ -29,8 +29,8 @@ struct AdaTiles {
   int64_t tiles() const { return groups * across; }
 };
 
-// Doubles first: sums of squares of the weight and the step of each tile, of each row in each tile,
-// factors of rows; then sums of columns in each group of rows, and factors of columns.
+// Bytes for doubles (sums of squares per tile, per row and tile, factors of rows), then for sums
+// and factors of columns.
 static int64_t adafactor_workspace_bytes(const Args& args) {
   const AdaTiles t(*args.in[0]);
   const int64_t doubles = 2 * t.tiles() + t.rows * t.across + t.rows;
@@ -50,7 +50,7 @@ static double adafactor_rate(const Adafactor& p, double weight, double step, int
 }
 
 }  // namespace cynet
-#define CYNET_LOOPS "update/adafactor.cc"
+#define CYNET_PER_ISA_FILE "update/adafactor.cc"
 #include "isa/for_each_isa.h"
 CYNET_SPACE_KERNEL(adafactor, Adafactor, 4, adafactor_workspace_bytes, float, double, half,
                    bfloat16)
@@ -59,19 +59,19 @@ CYNET_SPACE_KERNEL(adafactor_vector, Adafactor, 4, adafactor_vector_workspace_by
 #else
 namespace {
 
-// The dtype of states and of the arithmetic.
+// The type of states and of the arithmetic.
 template <typename W>
-struct Wide {
+struct ComputeType {
   typedef float type;
 };
 template <>
-struct Wide<double> {
+struct ComputeType<double> {
   typedef double type;
 };
 
 enum : int64_t { ADA_LANES = 4 * CYNET_LANES };
 
-// Calls take(i, k) for n elements, k the lane of ADA_LANES sums that it adds to.
+// Calls take(i, k) for n elements; k is the lane of ADA_LANES partial sums.
 template <class Take>
 CYNET_XINLINE void ada_lanes(int64_t n, const Take& take) {
   int64_t i = 0;
@@ -91,7 +91,7 @@ CYNET_XINLINE double ada_total(const T* lanes) {
 // reads weight, grad (rows, ...); writes output, and the means of squares of rows and of columns
 template <typename W>
 void adafactor(const Args& args) {
-  typedef typename Wide<W>::type T;
+  typedef typename ComputeType<W>::type T;
   const Adafactor& p = args.as<Adafactor>();
   const AdaTiles t(*args.in[0]);
   const W *w = args.input<W>(0), *g = args.input<W>(1);
@@ -117,7 +117,7 @@ void adafactor(const Args& args) {
         const int64_t at = row * t.columns + first;
         T lanes[ADA_LANES] = {}, own[ADA_LANES] = {};
         ada_lanes(n, [&](int64_t i, int64_t k) {
-          const T d = within(rescale * static_cast<T>(g[at + i]), clip);
+          const T d = clamp(rescale * static_cast<T>(g[at + i]), clip);
           sums[i] += d * d, lanes[k] += d * d;
         });
         of_rows[row * t.across + across] = ada_total(lanes);
@@ -163,7 +163,7 @@ void adafactor(const Args& args) {
         const T of_row = T(row_factor[row]);
         T lanes[ADA_LANES] = {};
         ada_lanes(n, [&](int64_t i, int64_t k) {
-          const T d = within(rescale * static_cast<T>(g[at + i]), clip) * of_row * across[i];
+          const T d = clamp(rescale * static_cast<T>(g[at + i]), clip) * of_row * across[i];
           lanes[k] += d * d;
         });
         step += ada_total(lanes);
@@ -189,7 +189,7 @@ void adafactor(const Args& args) {
         const T of_row = T(row_factor[row]), by = T(rate);
         CYNET_IVDEP
         for (int64_t i = 0; i < n; ++i) {
-          const T d = within(rescale * static_cast<T>(g[at + i]), clip) * of_row * across[i];
+          const T d = clamp(rescale * static_cast<T>(g[at + i]), clip) * of_row * across[i];
           const T next = static_cast<T>(w[at + i]) * decay_factor - by * d;
           y[at + i] = static_cast<W>(add ? static_cast<T>(y[at + i]) + next : next);
         }
@@ -201,7 +201,7 @@ void adafactor(const Args& args) {
 // reads weight, grad; writes output, and the means of squares
 template <typename W>
 void adafactor_vector(const Args& args) {
-  typedef typename Wide<W>::type T;
+  typedef typename ComputeType<W>::type T;
   const Adafactor& p = args.as<Adafactor>();
   const int64_t size = args.in[0]->size, blocks = (size + ADA_BLOCK - 1) / ADA_BLOCK;
   const W *w = args.input<W>(0), *g = args.input<W>(1);
@@ -220,7 +220,7 @@ void adafactor_vector(const Args& args) {
       T lanes[ADA_LANES] = {}, own[ADA_LANES] = {};
       CYNET_IVDEP
       for (int64_t i = at; i < at + n; ++i) {
-        const T d = within(rescale * static_cast<T>(g[i]), clip);
+        const T d = clamp(rescale * static_cast<T>(g[i]), clip);
         const T mean = means[i] + share * (d * d + epsilon - means[i]);
         means[i] = mean;
         moves[i] = d / std::sqrt(mean);

@@ -8,11 +8,11 @@
 namespace cynet {
 namespace {
 
-#define GROUP_ADAGRAD(field) \
+#define GROUP_ADAGRAD_FIELDS(field) \
   field(double, lr) field(double, rescale_grad) field(double, clip_gradient) field(double, epsilon)
-CYNET_PARAMS(GroupAdaGrad, GROUP_ADAGRAD)
+CYNET_PARAMS(GroupAdaGrad, GROUP_ADAGRAD_FIELDS)
 
-// reads weight, grad (rows, ...); writes output, and history (rows, 1), which moves
+// reads weight, grad (rows, ...); writes output, and updates history (rows, 1)
 template <typename W>
 void group_adagrad(const Args& args) {
   typedef typename std::conditional<std::is_same<W, half>::value, float, W>::type T;
@@ -29,14 +29,14 @@ void group_adagrad(const Args& args) {
       const int64_t first = row * length;
       T sum = 0;
       for (int64_t i = first; i < first + length; ++i) {
-        const T d = within(rescale * static_cast<T>(g[i]), clip);
+        const T d = clamp(rescale * static_cast<T>(g[i]), clip);
         sum += d * d;
       }
       const T total = static_cast<T>(history[row]) + sum / static_cast<T>(length);
       history[row] = static_cast<W>(total);
       const T rate = lr / std::sqrt(total + epsilon);
       for (int64_t i = first; i < first + length; ++i) {
-        const T d = within(rescale * static_cast<T>(g[i]), clip);
+        const T d = clamp(rescale * static_cast<T>(g[i]), clip);
         const T next = static_cast<T>(w[i]) - rate * d;
         y[i] = static_cast<W>(add ? static_cast<T>(y[i]) + next : next);
       }

@@ -12,13 +12,13 @@
 
 namespace cynet {
 
-// The factor of a learning rate, from the sums of squares of the weight and of its gradient, or of
-// the step that the rule `first` gives in its place.
+// The factor of a learning rate, from the sums of squares of the weight and of its gradient (or of
+// the step of rule `first`).
 typedef double (*NormRate)(const UpdateParams& params, double weight, double other);
 constexpr int64_t NORM_BLOCK = 8 * UPDATE_BLOCK;  // elements whose squares are one partial sum
 
 inline double lamb_rate(const UpdateParams& p, double weight, double step) {
-  const double smallest = p.e, largest = p.f;  // norms of the weight, negative for none
+  const double smallest = p.e, largest = p.f;  // limits of the weight's norm, negative for none
   double length = std::sqrt(weight);
   if (smallest >= 0 && length < smallest) length = smallest;
   if (largest >= 0 && length > largest) length = largest;
@@ -26,7 +26,7 @@ inline double lamb_rate(const UpdateParams& p, double weight, double step) {
 }
 
 inline double lars_rate(const UpdateParams& p, double weight, double grad) {
-  const double eta = p.b, epsilon = p.c, scales = p.d;  // scales 0: the weight's rate is as given
+  const double eta = p.b, epsilon = p.c, scales = p.d;  // scales 0: the rate is unchanged
   const double length = std::sqrt(weight), slope = std::sqrt(grad) * std::abs(p.rescale);
   return scales != 0 && length * slope > 0 ? eta * length / (slope + p.wd * length + epsilon) : 1;
 }
@@ -51,10 +51,10 @@ inline NormRate find_norm_rate(const char* name, const char** first) {
 
 CYNET_CLONES inline double norm_squares(int dtype, const void* x, int64_t n) {
   switch (dtype) {
-    case F64: return squares_of(static_cast<const double*>(x), 0, n);
-    case F32: return squares_of(static_cast<const float*>(x), 0, n);
-    case BF16: return squares_of(static_cast<const bfloat16*>(x), 0, n);
-    default: return squares_of(static_cast<const half*>(x), 0, n);
+    case F64: return sum_range_squares(static_cast<const double*>(x), 0, n);
+    case F32: return sum_range_squares(static_cast<const float*>(x), 0, n);
+    case BF16: return sum_range_squares(static_cast<const bfloat16*>(x), 0, n);
+    default: return sum_range_squares(static_cast<const half*>(x), 0, n);
   }
 }
 

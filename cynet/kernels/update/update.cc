@@ -16,7 +16,7 @@ struct UpdateRow {
   UpdateLoop loop[N_REQ][6][N_LEVEL];
 };
 
-// Adding to the output, which no optimizer asks for, is compiled for the baseline alone.
+// Adding to the output, which no optimizer uses, is compiled for the baseline alone.
 #define CYNET_UPDATES(R, add, ...)                                               \
   {                                                                              \
     __VA_ARGS__, {baseline::update_loop<R, double, double, double, false, add>}, \

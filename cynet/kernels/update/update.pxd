@@ -11,7 +11,7 @@ cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
         double wd
         double rescale
         double clip    # negative: no clipping
-        double a       # a to f: of the rule, named in update.h
+        double a       # a to f: parameters of the rule, see update.h
         double b
         double c
         double d
@@ -24,7 +24,7 @@ cdef extern from "update/update_arrays.h" namespace "cynet" nogil:
         void* state[4]  # states of the rule; a float32 master of the weight comes last
     ctypedef void (*UpdateLoop)(int threads, const UpdateParams& params, const UpdateArrays& arrays,
                                 int64_t n) noexcept
-    # Whether a weight with gradient 0 does not change with these numbers, if the rule allows it.
+    # True if these parameters do not change a weight with gradient 0, if the rule allows it.
     bint can_skip_zero_gradients(const UpdateParams& params)
 
 cdef inline void run_update(UpdateLoop loop, const UpdateParams* params, const UpdateArrays* arrays,

@@ -13,7 +13,7 @@ constexpr int64_t UPDATE_BLOCK = 512;  // elements that an update loop takes tog
 // Arguments of all updates; a negative clip means none.
 struct UpdateParams {
   double lr, wd, rescale, clip;
-  double a, b, c, d, e, f;  // parameters of the rule; each loop, or norm, names them
+  double a, b, c, d, e, f;  // parameters of the rule, see update.h and norms.h
 };
 
 // Arrays of one update; a state that a rule does not have is NULL. out may be the weight itself.
@@ -24,7 +24,7 @@ struct UpdateArrays {
   void* state[4];
 };
 
-// Whether a rule that RESTS passes over gradients that are 0.
+// True if a rule with RESTS may skip gradients that are 0.
 inline bool can_skip_zero_gradients(const UpdateParams& p) {
   return p.wd == 0 && p.rescale >= 0 && std::isfinite(p.rescale) && std::isfinite(p.lr);
 }
@@ -32,12 +32,11 @@ inline bool can_skip_zero_gradients(const UpdateParams& p) {
 typedef void (*UpdateLoop)(int threads, const UpdateParams& params, const UpdateArrays& arrays,
                            int64_t n);
 
-// The table in update.cc. dtype is F32, F64, F16 or BF16; `master` goes with the last two. nullptr:
-// no such loop.
+// The table in update.cc. dtype is F32, F64, F16 or BF16; nullptr: no such loop.
 UpdateLoop find_update_loop(const char* name, int dtype, int master, int add, int level);
-// Whether the rule leaves weights alone whose gradient is 0.
+// True if the rule does not change weights whose gradient is 0.
 bool rule_skips_zero_gradients(const char* name);
-// Rule i, nullptr behind the last; its states; 1: it runs on GPUs, 2: on float32 masters, too.
+// The name of rule i, or nullptr, and its number of states; gpu 1: on GPUs, 2: float32 masters.
 const char* update_rule(size_t i, int* states, int* gpu);
 
 }  // namespace cynet

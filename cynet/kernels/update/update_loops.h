@@ -12,8 +12,8 @@ CYNET_XINLINE bool is_all_zero(const W* x, int64_t n) {
 // Calls run(begin, end) for the parts of the given blocks that may have gradients: most rows of an
 // embedding have none. A block whose first LOOK elements are not all zero runs whole.
 template <typename W, class Run>
-CYNET_XINLINE void where_gradients(const W* grad, int64_t first, int64_t last, int64_t n,
-                                   const Run& run) {
+CYNET_XINLINE void for_nonzero_blocks(const W* grad, int64_t first, int64_t last, int64_t n,
+                                      const Run& run) {
   constexpr int64_t PART = 64, LOOK = 16;
   for (int64_t block = first; block < last; ++block) {
     const int64_t begin = block * UPDATE_BLOCK, end = std::min(n, begin + UPDATE_BLOCK);
@@ -31,9 +31,9 @@ CYNET_XINLINE void where_gradients(const W* grad, int64_t first, int64_t last, i
 template <class R, typename W, typename S, typename T, bool master, bool add>
 void update_loop(int threads, const UpdateParams& params, const UpdateArrays& arrays, int64_t n) {
   const Rule<T> rule(params);
-  if constexpr (divides_by_rate<R>) {  // asked here, since a branch in the loop costs two fifths
+  if constexpr (divides_by_rate<R>) {  // tested here: a branch in the loop costs 40 %
     if (rule.lr == T(0))
-      return update_loop<unmoved<R>, W, S, T, master, add>(threads, params, arrays, n);
+      return update_loop<unchanged_weight<R>, W, S, T, master, add>(threads, params, arrays, n);
   }
   typedef typename std::conditional<takes_step<R>, S, W>::type G;
   typedef typename std::conditional<gives_step<R>, S, W>::type O;
@@ -64,10 +64,10 @@ void update_loop(int threads, const UpdateParams& params, const UpdateArrays& ar
   if constexpr (R::RESTS && !master && !add) {
     if (out == weight && can_skip_zero_gradients(params))
       return parallel_for(threads, blocks, [=](int64_t first, int64_t last) {
-        where_gradients(grad, first, last, n, run);
+        for_nonzero_blocks(grad, first, last, n, run);
       });
   }
-  // Whole blocks to each thread: the odd elements behind a vector loop may round in another way.
+  // Each thread gets whole blocks: the last elements of a vector loop may round differently.
   parallel_for(threads, blocks, [=](int64_t first, int64_t last) {
     run(first * UPDATE_BLOCK, std::min(n, last * UPDATE_BLOCK));
   });

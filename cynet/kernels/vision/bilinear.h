@@ -17,8 +17,8 @@ namespace cynet {
 
 enum { POINTS = 256 };  // points of a block: about 20 KB of doubles
 
-// Values outside of the plane: zeros, so that a value fades over one pixel (FADES), or zeros below
-// 0 and from `size` on, and the last pixel beyond size - 1 (HOLDS).
+// Values outside of the plane: zeros, so that values fade over one pixel (FADES), or the edge pixel
+// between size - 1 and size and zeros elsewhere (HOLDS).
 enum { FADES, HOLDS };
 
 // For each point: rows (times the width) and columns of its neighbours, their weights along each
@@ -30,8 +30,8 @@ struct Points {
   T dy0[POINTS], dy1[POINTS], dx0[POINTS], dx1[POINTS];
 };
 
-// Bilinear weights of one axis of one point; NaN gives NaN weights. `step` is the distance of
-// neighbors.
+// Computes the bilinear weights of one axis of one point; NaN gives NaN weights. `step` is the
+// distance of neighbors.
 template <typename T, int OUTSIDE>
 CYNET_XINLINE void axis_weights(T at, int32_t size, int32_t step, int32_t* i0, int32_t* i1, T* w0,
                                 T* w1, T* d0, T* d1) {
@@ -52,7 +52,7 @@ CYNET_XINLINE void axis_weights(T at, int32_t size, int32_t step, int32_t* i0, i
   *i1 = (in1 ? low + 1 : 0) * step;
 }
 
-// Point i of a block at (y, x) of a plane.
+// Computes the weights of point i of a block, at (y, x) of a plane.
 template <typename T, int OUTSIDE>
 CYNET_XINLINE void point_weights(Points<T>* p, int64_t i, T y, T x, int32_t height, int32_t width) {
   axis_weights<T, OUTSIDE>(y, height, width, p->row0 + i, p->row1 + i, p->wy0 + i, p->wy1 + i,
@@ -61,38 +61,38 @@ CYNET_XINLINE void point_weights(Points<T>* p, int64_t i, T y, T x, int32_t heig
                            p->dx0 + i, p->dx1 + i);
 }
 
-// A weight of 0 takes nothing, whatever is there.
+// weight * value, or 0 for weight 0, even if the value is NaN.
 template <typename T>
-CYNET_XINLINE T times(T weight, T value) {
+CYNET_XINLINE T weigh(T weight, T value) {
   return weight == T(0) ? T(0) : weight * value;
 }
 
 // The value at point i with weights (a0, a1) by rows and (b0, b1) by columns.
 template <typename T>
-CYNET_XINLINE T mixed(const Points<T>& p, int64_t i, const T* plane, T a0, T a1, T b0, T b1) {
-  const T upper = times(b0, plane[p.row0[i] + p.col0[i]]) + times(b1, plane[p.row0[i] + p.col1[i]]);
-  const T lower = times(b0, plane[p.row1[i] + p.col0[i]]) + times(b1, plane[p.row1[i] + p.col1[i]]);
-  return times(a0, upper) + times(a1, lower);
+CYNET_XINLINE T interpolate(const Points<T>& p, int64_t i, const T* plane, T a0, T a1, T b0, T b1) {
+  const T upper = weigh(b0, plane[p.row0[i] + p.col0[i]]) + weigh(b1, plane[p.row0[i] + p.col1[i]]);
+  const T lower = weigh(b0, plane[p.row1[i] + p.col0[i]]) + weigh(b1, plane[p.row1[i] + p.col1[i]]);
+  return weigh(a0, upper) + weigh(a1, lower);
 }
 
 template <typename T>
 CYNET_XINLINE T value_at(const Points<T>& p, int64_t i, const T* plane) {
-  return mixed(p, i, plane, p.wy0[i], p.wy1[i], p.wx0[i], p.wx1[i]);
+  return interpolate(p, i, plane, p.wy0[i], p.wy1[i], p.wx0[i], p.wx1[i]);
 }
 
 // The derivatives of an interpolated value by the position.
 template <typename T>
-CYNET_XINLINE T slope_y(const Points<T>& p, int64_t i, const T* plane) {
-  return mixed(p, i, plane, p.dy0[i], p.dy1[i], p.wx0[i], p.wx1[i]);
+CYNET_XINLINE T derivative_y(const Points<T>& p, int64_t i, const T* plane) {
+  return interpolate(p, i, plane, p.dy0[i], p.dy1[i], p.wx0[i], p.wx1[i]);
 }
 template <typename T>
-CYNET_XINLINE T slope_x(const Points<T>& p, int64_t i, const T* plane) {
-  return mixed(p, i, plane, p.wy0[i], p.wy1[i], p.dx0[i], p.dx1[i]);
+CYNET_XINLINE T derivative_x(const Points<T>& p, int64_t i, const T* plane) {
+  return interpolate(p, i, plane, p.wy0[i], p.wy1[i], p.dx0[i], p.dx1[i]);
 }
 
-// plane += the gradient `g` of the value at point i.
+// Adds the gradient `g` of the value at point i to the plane.
 template <typename T>
-CYNET_XINLINE void spread(const Points<T>& p, int64_t i, T g, T* plane) {
+CYNET_XINLINE void add_gradient(const Points<T>& p, int64_t i, T g, T* plane) {
   const T w00 = p.wy0[i] * p.wx0[i], w01 = p.wy0[i] * p.wx1[i];
   const T w10 = p.wy1[i] * p.wx0[i], w11 = p.wy1[i] * p.wx1[i];
   if (w00 > T(0)) plane[p.row0[i] + p.col0[i]] += w00 * g;
@@ -106,9 +106,9 @@ CYNET_XINLINE void put(T* out, T value, bool add) {
   *out = add ? *out + value : value;
 }
 
-// body(image, first, last) for the images of `each` planes that planes [begin, end) belong to.
+// Calls body(image, first, last) for each image, of `each` planes, with planes in [begin, end).
 template <typename Body>
-inline void by_image(int64_t begin, int64_t end, int64_t each, const Body& body) {
+inline void for_images(int64_t begin, int64_t end, int64_t each, const Body& body) {
   while (begin < end) {
     const int64_t image = begin / each, last = std::min(end, (image + 1) * each);
     body(image, begin - image * each, last - image * each);

@@ -10,10 +10,10 @@ namespace cynet {
 namespace {
 
 // shifts -reach .. reach times stride2 along both axes
-#define CORRELATION(field)                                                                    \
+#define CORRELATION_FIELDS(field)                                                             \
   field(int64_t, kernel_size) field(int64_t, max_displacement) field(int64_t, stride1) field( \
       int64_t, stride2) field(int64_t, pad_size) field(int64_t, reach) field(bool, is_multiply)
-CYNET_PARAMS(CorrelationParams, CORRELATION)
+CYNET_PARAMS(CorrelationParams, CORRELATION_FIELDS)
 
 struct CorrelationShape {
   int64_t batch, channels, height, width, kernel, displacement, stride1, stride2, pad;
@@ -35,7 +35,7 @@ struct CorrelationShape {
         multiply(p.is_multiply) {}
 };
 
-// A plane for each thread.
+// Bytes of a plane for each thread.
 inline int64_t correlation_workspace_bytes(const Args& args) {
   const Blob* data = args.in[0];
   return args.threads * data->shape[2] * data->shape[3] * element_size(data->dtype);
@@ -44,7 +44,7 @@ inline int64_t correlation_workspace_bytes(const Args& args) {
 }  // namespace
 }  // namespace cynet
 
-#define CYNET_LOOPS "vision/correlation.cc"
+#define CYNET_PER_ISA_FILE "vision/correlation.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_SPACE_KERNEL(correlate, CorrelationParams, 64, correlation_workspace_bytes, CYNET_FLOATS)
@@ -52,15 +52,15 @@ CYNET_SPACE_KERNEL(correlate_grad, CorrelationParams, 64, correlation_workspace_
 #else
 namespace {
 
-// Rows or columns [*first, *last) of `size` in which a pixel and the one `shift` further both lie.
+// The rows or columns [*first, *last) in which a pixel and the one `shift` further both lie.
 CYNET_XINLINE void overlapping_range(int64_t size, int64_t shift, int64_t* first, int64_t* last) {
   *first = shift < 0 ? (-shift < size ? -shift : size) : 0;
   *last = shift > 0 ? (size - shift > 0 ? size - shift : 0) : size;
 }
 
-// Pixels outside are zeros, so of a difference the other one is left there.
+// The pixel (h, w), or 0 outside of the plane.
 template <typename T>
-CYNET_XINLINE T padded(const T* plane, int64_t h, int64_t w, int64_t height, int64_t width) {
+CYNET_XINLINE T padded_pixel(const T* plane, int64_t h, int64_t w, int64_t height, int64_t width) {
   return h >= 0 && h < height && w >= 0 && w < width ? plane[h * width + w] : T(0);
 }
 
@@ -69,8 +69,7 @@ CYNET_XINLINE int64_t window_start(const CorrelationShape& s, int64_t at) {
   return s.displacement + at * s.stride1 - s.pad;
 }
 
-// Correlation for one shift of one image: a plane of the output. sums (height, width) is of
-// products.
+// Computes one plane of the output: one shift of one image. sums (height, width) has products.
 template <typename T>
 CYNET_NOINLINE void correlate_shift(const CorrelationShape& s, const T* a, const T* b, T* out,
                                     bool add, int64_t k, T* sums) {
@@ -89,8 +88,8 @@ CYNET_NOINLINE void correlate_shift(const CorrelationShape& s, const T* a, const
         for (int64_t h = h0; h < h0 + s.kernel; ++h)
           for (int64_t w = w0; w < w0 + s.kernel; ++w)
             for (int64_t c = 0; c < s.channels; ++c) {
-              const T gap = padded(a + c * plane, h, w, s.height, s.width) -
-                            padded(b + c * plane, h + down, w + right, s.height, s.width);
+              const T gap = padded_pixel(a + c * plane, h, w, s.height, s.width) -
+                            padded_pixel(b + c * plane, h + down, w + right, s.height, s.width);
               total += gap < T(0) ? -gap : gap;
             }
         put(y++, total / count, add);
@@ -122,8 +121,8 @@ CYNET_NOINLINE void correlate_shift(const CorrelationShape& s, const T* a, const
     }
 }
 
-// grads (height, width) of a pixel's products with the one `shift` further: of all windows that
-// have it, `dy` being the plane of that shift.
+// grads (height, width) = the gradient of each pixel's product with the one `shift` further, summed
+// over the windows that contain it; `dy` is the plane of that shift.
 template <typename T>
 CYNET_XINLINE void product_grads(const CorrelationShape& s, const T* dy, T* grads) {
   const T count = static_cast<T>(s.kernel * s.kernel * s.channels);
@@ -141,11 +140,11 @@ CYNET_XINLINE void product_grads(const CorrelationShape& s, const T* dy, T* grad
     }
 }
 
-// dx of channels [c0, c1) of an image. Shifts one after another.
+// Computes dx for channels [c0, c1) of an image. Shifts one after another.
 template <typename T>
-CYNET_NOINLINE void correlate_back(const CorrelationShape& s, bool second, const T* own,
-                                   const T* other, const T* dy, T* dx, bool add, int64_t image,
-                                   int64_t c0, int64_t c1, T* grads) {
+CYNET_NOINLINE void correlate_backward(const CorrelationShape& s, bool second, const T* own,
+                                       const T* other, const T* dy, T* dx, bool add, int64_t image,
+                                       int64_t c0, int64_t c1, T* grads) {
   const int64_t grid = 2 * s.reach + 1, plane = s.height * s.width;
   own += image * s.channels * plane;
   other += image * s.channels * plane;
@@ -167,8 +166,8 @@ CYNET_NOINLINE void correlate_back(const CorrelationShape& s, bool second, const
                 const int64_t y = second ? h + down : h, x = second ? w + right : w;
                 if (y < 0 || y >= s.height || x < 0 || x >= s.width) continue;
                 const T gap = own[c * plane + y * s.width + x] -
-                              padded(other + c * plane, second ? h : h + down,
-                                     second ? w : w + right, s.height, s.width);
+                              padded_pixel(other + c * plane, second ? h : h + down,
+                                           second ? w : w + right, s.height, s.width);
                 const bool rises = second ? gap > T(0) : gap >= T(0);
                 dx[c * plane + y * s.width + x] += rises ? each : -each;
               }
@@ -213,12 +212,12 @@ void correlate_grad(const Args& args) {
   for (int i = 0; i < 2; ++i)
     if (args.wanted[i])
       for_parts(parts, [&](int64_t part) {
-        by_image(n * part / parts, n * (part + 1) / parts, s.channels,
-                 [&](int64_t image, int64_t c0, int64_t c1) {
-                   correlate_back(s, i == 1, args.input<T>(i), args.input<T>(1 - i),
-                                  args.input<T>(2), args.output<T>(i), args.add[i], image, c0, c1,
-                                  static_cast<T*>(args.space) + part * plane);
-                 });
+        for_images(n * part / parts, n * (part + 1) / parts, s.channels,
+                   [&](int64_t image, int64_t c0, int64_t c1) {
+                     correlate_backward(s, i == 1, args.input<T>(i), args.input<T>(1 - i),
+                                        args.input<T>(2), args.output<T>(i), args.add[i], image, c0,
+                                        c1, static_cast<T*>(args.space) + part * plane);
+                   });
       });
 }
 

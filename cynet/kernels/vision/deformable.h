@@ -1,6 +1,5 @@
 // Deformable convolution: windows read at shifted positions, unrolled for a matrix product, and the
-// gradients from the unrolled gradient. Included by deformable.pyx; deformable.pxd describes the
-// parameters.
+// gradients from the unrolled gradient. deformable.pxd describes the parameters.
 #ifndef CYNET_VISION_DEFORMABLE_H
 #define CYNET_VISION_DEFORMABLE_H
 
@@ -27,7 +26,7 @@ struct DeformTile {
 
 }  // namespace cynet
 
-#define CYNET_LOOPS "vision/deformable_loops.h"
+#define CYNET_PER_ISA_FILE "vision/deformable_loops.h"
 #include "isa/for_each_isa.h"
 
 namespace cynet {
@@ -60,13 +59,13 @@ void deform_data(int threads, int level, const DeformShape* s, const T* offset, 
   const Loop loop = (s->holds ? holding : fading)[level];
   const int64_t each = s->channels / s->offset_groups;
   parallel_for(threads, s->channels, [&](int64_t begin, int64_t end) {
-    by_image(begin, end, each, [&](int64_t group, int64_t c0, int64_t c1) {
+    for_images(begin, end, each, [&](int64_t group, int64_t c0, int64_t c1) {
       loop(*s, tile, dx, group * each + c0, group * each + c1);
     });
   });
 }
 
-// doffset and dmask (or NULL) (+)= the gradients of where samples lie, and of their factors
+// doffset and dmask (or NULL) (+)= the gradients of sample positions and of mask factors
 template <typename T>
 void deform_offset(int threads, int level, const DeformShape* s, const T* data, const T* offset,
                    const T* mask, const T* columns, int64_t first, int64_t n, T* doffset, T* dmask,

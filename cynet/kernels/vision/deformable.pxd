@@ -17,7 +17,7 @@ cdef extern from "vision/deformable.h" namespace "cynet" nogil:
         int64_t stride[2]
         int64_t pad[2]
         int64_t dilate[2]
-        bint holds  # samples in the last pixel are its value, those below 0 are 0; else they fade
+        bint holds  # past size - 1 the last pixel, below 0 zero; else values fade
         # derived by `deform_complete`
         int64_t in_space, out_space, taps
         int64_t tile  # output positions unrolled at a time

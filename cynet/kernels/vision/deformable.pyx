@@ -28,15 +28,15 @@ cdef extern from "vision/deformable.h" namespace "cynet" nogil:
 
 cdef enum:
     TILE_ELEMENTS = 1 << 19  # elements of one unrolled tile: two megabytes of floats
-    LEAST_TILE = 64          # output positions
-    PARTS = 8                # parts of a matrix product
+    MIN_TILE_POSITIONS = 64  # output positions
+    PRODUCT_PARTS = 8        # parts of a matrix product
 
 
 cdef void deform_complete(DeformShape* shape) noexcept nogil:
     shape.in_space = shape.in_size[0] * shape.in_size[1]
     shape.out_space = shape.out_size[0] * shape.out_size[1]
     shape.taps = shape.kernel[0] * shape.kernel[1]
-    shape.tile = max(TILE_ELEMENTS // (shape.channels * shape.taps), <int64_t>LEAST_TILE)
+    shape.tile = max(TILE_ELEMENTS // (shape.channels * shape.taps), <int64_t>MIN_TILE_POSITIONS)
     shape.tile = min(shape.tile, shape.out_space)
 
 
@@ -52,7 +52,7 @@ cdef void _product(bint trans_a, bint trans_b, int64_t m, int64_t n, int64_t k,
                    const floating* a, int64_t lda, const floating* b, int64_t ldb, floating beta,
                    floating* c, int64_t ldc) noexcept nogil:
     """C = op(A) op(B) + beta C, by parts of its columns."""
-    cdef int64_t each = ((n + PARTS - 1) // PARTS + 15) // 16 * 16
+    cdef int64_t each = ((n + PRODUCT_PARTS - 1) // PRODUCT_PARTS + 15) // 16 * 16
     cdef int64_t parts = (n + each - 1) // each, i
     cdef int threads = min(threads_for(m * n * k // 8), <int>parts)
     for i in prange(parts, num_threads=threads, schedule="static"):

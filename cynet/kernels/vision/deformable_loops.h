@@ -1,8 +1,6 @@
-// Loops of deformable convolution, compiled for each CPU level (levels.h). Included by
-// deformable.h.
+// Loops of deformable convolution, compiled for each CPU level (levels.h).
 
-// Source points of tap `which` (group of offsets, then tap) for the positions [at, at + n) of the
-// tile.
+// Computes the sample points of tap `which` (group of offsets, then tap) for n positions from `at`.
 template <typename T, int OUTSIDE>
 CYNET_XINLINE int64_t deformed_points(const DeformShape& s, const DeformTile<T>& tile,
                                       int64_t which, int64_t at, Points<T>* points) {
@@ -43,7 +41,7 @@ void unroll_block(const DeformShape& s, const DeformTile<T>& tile, int64_t which
   }
 }
 
-// Channels [c0, c1) of one group of offsets.
+// Adds the gradient of channels [c0, c1), which share one group of offsets.
 template <typename T, int OUTSIDE>
 void spread_channels(const DeformShape& s, const DeformTile<T>& tile, T* dx, int64_t c0,
                      int64_t c1) {
@@ -57,7 +55,7 @@ void spread_channels(const DeformShape& s, const DeformTile<T>& tile, T* dx, int
       for (int64_t c = c0; c < c1; ++c) {
         const T* g = tile.columns + (c * s.taps + tap) * tile.n + at;
         T* to = dx + c * s.in_space;
-        for (int64_t i = 0; i < n; ++i) spread(points, i, mask ? mask[i] * g[i] : g[i], to);
+        for (int64_t i = 0; i < n; ++i) add_gradient(points, i, mask ? mask[i] * g[i] : g[i], to);
       }
     }
 }
@@ -75,8 +73,8 @@ void offset_block(const DeformShape& s, const DeformTile<T>& tile, T* doffset, T
     const T* g = tile.columns + (c * s.taps + tap) * tile.n + at;
     if (doffset)
       for (int64_t i = 0; i < n; ++i) {
-        along_y[i] += g[i] * slope_y(points, i, x);
-        along_x[i] += g[i] * slope_x(points, i, x);
+        along_y[i] += g[i] * derivative_y(points, i, x);
+        along_x[i] += g[i] * derivative_x(points, i, x);
       }
     if (dmask)
       for (int64_t i = 0; i < n; ++i) factor[i] += g[i] * value_at(points, i, x);

@@ -5,12 +5,13 @@
 namespace cynet {
 namespace {
 
-// a size of 0 means the output's size
-#define PSROI(field) field(double, spatial_scale) field(int64_t, group_size)
-CYNET_PARAMS(Psroi, PSROI)
-#define DEFORMED_PSROI(field) \
-  PSROI(field) field(int64_t, part_size) field(int64_t, sample_per_part) field(double, trans_std)
-CYNET_PARAMS(DeformedPsroi, DEFORMED_PSROI)
+// group_size 0 means the output's size
+#define PSROI_FIELDS(field) field(double, spatial_scale) field(int64_t, group_size)
+CYNET_PARAMS(Psroi, PSROI_FIELDS)
+#define DEFORMED_PSROI_FIELDS(field) \
+  PSROI_FIELDS(field)                \
+  field(int64_t, part_size) field(int64_t, sample_per_part) field(double, trans_std)
+CYNET_PARAMS(DeformedPsroi, DEFORMED_PSROI_FIELDS)
 
 struct PsroiShape : RoiShape {
   int64_t dim, pooled, group;  // out (rois, dim, pooled, pooled), channels = dim * group * group
@@ -53,7 +54,7 @@ struct PsroiRegion {
     }
   }
 
-  // Pixels [first, last) of bin i along axis a.
+  // The pixels [first, last) of bin i along axis a.
   void pixels(const PsroiShape& s, int a, int64_t i, int64_t size, int64_t* first,
               int64_t* last) const {
     const T each = length[a] / static_cast<T>(s.pooled);
@@ -64,7 +65,7 @@ struct PsroiRegion {
   }
 };
 
-// body(i, j, h0, h1, w0, w1) for each bin of a region.
+// Calls body(i, j, h0, h1, w0, w1) for each bin of a region.
 template <typename T, typename Body>
 void psroi_bins(const PsroiShape& s, const T* roi, const Body& body) {
   const PsroiRegion<T> region(s, roi, T(0));
@@ -86,7 +87,7 @@ void psroi_pool(const Args& args) {
   T* out = args.output<T>(0);
   if (!check_rois<T>(args, args.in[1], s.scale, s.batch)) return;
   parallel_for(args.threads, s.rois * s.dim, [&](int64_t begin, int64_t end) {
-    by_image(begin, end, s.dim, [&](int64_t r, int64_t d0, int64_t d1) {
+    for_images(begin, end, s.dim, [&](int64_t r, int64_t d0, int64_t d1) {
       const int64_t image = image_of(rois + r * 5), plane = s.height * s.width;
       const int64_t each = s.group * s.group * plane;
       psroi_bins(s, rois + r * 5,
@@ -119,7 +120,7 @@ void psroi_pool_grad(const Args& args) {
   if (!check_rois<T>(args, args.in[1], s.scale, s.batch)) return;
   const int64_t plane = s.height * s.width, each = s.group * s.group * plane;
   parallel_for(args.threads, s.batch * s.dim, [&](int64_t begin, int64_t end) {
-    by_gradient_planes(
+    for_gradient_planes(
         begin, end, s.dim, each, dx, args.add[0], [&](int64_t image, int64_t d0, int64_t d1) {
           for (int64_t r = 0; r < s.rois; ++r) {
             if (image_of(rois + r * 5) != image) continue;
@@ -138,7 +139,7 @@ void psroi_pool_grad(const Args& args) {
   });
 }
 
-// A bin of a region, moved by its class's share of `trans`.
+// A bin of a region, shifted by its class's entry in `trans`.
 template <typename T>
 struct DeformedBin {
   T start[2], step[2];
@@ -149,18 +150,19 @@ struct DeformedBin {
     for (int a = 0; a < 2; ++a) part[a] = bin[a] * s.part / s.pooled;
     for (int a = 0; a < 2; ++a) {
       const T each = region.length[a] / static_cast<T>(s.pooled);
-      const T moved = trans ? trans[at(s, r, kind, a)] * static_cast<T>(s.trans_std) : T(0);
+      const T moved =
+          trans ? trans[trans_index(s, r, kind, a)] * static_cast<T>(s.trans_std) : T(0);
       start[a] = static_cast<T>(bin[a]) * each + region.start[a] + moved * region.length[a];
       step[a] = each / static_cast<T>(s.samples);
     }
   }
 
   // The index in trans of the shift along axis a (y, x): x comes first.
-  int64_t at(const PsroiShape& s, int64_t r, int64_t kind, int a) const {
+  int64_t trans_index(const PsroiShape& s, int64_t r, int64_t kind, int a) const {
     return (((r * s.classes + kind) * 2 + (1 - a)) * s.part + part[0]) * s.part + part[1];
   }
 
-  // The place of sample i along axis a: two neighbours, the weight of the second; false: outside.
+  // Locates sample i along axis a: two neighbours and the weight of the second; false if outside.
   bool sample(int a, int64_t i, int64_t size, int64_t* low, int64_t* high, T* weight) const {
     T at = start[a] + static_cast<T>(i) * step[a];
     if (!(at >= T(-.5)) || at > static_cast<T>(size) - T(.5)) return false;
@@ -171,9 +173,10 @@ struct DeformedBin {
     return true;
   }
 
-  // body(row0, row1, by_y, column0, column1, by_x) for its samples in the data; their number.
+  // Calls body(row0, row1, by_y, column0, column1, by_x) for samples in the data; returns the
+  // count.
   template <typename Body>
-  int64_t each_sample(const PsroiShape& s, const Body& body) const {
+  int64_t for_samples(const PsroiShape& s, const Body& body) const {
     int64_t n = 0, y0, y1, x0, x1;
     T by_y, by_x;
     for (int64_t i = 0; i < s.samples; ++i)
@@ -197,7 +200,7 @@ void deformed_psroi_pool(const Args& args) {
   const int64_t plane = s.height * s.width, bins = s.pooled * s.pooled;
   const int64_t of_class = s.dim / std::max<int64_t>(s.classes, 1);
   parallel_for(args.threads, s.rois * s.dim, [&](int64_t begin, int64_t end) {
-    by_image(begin, end, s.dim, [&](int64_t r, int64_t d0, int64_t d1) {
+    for_images(begin, end, s.dim, [&](int64_t r, int64_t d0, int64_t d1) {
       const int64_t image = image_of(rois + r * 5);
       const PsroiRegion<T> region(s, rois + r * 5, T(.5));
       for (int64_t k = d0 * bins; k < d1 * bins; ++k) {
@@ -208,11 +211,11 @@ void deformed_psroi_pool(const Args& args) {
         if (image >= 0) {
           const T* x = data + (image * s.channels + psroi_channel(s, d, bin[0], bin[1])) * plane;
           n = DeformedBin<T>(s, region, trans, r, d / of_class, bin)
-                  .each_sample(s, [&](int64_t r0, int64_t r1, T by_y, int64_t c0, int64_t c1,
+                  .for_samples(s, [&](int64_t r0, int64_t r1, T by_y, int64_t c0, int64_t c1,
                                       T by_x) {
                     total +=
-                        (T(1) - by_y) * (times(T(1) - by_x, x[r0 + c0]) + times(by_x, x[r0 + c1])) +
-                        times(by_y, times(T(1) - by_x, x[r1 + c0]) + times(by_x, x[r1 + c1]));
+                        (T(1) - by_y) * (weigh(T(1) - by_x, x[r0 + c0]) + weigh(by_x, x[r0 + c1])) +
+                        weigh(by_y, weigh(T(1) - by_x, x[r1 + c0]) + weigh(by_x, x[r1 + c1]));
                   });
         }
         put(out + r * s.dim * bins + k, n ? total / static_cast<T>(n) : T(0), args.add[0]);
@@ -228,7 +231,7 @@ void deformed_data_gradient(const Args& args, const PsroiShape& s) {
   const int64_t plane = s.height * s.width, bins = s.pooled * s.pooled;
   const int64_t of_class = s.dim / std::max<int64_t>(s.classes, 1);
   parallel_for(args.threads, s.batch * s.dim, [&](int64_t begin, int64_t end) {
-    by_gradient_planes(
+    for_gradient_planes(
         begin, end, s.dim, s.group * s.group * plane, dx, args.add[0],
         [&](int64_t image, int64_t d0, int64_t d1) {
           for (int64_t r = 0; r < s.rois; ++r) {
@@ -239,11 +242,11 @@ void deformed_data_gradient(const Args& args, const PsroiShape& s) {
               const int64_t bin[2] = {k / s.pooled % s.pooled, k % s.pooled};
               const DeformedBin<T> there(s, region, trans, r, d / of_class, bin);
               const int64_t n =
-                  there.each_sample(s, [](int64_t, int64_t, T, int64_t, int64_t, T) {});
+                  there.for_samples(s, [](int64_t, int64_t, T, int64_t, int64_t, T) {});
               if (!n) continue;
               const T g = dy[r * s.dim * bins + k] / static_cast<T>(n);
               T* to = dx + (image * s.channels + psroi_channel(s, d, bin[0], bin[1])) * plane;
-              there.each_sample(
+              there.for_samples(
                   s, [&](int64_t r0, int64_t r1, T by_y, int64_t c0, int64_t c1, T by_x) {
                     to[r0 + c0] += g * (T(1) - by_y) * (T(1) - by_x);
                     to[r0 + c1] += g * (T(1) - by_y) * by_x;
@@ -275,7 +278,7 @@ void deformed_trans_gradient(const Args& args, const PsroiShape& s) {
         const DeformedBin<T> there(s, region, trans, r, kind, bin);
         const T* x = data + (image * s.channels + psroi_channel(s, d, bin[0], bin[1])) * plane;
         T slope[2] = {T(0), T(0)};
-        const int64_t n = there.each_sample(
+        const int64_t n = there.for_samples(
             s, [&](int64_t r0, int64_t r1, T by_y, int64_t c0, int64_t c1, T by_x) {
               const T upper = x[r0 + c1] - x[r0 + c0], lower = x[r1 + c1] - x[r1 + c0];
               const T left = x[r1 + c0] - x[r0 + c0], right = x[r1 + c1] - x[r0 + c1];
@@ -285,7 +288,7 @@ void deformed_trans_gradient(const Args& args, const PsroiShape& s) {
         if (!n) continue;
         const T g = dy[r * s.dim * bins + k] / static_cast<T>(n) * static_cast<T>(s.trans_std);
         for (int a = 0; a < 2; ++a)
-          dtrans[there.at(s, r, kind, a)] += g * slope[a] * region.length[a];
+          dtrans[there.trans_index(s, r, kind, a)] += g * slope[a] * region.length[a];
       }
     }
   });
@@ -303,7 +306,7 @@ void deformed_psroi_pool_grad(const Args& args) {
 }  // namespace
 }  // namespace cynet
 
-// a bin takes some tens of steps
+// a bin costs some tens of operations
 CYNET_PLAIN_KERNEL(psroi_pool, Psroi, 8, CYNET_FLOATS)
 CYNET_PLAIN_KERNEL(psroi_pool_grad, Psroi, 8, CYNET_FLOATS)
 CYNET_PLAIN_KERNEL(deformed_psroi_pool, DeformedPsroi, 8, CYNET_FLOATS)

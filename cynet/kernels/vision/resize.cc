@@ -7,8 +7,8 @@ namespace cynet {
 namespace {
 
 // `align_corners`: the outer pixels' centres stay where they are; else the outer edges
-#define RESIZE(field) field(bool, align_corners)
-CYNET_PARAMS(Resize, RESIZE)
+#define RESIZE_FIELDS(field) field(bool, align_corners)
+CYNET_PARAMS(Resize, RESIZE_FIELDS)
 
 struct ResizeShape {
   int64_t planes, in_size[2], out_size[2];
@@ -62,7 +62,7 @@ inline int64_t resize_grad_workspace_bytes(const Args& args) {
 }  // namespace
 }  // namespace cynet
 
-#define CYNET_LOOPS "vision/resize.cc"
+#define CYNET_PER_ISA_FILE "vision/resize.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_SPACE_KERNEL(bilinear_resize, Resize, 4, resize_workspace_bytes, CYNET_FLOATS)
@@ -75,7 +75,7 @@ namespace {
 template <typename T>
 void resize_plane(const ResizeShape& s, const ResizeSource* rows, const ResizeSource* columns,
                   const T* x, T* y, bool add, void* space) {
-  T* line = static_cast<T*>(space);  // two rows of x, mixed
+  T* line = static_cast<T*>(space);  // interpolation of two rows of x
   for (int64_t i = 0; i < s.out_size[0]; ++i) {
     const T* upper = x + rows[i].first * s.in_size[1];
     const T* lower = x + rows[i].last * s.in_size[1];
@@ -151,7 +151,7 @@ void mean_plane_backward(const ResizeShape& s, const ResizeSource* rows,
   }
 }
 
-// loop(..., from, to, add, row) for all planes; `fill` fills the sources of an axis (in, out).
+// Calls loop(..., from, to, add, row) for all planes; `fill` fills an axis' sources.
 template <typename T, class FillSources, class Loop>
 void resize_planes(const Args& args, const ResizeShape& s, FillSources fill, Loop loop) {
   ResizeSource* rows = static_cast<ResizeSource*>(args.space);

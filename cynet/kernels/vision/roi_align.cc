@@ -1,7 +1,7 @@
 // ROIAlign: means of bilinear samples in the bins of regions, and the gradient.
 //
-// Samples lie on lattices along the axes, so a bin's mean is a weighted sum over rows of weighted
-// sums over columns: the weights of each bin along each axis are made once for a region.
+// Samples form a grid, so a bin's mean is a weighted sum over rows of weighted sums over columns; a
+// bin's weights along each axis are computed once for a region.
 #ifndef CYNET_LANES
 #include "vision/rois.h"
 
@@ -9,12 +9,12 @@ namespace cynet {
 namespace {
 
 // `sample_ratio`: samples of a bin along an axis; below 1: as many as it has pixels. `aligned`:
-// pixels have their centre at their place plus a half. `position_sensitive`: each bin has channels
-// of its own.
-#define ROI_ALIGN(field)                                                         \
+// pixels have their centre at their place plus a half. `position_sensitive`: bins have own
+// channels.
+#define ROI_ALIGN_FIELDS(field)                                                  \
   field(double, spatial_scale) field(int64_t, sample_ratio) field(bool, aligned) \
       field(bool, position_sensitive)
-CYNET_PARAMS(RoiAlign, ROI_ALIGN)
+CYNET_PARAMS(RoiAlign, ROI_ALIGN_FIELDS)
 
 struct RoiAlignShape : RoiShape {
   int64_t ratio;
@@ -69,7 +69,7 @@ inline int64_t roi_align_grad_workspace_bytes(const Args& args) {
   return args.threads * region_bytes(s, args.in[0]->dtype);
 }
 
-// check_rois; and `aligned` regions have a width and a height.
+// Like check_rois; `aligned` regions must also have a positive width and height.
 template <typename T>
 bool check_aligned_rois(const Args& args, const RoiAlignShape& s, const Blob* rois) {
   if (!check_rois<T>(args, rois, s.scale, s.batch)) return false;
@@ -83,16 +83,16 @@ bool check_aligned_rois(const Args& args, const RoiAlignShape& s, const Blob* ro
 }  // namespace
 }  // namespace cynet
 
-#define CYNET_LOOPS "vision/roi_align.cc"
+#define CYNET_PER_ISA_FILE "vision/roi_align.cc"
 #include "isa/for_each_isa.h"
 
-// a bin takes some tens of steps a channel
+// a bin costs some tens of operations per channel
 CYNET_SPACE_KERNEL(roi_align, RoiAlign, 8, roi_align_workspace_bytes, CYNET_FLOATS)
 CYNET_SPACE_KERNEL(roi_align_grad, RoiAlign, 8, roi_align_grad_workspace_bytes, CYNET_FLOATS)
 #else
 namespace {
 
-// The weights of `bins` bins of length `each` from `start` on, with `samples` samples each.
+// Computes the weights of `bins` bins of length `each` from `start` on, of `samples` samples each.
 template <typename T>
 CYNET_XINLINE void bin_weights(T start, T each, int64_t samples, int64_t bins, int64_t size,
                                BinWeights<T>* to) {
@@ -100,7 +100,7 @@ CYNET_XINLINE void bin_weights(T start, T each, int64_t samples, int64_t bins, i
   for (int64_t b = 0; b < bins; ++b) {
     const T from = start + static_cast<T>(b) * each;
     T* weight = to->weight + b * size;
-    // samples far outside the data are passed over
+    // samples far outside the data are skipped
     const double before = std::floor((-1.0 - from) / step - 0.5) - 1;
     const double behind = std::ceil((static_cast<double>(size) - from) / step - 0.5) + 1;
     const int64_t i0 = before > 0 ? (before < samples ? static_cast<int64_t>(before) : samples) : 0;
@@ -108,8 +108,8 @@ CYNET_XINLINE void bin_weights(T start, T each, int64_t samples, int64_t bins, i
     int64_t first = size, last = 0, low, high;
     T part;
     for (int64_t i = i0; i < i1; ++i) {
-      if (!near_pixels(from + (static_cast<T>(i) + T(.5)) * each / static_cast<T>(samples), size,
-                       &low, &high, &part))
+      if (!neighbors_of(from + (static_cast<T>(i) + T(.5)) * each / static_cast<T>(samples), size,
+                        &low, &high, &part))
         continue;
       if (first > last) first = last = low;
       while (last <= high) weight[last++] = T(0);
@@ -121,7 +121,7 @@ CYNET_XINLINE void bin_weights(T start, T each, int64_t samples, int64_t bins, i
   }
 }
 
-// The weights of region r; returns the number of samples of a bin.
+// Computes the weights of a region; returns the number of samples of a bin.
 template <typename T>
 CYNET_XINLINE T region_weights(const RoiAlignShape& s, const T* roi, RegionSpace<T>* space) {
   const T scale = static_cast<T>(s.scale), shift = s.aligned ? T(.5) : T(0);
@@ -190,7 +190,7 @@ void align_region(const RoiAlignShape& s, const T* data, const T* rois, T* out, 
     }
 }
 
-// The gradient of a row of bins spread over the rows that they read.
+// Adds the gradient of a row of bins to the rows that they read.
 template <typename T>
 CYNET_XINLINE void spread_rows(const RoiAlignShape& s, const BinWeights<T>& y, int64_t i, T* plane,
                                int64_t x0, int64_t x1, const T* sums) {
@@ -246,11 +246,11 @@ void roi_align(const Args& args) {
   const int64_t each = args.out[0]->shape[1], n = s.rois * each, scratch = RegionSpace<T>::bytes(s);
   const int64_t parts = args.threads < n ? args.threads : n;
   for_parts(parts, [&](int64_t part) {
-    by_image(n * part / parts, n * (part + 1) / parts, each,
-             [&](int64_t r, int64_t c0, int64_t c1) {
-               align_region(s, args.input<T>(0), args.input<T>(1), args.output<T>(0), args.add[0],
-                            r, c0, c1, static_cast<char*>(args.space) + part * scratch);
-             });
+    for_images(n * part / parts, n * (part + 1) / parts, each,
+               [&](int64_t r, int64_t c0, int64_t c1) {
+                 align_region(s, args.input<T>(0), args.input<T>(1), args.output<T>(0), args.add[0],
+                              r, c0, c1, static_cast<char*>(args.space) + part * scratch);
+               });
   });
 }
 
@@ -264,14 +264,14 @@ void roi_align_grad(const Args& args) {
   const int64_t each = args.in[0]->shape[1], group = s.channels / each, n = s.batch * each;
   const int64_t parts = args.threads < n ? args.threads : n, scratch = RegionSpace<T>::bytes(s);
   for_parts(parts, [&](int64_t part) {
-    by_gradient_planes(n * part / parts, n * (part + 1) / parts, each, group * s.height * s.width,
-                       args.output<T>(0), args.add[0], [&](int64_t image, int64_t c0, int64_t c1) {
-                         for (int64_t r = 0; r < s.rois; ++r)
-                           if (image_of(rois + r * 5) == image)
-                             align_region_backward(s, rois, args.input<T>(0), args.output<T>(0), r,
-                                                   c0, c1,
-                                                   static_cast<char*>(args.space) + part * scratch);
-                       });
+    for_gradient_planes(n * part / parts, n * (part + 1) / parts, each, group * s.height * s.width,
+                        args.output<T>(0), args.add[0], [&](int64_t image, int64_t c0, int64_t c1) {
+                          for (int64_t r = 0; r < s.rois; ++r)
+                            if (image_of(rois + r * 5) == image)
+                              align_region_backward(
+                                  s, rois, args.input<T>(0), args.output<T>(0), r, c0, c1,
+                                  static_cast<char*>(args.space) + part * scratch);
+                        });
   });
 }
 

@@ -4,8 +4,8 @@
 namespace cynet {
 namespace {
 
-#define ROI_POOL(field) field(double, spatial_scale)
-CYNET_PARAMS(RoiPool, ROI_POOL)
+#define ROI_POOL_FIELDS(field) field(double, spatial_scale)
+CYNET_PARAMS(RoiPool, ROI_POOL_FIELDS)
 
 // Bin `i` of `n` along an axis from pixel `start` to `end`: [*first, *last) of `size`.
 template <typename T>
@@ -18,8 +18,7 @@ CYNET_XINLINE void roi_bin(T start, T end, int64_t i, int64_t n, int64_t size, i
   *last = clamped(static_cast<int64_t>(std::ceil(static_cast<T>(i + 1) * each)) + from, 0, size);
 }
 
-// reads data, rois; writes the maxima, and where they are in their plane: -1 of an empty bin, which
-// gives 0
+// reads data, rois; writes the maxima and their offset in the plane: 0 and -1 for an empty bin
 template <typename T>
 void roi_pool(const Args& args) {
   const RoiShape s(args.in[0], args.in[1], args.out[0], args.as<RoiPool>().spatial_scale);
@@ -30,7 +29,7 @@ void roi_pool(const Args& args) {
   const T scale = static_cast<T>(s.scale);
   const int64_t plane = s.height * s.width, bins = s.pooled[0] * s.pooled[1];
   parallel_for(args.threads, s.rois * s.channels, [&](int64_t begin, int64_t end) {
-    by_image(begin, end, s.channels, [&](int64_t r, int64_t c0, int64_t c1) {
+    for_images(begin, end, s.channels, [&](int64_t r, int64_t c0, int64_t c1) {
       const T* roi = rois + r * 5;
       const int64_t image = image_of(roi);
       T at[4];
@@ -72,19 +71,19 @@ void roi_pool_grad(const Args& args) {
   const bool add = args.add[0];
   const int64_t plane = s.height * s.width, bins = s.pooled[0] * s.pooled[1];
   parallel_for(args.threads, s.batch * s.channels, [=](int64_t begin, int64_t end) {
-    by_gradient_planes(begin, end, s.channels, plane, dx, add,
-                       [=](int64_t image, int64_t c0, int64_t c1) {
-                         for (int64_t r = 0; r < s.rois; ++r) {
-                           if (image_of(rois + r * 5) != image) continue;
-                           for (int64_t c = c0; c < c1; ++c) {
-                             T* to = dx + (image * s.channels + c) * plane;
-                             const int32_t* place = argmax + (r * s.channels + c) * bins;
-                             const T* g = dy + (r * s.channels + c) * bins;
-                             for (int64_t k = 0; k < bins; ++k)
-                               if (place[k] >= 0) to[place[k]] += g[k];
-                           }
-                         }
-                       });
+    for_gradient_planes(begin, end, s.channels, plane, dx, add,
+                        [=](int64_t image, int64_t c0, int64_t c1) {
+                          for (int64_t r = 0; r < s.rois; ++r) {
+                            if (image_of(rois + r * 5) != image) continue;
+                            for (int64_t c = c0; c < c1; ++c) {
+                              T* to = dx + (image * s.channels + c) * plane;
+                              const int32_t* place = argmax + (r * s.channels + c) * bins;
+                              const T* g = dy + (r * s.channels + c) * bins;
+                              for (int64_t k = 0; k < bins; ++k)
+                                if (place[k] >= 0) to[place[k]] += g[k];
+                            }
+                          }
+                        });
   });
 }
 

@@ -10,8 +10,8 @@
 
 namespace cynet {
 
-// Errors of a row of regions: its image, a coordinate, no width or height. A run fails at
-// ROI_FAULTS * row + error, with the row's numbers and then the number of images.
+// Errors of a region: its image index, a coordinate, no width or height. A run fails at ROI_FAULTS
+// * row + error, with the row's numbers and then the number of images.
 enum { ROI_IMAGE, ROI_NUMBER, ROI_EMPTY, ROI_FAULTS };
 
 template <typename T>
@@ -23,8 +23,8 @@ bool refuse_roi(const Args& args, int64_t row, int fault, const T* roi, int64_t 
   return false;
 }
 
-// Whether all rows of `rois` (rows, columns) have an image below `batch` (negative: unchecked), and
-// coordinates that, scaled, fit into int32.
+// True if all rows of `rois` (rows, columns) have an image index below `batch` (negative:
+// unchecked) and scaled coordinates that fit into int32.
 template <typename T>
 bool check_rois(const Args& args, const Blob* rois, double scale, int64_t batch) {
   const T* roi = static_cast<const T*>(rois->data);
@@ -55,7 +55,7 @@ struct RoiShape {
         scale(scale) {}
 };
 
-// The image of a region; -1: no image, the output is 0.
+// The image index of a region; -1: no image, the output is 0.
 template <typename T>
 CYNET_XINLINE int64_t image_of(const T* roi) {
   return roi[0] <= T(-1) ? -1 : static_cast<int64_t>(roi[0]);
@@ -65,9 +65,9 @@ CYNET_XINLINE int64_t clamped(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : (value > high ? high : value);
 }
 
-// The place of a sample along an axis: two neighbours and the weight of the second; false: outside.
+// Locates a sample along an axis: two neighbours and the weight of the second; false if outside.
 template <typename T>
-CYNET_XINLINE bool near_pixels(T at, int64_t size, int64_t* low, int64_t* high, T* part) {
+CYNET_XINLINE bool neighbors_of(T at, int64_t size, int64_t* low, int64_t* high, T* part) {
   if (!(at >= T(-1)) || at > static_cast<T>(size)) return false;
   if (at < T(0)) at = T(0);
   *low = static_cast<int64_t>(at);
@@ -80,14 +80,13 @@ CYNET_XINLINE bool near_pixels(T at, int64_t size, int64_t* low, int64_t* high, 
   return true;
 }
 
-// dx of the planes [begin, end) of all images, `each` an image: zeros unless `add`, then
-// body(image, first, last).
+// Clears planes [begin, end) of dx unless `add`, then calls body(image, first, last) by image.
 template <typename T, typename Body>
-inline void by_gradient_planes(int64_t begin, int64_t end, int64_t each, int64_t plane, T* dx,
-                               bool add, const Body& body) {
+inline void for_gradient_planes(int64_t begin, int64_t end, int64_t each, int64_t plane, T* dx,
+                                bool add, const Body& body) {
   if (!add)
     std::memset(dx + begin * plane, 0, static_cast<size_t>((end - begin) * plane) * sizeof(T));
-  by_image(begin, end, each, body);
+  for_images(begin, end, each, body);
 }
 
 }  // namespace cynet

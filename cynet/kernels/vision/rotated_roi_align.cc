@@ -5,10 +5,10 @@ namespace cynet {
 namespace {
 
 // `sampling_ratio`: samples of a bin along an axis; below 1: as many as it has pixels
-#define ROTATED_ROI(field) field(double, spatial_scale) field(int64_t, sampling_ratio)
-CYNET_PARAMS(RotatedRoiParams, ROTATED_ROI)
+#define ROTATED_ROI_FIELDS(field) field(double, spatial_scale) field(int64_t, sampling_ratio)
+CYNET_PARAMS(RotatedRoiParams, ROTATED_ROI_FIELDS)
 
-// The samples of a block: four neighbours and their weights.
+// A block of samples: four neighbours each, and their weights.
 template <typename T>
 struct Samples {
   int32_t at[4][POINTS];
@@ -22,13 +22,13 @@ struct Samples {
                weight[2][i] * plane[at[2][i]] + weight[3][i] * plane[at[3][i]];
     return total / count;
   }
-  void spread(T* plane, T g) const {
+  void add_gradient(T* plane, T g) const {
     for (int64_t i = 0; i < n; ++i)
       for (int k = 0; k < 4; ++k) plane[at[k][i]] += weight[k][i] * g;
   }
 };
 
-// A rotated region (image, x, y, width, height, degrees): from the bins' axes to the plane's.
+// A rotated region (image, x, y, width, height, degrees), which maps its axes to the plane's.
 template <typename T>
 struct RotatedRoi {
   T middle[2], length[2], each[2], sine, cosine;  // y, then x
@@ -49,8 +49,7 @@ struct RotatedRoi {
     count = static_cast<T>(samples[0]) * static_cast<T>(samples[1]);
   }
 
-  // Samples [*first, *last) along axis a of a bin that starts at `from` may lie in the data: where
-  // its corners lie along that axis of the region.
+  // The samples [*first, *last) along axis a of a bin from `from` on that may lie in the data.
   void range(const RoiShape& s, int a, T from, int64_t* first, int64_t* last) const {
     double low = 0, high = 0;
     for (int corner = 0; corner < 4; ++corner) {
@@ -67,15 +66,15 @@ struct RotatedRoi {
     *last = static_cast<int64_t>(std::min(std::max((high - from) / step + slack, 0.0), n));
   }
 
-  // body(samples, count) for blocks of the samples of bin (i, j) that lie in the data.
+  // Calls body(samples, count) for blocks of the samples of bin (i, j) that lie in the data.
   template <typename Body>
-  void bin(const RoiShape& s, int64_t i, int64_t j, const Body& body) const {
+  void for_bin_samples(const RoiShape& s, int64_t i, int64_t j, const Body& body) const {
     Samples<T> block;
     block.n = 0;
     const T y0 = static_cast<T>(i) * each[0] - length[0] / T(2);
     const T x0 = static_cast<T>(j) * each[1] - length[1] / T(2);
     int64_t first[2], last[2], low[2], high[2];
-    if (samples[0] <= 8 && samples[1] <= 8) {  // few samples: all are read, in the data or not
+    if (samples[0] <= 8 && samples[1] <= 8) {  // few samples: no need to select those in the data
       first[0] = first[1] = 0;
       last[0] = samples[0], last[1] = samples[1];
     } else {
@@ -87,8 +86,9 @@ struct RotatedRoi {
         const T yy = y0 + (static_cast<T>(iy) + T(.5)) * each[0] / static_cast<T>(samples[0]);
         const T xx = x0 + (static_cast<T>(ix) + T(.5)) * each[1] / static_cast<T>(samples[1]);
         T part[2];
-        if (!near_pixels(yy * cosine - xx * sine + middle[0], s.height, low, high, part) ||
-            !near_pixels(yy * sine + xx * cosine + middle[1], s.width, low + 1, high + 1, part + 1))
+        if (!neighbors_of(yy * cosine - xx * sine + middle[0], s.height, low, high, part) ||
+            !neighbors_of(yy * sine + xx * cosine + middle[1], s.width, low + 1, high + 1,
+                          part + 1))
           continue;
         for (int k = 0; k < 4; ++k) {
           const int64_t row = k & 2 ? high[0] : low[0], column = k & 1 ? high[1] : low[1];
@@ -116,12 +116,12 @@ void rotated_roi_align(const Args& args) {
   const int64_t plane = s.height * s.width, bins = s.pooled[0] * s.pooled[1];
   parallel_for(args.threads, s.rois * s.channels, [&](int64_t begin, int64_t end) {
     if (!args.add[0]) std::fill(out + begin * bins, out + end * bins, T(0));
-    by_image(begin, end, s.channels, [&](int64_t r, int64_t c0, int64_t c1) {
+    for_images(begin, end, s.channels, [&](int64_t r, int64_t c0, int64_t c1) {
       const int64_t image = image_of(rois + r * 6);
       if (image < 0) return;
       const RotatedRoi<T> region(s, p.sampling_ratio, rois + r * 6);
       for (int64_t k = 0; k < bins; ++k)
-        region.bin(s, k / s.pooled[1], k % s.pooled[1], [&](const Samples<T>& samples) {
+        region.for_bin_samples(s, k / s.pooled[1], k % s.pooled[1], [&](const Samples<T>& samples) {
           for (int64_t c = c0; c < c1; ++c)
             out[(r * s.channels + c) * bins + k] +=
                 samples.mean(data + (image * s.channels + c) * plane, region.count);
@@ -140,17 +140,18 @@ void rotated_roi_align_grad(const Args& args) {
   if (!check_rois<T>(args, args.in[1], s.scale, s.batch)) return;
   const int64_t plane = s.height * s.width, bins = s.pooled[0] * s.pooled[1];
   parallel_for(args.threads, s.batch * s.channels, [&](int64_t begin, int64_t end) {
-    by_gradient_planes(
+    for_gradient_planes(
         begin, end, s.channels, plane, dx, args.add[0], [&](int64_t image, int64_t c0, int64_t c1) {
           for (int64_t r = 0; r < s.rois; ++r) {
             if (image_of(rois + r * 6) != image) continue;
             const RotatedRoi<T> region(s, p.sampling_ratio, rois + r * 6);
             for (int64_t k = 0; k < bins; ++k)
-              region.bin(s, k / s.pooled[1], k % s.pooled[1], [&](const Samples<T>& samples) {
-                for (int64_t c = c0; c < c1; ++c)
-                  samples.spread(dx + (image * s.channels + c) * plane,
-                                 dy[(r * s.channels + c) * bins + k] / region.count);
-              });
+              region.for_bin_samples(
+                  s, k / s.pooled[1], k % s.pooled[1], [&](const Samples<T>& samples) {
+                    for (int64_t c = c0; c < c1; ++c)
+                      samples.add_gradient(dx + (image * s.channels + c) * plane,
+                                           dy[(r * s.channels + c) * bins + k] / region.count);
+                  });
           }
         });
   });

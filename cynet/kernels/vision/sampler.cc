@@ -1,6 +1,5 @@
 // GridGenerator: grids (batch, 2, height, width) of x and y from affine maps and from flows;
-// BilinearSampler: data read at the points of a grid; SpatialTransformer, which is both. And all
-// gradients.
+// BilinearSampler: data read at the points of a grid; SpatialTransformer, which is both.
 #ifndef CYNET_LANES
 #include "kernel.h"
 #include "vision/bilinear.h"
@@ -8,7 +7,7 @@
 namespace cynet {
 namespace {
 
-// The distance of n positions from -1 to 1, and position i; a single one is in the middle.
+// The spacing of n positions from -1 to 1, and position i; a single position is 0.
 template <typename T>
 T spacing(int64_t n) {
   return n > 1 ? T(2) / static_cast<T>(n - 1) : T(0);
@@ -31,7 +30,7 @@ CYNET_NOINLINE void make_affine_grid(int threads, const int64_t* shape, const T*
       const T base = map[1] * grid_coordinate<T>(r - plane * height, height) + map[2];
       T* row = grid + r * width;
       const T by_x = map[0];
-      const int32_t n = static_cast<int32_t>(width);  // int32 is fast to convert to floats
+      const int32_t n = static_cast<int32_t>(width);  // int32 converts fast to float
       if (add) {
         for (int32_t j = 0; j < n; ++j) row[j] += by_x * (first + static_cast<T>(j) * step) + base;
       } else {
@@ -67,9 +66,9 @@ CYNET_NOINLINE void affine_grid_gradient(int threads, const int64_t* shape, cons
   });
 }
 
-// The positions that a flow in pixels leads to; `backwards`, the gradient of the flow.
+// grid = pixel positions plus a flow in pixels; with `backwards`, the gradient of the flow.
 template <typename T>
-void follow_flow(const Args& args, bool backwards) {
+void add_flow_positions(const Args& args, bool backwards) {
   const int64_t height = args.in[0]->shape[2], width = args.in[0]->shape[3];
   const T* in = args.input<T>(0);
   T* out = args.output<T>(0);
@@ -89,27 +88,26 @@ void follow_flow(const Args& args, bool backwards) {
     }
   });
 }
-#define GRID(field) field(bool, warp)
-CYNET_PARAMS(GridParams, GRID)
+#define GRID_FIELDS(field) field(bool, warp)
+CYNET_PARAMS(GridParams, GRID_FIELDS)
 
 // reads affine maps, or with `warp` flows
 template <typename T>
 void grid_generator(const Args& args) {
-  if (args.as<GridParams>().warp) return follow_flow<T>(args, false);
+  if (args.as<GridParams>().warp) return add_flow_positions<T>(args, false);
   make_affine_grid(args.threads, args.out[0]->shape, args.input<T>(0), args.output<T>(0),
                    args.add[0]);
 }
 template <typename T>
 void grid_generator_grad(const Args& args) {
-  if (args.as<GridParams>().warp) return follow_flow<T>(args, true);
+  if (args.as<GridParams>().warp) return add_flow_positions<T>(args, true);
   affine_grid_gradient(args.threads, args.in[0]->shape, args.input<T>(0), args.output<T>(0),
                        args.add[0]);
 }
 
 struct SamplerShape {
   int64_t batch, channels, height, width, points;
-  // The sizes of data (batch, channels, height, width) and of an output with the points as its last
-  // two axes.
+  // The sizes of data (batch, channels, height, width); the last two axes of `out` are the points.
   SamplerShape(const Blob* data, const Blob* out)
       : batch(data->shape[0]),
         channels(data->shape[1]),
@@ -119,7 +117,7 @@ struct SamplerShape {
   int64_t blocks() const { return (points + POINTS - 1) / POINTS; }
 };
 
-// Workspace for the grid of `out`, whose last two axes are the points, or for its gradient.
+// Bytes of the grid of `out`, whose last two axes are the points, or of its gradient.
 inline int64_t grid_bytes(const Blob* out) {
   return out->shape[0] * 2 * out->shape[2] * out->shape[3] * element_size(out->dtype);
 }
@@ -131,7 +129,7 @@ inline int64_t transformer_grad_workspace_bytes(const Args& args) {
 }  // namespace
 }  // namespace cynet
 
-#define CYNET_LOOPS "vision/sampler.cc"
+#define CYNET_PER_ISA_FILE "vision/sampler.cc"
 #include "isa/for_each_isa.h"
 
 CYNET_PLAIN_KERNEL(grid_generator, GridParams, 2, CYNET_FLOATS)
@@ -144,7 +142,7 @@ CYNET_SPACE_KERNEL(spatial_transformer_grad, NoParams, 8, transformer_grad_works
 #else
 namespace {
 
-// The points [first, first + n) of one image's grid (2, points): rows of x, then of y, in [-1, 1].
+// Computes points [first, first + n) of one image's grid (2, points): x, then y, in [-1, 1].
 template <typename T>
 CYNET_XINLINE void grid_points(const SamplerShape& s, const T* grid, int64_t first, int64_t n,
                                Points<T>* points) {
@@ -156,8 +154,8 @@ CYNET_XINLINE void grid_points(const SamplerShape& s, const T* grid, int64_t fir
     point_weights<T, FADES>(points, i, (y[i] + T(1)) * high, (x[i] + T(1)) * wide, height, width);
 }
 
-CYNET_XINLINE int64_t block_of(const SamplerShape& s, int64_t block, int64_t* image,
-                               int64_t* first) {
+CYNET_XINLINE int64_t locate_block(const SamplerShape& s, int64_t block, int64_t* image,
+                                   int64_t* first) {
   *image = block / s.blocks();
   *first = block % s.blocks() * POINTS;
   return *first + POINTS < s.points ? static_cast<int64_t>(POINTS) : s.points - *first;
@@ -168,7 +166,7 @@ void sample_block(const SamplerShape& s, const T* data, const T* grid, T* out, b
                   int64_t block) {
   Points<T> points;
   int64_t image, first;
-  const int64_t n = block_of(s, block, &image, &first), plane = s.height * s.width;
+  const int64_t n = locate_block(s, block, &image, &first), plane = s.height * s.width;
   grid_points(s, grid + image * 2 * s.points, first, n, &points);
   for (int64_t c = image * s.channels; c < (image + 1) * s.channels; ++c) {
     const T* x = data + c * plane;
@@ -181,7 +179,7 @@ void sample_block(const SamplerShape& s, const T* data, const T* grid, T* out, b
   }
 }
 
-// dx of the planes [first_plane, last_plane) of one image.
+// Computes dx for planes [first_plane, last_plane) of one image.
 template <typename T>
 void sample_data_planes(const SamplerShape& s, const T* grid, const T* dy, T* dx, bool add,
                         int64_t image, int64_t first_plane, int64_t last_plane) {
@@ -196,7 +194,7 @@ void sample_data_planes(const SamplerShape& s, const T* grid, const T* dy, T* dx
     grid_points(s, grid + image * 2 * s.points, first, n, &points);
     for (int64_t c = first_plane; c < last_plane; ++c) {
       const T* g = dy + (image * s.channels + c) * s.points + first;
-      for (int64_t i = 0; i < n; ++i) spread(points, i, g[i], planes + c * plane);
+      for (int64_t i = 0; i < n; ++i) add_gradient(points, i, g[i], planes + c * plane);
     }
   }
 }
@@ -207,14 +205,14 @@ void sample_grid_block(const SamplerShape& s, const T* data, const T* grid, cons
   Points<T> points;
   T along_x[POINTS] = {}, along_y[POINTS] = {};
   int64_t image, first;
-  const int64_t n = block_of(s, block, &image, &first), plane = s.height * s.width;
+  const int64_t n = locate_block(s, block, &image, &first), plane = s.height * s.width;
   grid_points(s, grid + image * 2 * s.points, first, n, &points);
   for (int64_t c = image * s.channels; c < (image + 1) * s.channels; ++c) {
     const T* x = data + c * plane;
     const T* g = dy + c * s.points + first;
     for (int64_t i = 0; i < n; ++i) {
-      along_y[i] += g[i] * slope_y(points, i, x);
-      along_x[i] += g[i] * slope_x(points, i, x);
+      along_y[i] += g[i] * derivative_y(points, i, x);
+      along_x[i] += g[i] * derivative_x(points, i, x);
     }
   }
   const T wide = static_cast<T>(s.width - 1) / T(2), high = static_cast<T>(s.height - 1) / T(2);
@@ -236,7 +234,7 @@ template <typename T>
 void sample_data_gradient(int threads, const SamplerShape& s, const T* grid, const T* dy, T* dx,
                           bool add) {
   parallel_for(threads, s.batch * s.channels, [&](int64_t begin, int64_t end) {
-    by_image(begin, end, s.channels, [&](int64_t image, int64_t first, int64_t last) {
+    for_images(begin, end, s.channels, [&](int64_t image, int64_t first, int64_t last) {
       sample_data_planes(s, grid, dy, dx, add, image, first, last);
     });
   });

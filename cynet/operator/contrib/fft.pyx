@@ -10,7 +10,7 @@ from libc.stdlib cimport free, malloc
 
 from ..._resource cimport get_space
 from ..._typedefs cimport TBlob, kAddTo, kFloat32, kNullOp
-from ...kernels.contrib.fft cimport Complex, Fourier, fourier_lines
+from ...kernels.contrib.fft cimport Complex, FourierTable, transform_lines
 from ...kernels.parallel cimport parallel_ranges, threads_for
 from .._base cimport Operator, OpContext
 
@@ -95,7 +95,7 @@ class IfftProperty(FftProperty, operator="_contrib_ifft"):
 
 
 cdef struct Lines:
-    const Fourier* table
+    const FourierTable* table
     bint back, add, single
     const void* x
     void* y
@@ -107,15 +107,15 @@ cdef struct Lines:
 cdef class FftOperator(Operator):
     """Lines of n numbers; `back`: forward is ifft."""
 
-    cdef Fourier table
+    cdef FourierTable table
     cdef Complex* memory
     cdef bint back
     cdef int64_t n
 
     def __cinit__(self, n, back):
         self.n, self.back = n, back
-        self.table = Fourier(self.n)
-        self.memory = <Complex*>malloc(self.table.numbers() * sizeof(Complex))
+        self.table = FourierTable(self.n)
+        self.memory = <Complex*>malloc(self.table.table_size() * sizeof(Complex))
         if self.memory == NULL:
             raise OutOfMemoryError(f"operator fft: no memory for the tables of length {n}")
         self.table.prepare(self.memory)
@@ -159,8 +159,8 @@ cdef void _transform_range(void* arg, int64_t begin, int64_t end) noexcept nogil
         first, last = s.lines * part // s.parts, s.lines * (part + 1) // s.parts
         space = s.space + part * s.table.padded
         if s.single:
-            fourier_lines[float](s.table[0], s.back, <const float*>s.x, <float*>s.y, first, last,
-                                 space, s.add)
+            transform_lines[float](s.table[0], s.back, <const float*>s.x, <float*>s.y, first, last,
+                                   space, s.add)
         else:
-            fourier_lines[double](s.table[0], s.back, <const double*>s.x, <double*>s.y, first,
-                                  last, space, s.add)
+            transform_lines[double](s.table[0], s.back, <const double*>s.x, <double*>s.y, first,
+                                    last, space, s.add)

@@ -8,7 +8,7 @@ layers: a step of the weight for each filter, bias, a term that is added, bounds
 from math import inf, prod
 
 from ...base.errors import ArgumentError
-from ...kernels.conv.onednn_int8 import int8_by_onednn, int8_convolution
+from ...kernels.conv.onednn_int8 import int8_convolution, uses_onednn_int8
 from ..checks.shapes import unify_shapes
 from ..graph_hooks import LayerHooks, Traits
 from ..nn.convolution.convolution import ConvolutionProperty
@@ -315,7 +315,7 @@ class _Fused(_Int8Layer):
         bounded = residual in ("int8", "uint8") and (low not in (0, -inf) or high != inf)
         if bounded or 0 in (geometry["batch"], geometry["channels"], *geometry["out_size"]):
             return None
-        if not int8_by_onednn():
+        if not uses_onednn_int8():
             return None
         _, (out_type, *_), _ = self.infer_type(in_types, [None] * 3)
         return int8_convolution(geometry, in_types[0], out_type, residual, low, high)

@@ -16,8 +16,8 @@ from ...kernels.elementwise.elementwise cimport Kernel, run_binary, run_cast, ru
 from ...kernels.parallel cimport threads_for
 from ...kernels.gemm.small cimport Product, ProductKernel, product, product_workspace_bytes
 from ...kernels.rnn.recurrent cimport (
-    GRU, LSTM, RNN_RELU, RNN_TANH, Recurrence, first_gives_nothing, recurrent_backward,
-    recurrent_forward, recurrent_pack, recurrent_packed
+    GRU, LSTM, RNN_RELU, RNN_TANH, Recurrence, is_first_gradient_zero, recurrent_backward,
+    recurrent_forward, recurrent_pack, recurrent_packed_size
 )
 from ...kernels.reduce.row_sums cimport broadcast_rows, sum_rows
 from ...kernels.table cimport find_binary, find_unary
@@ -251,7 +251,7 @@ cdef class LayersOperator(Operator):
                            Matrix(r.dgates, self.width, True), Matrix(x, at.inputs, False),
                            gradient + at.i2h_weight, sums, NULL, space.bias, space.scratch)
             h = <char*>r.h + (self.state_size * self.item if r.reverse else 0)
-            if r.steps > 1 and first_gives_nothing(&r):
+            if r.steps > 1 and is_first_gradient_zero(&r):
                 left, skipped = rows - r.batch, 0 if r.reverse else r.batch * self.item
             self._multiply(at.h2h_gradient, self.width, r.state, left,
                            Matrix(<char*>r.dgates_h + skipped * self.width, self.width, True),
@@ -288,7 +288,7 @@ cdef class LayersOperator(Operator):
         memset(sizes, 0, sizeof(sizes))
         sizes[0] = self.shape.batch * sizeof(int64_t) if self.has_lengths else 0
         sizes[1] = self.width * self.item
-        sizes[2] = self.item * recurrent_packed(&self.shape)
+        sizes[2] = self.item * recurrent_packed_size(&self.shape)
         sizes[3] = product_workspace_bytes(threads_for(1 << 40)) if self.dtype == kFloat32 else 0
         if backward:
             sizes[5], sizes[6] = self.state_size * self.item, self.cell_size * self.item

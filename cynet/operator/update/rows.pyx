@@ -24,7 +24,7 @@ cdef dict _STATES = {rule: states for rule, (states, _, _) in update_rules().ite
 
 cdef extern from "common/row_prefetch.h" namespace "cynet" nogil:
     const int64_t ROWS_AHEAD
-    void fetch_row "cynet::fetch_row<true>"(const void* row, int64_t n_bytes) noexcept
+    void prefetch_row "cynet::prefetch_row<true>"(const void* row, int64_t n_bytes) noexcept
 
 
 cdef struct Task:
@@ -56,12 +56,12 @@ cdef void _update_rows(void* arg, int64_t begin, int64_t end) noexcept nogil:
         while i + n < end and task.rows[i + n] == task.rows[i] + n:
             n += 1
         while ahead < end and ahead < i + n + ROWS_AHEAD:
-            fetch_row(<const char*>task.arrays.weight + task.rows[ahead] * row_bytes, row_bytes)
+            prefetch_row(<const char*>task.arrays.weight + task.rows[ahead] * row_bytes, row_bytes)
             for k in range(4):
                 if task.arrays.state[k] != NULL:
                     first = task.rows[ahead] * task.length * task.state_width[k]
-                    fetch_row(<const char*>task.arrays.state[k] + first,
-                              task.length * task.state_width[k])
+                    prefetch_row(<const char*>task.arrays.state[k] + first,
+                                 task.length * task.state_width[k])
             ahead += 1
         part.grad = <const char*>task.arrays.grad + i * row_bytes
         part.weight = <const char*>task.arrays.weight + task.rows[i] * row_bytes

@@ -22,11 +22,11 @@ from cynet_cuda_cpu.compiler import host_compiler
 ROOT = Path(__file__).parents[3]
 FUNCTIONS = {  # of one double each
     "log": "log_double(x)",
-    "exp": "exp_not_positive(x)",
+    "exp": "exact_exp_of_nonpositive(x)",
     "cos_turn": "cosine",
     "sin_turn": "sine",
     "log_factorial": "log_factorial(x)",
-    "log_share": "log_share(x, 3.0)",
+    "log_ratio": "log_ratio(x, 3.0)",
     "log_float": "log_float(static_cast<float>(x))",
     "normal": "first",
     "normal_float": "near",
@@ -38,8 +38,8 @@ MAX_ULPS = {"log": 0.9, "exp": 0.9, "cos_turn": 1.4, "sin_turn": 1.4, "log_facto
 DRAWS = ("gamma", "poisson", "negative_binomial")
 OWN_STREAM = "const Philox key(7, 5); ElementStream own(key, i);"
 SETUP = {
-    "cos_turn": "double cosine, sine; cos_sin_turn(x, &cosine, &sine);",
-    "sin_turn": "double cosine, sine; cos_sin_turn(x, &cosine, &sine);",
+    "cos_turn": "double cosine, sine; cos_sin_of_turn(x, &cosine, &sine);",
+    "sin_turn": "double cosine, sine; cos_sin_of_turn(x, &cosine, &sine);",
     "normal": "double first, second; normal_doubles(x, 0.9 * x, &first, &second);",
     "normal_float": "float near, next; uint32_t w = static_cast<uint32_t>(x * 4294967296.0); "
     "normal_floats(w, 77 * w, &near, &next);",
@@ -114,7 +114,7 @@ def arguments(name, rng, count):
         return np.concatenate([-40 * grid[::2], -760 * grid[1::2]])
     if name == "log_factorial":
         return np.floor(2.0 ** rng.uniform(0, 50, count)) - 1
-    if name == "log_share":
+    if name == "log_ratio":
         return np.concatenate([grid[::2], 2.0 ** rng.uniform(-1074, -1000, count // 2)])
     return grid if name in SETUP and name not in DRAWS else 1 - grid
 
@@ -159,7 +159,7 @@ def test_ends(build):
     exp = build("O3", "exp", np.array([0.0, -0.0, -745.1, -745.2, -1e300, -np.inf, -708.4]))
     assert exp[:6].tolist() == [1, 1, 5e-324, 0, 0, 0]
     assert exp[6] == pytest.approx(np.exp(-708.4), abs=1e-323)  # subnormal
-    share = build("O3", "log_share", np.array([0.0, 5e-324, 3.0, 3e-310]))
+    share = build("O3", "log_ratio", np.array([0.0, 5e-324, 3.0, 3e-310]))
     np.testing.assert_allclose(share, [-np.inf, -np.inf, 0, np.log(1e-310)], rtol=1e-12)
     assert build("O3", "log", np.array([1.0]))[0] == 0
     quarters = np.arange(4) / 4

@@ -215,7 +215,7 @@ print(mx.nd.FullyConnected(mx.nd.ones((64, 64)), mx.nd.ones((64, 64)), num_hidde
 
 def test_the_first_primitive_opens_the_library():
     """Nobody has to ask whether it is there: an operator made directly works, or says so."""
-    text = "from cynet.kernels.conv import onednn; print(onednn.row_major((2, 3)))"
+    text = "from cynet.kernels.conv import onednn; print(onednn.as_row_major((2, 3)))"
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "Layout" in done.stdout

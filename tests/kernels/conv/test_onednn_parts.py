@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from cynet.kernels.conv.onednn_parts import slice_of, slices_and_cuts, stacks_rows_and_columns
+from cynet.kernels.conv.onednn_parts import count_matmul_parts, images_per_slice, slices_and_cuts
 
 LARGE = 1 << 23  # products from which on a gradient is cut
 
@@ -20,7 +20,7 @@ def test_cuts_of_any_shape(seed):
             weight = (1, *weight)
         data, out = (batch, channels, size, size), (batch, filters, size, size)
         slices, cuts = slices_and_cuts(data, weight, out)
-        each = slice_of(batch, slices)
+        each = images_per_slice(batch, slices)
         assert (slices - 1) * each < batch <= slices * each
         assert filters % cuts == 0 and slices * cuts <= 16
         if slices > 1:
@@ -55,7 +55,7 @@ def test_products_of_any_shape(seed):
     for _ in range(2000):
         stack = int(2 ** rng.uniform(0, 5)) if rng.random() < 0.3 else 1
         m, n, k = (int(2**e) for e in rng.uniform(0, 12, 3))
-        parts = stacks_rows_and_columns(stack, m, n, k)
+        parts = count_matmul_parts(stack, m, n, k)
         assert prod(parts) <= 16
         assert all(size % each == 0 for size, each in zip((stack, m, n), parts, strict=True))
         assert parts[2] == 1 or n // parts[2] % 16 == 0
@@ -65,4 +65,4 @@ def test_products_of_any_shape(seed):
     assert cut > 300
     # what networks multiply is shared out among eight threads
     for shape in [(1, 128, 1000, 1024), (1, 64, 512, 784), (32, 128, 128, 64), (1, 4096, 64, 512)]:
-        assert prod(stacks_rows_and_columns(*shape)) >= 8
+        assert prod(count_matmul_parts(*shape)) >= 8

@@ -83,7 +83,7 @@ def seconds():
 @pytest.mark.parametrize("n", [1024, 1031, 1300])
 def test_all_pairs(dtype, n, rng):
     x, y, z = [nd.array(values(rng, dtype, n), dtype=dtype) for _ in range(3)]
-    before, wrong = fused.count_joined(), []
+    before, wrong = fused.count_joined_lines(), []
     for first, f in firsts():
         for second, g in seconds():
             for kept in (False, True):
@@ -96,7 +96,7 @@ def test_all_pairs(dtype, n, rng):
                 if bytes_of(both, 0, x, y, z) != bytes_of(both, 40, x, y, z):
                     wrong.append((first, second, kept))
     assert not wrong
-    assert (fused.count_joined() > before) == (dtype != "float16")
+    assert (fused.count_joined_lines() > before) == (dtype != "float16")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -110,9 +110,9 @@ def test_sums_of_products_with_numbers_are_rounded_twice(dtype, rng):
         lambda x, y: [((2 * x + 1) * x + y) * y - 0.5 * x],
         lambda x, y: [x - (0.3 * x + 0.7 * y) * 0.01],
     ):
-        before = fused.count_joined()
+        before = fused.count_joined_lines()
         check(function, x, y)
-        assert fused.count_joined() > before
+        assert fused.count_joined_lines() > before
 
 
 def _changed_source(x, y):

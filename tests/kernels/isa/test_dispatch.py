@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cynet.base.errors import ArgumentError
-from cynet.kernels.isa.dispatch import cpu_capabilities, cpu_capability, level_number, level_of
+from cynet.kernels.isa.dispatch import cpu_capabilities, cpu_capability, level_number, parse_level
 
 OTHER = "neon" if platform.machine() == "aarch64" else "avx2"
 ROOT = Path(__file__).parents[3]
@@ -44,11 +44,11 @@ def test_environment_variable(level):
 
 
 def test_what_the_machine_lacks_is_refused():
-    assert level_of("auto", 0) == 0
+    assert parse_level("auto", 0) == 0
     if platform.machine() == "x86_64":
-        assert level_of("avx2", 2) == 1
+        assert parse_level("avx2", 2) == 1
         with pytest.raises(ArgumentError, match="avx512: .* have avx2 at most"):
-            level_of("avx512", 1)
+            parse_level("avx512", 1)
     for level in {"avx2", "avx512", "amx", "neon"} - set(cpu_capabilities()):
         told = run(level, "-c", "import cynet").stderr
         assert f"{level}: this machine" in told or f"architecture, one of baseline, {OTHER}" in told
