@@ -3,8 +3,8 @@
 Temporary space belongs to the thread that runs the operator and is reused by the next one there:
 valid until the operator returns. A random stream is a pair of numbers, drawn when the operator is
 pushed, so the bytes it yields depend on the seed and the order of pushes, never on workers, engine
-or device. A thread may have CPU streams of its own (`use_own_streams`), as one that makes batches
-of data does.
+or device. A thread that makes batches of data may have CPU streams of its own
+(`use_own_random_streams`).
 """
 
 from libc.stdint cimport uint64_t

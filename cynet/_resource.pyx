@@ -276,7 +276,7 @@ def set_random_state(state):
         _lock.unlock()
 
 
-def use_own_streams(state):
+def use_own_random_streams(state):
     """Let this thread use random streams of its own on the CPU, or the device's again.
 
     state ((int, int) or None): (seed, streams drawn), a seed as of `seed_device`; None: the

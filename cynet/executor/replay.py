@@ -71,7 +71,7 @@ def _run_graphs(node: Node, inputs: Sequence[NDArray], where: str) -> list[NDArr
         predicate = run(0, {})[0]
         found: list[NDArray] = contrib.cond(predicate, lambda: run(1, {}), lambda: run(2, {}))
         return found
-    row_inputs, state_inputs = list(prop.data_inputs()), list(prop.state_inputs())
+    row_inputs, state_inputs = list(prop.sliced_inputs()), list(prop.state_inputs())
     states, n_out = [inputs[i] for i in state_inputs], prop.num_out_data
 
     def run_body(

@@ -233,7 +233,7 @@ class RunsGraphs(OperatorProperty):
         definition = self.definition
         self.runs = definition.max_runs([v.shape for v in step.in_data])
         self.n_stacked = definition.num_out_data
-        row, states = list(definition.data_inputs()), list(definition.state_inputs())
+        row, states = list(definition.sliced_inputs()), list(definition.state_inputs())
 
         def requests(i: int, k: int) -> str | None:
             if not self.back:

@@ -46,7 +46,7 @@ from .inputs import (
 )
 from .interface import DEFAULT_INITIALIZER, Interface
 from .progress import choose_progress, log_line
-from .ranks import ranks_of
+from .ranks import create_ranks
 from .resume import Resume
 from .thread_guard import ThreadGuard
 
@@ -253,7 +253,7 @@ class BaseModule(ReprMixin, Interface):
         if score_end_callback is not None:
             param = BatchEndParam(epoch, actual_num_batch, eval_metric, locals())
             call_each(score_end_callback, param)
-        return ranks_of(getattr(self, "_kvstore", None)).metric_values(eval_metric)
+        return create_ranks(getattr(self, "_kvstore", None)).metric_values(eval_metric)
 
     def _update_metric(self, eval_metric, batch):
         """Update a metric with the labels and outputs of a batch."""
@@ -534,7 +534,7 @@ class BaseModule(ReprMixin, Interface):
             eval_metric if validation_metric is None else metric.create(validation_metric)
         )
         # set before bind, since the executors' plan depends on the ranks
-        ranks = ranks_of(getattr(self, "_kvstore", None), kvstore)
+        ranks = create_ranks(getattr(self, "_kvstore", None), kvstore)
         self._bind_for_fit(train_data, force_rebind)
         if monitor is not None:
             check_monitor("fit", monitor)

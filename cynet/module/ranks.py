@@ -135,7 +135,7 @@ class Ranks(SingleProcess):
         ]
 
 
-def ranks_of(*stores):
+def create_ranks(*stores):
     """Return Ranks if one of the stores, or their names, is distributed; else SingleProcess."""
     for each in stores:
         store = each

@@ -167,16 +167,16 @@ cdef bint _add_indices(NDArrayBase item, int64_t* numbers, int64_t size, bint fi
     cdef void* data = item.blob.data
     cdef int64_t n = item.blob.size
     if item.blob.dtype == kInt32:
-        return _add_axis(<const int32_t*>data, numbers, n, size, first)
+        return _append_axis_index(<const int32_t*>data, numbers, n, size, first)
     if item.blob.dtype == kInt64:
-        return _add_axis(<const int64_t*>data, numbers, n, size, first)
+        return _append_axis_index(<const int64_t*>data, numbers, n, size, first)
     if item.blob.dtype == kFloat32:
-        return _add_axis(<const float*>data, numbers, n, size, first)
-    return _add_axis(<const double*>data, numbers, n, size, first)
+        return _append_axis_index(<const float*>data, numbers, n, size, first)
+    return _append_axis_index(<const double*>data, numbers, n, size, first)
 
 
-cdef bint _add_axis(const number* index, int64_t* numbers, int64_t n, int64_t size,
-                    bint first) noexcept nogil:
+cdef bint _append_axis_index(const number* index, int64_t* numbers, int64_t n, int64_t size,
+                             bint first) noexcept nogil:
     # Add an axis to row-major indices; False if an index is out of bounds or a fraction.
     cdef int64_t i, place
     cdef bint inside = True

@@ -32,7 +32,7 @@ from ._call import (
     with_aliases,
 )
 
-_SIGNS = {
+_OPERATOR_SIGNS = {
     "add": "+",
     "subtract": "-",
     "multiply": "*",
@@ -56,7 +56,7 @@ _SIGNS = {
 _SLOT_NAMES = {numpys: own for own, numpys in NUMPY_NAMES.items()}
 _SLOT_NAMES |= {f"bitwise_{name}": name for name in ("left_shift", "right_shift")}
 
-SLOTS = {n: Slot(NP, _SIGNS.get(n, n), *operators_of(n)) for n, *_ in BINARIES}
+SLOTS = {n: Slot(NP, _OPERATOR_SIGNS.get(n, n), *operators_of(n)) for n, *_ in BINARIES}
 set_operators(
     NP, {_SLOT_NAMES.get(name, name): slot for name, slot in SLOTS.items()}, dict(zip(UNARY, UNARY))
 )

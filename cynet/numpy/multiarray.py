@@ -10,7 +10,7 @@ from ..ndarray.ndarray import NDArray
 from . import elementwise, reductions, shapes
 from ._call import NP, ops, refuse_order, refuse_unsafe_cast
 
-_SIGNS = {
+_FUNCTION_OF_METHOD = {
     "add": "add",
     "sub": "subtract",
     "mul": "multiply",
@@ -36,7 +36,7 @@ _COMPARISONS = {
 
 def define_operators(cls, method):
     """Add Python's operators to a class; ``method(name, reflected)`` makes the method of one."""
-    for sign, name in _SIGNS.items():
+    for sign, name in _FUNCTION_OF_METHOD.items():
         setattr(cls, f"__{sign}__", method(name, False))
         setattr(cls, f"__r{sign}__", method(name, True))
     for sign, name in _COMPARISONS.items():

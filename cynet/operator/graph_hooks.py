@@ -28,7 +28,7 @@ ACTIVATION = "activation"  # output 0 is act(output)
 RESIDUAL = "residual"  # output 0 is act(output + another input, the last)
 SUM = "sum"  # output 0 is act(output + old value): forward is always requested to add
 # the gradient of input 0 is multiplied by the gradient of the relu that computed input 0
-GRAD_MASK = "mask"
+GRAD_MASK = "mask"  # in_grad 0 is multiplied by the gradient of the relu that made input 0, too
 GRAD_MASKED = "masked"  # out_grad 0 is already multiplied by the gradient of this operator's relu
 
 

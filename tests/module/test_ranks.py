@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.module.ranks import Ranks, SingleProcess, ranks_of
+from cynet.module.ranks import Ranks, SingleProcess, create_ranks
 
 
 class World:
@@ -140,6 +140,7 @@ def test_means_of_states(world):
 
 
 def test_whose_ranks():
-    assert type(ranks_of(None, "local", mx.kv.create("local"))) is SingleProcess
-    assert type(ranks_of("dist_sync", mx.kv.create("dist_sync"))) is SingleProcess  # one process
+    assert type(create_ranks(None, "local", mx.kv.create("local"))) is SingleProcess
+    one_process = "dist_sync", mx.kv.create("dist_sync")
+    assert type(create_ranks(*one_process)) is SingleProcess
     assert np.isfinite(SingleProcess().sum_number(1))

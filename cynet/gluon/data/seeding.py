@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from ... import random as mx_random
-from ..._resource import use_own_streams
+from ..._resource import use_own_random_streams
 from ...base.numpy_state import numpy_state_token, seeded_numpy
 from ...base.tracing import has_trace
 from ..block.traced import UntraceableError
@@ -101,12 +101,12 @@ def seed_thread(seed):
     """Seed this thread's `sample_generator` and operators for a batch, then restore them."""
     before = _thread_state.seed, _thread_state.generator
     _thread_state.seed, _thread_state.generator = seed, None
-    streams = use_own_streams((seed, 0))
+    streams = use_own_random_streams((seed, 0))
     try:
         yield
     finally:
         _thread_state.seed, _thread_state.generator = before
-        use_own_streams(streams)
+        use_own_random_streams(streams)
 
 
 @contextmanager

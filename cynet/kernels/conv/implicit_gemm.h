@@ -33,7 +33,7 @@ struct ImageShape {
   // The size of a phase along an axis.
   int64_t phase_size(int axis) const { return (size[axis] + stride[axis] - 1) / stride[axis]; }
   int64_t input_size(int axis) const { return size[axis] - 2 * pad[axis]; }
-  // Floats of all phases of a channel, of one group's unpadded image, of one group's output.
+  // The number of floats of a channel, split into the phases of its strides.
   int64_t channel_floats() const {
     return stride[0] * phase_size(0) * stride[1] * phase_size(1) * stride[2] * phase_size(2);
   }

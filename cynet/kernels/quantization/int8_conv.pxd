@@ -27,7 +27,7 @@ cdef extern from "quantization/int8_conv.h" namespace "cynet" nogil:
         int residual_dtype, out_dtype
         float residual_unit, low, high
 
-    # Bytes of a packed weight; the packing; bytes of workspace; the convolution.
+    # Bytes of the packed weight, which int8_pack makes and int8_conv reads.
     int64_t int8_packed_size(int level, const Int8Conv& c) noexcept
     void int8_pack(int level, const Int8Conv& c, const int8_t* weight, void* packed) noexcept
     int64_t int8_workspace_bytes(int level, const Int8Conv& c, int threads) noexcept

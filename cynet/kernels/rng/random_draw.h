@@ -53,10 +53,10 @@ static const int MAX_ATTEMPTS = 10000;  // valid parameters need a few attempts
 
 // Constants of Marsaglia and Tsang's method ("A simple method for generating gamma variables",
 // 2000) for a shape of at least 1: it proposes d v^3 with v = 1 + c x, x normal.
-struct GammaForm {
+struct GammaConstants {
   double d, c;
 
-  CYNET_XINLINE explicit GammaForm(double alpha) : d(alpha - 1.0 / 3.0) {
+  CYNET_XINLINE explicit GammaConstants(double alpha) : d(alpha - 1.0 / 3.0) {
     c = 1.0 / sqrt(CYNET_MUL(9.0, d));
   }
   CYNET_XINLINE double cube_root(double x) const { return CYNET_ADD(1.0, CYNET_MUL(c, x)); }
@@ -84,7 +84,7 @@ CYNET_XFUNCTION double draw_gamma(ElementStream& s, double alpha) {
     factor = gamma_factor(s.uniform(), alpha);
     alpha += 1;
   }
-  const GammaForm form(alpha);
+  const GammaConstants form(alpha);
   for (int i = 0; i < MAX_ATTEMPTS; ++i) {
     const double x = s.normal(), v = form.cube_root(x);
     if (v <= 0) continue;

@@ -95,7 +95,7 @@ inline void gamma_lanes(const Philox& key, const double* alpha, uint64_t* next, 
   }
   const PhiloxBlocks test(key, next);
   for (int j = 0; j < LANES; ++j) {
-    const GammaForm form(shape[j]);
+    const GammaConstants form(shape[j]);
     const double v = form.cube_root(x[j]), cube = third_power(v);
     ok[j] &= (v > 0) & form.is_accepted(cube, x[j], test.uniform(j));
     value[j] = CYNET_MUL(CYNET_MUL(form.d, cube), factor[j]);

@@ -240,7 +240,7 @@ cdef int flush() except -1:
 
 
 cdef int _set_masks() noexcept:
-    # Call this after a push, as a variable without its bit in the masks is never flushed.
+    # Compute the masks of variables in the program; a wait for one of them runs the program.
     cdef uint64_t noted = 0, writes = 0
     cdef int i
     for i in range(program.n_arrays):

@@ -33,7 +33,7 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
     def output_counts(self):
         return [self.num_outputs]
 
-    def data_inputs(self):
+    def sliced_inputs(self):
         """Indices of the inputs of which each run of the body gets one row."""
         return range(len(self.in_data_locs))
 
@@ -43,7 +43,7 @@ class ForeachProperty(ControlFlowProperty, operator="_foreach"):
         return range(first, first + len(self.in_state_locs))
 
     def changing_inputs(self):
-        return [*self.data_inputs(), *self.state_inputs()]
+        return [*self.sliced_inputs(), *self.state_inputs()]
 
     def max_runs(self, in_shapes):
         """Return how often the body runs at most."""

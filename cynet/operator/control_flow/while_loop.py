@@ -29,7 +29,7 @@ class WhileLoopProperty(ControlFlowProperty, operator="_while_loop"):
     def output_counts(self):
         return [1, self.num_outputs]
 
-    def data_inputs(self):
+    def sliced_inputs(self):
         """Indices of the inputs of which each run of the body gets one row: none."""
         return ()
 

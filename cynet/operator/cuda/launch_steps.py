@@ -47,13 +47,13 @@ ADD = Array("add", -1)  # whether to add to the array that the launch writes
 TARGET = Array("target")  # replaced by `program.Steps.write`
 
 
-class _Null:
+class _NullPointer:
     """A null pointer as a kernel's argument."""
 
     address = nbytes = 0
 
 
-NULL = _Null()
+NULL = _NullPointer()
 RANDOM = Array("random")
 SIZE, NBYTES = Array("size"), Array("bytes")  # size and bytes of OUT[0], if its shape is known
 

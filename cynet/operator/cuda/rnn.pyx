@@ -148,7 +148,7 @@ cdef class RNNForm(Operator):
             dx = _input_gradient(self, work, s)
             if s == 0 and req[0] != kNullOp and req[0] != kAddTo:
                 dx = <char*>in_grad[0].data
-            if s == 0 and self.has_lengths:  # cuDNN does not say that it writes behind their ends
+            if s == 0 and self.has_lengths:  # cuDNN may leave what is behind a sequence's end
                 _fill_zero(self, ctx, dx, self.x_size)
             _stack_gradient(self, ctx, s, dy, dx, out_grad, in_data, req[1], &in_grad[1], grads,
                             &where, work)

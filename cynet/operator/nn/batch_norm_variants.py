@@ -8,7 +8,7 @@ from .batch_norm import BatchNormHooks, BatchNormProperty
 
 
 class SyncBatchNormHooks(BatchNormHooks):
-    """BatchNorm's channels-last form, unless the third output is used."""
+    """Allow the channels-last form of BatchNorm, which does not output mean and variance."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
         return (
@@ -17,7 +17,7 @@ class SyncBatchNormHooks(BatchNormHooks):
 
 
 class BatchNormWithReLUHooks(BatchNormHooks):
-    """BatchNorm's channels-last form, with its relu."""
+    """Allow the channels-last form of BatchNorm, whose kernel applies the relu, too."""
 
     def channels_last_form(self, prop, in_shapes, in_types):
         found = super().channels_last_form(prop, in_shapes, in_types)

@@ -14,7 +14,7 @@ from ....context import Context, cpu, num_gpus
 from ....distributed import is_first
 from ....metric import Accuracy
 from ....metric import Loss as LossMetric
-from ....module.ranks import ranks_of
+from ....module.ranks import create_ranks
 from ...block import Block
 from ...data import DataLoader
 from ...loss import Loss, SoftmaxCrossEntropyLoss
@@ -169,7 +169,7 @@ class Estimator:
         return trainer
 
     def _current_ranks(self):
-        return ranks_of(self.trainer._wished[0])
+        return create_ranks(self.trainer._wished[0])
 
     def fit(
         self,
