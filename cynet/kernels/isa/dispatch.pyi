@@ -17,5 +17,5 @@ def cpu_capability() -> str:
 def level_number(name: str) -> int:
     """The number of a level of this architecture, by its name."""
 
-def level_of(name: str, highest: int) -> int:
+def parse_level(name: str, highest: int) -> int:
     """The level of a value of ``CYNET_CPU_CAPABILITY``."""
