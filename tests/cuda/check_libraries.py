@@ -176,8 +176,8 @@ def check_descriptors():
 def main():
     from cynet.cuda.libraries import cublas, cudnn
 
-    functions = declared((SOURCES / "cublas.pyx").read_text(), cublas.FUNCTIONS)
-    functions |= declared((SOURCES / "cudnn.pxd").read_text(), cudnn.FUNCTIONS)
+    functions = declared((SOURCES / "cublas.pyx").read_text(), cublas.FUNCTION_NAMES)
+    functions |= declared((SOURCES / "cudnn.pxd").read_text(), cudnn.FUNCTION_NAMES)
     cublas.open_cublas()  # a function that is missing is an error
     cudnn.open_cudnn()
     print(f"{len(functions)} functions are in the libraries")

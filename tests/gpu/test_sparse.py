@@ -11,7 +11,7 @@ from cynet.ndarray.sparse import through_host
 
 @pytest.fixture(autouse=True)
 def untold(monkeypatch):
-    monkeypatch.setattr(through_host, "_warned", set())
+    monkeypatch.setattr(through_host, "_warned_functions", set())
 
 
 @pytest.fixture
