@@ -162,7 +162,7 @@ class Group(World):
 
 
 def group(ranks: Sequence[int]) -> Group:
-    """A group of some of the ranks. All ranks call it, with the same `ranks`, and wait for it.
+    """Create a group of some of the ranks. All ranks must call this with the same `ranks`.
 
     Parameters
     ----------

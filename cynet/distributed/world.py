@@ -302,7 +302,7 @@ _world = None
 
 
 def world() -> World:
-    """The processes that train together.
+    """Return the World: the processes that train together.
 
     The first call joins them if a launcher has started this process; else there is this one alone.
 

@@ -37,7 +37,7 @@ class OperatorArguments(NamedTuple):
 
 @guarded
 def get_operator_arguments(op_name: str) -> OperatorArguments:
-    """The inputs of an operator, then its parameters.
+    """Return the inputs of an operator, then its parameters.
 
     Parameters
     ----------

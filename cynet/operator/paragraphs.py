@@ -145,7 +145,7 @@ def _complete_docstring(target: Any, names: list[str], known: dict[str, str]) ->
 
 
 def _parameter_names(function: FunctionType) -> list[str]:
-    """The parameters of a function in the order of its signature."""
+    """Return the parameters of a function in the order of its signature."""
     code = function.__code__
     end = code.co_argcount + code.co_kwonlyargcount
     names = list(code.co_varnames)

@@ -546,7 +546,7 @@ def type_of_first(
 
 
 def merge_shapes(*shapes: Any) -> Any:
-    """The shape that fits all `shapes` (None and 0 unknown, EMPTY known), or ShapeError.
+    """Return the shape that fits all `shapes` (None and 0 unknown), or raise ShapeError.
 
     >>> merge_shapes((2, 0), None, (0, 3))
     (2, 3)

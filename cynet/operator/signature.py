@@ -89,7 +89,7 @@ def describe(entry: OpEntry) -> OpSignature:
 
 
 def example_of(entry: OpEntry) -> str:
-    """The lines of an operator's example; empty for a user's operator."""
+    """Return the lines of an operator's example; empty for a user's operator."""
     own = entry.prop.example
     if own and isinstance(own, str):  # a user's parameter may have that name
         return inspect.cleandoc(own)
@@ -124,7 +124,7 @@ def python_signature(entry: OpEntry, tail: Sequence[str] = ("out", "name")) -> i
 
 
 def docstring(entry: OpEntry, array: str = "NDArray") -> str:
-    """The operator's documentation; `array` is the word for a tensor (NDArray, Symbol)."""
+    """Return the operator's documentation; `array` is the word for a tensor (NDArray, Symbol)."""
     arguments, states, variable, fields = describe(entry)[:4]
     about = entry.prop.inputs_doc
     needed = set() if variable else set(entry.prop.with_defaults().list_arguments())
@@ -166,7 +166,7 @@ def docstring(entry: OpEntry, array: str = "NDArray") -> str:
 
 
 def _wrap_lines(sentence: str) -> list[str]:
-    """The lines of a description of a parameter."""
+    """Wrap the description of a parameter to lines."""
     indent = "    "
     return textwrap.wrap(sentence, 100, initial_indent=indent, subsequent_indent=indent)
 

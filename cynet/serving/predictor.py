@@ -228,7 +228,7 @@ class Predictor:
         return outputs[0] if len(outputs) == 1 else outputs
 
     def stats(self) -> dict[str, Any]:
-        """The counts of requests, rows and batches until now.
+        """Return the counts of requests, rows and batches so far.
 
         Returns
         -------

@@ -148,7 +148,7 @@ def check_elements(shape: tuple[int, ...], about: str) -> None:
 
 
 def unify_shapes(name: str, given: Sequence[int] | None, wanted: Sequence[int]) -> tuple[int, ...]:
-    """The shape that fits both `given` and `wanted`, or ShapeError for the difference."""
+    """Return the shape that fits both `given` and `wanted`, or raise ShapeError."""
     if given is None:
         return tuple(wanted)
     if len(given) != len(wanted) or any(a and b and a != b for a, b in zip(given, wanted)):

@@ -68,7 +68,7 @@ def items_of(value: Any) -> list[Any] | None:
 
 
 def read_shape(value: Any, allow_none: bool = False) -> tuple[Any, ...] | None:
-    """The tuple of ints in `value` or its text; None for anything else.
+    """Return the tuple of ints that `value` or its text is; None for anything else.
 
     One int counts as a tuple of it, whole floats do not count as ints.
 

@@ -42,7 +42,7 @@ class ControlFlowProperty(OperatorProperty):
         return ()
 
     def set_subgraphs(self, subgraphs):
-        """The property itself, with its subgraphs.
+        """Set the subgraphs; return the property itself.
 
         Raises FormatError when they do not fit the parameters.
         """
@@ -117,7 +117,7 @@ class ControlFlowProperty(OperatorProperty):
 
 
 def merge_types(*types):
-    """The common dtype of `types` (None: unknown).
+    """Return the common dtype of `types` (None: unknown).
 
     >>> merge_types(None, "float32")
     'float32'
@@ -129,7 +129,7 @@ def merge_types(*types):
 
 
 def row_of(shape: Any) -> Any:
-    """The shape of one row of an array; rows of an array of one axis have one element.
+    """Return the shape of one row of an array; rows of an array of one axis have one element.
 
     >>> row_of((5, 2, 3)), row_of((5,)), row_of(None)
     ((2, 3), (1,), None)
@@ -140,5 +140,5 @@ def row_of(shape: Any) -> Any:
 
 
 def stacked_shape(row, length):
-    """The shape of `length` rows (None: unknown)."""
+    """Return the shape of `length` rows (None: unknown)."""
     return None if row is None else (length or 0, *row)

@@ -95,7 +95,7 @@ class CallbackChecker:
         return out
 
     def parse_shapes(self, callback, found, lengths, in_shapes, may_lack_states=True):
-        """The three lists of shapes in `found`, tuples of int, None for an unknown shape.
+        """Return the three lists of shapes in `found`, tuples of int; None: an unknown shape.
 
         Where all `in_shapes` are known, so must be those of the outputs and states; they may have
         lengths of 0 where one of the inputs has.
@@ -130,7 +130,7 @@ class CallbackChecker:
         return out or None
 
     def parse_types(self, callback, found, lengths, complete, may_lack_states=True):
-        """The three lists of dtype names in `found`, None for an unknown dtype."""
+        """Return the three lists of dtype names in `found`; None: an unknown dtype."""
         ins, outs, states = self.parse_lists(callback, found, lengths, may_lack_states)
         return (
             [self.parse_dtype(callback, t) for t in ins],
@@ -150,7 +150,7 @@ class CallbackChecker:
             return self.refuse(callback, found, "NumPy types, such as numpy.float32")
 
     def parse_ids(self, callback, out_grad, in_data, out_data):
-        """The ids of the arrays that backward reads, from declare_backward_dependency."""
+        """Return the ids of the arrays that backward reads, from declare_backward_dependency."""
         found = self.call(callback, list(out_grad), list(in_data), list(out_data))
         known = {*out_grad, *in_data, *out_data}
         if not isinstance(found, (list, tuple)) or not all(_is_id(i, known) for i in found):
@@ -163,7 +163,7 @@ class CallbackChecker:
         return [int(i) for i in found]
 
     def parse_pairs(self, callback, groups, sources, targets):
-        """The pairs of ids that an in-place option returns for `groups`."""
+        """Return the pairs of ids that an in-place option returns for `groups`."""
         found = self.call(callback, *(list(g) for g in groups))
         if not isinstance(found, (list, tuple)):
             self.refuse(callback, found, "a list of pairs of ids")
@@ -220,7 +220,7 @@ def _code_of(function):
 
 
 def _definition_line(function):
-    """The file and line of a Python function, for messages; empty for others."""
+    """Return the file and line of a Python function, for messages; empty for others."""
     code = _code_of(function)
     return "" if code is None else f" (defined at {code.co_filename}:{code.co_firstlineno})"
 

@@ -248,12 +248,12 @@ def _check_sizes(probe, method, pairs, words):
 
 
 def _shape_of_array(number, ins, outs):
-    """The shape of array `number` in the order out_grad, in_data, out_data, in_grad."""
+    """Return the shape of array `number` in the order out_grad, in_data, out_data, in_grad."""
     return [*outs, *ins, *outs, *ins][number]
 
 
 def _example_shapes(probe):
-    """(shapes of inputs, shapes of outputs) for some inputs that the operator takes."""
+    """Return (shapes of inputs, shapes of outputs) for trial inputs that the operator accepts."""
     n_in, n_out, _ = probe._list_lengths()
     for shape in TRIAL_SHAPES:
         for given in ([shape] + [None] * (n_in - 1), [shape] * n_in):

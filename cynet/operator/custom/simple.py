@@ -476,7 +476,7 @@ class SimpleOp:
             )
 
     def _example_shapes(self):
-        """(shape of the inputs, shape of the output) for some inputs."""
+        """Return (shape of the inputs, shape of the output) for trial inputs."""
         for shape in TRIAL_SHAPES:
             shapes = (shape,) * self.operands
             try:

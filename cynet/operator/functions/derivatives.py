@@ -26,12 +26,12 @@ def map_derivative(
 
 
 def make_unary_rule(derivative: Derivative) -> Formula:
-    """The rule from ``derivative(F, x, y)``, of the input and the output."""
+    """Return the rule for ``derivative(F, x, y)``, of the input and the output."""
     return Formula(lambda p, F, g, x, y: [lambda: g[0] * derivative(F, x[0], y[0])])
 
 
 def make_scalar_rule(derivative: Derivative) -> Formula:
-    """The rule from ``derivative(F, x, s)``, of an array and a number."""
+    """Return the rule for ``derivative(F, x, s)``, of an array and a number."""
     return Formula(lambda p, F, g, x, y: [lambda: g[0] * derivative(F, x[0], p.scalar)])
 
 
@@ -75,7 +75,7 @@ def _add_leading_axes(array: Array, ndim: int) -> Array:
 
 
 def _sum_to_shape(F: Operators, grad: Array, shape: tuple[int, ...]) -> Array:
-    """The gradient summed back to `shape`, from which it was broadcast."""
+    """Sum a gradient to `shape`, the shape before the operand was broadcast."""
     if grad.shape == shape:
         return grad
     wide = (1,) * (grad.ndim - len(shape)) + shape

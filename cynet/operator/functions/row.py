@@ -162,7 +162,7 @@ class Binary(Row):
     onnx: str | Callable[..., Any] | None = None
 
     def forms(self) -> dict[str, Form]:
-        """The row's own operators, by kind."""
+        """Return the row's operators by kind."""
         kinds = ("same", "broadcast", "scalar", "reflected")
         return {kind: form for kind in kinds if isinstance(form := getattr(self, kind), Form)}
 

@@ -17,7 +17,7 @@ DEFAULT_FLOAT = "float32"
 
 
 def promote_dtypes(a: str, b: str) -> str:
-    """The dtype of arithmetic on arrays of two dtypes.
+    """Return the dtype of arithmetic on arrays of two dtypes.
 
     >>> promote_dtypes("int32", "float16"), promote_dtypes("uint8", "int8")
     ('float16', 'int32')
@@ -39,7 +39,7 @@ def promote_dtypes(a: str, b: str) -> str:
 
 
 def scalar_dtype(dtype, whole):
-    """The dtype of arithmetic on an array and a Python number, an int where `whole`.
+    """Return the dtype of arithmetic on an array and a Python number, an int if `whole`.
 
     >>> scalar_dtype("int32", False), scalar_dtype("float16", True), scalar_dtype("bool", True)
     ('float32', 'float16', 'int64')
@@ -97,7 +97,7 @@ def result_dtype(kind, common):
 
 
 def comparison_dtype(a: str, b: str) -> str:
-    """The dtype in which elements of two dtypes are compared: one that represents both.
+    """Return the dtype in which elements of two dtypes are compared: one that represents both.
 
     >>> comparison_dtype("int64", "float32"), comparison_dtype("uint8", "float32")
     ('float64', 'float32')
@@ -108,7 +108,7 @@ def comparison_dtype(a: str, b: str) -> str:
 
 
 def refuse_floats(name, types):
-    """Raise where a function of integers and bools gets floats.
+    """Raise an error if a function of integers and bools gets floats.
 
     Raises
     ------

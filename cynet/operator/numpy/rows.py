@@ -16,12 +16,12 @@ from .promotion import DEFAULT_FLOAT, FLOATS
 
 
 def _cast_like(x, out):
-    """An operand in the dtype of the output, where that is a float."""
+    """Cast an operand to the dtype of the output if that is a float."""
     return x if x.dtype == out else x.astype(out)
 
 
 def _rewritten_rule(function):
-    """The rule of ``function(p, F, *x)``, in operators of mx.nd."""
+    """Return the rule of ``function(p, F, *x)``, composed of operators of mx.nd."""
 
     def outputs(p, F, x, aux, training):
         kind = p.infer_type([name_of(each.dtype) for each in x], [None])[1][0]
@@ -33,7 +33,7 @@ def _rewritten_rule(function):
 
 
 def _make_unary_rule(derivative):
-    """The rule from ``derivative(F, x, y)``; integers are cast to floats first."""
+    """Return the rule for ``derivative(F, x, y)``; integers are cast to floats first."""
 
     def float_rule(F, x, y):
         whole = x is not None and name_of(x.dtype) not in FLOATS
