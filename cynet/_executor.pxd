@@ -17,7 +17,7 @@ from ._typedefs cimport RunContext
 cdef class Plan:
     cdef Tables* tables
     cdef size_t n_forward_segments
-    cdef uint64_t n_random
+    cdef uint64_t n_random[2]  # random streams of a forward run, of a backward run
     cdef bint draws_in_prediction  # whether prediction draws random numbers
     cdef int dev_type, dev_id
     cdef readonly list labels   # labels in errors: "operator Convolution (node 'conv0')"
@@ -29,12 +29,14 @@ cdef class Plan:
     cdef size_t _add_blobs(self, list values, dict arrays, NDArrayBase arena) except? 0
     cdef const char* _c_text(self, str text) except NULL
     cdef CachedGroup* _cached_group_of(self, group, dict known) except? NULL
-    cdef int _add_resources(self, step, NativeStep* native) except -1
+    cdef int _add_resources(self, step, NativeStep* native, bint in_backward) except -1
     cdef int _add_segments(self, graph, dict operators, dict arrays, NDArrayBase guard) except -1
     cdef bint _is_recordable(self, dict operators, list steps, Segment* segment) except -1
     cdef int _add_variables(self, Segment* segment, tuple reached, list earlier,
                             dict arrays) except -1
     cdef int _push_segments(self, size_t first, size_t last, bint is_train) except -1
+    # Draw the random streams of a run and set its seed; return the stream of the plan's step 0.
+    cdef uint64_t draw_run_streams(self, bint backward, uint64_t* seed) noexcept nogil
     cdef bint _can_skip(self, const Segment* segment) noexcept
     # Push one segment of a run; `stream` is the run's first random stream.
     cdef int push_segment(self, size_t i, bint is_train, uint64_t seed, uint64_t stream,

@@ -261,7 +261,7 @@ cdef class Plan:
         cached = {}
         by_rows = gradients_by_rows(graph, operators)
         shared = _shared_chunks(arrays) if by_rows else ()
-        for step in graph.steps:
+        for i, step in enumerate(graph.steps):
             self.labels.append(f"operator {step.prop.op_name} (node '{step.name}')")
             memset(&native, 0, sizeof(native))
             operator = operators[step.origin or step]
@@ -283,7 +283,7 @@ cdef class Plan:
             native.context.n_aux = len(step.aux)
             if step in by_rows:
                 _watch_rows(arrays[by_rows[step]], shared, &native)
-            self._add_resources(step, &native)
+            self._add_resources(step, &native, i >= graph.n_forward)
             if step.cached is not None:
                 native.cached = self._cached_group_of(step.cached, cached)
                 native.cached.last = self.tables.steps.size()
@@ -335,19 +335,19 @@ cdef class Plan:
             self.tables.blobs.push_back(blob)
         return first
 
-    cdef int _add_resources(self, step, NativeStep* native) except -1:
+    cdef int _add_resources(self, step, NativeStep* native, bint in_backward) except -1:
         cdef Resource resource
         shapes = [v.shape for v in (step if step.origin is None else step.origin).in_data]
         prop = step.prop
         requests = (prop.backward_resource if native.backward else prop.forward_resource)(shapes)
         native.requested = self.tables.resources.size()
         native.context.n_requested = len(requests)
-        native.random = self.n_random
+        native.random = self.n_random[0] + self.n_random[1]
         for index, kind in enumerate(requests):
             memset(&resource, 0, sizeof(resource))
             resource.type, resource.index = kind, index
             if kind == kRandom:
-                self.n_random += 1
+                self.n_random[in_backward] += 1
                 self.draws_in_prediction |= prop.graph.draws_in_prediction(prop)
             self.tables.resources.push_back(resource)
         return 0
@@ -483,7 +483,6 @@ cdef class Plan:
         cdef uint64_t seed = 0, stream = 0, left_out = 0  # left_out: a bit for each segment
         cdef bint here = True
         cdef size_t i, origin = HERE
-        cdef Segment* segment
         for i in range(first, last):
             if i < 64 and self._can_skip(self.tables.segments[i]):
                 left_out |= <uint64_t>1 << i
@@ -492,13 +491,20 @@ cdef class Plan:
         if not here:
             origin = self.index_of_user_line()
         with nogil:
-            if self.n_random and first < last and (is_train or self.draws_in_prediction):
-                segment = self.tables.segments[first]
-                stream = draw_streams(self.n_random, segment.dev_type, segment.dev_id, &seed)
+            if is_train or self.draws_in_prediction:
+                stream = self.draw_run_streams(first >= self.n_forward_segments, &seed)
             for i in range(first, last):
                 if i >= 64 or not left_out >> i & 1:
                     self.push_segment(i, is_train, seed, stream, origin)
         return 0
+
+    cdef uint64_t draw_run_streams(self, bint backward, uint64_t* seed) noexcept nogil:
+        cdef Segment* segment
+        if self.n_random[backward] == 0:
+            return 0
+        segment = self.tables.segments[self.n_forward_segments if backward else 0]
+        return draw_streams(self.n_random[backward], segment.dev_type, segment.dev_id, seed) - (
+            self.n_random[0] if backward else 0)
 
     cdef bint _can_skip(self, const Segment* segment) noexcept:
         """Return whether a segment has only cached steps whose results are current."""

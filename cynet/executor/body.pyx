@@ -118,7 +118,7 @@ cdef class BodyPlan:
             with gil:
                 self._choose_operators(t, (<Operator>outer).memory_owner)
         self.run.is_train = ctx.is_train
-        self.run.stream = <uint64_t>t * self.plan.n_random
+        self.run.stream = <uint64_t>t * (self.plan.n_random[0] + self.plan.n_random[1])
         while index < last:
             self.run.current = index
             if run_step(tables, index, &self.run, &ctx.run_ctx) == -1:

@@ -14,7 +14,6 @@ from libcpp.vector cimport vector
 
 from .._engine cimport VarHandle, kInline, push_sync
 from .._executor cimport Plan, end_run, new_run, enqueue_segment
-from .._resource cimport draw_streams
 from .._typedefs cimport RunContext, kGPU
 from ..cuda.graphs cimport Recording, hold, prepare, release
 from ..cuda.graphs cimport run as run_recorded
@@ -172,7 +171,7 @@ cdef class GpuStep:
         """Push forward in training mode, backward, and the update with the arguments `numbers`;
         return at once."""
         cdef RandomStreams streams
-        cdef size_t i, origin = self.plan.number_of_user_line()
+        cdef size_t i, origin = self.plan.index_of_user_line()
         cdef Part* part
         cdef PartRun* each
         cdef bint backward
@@ -196,16 +195,10 @@ cdef class GpuStep:
 
     cdef void _draw_streams(self, RandomStreams* streams) noexcept:
         """Draw the random streams that separate forward and backward runs would draw."""
-        cdef size_t at[3]
-        cdef Segment* segment
         cdef int i
-        at[0], at[1], at[2] = 0, self.plan.n_forward_segments, self.plan.tables.segments.size()
         for i in range(2):
-            streams.seed[i] = streams.stream[i] = 0
-            if self.plan.n_random and at[i] < at[i + 1]:
-                segment = self.plan.tables.segments[at[i]]
-                streams.stream[i] = draw_streams(
-                    self.plan.n_random, segment.dev_type, segment.dev_id, &streams.seed[i])
+            streams.seed[i] = 0
+            streams.stream[i] = self.plan.draw_run_streams(i, &streams.seed[i])
 
     cdef PartRun* _new_run(self, Part* part, const RandomStreams* streams, size_t origin,
                            tuple numbers) except NULL:
