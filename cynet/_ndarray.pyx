@@ -497,7 +497,7 @@ cdef class NDArrayBase:
         return self.asnumpy() if dtype is None else self.asnumpy().astype(dtype, copy=False)
 
     def __getbuffer__(self, Py_buffer* view, int flags):
-        # Strides and shape live as long as the view: TBlob's sizes are of 64 bits, not Py_ssize_t.
+        # The view gets copies of shape and strides as Py_ssize_t, which are freed with it.
         cdef Py_ssize_t* sizes
         cdef Py_ssize_t i, stride = dtype_size(self.blob.dtype)
         if not is_on_host(&self.blob):

@@ -1,1 +1,1 @@
-"""Services for operators: copies of arrays, and the rows of a gradient that are not zero."""
+"""Helpers of operators: they copy arrays and find the nonzero rows of a gradient."""

@@ -118,7 +118,7 @@ class PostponedPlan:
     def _run_calls(
         self, sources: Sequence[NDArray], targets: Sequence[NDArray], is_train: bool
     ) -> bool:
-        """Run `Executor.forward_on` without a plan."""
+        """Run `Executor.forward_on` operator by operator, as no plan is compiled yet."""
         trains, flags = self._needs_gradients(), get_state()
         runs = self._structure.met[trains].get(self._signature(), 0)
         if (

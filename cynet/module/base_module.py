@@ -621,7 +621,7 @@ class _TrainingRun:
     def run(self):
         """Train all epochs; return the History."""
         provided = self._train_data.provide_data  # a user's iterator may have None
-        self._log_lines(self._ranks.opening_lines(provided[0][1][0]) if provided else ())
+        self._log_lines(self._ranks.start_log_lines(provided[0][1][0]) if provided else ())
         begin_epoch, num_epoch = self._first_epoch(), self._options["num_epoch"]
         if self._history.reason is not None:  # a callback has ended the training
             return self._history
@@ -654,7 +654,7 @@ class _TrainingRun:
                     ends.callback(self._progress.close)
                 for each in reversed(self._callbacks):
                     ends.callback(each.end, self._state)
-        self._log_lines(self._ranks.closing_lines(sum(self._history.times)))
+        self._log_lines(self._ranks.end_log_lines(sum(self._history.times)))
         return self._history
 
     def _train_epoch(self, epoch):

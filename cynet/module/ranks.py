@@ -40,11 +40,11 @@ class SingleProcess:
     def average_states(self, module):
         """Average auxiliary states, such as moving means, over the ranks."""
 
-    def opening_lines(self, batch_size):
+    def start_log_lines(self, batch_size):
         """Return the log lines for the start of training."""
         return []
 
-    def closing_lines(self, seconds):
+    def end_log_lines(self, seconds):
         """Return the log lines for the end of training, which took `seconds`."""
         return []
 
@@ -115,7 +115,7 @@ class Ranks(SingleProcess):
                 each /= self.size
             module.set_params(args, {**auxs, **floats})
 
-    def opening_lines(self, batch_size):
+    def start_log_lines(self, batch_size):
         total = batch_size * self.size
         return [
             f"fit: {self.size} ranks with batches of {batch_size}: {total} examples a step;"
@@ -123,7 +123,7 @@ class Ranks(SingleProcess):
             " taken as it is given"
         ]
 
-    def closing_lines(self, seconds):
+    def end_log_lines(self, seconds):
         steps, moving, waiting = (b - a for a, b in zip(self._began, self._world.times))
         if not steps:
             return []

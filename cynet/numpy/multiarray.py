@@ -307,7 +307,7 @@ class ndarray(ArrayMembers, NDArray):
         return bool(self.asnumpy().any())
 
     def __reduce__(self):
-        return _restore_array, (self.host_copy(), self.context)
+        return _restored, (self.host_copy(), self.context)
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
         from .dispatch import call_ufunc
@@ -480,7 +480,7 @@ def text_of(array):
     return f"array({body})"
 
 
-def _restore_array(values, context):
+def _restored(values, context):
     from .creation import array
 
     return array(values, values.dtype, context)

@@ -183,7 +183,7 @@ def bincount(x, weights=None, minlength=0):
     return ops._backward_gather_nd(weights, indices, shape=counts.shape)
 
 
-def _needs_operators(*given):
+def _are_tracked(*given):
     return any(is_traced(e) or (isinstance(e, NDArray) and is_tracked(e)) for e in given)
 
 
@@ -265,7 +265,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     ArgumentTypeError, ArgumentError, ShapeError
         What NumPy refuses; in a graph a number of bins that depends on values.
     """
-    if not _needs_operators(a, bins, weights):
+    if not _are_tracked(a, bins, weights):
         return call_numpy(onp.histogram, (a, bins, range, density, weights), {})
     a = shapes.ravel(_sample_columns(a, "histogram"))
     edges = _bin_edges(a, bins, range, "histogram")
@@ -275,7 +275,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 
 def histogram_bin_edges(a, bins=10, range=None, weights=None):
     """The edges of the intervals of `histogram`."""
-    if not _needs_operators(a, bins):
+    if not _are_tracked(a, bins):
         return call_numpy(onp.histogram_bin_edges, (a, bins, range, weights), {})
     return _bin_edges(
         shapes.ravel(_sample_columns(a, "histogram_bin_edges")), bins, range, "histogram_bin_edges"
@@ -285,7 +285,7 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None):
 def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     """The number of rows of a sample in each box of a grid; and the edges along each axis."""
     listed = isinstance(sample, (list, tuple))
-    if not _needs_operators(*(sample if listed else [sample]), weights):
+    if not _are_tracked(*(sample if listed else [sample]), weights):
         return call_numpy(onp.histogramdd, (sample, bins, range, density, weights), {})
     if listed:
         columns = [_sample_columns(each, "histogramdd") for each in sample]
@@ -306,7 +306,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
 
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     """The number of points in each box of a grid; and the edges along both axes."""
-    if not _needs_operators(x, y, weights):
+    if not _are_tracked(x, y, weights):
         return call_numpy(onp.histogram2d, (x, y, bins, range, density, weights), {})
     several = not hasattr(bins, "__index__") and len(bins) != 2
     found, edges = histogramdd([x, y], [bins, bins] if several else bins, range, density, weights)

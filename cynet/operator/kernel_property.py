@@ -155,11 +155,13 @@ class KernelProperty(OperatorProperty):
     def create_operator(
         self, ctx: Context, in_shapes: list[Shape], in_types: list[str]
     ) -> KernelOperator:
-        named = [(n, t) for n, t in zip(self.list_arguments(), in_types) if self._is_float(n)]
+        named = [
+            (n, t) for n, t in zip(self.list_arguments(), in_types) if self._is_float_tensor(n)
+        ]
         names, types = [n for n, _ in named], [t for _, t in named]
         require_float_cpu(self, ctx, names, types, self.float_types)
         dtype, params = self.kernel_dtype(in_types), self.kernel_params(in_shapes)
         return KernelOperator(self, dtype, params, self.cost_elements(in_shapes))
 
-    def _is_float(self, name: str) -> bool:
+    def _is_float_tensor(self, name: str) -> bool:
         return self.floats is None or name in self.floats

@@ -119,7 +119,7 @@ def at_least_2d(values, fill):
     return (fill, *values) if len(values) == 1 else tuple(values)
 
 
-def image_shape(shape):
+def at_least_4d(shape):
     """(N, C, *size) with at least two axes behind the channels."""
     return (*shape[:2], *at_least_2d(shape[2:], 1))
 

@@ -10,7 +10,7 @@ from .cudnn cimport AlgorithmPerf, Filter, Library, Tensor, check, handle_of, li
 from ...base import config
 from ...base.dtype import dtype_flag, is_narrow
 from ...base.errors import ArgumentError, CynetError
-from .cudnn import at_least_2d, image_shape
+from .cudnn import at_least_2d, at_least_4d
 
 cdef enum:
     CROSS_CORRELATION = 1
@@ -45,8 +45,8 @@ cdef class Convolution:
         cdef int found[8]
         cdef int i
         cdef Library* dnn
-        self.x, self.y = Tensor(dtype, image_shape(data)), Tensor(dtype, image_shape(out))
-        self.w = Filter(dtype, image_shape(weight))
+        self.x, self.y = Tensor(dtype, at_least_4d(data)), Tensor(dtype, at_least_4d(out))
+        self.w = Filter(dtype, at_least_4d(weight))
         self.biased = self.x if transposed else self.y
         self.bias = Tensor(dtype, (1, self.biased.shape[1], *(1,) * (len(self.x.shape) - 2)))
         self.dtype, self.limit, self.tune = dtype_flag(dtype), limit, tune

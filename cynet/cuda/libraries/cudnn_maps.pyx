@@ -8,7 +8,7 @@ from ..._typedefs cimport kFloat64
 from .cudnn cimport Tensor, check, handle_of, library, scale
 
 from ...base.dtype import dtype_flag
-from .cudnn import at_least_2d, image_shape
+from .cudnn import at_least_2d, at_least_4d
 
 cdef enum:
     PROPAGATE_NAN = 1
@@ -46,7 +46,7 @@ cdef class Pooling(Layer):
         cdef int border[3]
         cdef int steps[3]
         cdef int size = 1
-        self.x, self.y = Tensor(dtype, image_shape(data)), Tensor(dtype, image_shape(out))
+        self.x, self.y = Tensor(dtype, at_least_4d(data)), Tensor(dtype, at_least_4d(out))
         self.dtype = dtype_flag(dtype)
         axes = zip(at_least_2d(kernel, 1), at_least_2d(pad, 0), at_least_2d(stride, 1))
         for i, values in enumerate(axes):

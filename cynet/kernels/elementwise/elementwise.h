@@ -41,7 +41,7 @@ struct gradient_times<F, true> : gradient_times<F, false> {
 };
 
 namespace functor {
-struct expands_repeated_operand;
+struct prefers_expanded_scalar;
 struct identity;
 struct plus;
 struct minus;
@@ -65,7 +65,7 @@ constexpr bool can_add_directly<gradient_times<F>> = can_add_directly<F>;
 
 // True if a repeated operand of F is expanded (functors.h); true if F has an `at_two`.
 template <class F>
-constexpr bool expands_repeated = std::is_base_of<functor::expands_repeated_operand, F>::value;
+constexpr bool expands_scalar = std::is_base_of<functor::prefers_expanded_scalar, F>::value;
 template <class F, typename = void>
 struct has_at_two : std::false_type {};
 template <class F>

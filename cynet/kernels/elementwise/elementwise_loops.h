@@ -86,8 +86,7 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
     if constexpr (has_at_two<F>::value && std::is_floating_point<T>::value) {
       if (one == T(2)) return binary_loop<typename F::at_two, T, add>(a_, 1, b_, 0, out_, n);
     }
-    if constexpr (expands_repeated<F> ||
-                  (has_fast_form<F>::value && std::is_same<T, float>::value)) {
+    if constexpr (expands_scalar<F> || (has_fast_form<F>::value && std::is_same<T, float>::value)) {
       return with_repeated(one, n, [=](const T* many, int64_t i, int64_t m) {
         binary_loop<F, T, add>(a + i, 1, many, 1, out + i, m);
       });
@@ -96,8 +95,7 @@ void binary_loop(const void* a_, int sa, const void* b_, int sb, void* out_, int
     for (int64_t i = 0; i < n; ++i) put<add>(out[i], F::template map<T>(a[i], one));
   } else if (sb) {
     const T one = a[0];
-    if constexpr (expands_repeated<F> ||
-                  (has_fast_form<F>::value && std::is_same<T, float>::value)) {
+    if constexpr (expands_scalar<F> || (has_fast_form<F>::value && std::is_same<T, float>::value)) {
       return with_repeated(one, n, [=](const T* many, int64_t i, int64_t m) {
         binary_loop<F, T, add>(many, 1, b + i, 1, out + i, m);
       });
@@ -131,7 +129,7 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
     if constexpr (has_at_two<F>::value && std::is_floating_point<T>::value) {
       if (y == T(2)) return grad_loop<typename F::at_two, T, add>(g_, 1, a_, 1, b_, 0, out_, n);
     }
-    if constexpr (expands_repeated<F>) {
+    if constexpr (expands_scalar<F>) {
       return with_repeated(y, n, [=](const T* many, int64_t i, int64_t m) {
         grad_loop<F, T, add>(g + i, 1, a + i, 1, many, 1, out + i, m);
       });
@@ -140,7 +138,7 @@ void grad_loop(const void* g_, int sg, const void* a_, int sa, const void* b_, i
     for (int64_t i = 0; i < n; ++i) put<add>(out[i], product_of(g[i], F::template map<T>(a[i], y)));
   } else if (sg && sb) {
     const T x = a[0];
-    if constexpr (expands_repeated<F>) {
+    if constexpr (expands_scalar<F>) {
       return with_repeated(x, n, [=](const T* many, int64_t i, int64_t m) {
         grad_loop<F, T, add>(g + i, 1, many, 1, b + i, 1, out + i, m);
       });

@@ -211,7 +211,7 @@ CYNET_UNARY(radians_grad, T(0.017453292519943295))
 // Base of binary functors with branches on one operand: a repeated operand is expanded. If that
 // operand repeats, compilers would hoist the branches out of the loop and not vectorise it, so the
 // loops expand it to a run. `at_two`: the functor for b equal to 2 throughout.
-struct expands_repeated_operand {};
+struct prefers_expanded_scalar {};
 
 // ----- binary ------------------------------------------------------------------------------------
 CYNET_BINARY(plus, sum_of(a, b))
@@ -283,7 +283,7 @@ struct remainder {
 
 CYNET_BINARY(left_squared, a* a)
 
-struct power : expands_repeated_operand {
+struct power : prefers_expanded_scalar {
   typedef left_squared at_two;
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
@@ -373,14 +373,14 @@ struct mod_rgrad {
   }
 };
 CYNET_BINARY(left_twice, sum_of(a, a))
-struct power_lgrad : expands_repeated_operand {
+struct power_lgrad : prefers_expanded_scalar {
   typedef left_twice at_two;
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
     return b == T(0) ? T(0) : product_of(b, power::map(a, difference_of(b, T(1))));
   }
 };
-struct power_rgrad : expands_repeated_operand {
+struct power_rgrad : prefers_expanded_scalar {
   template <typename T>
   static CYNET_XINLINE T map(T a, T b) {
     const T y = math::power(a, b) * math::log(a);

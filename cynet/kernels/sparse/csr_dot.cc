@@ -80,7 +80,7 @@ CYNET_NOINLINE void csr_dot_long(const Source& from, int64_t begin, int64_t end,
   for (int64_t n = 0; n < N; ++n) out[n] = T(add ? out[n] + total[n] : total[n]);
 }
 
-// Computes N columns, from j on, of the output row of elements `begin` to `end`.
+// Computes columns j to j + N of an output row from elements `begin` to `end` of a CSR row.
 template <typename T, int N, typename Source>
 CYNET_XINLINE void csr_dot_columns(const Source& from, int64_t begin, int64_t end, int64_t j,
                                    T* out, bool add) {

@@ -60,7 +60,7 @@ def sparse_call(entry: Any, given: list[Any], names: Any, params: dict[str, Any]
         result = (
             invoke(entry, tuple(given), params)
             if not names
-            else _invoke_by_name(entry, given, names, params)
+            else _invoke_with_keywords(entry, given, names, params)
         )
     return result if out is None else _store_in_out(entry, result, out)
 
@@ -127,7 +127,8 @@ def _shares_values(result, array):
     return values is not None and values is getattr(array, "_values_array", array)
 
 
-def _invoke_by_name(entry, given, names, params):
+def _invoke_with_keywords(entry, given, names, params):
+    """Run the operator of `entry`; the last arrays of `given` have these names."""
     inputs = given[: len(given) - len(names)]
     return invoke(entry, tuple(inputs), {**params, **dict(zip(names, given[len(inputs) :]))})
 
@@ -151,7 +152,7 @@ def _call_dense(entry, given, names, params):
             _warned_calls.add((entry.name, stypes))
             warn_user(f"{text}. CYNET_STORAGE_FALLBACK=error refuses such calls")
     dense = [dense_of(array) for array in given]
-    return _invoke_by_name(entry, dense, names, params)
+    return _invoke_with_keywords(entry, dense, names, params)
 
 
 def _store_in_out(entry, result, out):

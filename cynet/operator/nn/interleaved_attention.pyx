@@ -56,7 +56,7 @@ class InterleavedProperty(OperatorProperty):
         return list(self.names)
 
     def infer_shape(self, in_shapes, out_shapes):
-        parts = self.parts()
+        parts = self.interleaved_counts()
         known = [s for s in in_shapes[: self.projections]]
         for name, shape, part in zip(self.names, known, parts):
             if shape is None:
@@ -95,7 +95,7 @@ class InterleavedProperty(OperatorProperty):
     def create_operator(self, ctx, in_shapes, in_types):
         require_float_cpu(self, ctx, self.list_arguments(), in_types)
         data = in_shapes[0]
-        dim = data[2] // (self.parts()[0] * self.heads)
+        dim = data[2] // (self.interleaved_counts()[0] * self.heads)
         if self.takes_attention:
             queries, keys = in_shapes[1][1], data[0]
         else:
@@ -122,7 +122,7 @@ class SelfAttentionQK(InterleavedProperty, operator="_contrib_interleaved_matmul
     (8, 5, 5)
     """
 
-    def parts(self):
+    def interleaved_counts(self):
         return (3,)
 
 
@@ -147,7 +147,7 @@ class SelfAttentionValues(
     (5, 2, 8)
     """
 
-    def parts(self):
+    def interleaved_counts(self):
         return (3,)
 
 
@@ -170,7 +170,7 @@ class CrossAttentionQK(InterleavedProperty, operator="_contrib_interleaved_matmu
     (8, 3, 5)
     """
 
-    def parts(self):
+    def interleaved_counts(self):
         return (1, 2)
 
 
@@ -195,7 +195,7 @@ class CrossAttentionValues(
     (3, 2, 8)
     """
 
-    def parts(self):
+    def interleaved_counts(self):
         return (2,)
 
 
@@ -212,7 +212,7 @@ cdef class AttentionOperator(Operator):
         self.single = single
         self.batch, self.heads, self.dim = batch, prop.heads, dim
         self.count, self.queries, self.keys = batch * prop.heads, queries, keys
-        self.parts = max(prop.parts())
+        self.parts = max(prop.interleaved_counts())
 
     cdef Heads _heads_of(self, const void* data, int64_t parts, int64_t part) noexcept nogil:
         """The matrices of the heads in part `part` of projections with `parts` parts."""
