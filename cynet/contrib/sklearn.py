@@ -150,7 +150,7 @@ class _Estimator(_sklearn_base.BaseEstimator):
                 each.set_data(nd.array(weights[name]))
 
 
-_PARAMETERS_TEXT = """net : callable, optional
+_PARAMETERS_DOC = """net : callable, optional
         A function that makes a Block for a number of outputs; by default one hidden layer of 64.
     epochs : int
         How often all rows are trained on.
@@ -180,7 +180,7 @@ class Classifier(_sklearn_base.ClassifierMixin, _Estimator):
 
     Parameters
     ----------
-    {_PARAMETERS_TEXT}    classes_ : numpy.ndarray
+    {_PARAMETERS_DOC}    classes_ : numpy.ndarray
         The labels, in the order of the outputs.
 
     Raises
@@ -256,7 +256,7 @@ class Regressor(_sklearn_base.RegressorMixin, _Estimator):
 
     Parameters
     ----------
-    {_PARAMETERS_TEXT}
+    {_PARAMETERS_DOC}
     Raises
     ------
     CynetError

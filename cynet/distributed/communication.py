@@ -301,7 +301,7 @@ class Communication(threading.Thread):
         found = self._negotiation.poll()
         if found is not None:  # a round that starts no operation is no progress
             moved |= bool(found.common) or found.free is not None
-            self._begin_agreed(found, now)
+            self._begin_agreed_requests(found, now)
         while self._queue and len(self._flying) < _MAX_IN_FLIGHT:
             start, request = self._queue[0]
             self._flying.append((start(self._data), request))
@@ -334,7 +334,7 @@ class Communication(threading.Thread):
     def _unordered_requests(self):
         return [each for number, each in self._ready.items() if number >= _FIRST_FREE_ID]
 
-    def _begin_agreed(self, found, now):
+    def _begin_agreed_requests(self, found, now):
         """Begin the requests that all ranks have agreed on in a negotiation round."""
         if found.all_left:
             self._is_over = True
@@ -428,10 +428,10 @@ class Communication(threading.Thread):
             self._messages.send(self._living_ranks(), FAILURE, content)
         report_failure(self.rank, self.hosts[self.rank], str(error), self._dead, reason is not None)
         for each in self._communicators():
-            each._fail_waiting(error)
+            each._fail_waiting_requests(error)
         self.over.set()
 
-    def _fail_waiting(self, error):
+    def _fail_waiting_requests(self, error):
         """Fail every waiting request with `error`."""
         self.failure = error
         self._abandoned += [*self._flying, self._negotiation]

@@ -133,7 +133,7 @@ class Group(World):
         return super()._open_communication()
 
     @property
-    def _is_alone(self):
+    def _has_one_rank(self):
         self._require_member()
         return self.size == 1
 

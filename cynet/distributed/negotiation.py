@@ -12,7 +12,7 @@ ranks offer different ones, the next round is about those below.
 import numpy as np
 
 ROUND_SIZE = 64  # requests that one round compares
-_NO_MARK = -(1 << 62)
+_NO_REQUEST_ID = -(1 << 62)
 _END_OF_FLAGS = 2 + 3 * ROUND_SIZE  # end of the flags for requests with ids below _FIRST_FREE_ID
 
 
@@ -34,12 +34,12 @@ class NegotiationRound:
         differing = ready[marks[ready] != -opposites[ready]]
         self.differs = base + int(differing[0]) if len(differing) else None
         self._largest, opposite = (int(each) for each in found[_END_OF_FLAGS:])
-        self.free = self._largest if self._largest == -opposite != _NO_MARK else None
+        self.free = self._largest if self._largest == -opposite != _NO_REQUEST_ID else None
 
     @property
     def next_upper_bound(self):
         """The upper bound of the marks of the next round, or None."""
-        return None if self.free is not None or self._largest == _NO_MARK else self._largest
+        return None if self.free is not None or self._largest == _NO_REQUEST_ID else self._largest
 
 
 class Negotiation:
@@ -78,14 +78,14 @@ class Negotiation:
         mine = self._mine
         mine[0], mine[1] = leaving, -leaving
         mine[2 : 2 + ROUND_SIZE] = 1
-        mine[2 + ROUND_SIZE : _END_OF_FLAGS] = _NO_MARK
+        mine[2 + ROUND_SIZE : _END_OF_FLAGS] = _NO_REQUEST_ID
         for each in ready:
             at = 2 + each.number - base
             mine[at] = 0
             mine[at + ROUND_SIZE] = each.mark
             mine[at + 2 * ROUND_SIZE] = -each.mark
         below = self._below
-        offered = max((m for m in marks if below is None or m < below), default=_NO_MARK)
+        offered = max((m for m in marks if below is None or m < below), default=_NO_REQUEST_ID)
         mine[_END_OF_FLAGS], mine[_END_OF_FLAGS + 1] = offered, -offered
         self._base = base
         self._request = self._comm.Iallreduce(mine, self._all, self._largest)

@@ -72,7 +72,7 @@ class World:
         self.local_rank, self.local_size = here.index(self.rank), len(here)
 
     @property
-    def _is_alone(self):
+    def _has_one_rank(self):
         return self.size == 1
 
     def __repr__(self) -> str:
@@ -158,7 +158,7 @@ class World:
         --------
         >>> mx.distributed.world().barrier()  # returns at once in a single process
         """
-        if not self._is_alone:
+        if not self._has_one_rank:
             self._open_communication().hand_in(Request("barrier").with_event()).wait()
 
     def allreduce(
@@ -191,7 +191,7 @@ class World:
         values = np.ascontiguousarray(values)
         if values.dtype.name not in SUM_DTYPES:
             raise ArgumentError(f"allreduce: a dtype of {sorted(SUM_DTYPES)}, got {values.dtype}")
-        if self._is_alone:
+        if self._has_one_rank:
             return values.copy()
         out = np.empty_like(values)
         text = f"sum of {what} {values.shape} {values.dtype}"
@@ -220,7 +220,7 @@ class World:
         >>> answer()
         True
         """
-        if self._is_alone:
+        if self._has_one_rank:
             return lambda: yes
         mine, found = np.array([not yes], np.int64), np.empty(1, np.int64)
         request = Request(
@@ -249,7 +249,7 @@ class World:
         >>> mx.distributed.world().gather(b"mine")
         [b'mine']
         """
-        if self._is_alone:
+        if self._has_one_rank:
             return [bytes(content)]
         sizes = np.zeros(self.size, np.int64)
         sizes[self.rank] = len(content)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..base.errors import ArgumentError, shown
-from .boxes import box_areas, intersection_areas, mirror_boxes, move_boxes, select_with_area
+from .boxes import box_areas, intersection_areas, mirror_boxes, move_boxes, select_nonempty_boxes
 from .record_augment import add_border, check_inter_method, resize_by_method, shift_hls
 
 # range of a crop -> the options with its lower and upper bound, one value for each kind of crop
@@ -178,7 +178,7 @@ class BoxAugmenter:
         else:
             part = box_areas(inside[:, 1:5])
             stays = part >= self.o["emit_overlap_thresh"] * box_areas(out[:, 1:5])
-        return select_with_area(inside[stays])
+        return select_nonempty_boxes(inside[stays])
 
     def _final_size(self, height, width):
         """Return the final (width, height) of an image under ``resize_mode``."""

@@ -7,7 +7,7 @@ from ..base.errors import FormatError
 MIN_COLUMNS = 5  # columns of a box: class and two corners
 
 
-def split_label(label):
+def split_box_label(label):
     """Split a record's label into its header and its boxes. The head has its own length, the length
     of a box, and further numbers.
 
@@ -26,7 +26,7 @@ def split_label(label):
     return raw[:head], raw[head:].reshape(-1, width)
 
 
-def select_with_area(boxes):
+def select_nonempty_boxes(boxes):
     """Return the boxes with an area above 0."""
     return boxes[(boxes[:, 3] > boxes[:, 1]) & (boxes[:, 4] > boxes[:, 2])]
 

@@ -23,8 +23,8 @@ __all__ += ["SaturationJitterAug"]
 _GRAY_WEIGHTS = np.array([[[0.299, 0.587, 0.114]]], np.float32)
 _IMAGENET_MEAN = [123.68, 116.28, 103.53]  # mean color of ImageNet, as in MXNet
 _IMAGENET_STD = [58.395, 57.12, 57.375]
-_EIGENVALUES = [55.46, 4.794, 1.148]
-_EIGENVECTORS = [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
+_PCA_EIGENVALUES = [55.46, 4.794, 1.148]
+_PCA_VECTORS = [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
 
 
 class BrightnessJitterAug(Augmenter):
@@ -301,7 +301,7 @@ def color_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray
     if hue:
         ts.append(HueJitterAug(hue))
     if pca_noise > 0:
-        ts.append(LightingAug(pca_noise, np.array(_EIGENVALUES), np.array(_EIGENVECTORS)))
+        ts.append(LightingAug(pca_noise, np.array(_PCA_EIGENVALUES), np.array(_PCA_VECTORS)))
     if rand_gray > 0:
         ts.append(RandomGrayAug(rand_gray))
     mean, std = (

@@ -222,7 +222,7 @@ def _can_draw_from(aspect_ratio_range, area_range):
     return area_range[1] > 0 and area_range[0] <= area_range[1] and aspect_ratio_range[0] > 0
 
 
-def _check_pair(what, given):
+def _check_number_pair(what, given):
     if not isinstance(given, (tuple, list)):
         given = (given, given)
     if len(given) != 2:
@@ -262,8 +262,8 @@ class DetRandomCropAug(DetAugmenter):
         min_eject_coverage: float = 0.3,
         max_attempts: int = 50,
     ) -> None:
-        aspect_ratio_range = _check_pair("aspect_ratio_range", aspect_ratio_range)
-        area_range = _check_pair("area_range", area_range)
+        aspect_ratio_range = _check_number_pair("aspect_ratio_range", aspect_ratio_range)
+        area_range = _check_number_pair("area_range", area_range)
         super().__init__(
             min_object_covered=min_object_covered,
             aspect_ratio_range=aspect_ratio_range,
@@ -366,8 +366,8 @@ class DetRandomPadAug(DetAugmenter):
         max_attempts: int = 50,
         pad_val: Sequence[float] = (128, 128, 128),
     ) -> None:
-        aspect_ratio_range = _check_pair("aspect_ratio_range", aspect_ratio_range)
-        area_range = _check_pair("area_range", area_range)
+        aspect_ratio_range = _check_number_pair("aspect_ratio_range", aspect_ratio_range)
+        area_range = _check_number_pair("area_range", area_range)
         if not isinstance(pad_val, (tuple, list)):
             pad_val = (pad_val,)
         super().__init__(

@@ -12,7 +12,7 @@ from ..base.errors import ArgumentError, CynetError, FormatError, ShapeError, sh
 from ..base.opencv import cv
 from ..io import DataDesc
 from .augment import checked_shape
-from .boxes import MIN_COLUMNS, select_with_area, split_label
+from .boxes import MIN_COLUMNS, select_nonempty_boxes, split_box_label
 from .codec import decode_rgb
 from .detection import CreateDetAugmenter, apply_with_boxes
 from .geometry import pixel_array
@@ -154,7 +154,7 @@ class ImageDetIter(ImageIter):
 
     def _parse_label(self, label):
         """Return the boxes (N, length of a box) of a record's label; drop boxes without area."""
-        boxes = select_with_area(split_label(label)[1])
+        boxes = select_nonempty_boxes(split_box_label(label)[1])
         if not len(boxes):
             raise FormatError("no box of a label has an area")
         return boxes
@@ -165,7 +165,7 @@ class ImageDetIter(ImageIter):
     def _store_sample(self, data, labels, place, label, content):
         if np.ndim(label) < 2:  # a subclass's next_sample may return the record's flat label
             label = self._parse_label(label)
-        if self._overrides_any(*HOOKS):
+        if self._overrides_method(*HOOKS):
             image = self.imdecode(content)
             self.check_valid_image([image])
             image, boxes = self.augmentation_transform(image, label)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["ImageIter"]
 
 _LABEL_DTYPES = ("float32", "float64", "int32", "int64")
-_MODES = ("pad", "discard", "roll_over")
+_MODES = ("pad", "discard", "roll_over")  # values of last_batch_handle
 HOOKS = ("imdecode", "check_valid_image", "augmentation_transform", "postprocess_data")
 
 
@@ -320,7 +320,7 @@ class ImageIter(DataIter):
         if number is None:
             raise StopIteration
         try:
-            if isinstance(self._source, FileSource) and self._overrides_any("read_image"):
+            if isinstance(self._source, FileSource) and self._overrides_method("read_image"):
                 label = self._source.label(number)
                 content = self.read_image(self._source.entries[number][1])
             else:
@@ -389,13 +389,13 @@ class ImageIter(DataIter):
                 continue
             taken.append(self._last)
 
-    def _overrides_any(self, *names):
+    def _overrides_method(self, *names):
         """Return whether a subclass, or this object, overrides one of the methods `names`."""
         return not (self._of_user.isdisjoint(names) and vars(self).keys().isdisjoint(names))
 
     def _store_sample(self, data, labels, place, label, content):
         labels[place] = label
-        if not self._overrides_any(*HOOKS):
+        if not self._overrides_method(*HOOKS):
             array = decode_rgb(content)
             for each in self.auglist:
                 array = apply_augmenter(each, array)

@@ -7,7 +7,7 @@ import numpy as np
 from ..base.errors import ArgumentError, FormatError, shown
 from ..base.opencv import N_INTERPOLATIONS, cv, resize_image
 from ..ndarray import load
-from .color_augment import _EIGENVALUES, _EIGENVECTORS, _GRAY_WEIGHTS
+from .color_augment import _GRAY_WEIGHTS, _PCA_EIGENVALUES, _PCA_VECTORS
 from .into_batch import put_clipped, put_normalized
 from .record_options import AUGMENT_OPTIONS
 
@@ -228,7 +228,7 @@ class RecordAugmenter:
             image = shift_hls(image, [rng.integers(-r, r + 1) for r in ranges])
         if o["pca_noise"] > 0:
             alpha = rng.normal(0, o["pca_noise"], 3)
-            shift = np.array(_EIGENVECTORS) * alpha @ np.array(_EIGENVALUES)
+            shift = np.array(_PCA_VECTORS) * alpha @ np.array(_PCA_EIGENVALUES)
             image = cv().add(np.ascontiguousarray(image), (*shift, 0))
         return image
 
@@ -271,7 +271,7 @@ class Normalizer:
         self.zero, self.one = (np.full(channels, each, np.float32) for each in (0, 1))
         self.by_pixel = self.mean.shape[1] > 1
 
-    def _mean_of(self, mirrored):
+    def _mean_for(self, mirrored):
         """Return the mean, as a mirrored mean image for a mirrored image."""
         return self.mean[..., ::-1] if mirrored else self.mean
 
@@ -284,7 +284,7 @@ class Normalizer:
         if out.dtype == np.int8 and self.mean.any():
             less = np.empty(out.shape, np.float32)
             put_normalized(image, mirrored, self.zero, self.one, less)
-            np.rint(less - self._mean_of(mirrored), out=less)
+            np.rint(less - self._mean_for(mirrored), out=less)
             out[...] = less.clip(-128, 127, out=less)
             return
         if out.dtype != np.float32:
@@ -299,7 +299,7 @@ class Normalizer:
             more = np.float32(rng.uniform(-by, by)) * self.factor
         if self.by_pixel:
             put_normalized(image, mirrored, self.zero, self.one, out)
-            out -= self._mean_of(mirrored)
+            out -= self._mean_for(mirrored)
             out *= factor
         else:
             put_normalized(image, mirrored, self.mean.ravel(), factor.ravel(), out)

@@ -118,7 +118,7 @@ class RecordBatches:
                 if not self._o["skip_damaged"]:
                     raise
                 self._skip_record(error)
-                self._replace_damaged(batch, place, good)
+                self._replace_damaged_samples(batch, place, good)
 
     def _fill_sample(self, batch, place, number):
         seed = self._o["seed_aug"] if self._o["seed_aug"] is not None else self._o["seed"]
@@ -148,7 +148,7 @@ class RecordBatches:
         self._normalize(self._augment(image, rng), batch.data[place], rng)
         batch.labels[place] = label
 
-    def _replace_damaged(self, batch, place, good):
+    def _replace_damaged_samples(self, batch, place, good):
         """Replace a damaged image by the last good one before it, or else by the next good one."""
         if good is not None:
             for each in (batch.data, batch.labels, batch.index):

@@ -7,7 +7,7 @@ import numpy as np
 from ..base.errors import ArgumentError, CynetError, FormatError, with_message
 from . import record_options as tables
 from .box_augment import BoxAugmenter
-from .boxes import select_with_area, split_label
+from .boxes import select_nonempty_boxes, split_box_label
 from .record_batches import RecordBatches
 from .record_iter import ImageRecordIter, signature
 
@@ -53,8 +53,8 @@ class BoxBatches(RecordBatches):
         if len(label) > capacity or 0 < self._o["label_width"] != len(label):
             says = f"label_width is {self._o['label_width']}, label_pad_width {capacity}"
             raise FormatError(f"its label has {len(label)} numbers; {says}")
-        head, boxes = split_label(label)
-        image, boxes = self._augment(image, select_with_area(boxes), rng)
+        head, boxes = split_box_label(label)
+        image, boxes = self._augment(image, select_nonempty_boxes(boxes), rng)
         out, row = batch.data[place], batch.labels[place]
         channels, height, width = out.shape
         new_h, new_w = image.shape[:2]

@@ -12,7 +12,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..io import DataDesc, MXDataIter
 from ..io.positions import check_count, check_keys, read_position
 from .mean_image import write_mean_image
-from .pipeline import Pipeline
+from .pipeline import BatchPipeline
 from .record_batches import Batch, RecordBatches
 from .record_options import AUGMENT_OPTIONS, NORMALIZE_OPTIONS, READ_OPTIONS, read_options
 
@@ -79,7 +79,7 @@ class ImageRecordIter(MXDataIter):
         self.provide_data = [DataDesc(o["data_name"], (count, *shape), dtype.type)]
         self.provide_label = [DataDesc(o["label_name"], label_shape)]
         self._next_epoch, self._start = 0, 0
-        self._pipeline: Pipeline | None = None
+        self._pipeline: BatchPipeline | None = None
         self._current: Batch | None = None  # the batch that was returned last
         self._began = False
 
@@ -89,7 +89,7 @@ class ImageRecordIter(MXDataIter):
         tasks = self._work.batches(self._next_epoch, self._start)
         ahead = max(self._o["prefetch_buffer"], 1)
         self._began = False  # stays False if Ctrl-C interrupts the start
-        self._pipeline = Pipeline(tasks, self._work.parts, self._work.fill, threads, ahead)
+        self._pipeline = BatchPipeline(tasks, self._work.parts, self._work.fill, threads, ahead)
 
     def _stop(self):
         pipeline, self._pipeline = self._pipeline, None

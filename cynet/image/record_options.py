@@ -44,7 +44,7 @@ def _dtype_name(value):
 def _tuple_parser(kind):
     """Make a parser of tuples of `kind`: of one value, several, or a string ``"(3, 224, 224)"``."""
 
-    def read_values(given):
+    def parse_values(given):
         if isinstance(given, str):
             given = ast.literal_eval(given)
         if isinstance(given, (int, float)):
@@ -54,16 +54,16 @@ def _tuple_parser(kind):
             raise ArgumentError("no values")
         return found
 
-    return read_values
+    return parse_values
 
 
-def _word_parser(*words):
-    def read_word(given):
+def _enum_parser(*words):
+    def parse_choice(given):
         if given not in words:
             raise ArgumentError(given)
         return given
 
-    return read_word
+    return parse_choice
 
 
 READ_OPTIONS = {
@@ -189,7 +189,7 @@ BOX_AUGMENT_OPTIONS = {
         (25,), _tuple_parser(_parse_integer), "after so many another kind" + _PER_CROP
     ),
     "crop_emit_mode": Option(
-        "center", _word_parser("center", "overlap"), "'center' or 'overlap': what must be in a crop"
+        "center", _enum_parser("center", "overlap"), "'center' or 'overlap': what must be in a crop"
     ),
     "emit_overlap_thresh": Option(0.3, float, "for 'overlap': which part of an object"),
     "rand_pad_prob": Option(0.0, float, "probability of a border"),
@@ -207,7 +207,7 @@ BOX_AUGMENT_OPTIONS = {
     "inter_method": Option(1, _parse_integer, "0 to 4, 9 or 10, as of mx.image.imresize"),
     "resize_mode": Option(
         "force",
-        _word_parser("force", "fit", "shrink"),
+        _enum_parser("force", "fit", "shrink"),
         "'force': to data_shape; 'fit': until one side is that; 'shrink': that, not enlarged",
     ),
 }

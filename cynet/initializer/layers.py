@@ -132,7 +132,7 @@ class FusedRNN(Initializer):
         from ..rnn import packed  # late: mx.rnn is loaded at its first use
 
         layout = self._mode, self._num_layers, self._directions
-        num_input = packed.input_size_from(arr.size, *layout, self._num_hidden)
+        num_input = packed.infer_input_size(arr.size, *layout, self._num_hidden)
         fits = arr.size == packed.parameter_count(*layout, num_input, self._num_hidden)
         if num_input < 1 or not fits:
             raise ArgumentError(

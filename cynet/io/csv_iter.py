@@ -17,7 +17,7 @@ from ..base.errors import ArgumentError, CynetError, FormatError, ShapeError, sh
 from ..base.files import file_name
 from ..base.kinds import to_index
 from .rows_iter import RowsIter, checked_batch_size, checked_flag, checked_shape
-from .unpack import expected_compression, read_unpacked
+from .unpack import expected_compression, read_unpacked_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ _MISSING_TEXTS = ("", "NA", "N/A", "na", "null", "NULL")
 _BLOCK_CHARACTERS = 1 << 20  # read at once
 # An unpacked file may exceed one of two limits: bytes, and a multiple of the compressed size.
 _MAX_UNCHECKED_BYTES = 64 << 20
-_MAX_RATIO = 200
+_MAX_EXPANSION = 200
 
 
 class CSVIter(RowsIter):
@@ -159,14 +159,14 @@ def _line_blocks(text, name, shape, columns):
     yield [rest]
 
 
-def _check_unpacked(file, name):
+def _check_unpacked_size(file, name):
     """Refuse a file that unpacks to far more than its compressed size."""
-    maximum, total = max(_MAX_UNCHECKED_BYTES, _MAX_RATIO * os.path.getsize(name)), 0
+    maximum, total = max(_MAX_UNCHECKED_BYTES, _MAX_EXPANSION * os.path.getsize(name)), 0
     while block := file.read(_BLOCK_CHARACTERS):
         total += len(block)
         if total > maximum:
             raise FormatError(
-                f"CSVIter: '{name}' holds more than {maximum >> 20} MB, more than {_MAX_RATIO}"
+                f"CSVIter: '{name}' holds more than {maximum >> 20} MB, more than {_MAX_EXPANSION}"
                 " times the size of the compressed file; if that is meant, unpack it first"
             )
     file.seek(0)
@@ -175,12 +175,12 @@ def _check_unpacked(file, name):
 def _read_table(path, shape, dtype, skipped, missing, columns):
     """Read the table in a CSV file, one example per line."""
     name = file_name(path, "CSVIter: a file name")
-    with read_unpacked(name) as (file, packer):
+    with read_unpacked_file(name) as (file, packer):
         kind = expected_compression(name)
         if kind and packer is None:
             raise FormatError(f"CSVIter: '{name}' should be a {kind} file by its name, and is none")
         if packer and file.seekable():
-            _check_unpacked(file, name)
+            _check_unpacked_size(file, name)
         text = io.TextIOWrapper(file, encoding="utf-8-sig")
         try:
             table = _parse_table(text, name, shape, dtype, skipped, missing, columns)

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from .base import DataBatch, DataDesc, DataIter
-from .wrappers import _check_outer_state, _check_resumable, _flatten_states, _inner_state, _Wrapper
+from .wrappers import _check_outer_state, _check_resumable, _flatten_states, _iter_state, _WrapIter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class MixIter(_Wrapper):
+class MixIter(_WrapIter):
     """Mixes each batch of an iterator with one data and one label array: MixUp or CutMix for
     ``Module.fit``.
 
@@ -99,7 +99,7 @@ class MixIter(_Wrapper):
         """
         _check_resumable([self.data_iter], "MixIter")
         _check_outer_state(state, "MixIter", 1)
-        self.data_iter.load_state_dict(_inner_state(state, 0))
+        self.data_iter.load_state_dict(_iter_state(state, 0))
         self.current_batch = None
 
     def iter_next(self) -> bool:

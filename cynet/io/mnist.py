@@ -23,7 +23,7 @@ from .rows_iter import (
     checked_shape,
     resolve_part,
 )
-from .unpack import read_exactly, read_unpacked
+from .unpack import read_exactly, read_unpacked_file
 
 if TYPE_CHECKING:
     from ..kvstore import KVStoreBase
@@ -63,7 +63,7 @@ def read_idx(path: FileName) -> NumpyArray:
            [3, 4, 5]], dtype=uint8)
     """
     name = file_name(path, "read_idx: a file name")
-    with read_unpacked(name) as (file, packer):
+    with read_unpacked_file(name) as (file, packer):
         plain = packer is None and file.seekable()
         return _read_array(file, name, os.fstat(file.fileno()).st_size if plain else None)
 

@@ -18,7 +18,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 @contextmanager
-def read_unpacked(name):
+def read_unpacked_file(name):
     """Read a file, and unpack it if its first bytes show a compression.
 
     Raises FormatError when compressed data are damaged or cut off. Raises FileError.

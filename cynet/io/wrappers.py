@@ -38,7 +38,7 @@ def _check_resumable(iters, name):
             raise NotFoundError(f"{name}: {type(each).__name__} inside has no state_dict")
 
 
-def _inner_state(state, number):
+def _iter_state(state, number):
     """Return the state of an inner iterator, from the outer iterator's state."""
     begin = f"inner{number}."
     return {key[len(begin) :]: each for key, each in state.items() if key.startswith(begin)}
@@ -53,7 +53,7 @@ def _check_outer_state(state, who, count, own=()):
     if (
         not good
         or not state.keys() >= {*own}
-        or not all(_inner_state(state, i) for i in range(count))
+        or not all(_iter_state(state, i) for i in range(count))
     ):
         raise FormatError(f"expected a state of {who} around {count}, got {shown(state)}")
 
@@ -78,7 +78,7 @@ def _flatten_states(states):
 
 
 @guarded(but=("next",))
-class _Wrapper(DataIter):
+class _WrapIter(DataIter):
     """Base of iterators that pass on the batches of other iterators."""
 
     def next(self) -> DataBatch:
@@ -99,7 +99,7 @@ class _Wrapper(DataIter):
         return self.current_batch.pad
 
 
-class ResizeIter(_Wrapper):
+class ResizeIter(_WrapIter):
     """Yields `size` batches per epoch; restarts the inner iterator as often as needed.
 
     Parameters
@@ -174,7 +174,7 @@ class ResizeIter(_Wrapper):
         _check_resumable([self.data_iter], "ResizeIter")
         _check_outer_state(state, "ResizeIter", 1, own=("cur",))
         cur = read_position(state, "cur", "ResizeIter", 0, self.size)
-        self.data_iter.load_state_dict(_inner_state(state, 0))
+        self.data_iter.load_state_dict(_iter_state(state, 0))
         self.cur, self.current_batch = cur, None
 
     def iter_next(self) -> bool:
@@ -229,11 +229,11 @@ class _ProtectedBatches:
         )
 
 
-_END_MARK = object()
+_END_OF_DATA = object()
 _POLL_SECONDS = 1.0  # how often to check that the thread is alive
 
 
-class PrefetchingIter(_Wrapper):
+class PrefetchingIter(_WrapIter):
     """Prepares the next batch of one or more iterators in threads while the current one is used.
 
     With several iterators a batch holds the data of all of them, one after another.
@@ -370,7 +370,7 @@ class PrefetchingIter(_Wrapper):
         self._stop()
         try:
             for i, each in enumerate(self.iters):
-                each.load_state_dict(_inner_state(state, i))
+                each.load_state_dict(_iter_state(state, i))
         except BaseException:
             for each, old in zip(self.iters, before):
                 each.load_state_dict(old)
@@ -384,7 +384,7 @@ class PrefetchingIter(_Wrapper):
         for each in got:
             if isinstance(each, BaseException):
                 raise each
-        ended = [each is _END_MARK for each in got]
+        ended = [each is _END_OF_DATA for each in got]
         if any(ended):
             if not all(ended):
                 raise ShapeError("PrefetchingIter: iterators give different numbers of batches")
@@ -421,11 +421,11 @@ class _Worker:
         self._thread.start()
 
     def next(self):
-        """Return (batch, iterator's position after it), _END_MARK, or an exception."""
+        """Return (batch, iterator's position after it), _END_OF_DATA, or an exception."""
         if self._ended:
-            return _END_MARK
+            return _END_OF_DATA
         item = self._wait_for_batch()
-        self._ended = item is _END_MARK or isinstance(item, BaseException)
+        self._ended = item is _END_OF_DATA or isinstance(item, BaseException)
         return item
 
     def _wait_for_batch(self):
@@ -457,17 +457,17 @@ def _prefetch_batches(source, apart, ready, stopping):
                 break
             except queue.Full:
                 continue
-        if item is _END_MARK or isinstance(item, BaseException):
+        if item is _END_OF_DATA or isinstance(item, BaseException):
             return
 
 
 def _fetch_next(source, apart):
-    """Return (batch, the iterator's position after it), _END_MARK, or an exception, which is raised
-    in the thread that waits for the batch."""
+    """Return (batch, the iterator's position after it), _END_OF_DATA, or an exception, which the
+    thread that waits for the batch raises."""
     try:
         batch = source.next()
     except StopIteration:
-        return _END_MARK
+        return _END_OF_DATA
     except BaseException as error:
         return error
     try:

@@ -17,7 +17,7 @@ _DIRECT_BYTES = 1 << 20
 _MIN_BUCKETS = 4  # minimum of buckets, if there are enough arrays: their sums overlap with backward
 
 
-def sent_dtype(verb, dtype):
+def mpi_dtype(verb, dtype):
     """Return the dtype in which ranks sum or broadcast arrays of `dtype`; both are names."""
     return (_SUM_DTYPES if verb == "sum" else _BROADCAST_DTYPES).get(dtype, dtype)
 
@@ -44,7 +44,7 @@ class Bucket:
     """
 
     def __init__(self, verb, rows, priority):
-        (self.dtype,) = {sent_dtype(verb, dtype) for _, _, dtype in rows}
+        (self.dtype,) = {mpi_dtype(verb, dtype) for _, _, dtype in rows}
         if self.dtype not in SUM_DTYPES:
             key, _, dtype = rows[0]
             raise ArgumentError(
@@ -78,7 +78,7 @@ def make_buckets(verb, rows, priority, parts=_MIN_BUCKETS):
     Returns list of Bucket.
     """
     sizes = [
-        int(np.prod(shape)) * np.dtype(sent_dtype(verb, dtype)).itemsize for _, shape, dtype in rows
+        int(np.prod(shape)) * np.dtype(mpi_dtype(verb, dtype)).itemsize for _, shape, dtype in rows
     ]
     maximum = config.get("CYNET_DIST_BUCKET_KB") << 10
     goal = max(min(maximum, sum(sizes) // parts), 1 << 14)
@@ -91,7 +91,7 @@ def make_buckets(verb, rows, priority, parts=_MIN_BUCKETS):
         group, nbytes = [], 0
 
     for row, size in zip(rows, sizes):
-        other = bool(group) and sent_dtype(verb, group[0][2]) != sent_dtype(verb, row[2])
+        other = bool(group) and mpi_dtype(verb, group[0][2]) != mpi_dtype(verb, row[2])
         if other or nbytes + size > goal or size >= _DIRECT_BYTES:
             close_bucket()
         group.append(row)
@@ -110,16 +110,16 @@ def sum_request(bucket, source=None):
     """
     target = host_view(bucket.flat)
     given = None if source is None else host_view(source)
-    return bucket.request(_sum_starters(given, target), (target, given))
+    return bucket.request(_make_sum_starters(given, target), (target, given))
 
 
 def sum_in_place(bucket, array):
     """Create the request that sums an array over the ranks, in place of a bucket."""
     target = host_view(array)
-    return bucket.request(_sum_starters(None, target), target)
+    return bucket.request(_make_sum_starters(None, target), target)
 
 
-def _sum_starters(given, target):
+def _make_sum_starters(given, target):
     """Return the functions that start the sums of an array's pieces; None sums in place."""
 
     def start(part):

@@ -119,7 +119,7 @@ class DistKVStore(KVStore):
             self._first = next(iter(grouped)) if self._first is None else self._first
             if self._first in grouped:  # the key that comes first in each step
                 self._world.count_step()
-            self._compare_terms_of(getattr(self._updater, "optimizer", None))
+            self._compare_settings(getattr(self._updater, "optimizer", None))
             found = self._sum_over_ranks(grouped, priority)
             if self._updater is None:
                 self._values.update(zip(found, _dense_arrays(found.values())))
@@ -161,7 +161,7 @@ class DistKVStore(KVStore):
             self._world.check()
             if optimizer is not None:  # without an optimizer, states are summed, not gradients
                 self._world.count_step()
-            self._compare_terms_of(optimizer)
+            self._compare_settings(optimizer)
             for each, arrays in by_rows.items():
                 total = self._sum_row_sparse(each, arrays, priority)
                 for array in arrays:
@@ -172,7 +172,7 @@ class DistKVStore(KVStore):
             buckets = self._buckets_for("sum", self._bucket_rows(given), priority)
             for bucket in reversed(buckets):
                 arrays = given[bucket.entries[0].key]
-                if self._compress is None and _needs_no_copy(bucket, arrays):
+                if self._compress is None and _can_sum_in_place(bucket, arrays):
                     if self._world.size > 1:
                         self._submit(sum_in_place(bucket, arrays[0]), (), arrays)
                     continue
@@ -203,7 +203,7 @@ class DistKVStore(KVStore):
             self._world.check()
             for bucket in self._buckets_for("broadcast", self._bucket_rows(arrays), 0, keep=False):
                 first = arrays[bucket.entries[0].key]
-                if _needs_no_copy(bucket, first[:1]):
+                if _can_sum_in_place(bucket, first[:1]):
                     if self._world.size > 1:
                         self._submit(broadcast_request(bucket, root, first[0]), (), first[:1])
                     for array in first[1:]:
@@ -367,7 +367,7 @@ class DistKVStore(KVStore):
         # the last gradients are ready first
         for bucket in reversed(self._buckets_for("sum", self._bucket_rows(given), priority)):
             arrays = given[bucket.entries[0].key]
-            sums_here = self._compress is None and _needs_no_copy(bucket, arrays)
+            sums_here = self._compress is None and _can_sum_in_place(bucket, arrays)
             if sums_here and self._world.size > 1:
                 self._submit(sum_request(bucket, arrays[0]), arrays, [bucket.flat])
             else:
@@ -404,7 +404,7 @@ class DistKVStore(KVStore):
             request = sum_two_bits(bucket, self._compress.threshold, self._world.size)
         self._submit(request, (), [bucket.flat])
 
-    def _compare_terms_of(self, optimizer):
+    def _compare_settings(self, optimizer):
         """Let the next request compare the ranks' terms while it sums."""
         if optimizer is not None and self._world.size > 1:
             self._terms = brief_settings(optimizer)
@@ -435,7 +435,7 @@ def _dense_arrays(arrays):
     return [dense_of(each) for each in arrays]
 
 
-def _needs_no_copy(bucket, arrays):
+def _can_sum_in_place(bucket, arrays):
     """Return whether a bucket's only array is sent from its own memory, without a copy."""
     return (
         bucket.direct

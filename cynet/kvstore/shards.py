@@ -160,11 +160,11 @@ class Shards:
         """Send the weights that this rank has updated to all ranks and devices."""
         given = {key: each for key, each in weights.items() if key not in self._everywhere}
         if self._given is None or not self._given.belong_to(given):
-            bounds = {key: self._bounds(key) for key in given}
+            bounds = {key: self._shard_bounds(key) for key in given}
             self._given = ChangedParts(given, bounds, self._rank)
         self._store.gather(self._given)
 
-    def _bounds(self, key):
+    def _shard_bounds(self, key):
         """Return (start, stop) of the entries of a weight that each rank updates."""
         if key in self._pieces:
             return self._pieces[key]
@@ -183,7 +183,7 @@ class Shards:
             if states:
                 split = self._owned_weight(key) in self._pieces
                 shape = self._shapes[self._owned_weight(key)]
-                found.states[key] = _join_states(states, shape) if split else states[0]
+                found.states[key] = _join_state_shards(states, shape) if split else states[0]
         found.states_synced = dict.fromkeys(found.states, True)
         self.gathered = found
 
@@ -210,13 +210,13 @@ def _array_slice(array, start, stop):
     return array._view((stop - start,), start)
 
 
-def _join_states(states, shape):
+def _join_state_shards(states, shape):
     """Return the state of a weight, joined from the pieces of all ranks."""
     first = states[0]
     if first is None:
         return None
     if isinstance(first, (tuple, list)):
-        return type(first)(_join_states(each, shape) for each in zip(*states))
+        return type(first)(_join_state_shards(each, shape) for each in zip(*states))
     return nd.concat(*states, dim=0).reshape(shape)
 
 

@@ -50,12 +50,12 @@ def count_from_one(callbacks):
     """Wrap batch-end callbacks so that their ``nbatch`` counts from 1, as FeedForward does in
     MXNet; Module counts from 0."""
 
-    def with_count(callback):
+    def with_shifted_count(callback):
         if not callable(callback):
             return callback  # `fit` will refuse it
         return lambda param: callback(param._replace(nbatch=param.nbatch + 1))
 
-    return None if callbacks is None else [with_count(each) for each in _as_list(callbacks)]
+    return None if callbacks is None else [with_shifted_count(each) for each in _as_list(callbacks)]
 
 
 def batch_count(size):

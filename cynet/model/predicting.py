@@ -22,9 +22,9 @@ class BoundPredictor:
 
     def is_bound_for(self, form):
         """Return whether the Module was bound for this form of input."""
-        return form[0] is self._form[0] and _plain_descriptions(form[1:]) == _plain_descriptions(
-            self._form[1:]
-        )
+        return form[0] is self._form[0] and _comparable_descriptions(
+            form[1:]
+        ) == _comparable_descriptions(self._form[1:])
 
     def set_params(self, arg_params, aux_params):
         """Copy parameters to the Module, unless it has them already and they did not change."""
@@ -38,7 +38,7 @@ class BoundPredictor:
             self._stamp = stamp and (stamp, names, arrays)
 
 
-def _plain_descriptions(form):
+def _comparable_descriptions(form):
     """Return data descriptions with dtype and layout, which `DataDesc.__eq__` ignores."""
     devices, data_names, labels, *shapes = form
     rows = [

@@ -160,7 +160,7 @@ class BaseModule(ReprMixin, Interface):
             if not getattr(self, state):
                 raise CynetError(f"{what}: call {_METHOD_BY_STATE[state]} first")
 
-    def _keeps_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
+    def _should_keep_optimizer(self, kvstore, optimizer, optimizer_params, force_init):
         """Return whether the present optimizer stays in use; warn if another one was requested.
 
         Otherwise these settings are remembered as its own.
@@ -292,7 +292,7 @@ class BaseModule(ReprMixin, Interface):
     def _remove_padding(self, outputs, pad):
         return [output[: output.shape[0] - checked_pad(pad, output.shape[0])] for output in outputs]
 
-    def _concat_axes(self, outputs):
+    def _output_concat_axes(self, outputs):
         """Return the axis along which each output is concatenated over batches."""
         return [0] * len(outputs)
 
@@ -380,7 +380,7 @@ class BaseModule(ReprMixin, Interface):
                 self._predict_batch(batch, sparse_row_id_fn)
                 outputs = self._unpadded_outputs(batch)
                 results.append([output.copy() for output in outputs])
-                axes = self._concat_axes(outputs)
+                axes = self._output_concat_axes(outputs)
         if not results or not merge_batches:
             return results
         if len({len(outputs) for outputs in results}) > 1:

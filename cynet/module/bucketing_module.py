@@ -160,10 +160,10 @@ compression_params, shard_states
         self._monitor = None
         self._grad_req = "write"
         self._loaded = self._preload_opt_states = None
-        self._reset_bind()
+        self._clear_bound_state()
         self._make_module(default_bucket_key)  # raises for wrong names now
 
-    def _reset_bind(self):
+    def _clear_bound_state(self):
         self.binded = False
         self._default = None
         self._bound = PlanCache()  # key -> Bucket; an evicted bucket is bound again when needed
@@ -234,7 +234,7 @@ compression_params, shard_states
             raise ArgumentError("BucketingModule.bind: shared_module is not supported")
         params = self.get_params() if self.params_initialized and self.binded else None
         if force_rebind:
-            self._reset_bind()
+            self._clear_bound_state()
         if self.binded:
             self.logger.warning("Already bound, ignoring bind()")
             return
@@ -364,7 +364,7 @@ compression_params, shard_states
     ) -> None:
         """Set the optimizer that ``update`` applies."""
         self._require_state("init_optimizer", "binded", "params_initialized")
-        if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
+        if self._should_keep_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
         self._default._preload_opt_states = self._preload_opt_states
         self._preload_opt_states = None
@@ -658,7 +658,7 @@ compression_params, shard_states
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Run forward and backward in the module of the batch's bucket."""
-        if not _STEP_METHODS.are_used(self, ("forward", "backward")):
+        if not _STEP_METHODS.are_own(self, ("forward", "backward")):
             super().forward_backward(data_batch)
             return
         self._require_state("forward_backward", "binded", "params_initialized")
@@ -668,7 +668,7 @@ compression_params, shard_states
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
         """Run a training step in the module of the batch's bucket."""
-        if not _STEP_METHODS.are_used(self, ("forward", "backward", "forward_backward", "update")):
+        if not _STEP_METHODS.are_own(self, ("forward", "backward", "forward_backward", "update")):
             super().train_step(data_batch)
             return
         self._require_state("train_step", "binded", "params_initialized", "optimizer_initialized")
@@ -680,7 +680,7 @@ compression_params, shard_states
         """Run backward in the bucket of the last forward."""
         self._require_state("backward", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check_owner("backward")
+            self._thread_guard.check_owner_thread("backward")
             self._curr_module.backward(out_grads)
 
     def update(self) -> None:
@@ -694,20 +694,20 @@ compression_params, shard_states
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         self._require_state("get_outputs", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check_owner("get_outputs")
+            self._thread_guard.check_owner_thread("get_outputs")
             return self._curr_module.get_outputs(merge_multi_context)
 
     def _remove_padding(self, outputs, pad):
         return self._curr_module._remove_padding(outputs, pad)
 
-    def _concat_axes(self, outputs):
-        return self._curr_module._concat_axes(outputs)
+    def _output_concat_axes(self, outputs):
+        return self._curr_module._output_concat_axes(outputs)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Return the gradients of the data of the last forward."""
         self._require_state("get_input_grads", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check_owner("get_input_grads")
+            self._thread_guard.check_owner_thread("get_input_grads")
             return self._curr_module.get_input_grads(merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
@@ -725,7 +725,7 @@ compression_params, shard_states
     ) -> None:
         self._require_state("update_metric", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check_owner("update_metric")
+            self._thread_guard.check_owner_thread("update_metric")
             self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
 

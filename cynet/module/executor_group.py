@@ -413,7 +413,7 @@ class DataParallelExecutorGroup:
         with _BACKWARD_SPAN:
             if not self.for_training:
                 raise ArgumentError("backward: the module was bound with for_training=False")
-            self._require_run("backward")
+            self._require_forward_run("backward")
             self._require_labels()
             self._has_grads = True
             if out_grads is not None and not isinstance(out_grads, (list, tuple)):
@@ -436,7 +436,7 @@ class DataParallelExecutorGroup:
 
         `begin` and `end` choose among them, as a slice does.
         """
-        self._require_run("get_outputs")
+        self._require_forward_run("get_outputs")
         outputs = [executor.outputs[begin:end] for executor in self.execs]
         return self._merge_outputs(outputs, merge_multi_context, self._concat_axes()[begin:end])
 
@@ -479,7 +479,7 @@ class DataParallelExecutorGroup:
             for output, place in zip(outputs, self.output_axes)
         ]
 
-    def _require_run(self, what):
+    def _require_forward_run(self, what):
         for executor in self.execs:
             if not executor.has_run:
                 raise CynetError(f"{what}: call forward first, there is nothing computed yet")
@@ -519,7 +519,7 @@ class DataParallelExecutorGroup:
     def update_metric(self, eval_metric, labels, pre_sliced=False):
         """Update a metric with labels and outputs, device by device, without padding examples."""
         with _METRIC_SPAN:
-            self._require_run("update_metric")
+            self._require_forward_run("update_metric")
             pad = self._pad and checked_pad(self._pad, self.batch_size)
             for i, executor in enumerate(self.execs):
                 if pre_sliced:

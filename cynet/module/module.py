@@ -171,9 +171,9 @@ class Module(Optimization, BaseModule):
         self._is_summed = False  # whether ranks have summed the gradients of the last backward
         self._lender = None  # the module that owns the shared optimizer
         self._of_other_buckets = [], [], []  # names, gradients and weights of other ranks' buckets
-        self._reset_bind()
+        self._clear_bound_state()
 
-    def _reset_bind(self):
+    def _clear_bound_state(self):
         self.binded = False
         self._exec_group = None
         self._data_shapes = None
@@ -276,7 +276,7 @@ class Module(Optimization, BaseModule):
         if force_rebind:
             if self.params_initialized and self._params_dirty:
                 self._sync_params_from_devices()
-            self._reset_bind()
+            self._clear_bound_state()
         if self.binded:
             self.logger.warning("Already bound, ignoring bind()")
             return
@@ -402,7 +402,7 @@ class Module(Optimization, BaseModule):
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
         """Run forward in training mode, then backward; as one step unless one is overridden."""
-        if not _STEP_METHODS.are_used(self, ("forward", "backward")):
+        if not _STEP_METHODS.are_own(self, ("forward", "backward")):
             super().forward_backward(data_batch)
             return
         self._require_state("forward_backward", "binded", "params_initialized")
@@ -422,7 +422,7 @@ class Module(Optimization, BaseModule):
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
         """Run ``forward_backward``, then ``update``; as one step unless a part is overridden."""
-        if not _STEP_METHODS.are_used(self, ("forward", "backward", "forward_backward", "update")):
+        if not _STEP_METHODS.are_own(self, ("forward", "backward", "forward_backward", "update")):
             super().train_step(data_batch)
             return
         self._require_state("train_step", "binded", "params_initialized", "optimizer_initialized")
@@ -456,7 +456,7 @@ class Module(Optimization, BaseModule):
         """
         self._require_state("backward", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check_owner("backward")
+            self._thread_guard.check_owner_thread("backward")
             self._is_summed = False
             self._exec_group.backward(out_grads)
 
@@ -507,7 +507,7 @@ class Module(Optimization, BaseModule):
         """
         self._require_state("get_outputs", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check_owner("get_outputs")
+            self._thread_guard.check_owner_thread("get_outputs")
             return self._thread_guard.private_outputs(
                 self._exec_group.get_outputs(merge_multi_context)
             )
@@ -516,7 +516,7 @@ class Module(Optimization, BaseModule):
         """Return the gradients of the data, if bound with ``inputs_need_grad=True``."""
         self._require_state("get_input_grads", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check_owner("get_input_grads")
+            self._thread_guard.check_owner_thread("get_input_grads")
             return self._thread_guard.private_outputs(
                 self._exec_group.get_input_grads(merge_multi_context)
             )
@@ -546,7 +546,7 @@ class Module(Optimization, BaseModule):
         self._require_state("update_metric", "binded", "params_initialized")
         try:
             with self._thread_guard.lock:
-                self._thread_guard.check_owner("update_metric")
+                self._thread_guard.check_owner_thread("update_metric")
                 self._exec_group.update_metric(eval_metric, labels, pre_sliced)
         except Exception as error:
             refuse(error, Module.update_metric, self, eval_metric, labels, pre_sliced)
@@ -664,7 +664,7 @@ class Module(Optimization, BaseModule):
         given = set(given)
         return [name for name in (*self._param_names, *self._aux_names) if name not in given]
 
-    def _warn_of_zeros(self, given):
+    def _warn_of_zero_params(self, given):
         lacking = [name for name in self._missing_names(given) if name not in self._fixed_values]
         if lacking:
             warn_user(
@@ -740,7 +740,7 @@ class Module(Optimization, BaseModule):
             return
         self._require_state("set_params", "binded")
         if not self.params_initialized:
-            self._warn_of_zeros((*(arg_params or ()), *(aux_params or ())))
+            self._warn_of_zero_params((*(arg_params or ()), *(aux_params or ())))
         self._make_host_arrays()
         self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
         self._params_dirty = True
@@ -787,7 +787,7 @@ class Module(Optimization, BaseModule):
         group = self._exec_group
         return group.unpadded_outputs(outputs, checked_pad(pad, group.batch_size))
 
-    def _concat_axes(self, outputs):
+    def _output_concat_axes(self, outputs):
         return [place[0] if place else 0 for place in self._exec_group.output_axes]
 
     def _reshape_for(self, data_batch):

@@ -56,7 +56,7 @@ class Optimization:
             `optimizer` is neither a name nor an Optimizer, or `optimizer_params` is not a dict.
         """
         self._require_state("init_optimizer", "binded", "params_initialized")
-        if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
+        if self._should_keep_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
         if self._params_dirty:
             self._sync_params_from_devices()
@@ -331,10 +331,10 @@ class Optimization:
         if self._lender is None:
             self._kvstore.sum_up(list(rows), list(rows.values()), optimizer=self._optimizer)
         else:
-            self._sum_over_buckets(rows)
+            self._sum_bucket_grads(rows)
         self._is_summed = True
 
-    def _sum_over_buckets(self, rows):
+    def _sum_bucket_grads(self, rows):
         """Sum gradients when ranks may be in buckets with different parameters: a parameter that a
         bucket does not use counts as 0, and one that any of them uses is updated on all ranks."""
         lender = self._lender
@@ -376,7 +376,7 @@ class Optimization:
         check_shardable("Module", self._optimizer)
         group = self._exec_group
         rows = list(zip(self._param_names, group.param_arrays, group.grad_arrays))
-        whole = {name for name, *arrays in rows if any(map(_is_sparse, arrays))}
+        whole = {name for name, *arrays in rows if any(map(_has_sparse_array, arrays))}
         shapes = {name: tuple(weights[0].shape) for name, weights, _ in rows}
         self._shards = Shards(
             store, self._optimizer, shapes, whole, self._param_names, len(self._context)
@@ -446,5 +446,5 @@ class Optimization:
         return self._shards.gathered
 
 
-def _is_sparse(arrays):
+def _has_sparse_array(arrays):
     return arrays[0] is not None and arrays[0].stype != "default"

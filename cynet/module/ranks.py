@@ -28,12 +28,12 @@ class SingleProcess:
     def merge_metrics(self, metrics):
         """Merge the sums of metrics over all ranks."""
 
-    def sum_number(self, number):
+    def sum_over_ranks(self, number):
         """Return the sum of a number over the ranks."""
         return number
 
     @contextmanager
-    def shared_file(self, path):
+    def first_rank_file(self, path):
         """Copy a file of rank 0 to this rank. Returns its path, or None if rank 0 has no file."""
         yield path if os.path.exists(path) else None
 
@@ -78,11 +78,11 @@ class Ranks(SingleProcess):
         for i, each in enumerate(parts):
             each._merge_states([row[i] for row in rows])
 
-    def sum_number(self, number):
+    def sum_over_ranks(self, number):
         return int(self._world.allreduce(np.array([number], np.int64), "examples of a step")[0])
 
     @contextmanager
-    def shared_file(self, path):
+    def first_rank_file(self, path):
         is_there = self.is_first and os.path.exists(path)
         content = self.gather_bytes(read_file(path) if is_there else b"")[0]
         if self.is_first or not content:

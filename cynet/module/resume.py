@@ -105,7 +105,7 @@ class Resume:
 
     def _load_content(self):
         """Return the content of the file, which rank 0 reads for all ranks; None without a file."""
-        with self._ranks.shared_file(self.path) as path:
+        with self._ranks.first_rank_file(self.path) as path:
             return None if path is None else read_training(path, _FORMAT)
 
     def load(self, module, train_data, callbacks, history, clip_global_norm):
@@ -237,12 +237,12 @@ def apply_settings(path, old, optimizer, now, wanted):
     old = found if old is None else old
 
     def differs(*place):
-        a, b, c = (_entry_at(each, place) for each in (old, found, now))
+        a, b, c = (_setting_at(each, place) for each in (old, found, now))
         # callbacks may have changed the value in the file, and in a used optimizer
         return c != a and c != b
 
     def refuse(what, place):
-        values = (shown(_entry_at(each, place)) for each in (old, now))
+        values = (shown(_setting_at(each, place)) for each in (old, now))
         raise ArgumentError(
             "fit: resume: {}: the file was begun with {} {}, asked for is {}; ask for the old"
             " one, or begin a training of another name".format(path, what, *values)
@@ -270,11 +270,11 @@ def apply_settings(path, old, optimizer, now, wanted):
     return changed
 
 
-def _entry_at(settings, place):
+def _setting_at(settings, place):
     for name in place:
         settings = settings.get(name, _MISSING)
     return settings
 
 
 def _difference_text(old, now, *place):
-    return "{} instead of {}".format(*(shown(_entry_at(each, place)) for each in (now, old)))
+    return "{} instead of {}".format(*(shown(_setting_at(each, place)) for each in (now, old)))

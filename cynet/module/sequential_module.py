@@ -240,7 +240,7 @@ class SequentialModule(BaseModule):
     ) -> None:
         """Initialize an optimizer for each module."""
         self._require_state("init_optimizer", "binded", "params_initialized")
-        if self._keeps_optimizer(kvstore, optimizer, optimizer_params, force_init):
+        if self._should_keep_optimizer(kvstore, optimizer, optimizer_params, force_init):
             return
         for module in self._modules:
             module.init_optimizer(
@@ -292,7 +292,7 @@ class SequentialModule(BaseModule):
         """Run backward from the last module to the first."""
         self._require_state("backward", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check_owner("backward")
+            self._thread_guard.check_owner_thread("backward")
             for module in reversed(self._modules):
                 module.backward(out_grads=out_grads)
                 if module is not self._modules[0]:
@@ -308,14 +308,14 @@ class SequentialModule(BaseModule):
         """Return the outputs of the last module."""
         self._require_state("get_outputs", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check_owner("get_outputs")
+            self._thread_guard.check_owner_thread("get_outputs")
             return self._modules[-1].get_outputs(merge_multi_context)
 
     def _remove_padding(self, outputs, pad):
         return self._modules[-1]._remove_padding(outputs, pad)
 
-    def _concat_axes(self, outputs):
-        return self._modules[-1]._concat_axes(outputs)
+    def _output_concat_axes(self, outputs):
+        return self._modules[-1]._output_concat_axes(outputs)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Return the gradients of the first module's data."""
@@ -323,7 +323,7 @@ class SequentialModule(BaseModule):
         if not self.inputs_need_grad:
             raise ArgumentError("get_input_grads: the chain was bound with inputs_need_grad=False")
         with self._thread_guard.lock:
-            self._thread_guard.check_owner("get_input_grads")
+            self._thread_guard.check_owner_thread("get_input_grads")
             return self._modules[0].get_input_grads(merge_multi_context)
 
     def _make_label_check(self, train_data):
@@ -346,7 +346,7 @@ class SequentialModule(BaseModule):
         """Update the metric by the modules that take labels."""
         self._require_state("update_metric", "binded", "params_initialized")
         with self._thread_guard.lock:
-            self._thread_guard.check_owner("update_metric")
+            self._thread_guard.check_owner_thread("update_metric")
             for module, meta in zip(self._modules, self._metas):
                 if meta.get(self.META_TAKE_LABELS, False):
                     module.update_metric(eval_metric, labels, pre_sliced)

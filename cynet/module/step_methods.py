@@ -15,7 +15,7 @@ class StepMethods:
         self._own = {name: vars(kind)[name] for name in STEP_METHOD_NAMES}
         self._inherited = _inherited_methods(kind, kind)
 
-    def are_used(self, module, names):
+    def are_own(self, module, names):
         """Return whether a module has the class's own methods of these names: no subclass, object,
         patch or later base class overrides one."""
         own = self._own

@@ -52,7 +52,7 @@ class ThreadGuard:
             for array in arrays
         ]
 
-    def check_owner(self, what):
+    def check_owner_thread(self, what):
         """Raise unless this thread ran the last forward; the caller holds the lock."""
         if self.shared and self.last != threading.get_ident() and getattr(self._own, "ran", False):
             raise StateError(

@@ -102,9 +102,9 @@ def _is_check_on():
 
 def _notify_reporters():
     on = _is_check_on()
-    _dispatch.set_call_observer(_after_call if on else None)
-    set_observer(backward_observers, _after_backward_step if on else None)
-    set_observer(executor_observers, _after_step if on else None)
+    _dispatch.set_call_observer(_check_call_outputs if on else None)
+    set_observer(backward_observers, _check_gradient if on else None)
+    set_observer(executor_observers, _check_step_outputs if on else None)
     for switch in _reporters:
         switch(on)
     if not on:
@@ -133,7 +133,7 @@ def _finiteness_text(pairs):
     return ", ".join(rows) or "it has no inputs"
 
 
-def _after_call(operator, inputs, outputs):
+def _check_call_outputs(operator, inputs, outputs):
     path = None
     for each in outputs:
         kind = describe_nans(each)
@@ -153,7 +153,7 @@ def _after_call(operator, inputs, outputs):
             _layer_of_node[entry[0]] = path
 
 
-def _after_backward_step(node, i, grad):
+def _check_gradient(node, i, grad):
     kind = None if grad is None else describe_nans(grad)
     if kind is not None:
         raise AnomalyError(
@@ -162,7 +162,7 @@ def _after_backward_step(node, i, grad):
         )
 
 
-def _after_step(step, inputs, values, is_gradient):
+def _check_step_outputs(step, inputs, values, is_gradient):
     """Check the outputs of a step of an executor."""
     names = step.prop.list_arguments()
     for i, array in enumerate(values):

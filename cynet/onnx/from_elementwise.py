@@ -130,7 +130,7 @@ def mod(reader: Reader, node: Node) -> Symbol:
     return sym.where(none, whole * float("nan"), whole)
 
 
-def half_to_even(x: Symbol) -> Symbol:
+def round_half_to_even(x: Symbol) -> Symbol:
     """Round to the nearest integer, halves to even, which no operator of cynet does."""
     low = sym.floor(x)
     over = x - low
@@ -141,7 +141,7 @@ def half_to_even(x: Symbol) -> Symbol:
 
 @imports("Round")
 def round_node(reader: Reader, node: Node) -> Symbol:
-    return half_to_even(node.symbol(0))
+    return round_half_to_even(node.symbol(0))
 
 
 @imports("IsNaN")

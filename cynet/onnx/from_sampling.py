@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import symbol as sym
-from .from_elementwise import half_to_even
+from .from_elementwise import round_half_to_even
 from .importers import imports
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _grid_to_pixels(
     clamped; so is the point itself if that makes no difference: not for mode=cubic."""
     x = sym.squeeze(sym.slice_axis(grid, axis=2, begin=k, end=k + 1), axis=2)
     x = (x + 1) * ((size - 1) / 2) if corners else ((x + 1) * size - 1) * 0.5
-    x = half_to_even(x) if mode == "nearest" else x
+    x = round_half_to_even(x) if mode == "nearest" else x
     if padding == "border" and mode != "cubic":
         return sym.clip(x, a_min=0, a_max=size - 1)
     return _reflect_coordinates(x, *bounds) if padding == "reflection" else x

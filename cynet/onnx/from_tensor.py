@@ -290,11 +290,11 @@ def matmul(reader: Reader, node: Node) -> Symbol:
         return sym.dot(left, right)
     shapes = node.shape(0), node.shape(1)
     if None in shapes:
-        return _open_matmul(left, right, a, b, a == b and node.has_equal_lengths(0, 1, 2))
+        return _unknown_shape_matmul(left, right, a, b, a == b and node.has_equal_lengths(0, 1, 2))
     return _batched_matmul(left, right, *shapes)
 
 
-def _open_matmul(left: Symbol, right: Symbol, a: int, b: int, alike: bool) -> Symbol:
+def _unknown_shape_matmul(left: Symbol, right: Symbol, a: int, b: int, alike: bool) -> Symbol:
     """Compute matmul of ranks `a` and `b` with open lengths; `alike`: equal batch lengths."""
     values = [
         sym.expand_dims(left, axis=0) if a == 1 else left,

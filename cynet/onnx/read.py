@@ -101,7 +101,7 @@ def import_model(model_file: Any) -> tuple[Symbol, dict[str, NDArray], dict[str,
     except Exception as error:  # a constant's bytes may not fit its shape
         raise _damage_error("its constants", error) from error
     for proto in model.graph.node:
-        _read_checked(reader, proto)
+        _read_node_checked(reader, proto)
     heads = [reader.symbol(each.name) for each in model.graph.output]
     found = heads[0] if len(heads) == 1 else Group(heads)
     _verify_types(reader, found)
@@ -132,7 +132,7 @@ def _damage_error(where: str, error: Exception) -> FormatError:
     )
 
 
-def _read_checked(reader: Reader, proto: Any, opset: int | None = None) -> None:
+def _read_node_checked(reader: Reader, proto: Any, opset: int | None = None) -> None:
     try:
         _read_node(reader, proto, opset)
     except CynetError:
@@ -162,7 +162,7 @@ def _read_node(reader: Reader, proto: Any, opset: int | None) -> None:
             f"import_model: node '{node.name}' of kind {kind} is not read by cynet"
         )
     for each in found[0]:
-        _read_checked(reader, each, found[1])
+        _read_node_checked(reader, each, found[1])
 
 
 def _verify_types(reader: Reader, found: Symbol) -> None:

@@ -42,10 +42,10 @@ def rnn(g: Graph, c: OpNode) -> list[str]:
         weights: list[list[str]] = [[], [], []]
         for each in passes[layer * d : (layer + 1) * d]:
             w = g.reshape(
-                _slice_flat(g, flat, each.i2h_weight, rows * each.inputs), (rows, each.inputs)
+                _slice_parameters(g, flat, each.i2h_weight, rows * each.inputs), (rows, each.inputs)
             )
-            r = g.reshape(_slice_flat(g, flat, each.h2h_weight, rows * h), (rows, h))
-            b = [_slice_flat(g, flat, at, rows) for at in (each.i2h_bias, each.h2h_bias)]
+            r = g.reshape(_slice_parameters(g, flat, each.h2h_weight, rows * h), (rows, h))
+            b = [_slice_parameters(g, flat, at, rows) for at in (each.i2h_bias, each.h2h_bias)]
             w, r, *b = (_reorder_gates(g, v, rows, h, p.mode) for v in (w, r, *b))
             for where, value in zip(weights, (w, r, g.emit("Concat", b, axis=0))):
                 where.append(g.unsqueeze(value, 0))
@@ -71,5 +71,5 @@ def rnn(g: Graph, c: OpNode) -> list[str]:
     return [data, *(v[0] if len(v) == 1 else g.emit("Concat", v, axis=0) for v in lasts)]
 
 
-def _slice_flat(g: Graph, flat: str, at: int, size: int) -> str:
+def _slice_parameters(g: Graph, flat: str, at: int, size: int) -> str:
     return g.cut(flat, 0, at, at + size)

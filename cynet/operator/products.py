@@ -52,27 +52,27 @@ def library_cycles(desc: ProductDesc) -> float:
 
 def panels_cycles(desc: ProductDesc) -> float:
     """Return the estimated cycles of own loops with b copied to panels."""
-    return _loop_cost(desc) + COPY_COST * desc.n * desc.k if _own_is_faster(desc) else NEVER
+    return _loop_cost(desc) + COPY_COST * desc.n * desc.k if _is_own_loop_faster(desc) else NEVER
 
 
 def narrow_cycles(desc: ProductDesc) -> float:
     """Return the estimated cycles of own loops with b read in place."""
     narrow = is_narrow(desc.level, desc.m, desc.n, desc.k, desc.b_transposed)
     tiled = _amx_share(desc) < 1
-    return _loop_cost(desc) if narrow and not tiled and _own_is_faster(desc) else NEVER
+    return _loop_cost(desc) if narrow and not tiled and _is_own_loop_faster(desc) else NEVER
 
 
 def amx_cycles(desc: ProductDesc) -> float:
     """Return the estimated cycles with AMX, as a multiple of those of the loops."""
     share = _amx_share(desc)
-    return share * _loop_cost(desc) if share < 1 and _own_is_faster(desc) else NEVER
+    return share * _loop_cost(desc) if share < 1 and _is_own_loop_faster(desc) else NEVER
 
 
 def _loop_cost(desc: ProductDesc) -> float:
     return OWN_COST * desc.work / LANES[desc.level]
 
 
-def _own_is_faster(desc: ProductDesc) -> bool:
+def _is_own_loop_faster(desc: ProductDesc) -> bool:
     """Return whether kernels of our own are faster than a library."""
     if desc.level == "baseline":
         return False

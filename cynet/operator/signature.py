@@ -136,9 +136,9 @@ def docstring(entry: OpEntry, array: str = "NDArray") -> str:
         lines += [f"*data : {array}", f"    {about.get('data', 'The inputs.')}"]
     for name in arguments:
         kind = array if name in needed else f"{array}, optional"
-        lines += [f"{name} : {kind}", *_wrap_lines(about.get(name, _about_input(name)))]
+        lines += [f"{name} : {kind}", *_wrap_lines(about.get(name, _input_doc(name)))]
     for name in states:
-        lines += [f"{name} : {array}", *_wrap_lines(about.get(name, _about_state(name)))]
+        lines += [f"{name} : {array}", *_wrap_lines(about.get(name, _state_doc(name)))]
     for name, field in fields.items():
         lines += [f"{name} : {_documented_type(field)}", *_wrap_lines(field.doc)]
     if array == "NDArray":
@@ -177,7 +177,7 @@ def _documented_type(field: Field) -> str:
     return _PYTHON_KINDS.get(kind, kind) + comma + rest
 
 
-def _about_state(name: str) -> str:
+def _state_doc(name: str) -> str:
     return {
         "mom": "Momentum, read and written in place.",
         "mean": "Running mean of the gradient, read and written in place.",
@@ -186,7 +186,7 @@ def _about_state(name: str) -> str:
     }.get(name, "State, read and written in place.")
 
 
-def _about_input(name: str) -> str:
+def _input_doc(name: str) -> str:
     return {
         "data": "The input.",
         "weight": "The weights.",

@@ -11,7 +11,7 @@ from ..base.files import write_atomically
 from ..base.kinds import to_index
 from ..engine import trace
 from ..ndarray import waitall
-from .tables import as_json, as_table, sorted_sums
+from .tables import as_json, as_table, sorted_statistics
 from .trace_file import trace_events
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ __all__ += ["profiler_set_state", "resume", "set_config", "set_kvstore_handle", 
 __all__ += ["start", "stop"]
 
 _PART_FLAGS = ("profile_symbolic", "profile_imperative", "profile_memory", "profile_api")
-_FLAGS = ("profile_all", *_PART_FLAGS, "continuous_dump", "aggregate_stats")
-_MIN_EVENTS = 16
+_CONFIG_FLAGS = ("profile_all", *_PART_FLAGS, "continuous_dump", "aggregate_stats")
+_MIN_TRACE_EVENTS = 16
 
 
 class _Settings:
@@ -83,13 +83,13 @@ def set_config(**kwargs: Any) -> None:
     --------
     >>> mx.profiler.set_config(profile_all=True, filename="lenet.json")
     """
-    known = (*_FLAGS, "filename", "dump_period", "profile_process", "max_events")
+    known = (*_CONFIG_FLAGS, "filename", "dump_period", "profile_process", "max_events")
     for name in kwargs:
         if name not in known:
             raise ArgumentTypeError(
                 f"profiler.set_config has no parameter {shown(name)}; it takes {', '.join(known)}"
             )
-    flags = {name: _check_flag(name, kwargs[name]) for name in _FLAGS if name in kwargs}
+    flags = {name: _check_flag(name, kwargs[name]) for name in _CONFIG_FLAGS if name in kwargs}
     period = kwargs.get("dump_period", _settings.dump_period)
     if isinstance(period, bool) or not isinstance(period, (int, float)) or not period > 0:
         raise ArgumentError(
@@ -98,9 +98,9 @@ def set_config(**kwargs: Any) -> None:
     _check_process("set_config", kwargs.get("profile_process", "worker"))
     if "max_events" in kwargs:
         count = to_index("profiler.set_config: max_events", kwargs["max_events"])
-        if count < _MIN_EVENTS:
+        if count < _MIN_TRACE_EVENTS:
             raise ArgumentError(
-                f"profiler.set_config: max_events must be at least {_MIN_EVENTS}, got {count}"
+                f"profiler.set_config: max_events must be at least {_MIN_TRACE_EVENTS}, got {count}"
             )
         trace.set_capacity(count)
     with _lock:
@@ -340,7 +340,7 @@ def dumps(
         raise ArgumentError(
             f"profiler.dumps: format must be 'table' or 'json', got {shown(format)}"
         )
-    sums = sorted_sums(sort_by, bool(ascending))
+    sums = sorted_statistics(sort_by, bool(ascending))
     text = (as_table if format == "table" else as_json)(*sums)
     if reset:
         trace.clear(False)

@@ -20,7 +20,7 @@ _MEMORY_COLUMNS = ("Min Use (kB)", "Max Use (kB)", "Avg Use (kB)")
 _FIRST_COLUMNS = ("Name", "Total Count")
 
 
-def sorted_sums(sort_by, ascending):
+def sorted_statistics(sort_by, ascending):
     """Return (times, values, memory): dicts of category to sorted (name, count, sum, min, max).
 
     Of times and memory `sum` is that; memory is what devices had in use after each event that the

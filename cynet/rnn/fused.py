@@ -106,7 +106,7 @@ class FusedRNNCell(BaseRNNCell):
         ``unfuse()``'s cells, gate by gate; ``pack_weights`` of these cells joins the gates."""
         args = dict(args)
         array = args.pop(self._parameter.name)
-        num_input = packed.input_size_from(
+        num_input = packed.infer_input_size(
             array.size, self._mode, self._num_layers, self._directions, self._num_hidden
         )
         found = packed.split_parameters(array, *self._layout_of(num_input), self._prefix)

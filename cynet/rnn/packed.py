@@ -44,7 +44,7 @@ def parameter_count(mode, num_layers, directions, num_input, num_hidden):
     return first + (num_layers - 1) * rest
 
 
-def input_size_from(size, mode, num_layers, directions, num_hidden):
+def infer_input_size(size, mode, num_layers, directions, num_hidden):
     """Return the size of the input, from the length of the packed parameter array."""
     rows = len(directions) * num_hidden * len(GATES[mode])
     rest = (num_layers - 1) * (num_hidden + len(directions) * num_hidden + 2)

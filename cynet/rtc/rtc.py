@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CudaKernel", "CudaModule", "Rtc"]
 
-_MAX_DIM = 2**31 - 1
+_MAX_LAUNCH_DIM = 2**31 - 1
 
 
 @functools.cache
@@ -152,7 +152,7 @@ class _DeviceKernel:
         )
 
 
-def _is_checking(check):
+def _is_memory_check_on(check):
     return bool(config.get("CYNET_CHECK_KERNELS")) if check is None else bool(check)
 
 
@@ -212,7 +212,7 @@ class Rtc:
         self._wanted = [(n, a.dtype_flag, a.ndim) for n, a in every]
         self._names, self._function = tuple(names), f"rtc_{name}"
         text = _full_source(self._function, name, self._wanted, kernel)
-        self._make_program = _make_program(text, name, (), (), _is_checking(check), kernel)
+        self._make_program = _make_program(text, name, (), (), _is_memory_check_on(check), kernel)
         self._launcher_on(every[0][1].context if every else current_context())
         n = len(every)
         self._written = (False,) * self._count + (True,) * (n - self._count) + (False,) * n
@@ -262,7 +262,7 @@ class Rtc:
                     f"kernel {self.name}: {name} has {len(shape)} axes, shape {shape}; the kernel "
                     f"was made for {ndim}"
                 )
-            if max(shape, default=0) > _MAX_DIM:
+            if max(shape, default=0) > _MAX_LAUNCH_DIM:
                 raise ArgumentError(
                     f"kernel {self.name}: {name} has shape {shape}; {name}_dims holds ints"
                 )
@@ -382,7 +382,7 @@ class CudaModule:
             _tuple_of_strings("exports", exports),
         )
         self._make_program = _make_program(
-            source, "source", options, exports, _is_checking(check), None
+            source, "source", options, exports, _is_memory_check_on(check), None
         )
         self._home = gpu() if num_gpus() else cpu()
         self._make_program.compile_for(self._home)

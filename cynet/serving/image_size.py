@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..base.errors import FormatError
 
 _FRAME_MARKERS = range(0xC0, 0xD0)  # JPEG markers of frame headers, except for
-_NO_FRAMES = (0xC4, 0xC8, 0xCC)
+_NON_FRAME_MARKERS = (0xC4, 0xC8, 0xCC)
 _MARKERS_WITHOUT_LENGTH = (0x01, *range(0xD0, 0xD8))  # markers without a length
 _MAX_SCANS = 100  # maximum scans of a JPEG: each may visit all of its pixels
 
@@ -46,7 +46,7 @@ def _jpeg_size(file):
             at += 1
         elif kind in _MARKERS_WITHOUT_LENGTH:
             at += 2
-        elif kind in _FRAME_MARKERS and kind not in _NO_FRAMES:
+        elif kind in _FRAME_MARKERS and kind not in _NON_FRAME_MARKERS:
             return _check_size(file[at + 5 : at + 7], file[at + 7 : at + 9], "big")
         else:
             at += 2 + max(2, int.from_bytes(file[at + 2 : at + 4], "big"))

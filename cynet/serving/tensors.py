@@ -82,11 +82,11 @@ def read_plan(head: bytes, predictor: Predictor) -> RequestPlan:
         No such JSON, or inputs that the network has not; a shape is refused before its data is
         looked at.
     """
-    found = _drop_nulls(_check_object("the body", parse_json(head)))
+    found = _drop_null_values(_check_object("the body", parse_json(head)))
     request_id = found.get("id")
     if request_id is not None and not isinstance(request_id, str):
         raise ArgumentTypeError(f"id is a text, got {shown(request_id)}")
-    settings = _drop_nulls(_check_object("parameters", found.get("parameters", {})))
+    settings = _drop_null_values(_check_object("parameters", found.get("parameters", {})))
     timeout = settings.get("timeout")
     if timeout is not None and (type(timeout) is not int or timeout < 1):
         raise ArgumentError(f"timeout is a positive number of microseconds, got {shown(timeout)}")
@@ -269,7 +269,7 @@ def _check_object(what, value):
     return value
 
 
-def _drop_nulls(found):
+def _drop_null_values(found):
     """Return an object without null entries, which clients write for omitted ones."""
     return {name: value for name, value in found.items() if value is not None}
 
@@ -287,8 +287,8 @@ def _tensor_name(what, tensor, names):
 
 
 def _tensor_settings(what, tensor):
-    found = _drop_nulls(
-        _check_object(f"the parameters of {what}", _drop_nulls(tensor).get("parameters", {}))
+    found = _drop_null_values(
+        _check_object(f"the parameters of {what}", _drop_null_values(tensor).get("parameters", {}))
     )
     for name in _REFUSED_PARAMETERS:
         if name in found:

@@ -179,14 +179,14 @@ def test_what_rounds_have_found(thread):
     calls = []
     thread._fail_for_ended_rank = lambda: calls.append("left")
     thread._fail_for_mismatch = lambda number: calls.append(number)
-    thread._begin_agreed(found(left=True, all_left=True), 0)
+    thread._begin_agreed_requests(found(left=True, all_left=True), 0)
     assert thread._is_over and not calls
-    thread._begin_agreed(found(left=True, differs=3), 0)
-    thread._begin_agreed(found(differs=0, common=[1]), 0)
+    thread._begin_agreed_requests(found(left=True, differs=3), 0)
+    thread._begin_agreed_requests(found(differs=0, common=[1]), 0)
     assert calls == ["left", 0]
     delays = []
     for _ in range(8):
-        thread._begin_agreed(found(), 10.0)
+        thread._begin_agreed_requests(found(), 10.0)
         delays.append(thread._delay)
         assert thread._again == 10.0 + thread._delay
     assert delays[0] == 2 * file._MIN_SLEEP and delays[1] == 4 * file._MIN_SLEEP
@@ -195,15 +195,15 @@ def test_what_rounds_have_found(thread):
     (free, other) = handed(thread, "c", "d", in_order=False)
     thread._begin_requests = lambda requests: calls.append(requests)
     thread._tried = 7
-    thread._begin_agreed(found(common=[1]), 0)
-    thread._begin_agreed(found(free=other.mark), 0)
-    thread._begin_agreed(found(common=[0, 1], free=free.mark), 0)
+    thread._begin_agreed_requests(found(common=[1]), 0)
+    thread._begin_agreed_requests(found(free=other.mark), 0)
+    thread._begin_agreed_requests(found(common=[0, 1], free=free.mark), 0)
     assert calls[2:] == [[second], [other], [first, second, free]]
     assert (thread._tried, thread._delay) == (-1, file._MIN_SLEEP)
 
 
 def test_whether_a_round_is_progress(thread):
-    thread._begin_agreed, thread._join_round = lambda found, now: None, lambda now: False
+    thread._begin_agreed_requests, thread._join_round = lambda found, now: None, lambda now: False
     for row, wanted in (({}, False), ({"common": [1]}, True), ({"free": 0}, True)):
         thread.found = found(**row)
         assert thread._advance_round(0) is wanted
@@ -282,7 +282,7 @@ def test_the_end_of_a_request(thread):
 def test_what_a_trace_has_of_a_request(thread, monkeypatch):
     """How long it waited for its turn, then how long it took."""
     noted, add = [], lambda *row: noted.append(row)
-    trace = SimpleNamespace(is_running=lambda: True, now=lambda: 90, note=add)
+    trace = SimpleNamespace(is_running=lambda: True, now=lambda: 90, record=add)
     monkeypatch.setattr(file, "trace", trace)
     (request,) = handed(thread, "sum, call 7")
     request.ready, request.begun, number = 50, 60, request.number

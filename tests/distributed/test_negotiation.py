@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cynet.distributed.negotiation import _NO_MARK, ROUND_SIZE, NegotiationRound
+from cynet.distributed.negotiation import _NO_REQUEST_ID, ROUND_SIZE, NegotiationRound
 from cynet.distributed.requests import Request, shorten_difference, shorten_text
 
 
@@ -13,7 +13,7 @@ def found(*ranks):
     for marks, free in ranks:
         row = np.zeros(4 + 3 * ROUND_SIZE, np.int64)
         row[2 : 2 + ROUND_SIZE] = 1
-        row[2 + ROUND_SIZE : -2] = _NO_MARK
+        row[2 + ROUND_SIZE : -2] = _NO_REQUEST_ID
         for i, mark in marks.items():
             row[2 + i], row[2 + ROUND_SIZE + i], row[2 + 2 * ROUND_SIZE + i] = (0, mark, -mark)
         row[-2:] = free, -free
@@ -23,7 +23,7 @@ def found(*ranks):
 
 def test_what_all_are_ready_for():
     here = NegotiationRound(
-        10, found(({0: 5, 1: 6, 3: 7}, _NO_MARK), ({0: 5, 3: 7, 4: 9}, _NO_MARK))
+        10, found(({0: 5, 1: 6, 3: 7}, _NO_REQUEST_ID), ({0: 5, 3: 7, 4: 9}, _NO_REQUEST_ID))
     )
     assert here.common == [10, 13] and here.differs is None and here.free is None
     assert not here.left and not here.all_left
@@ -34,7 +34,7 @@ def test_the_first_that_differs(numbers, first):
     same = dict.fromkeys(range(ROUND_SIZE), 5)
     other = {**same, **dict.fromkeys(numbers, 6)}
     for ranks in ((same, other), (other, same), (same, same, other)):
-        made = NegotiationRound(20, found(*((each, _NO_MARK) for each in ranks)))
+        made = NegotiationRound(20, found(*((each, _NO_REQUEST_ID) for each in ranks)))
         assert made.differs == 20 + first
 
 
@@ -42,7 +42,7 @@ def test_requests_without_numbers():
     assert NegotiationRound(0, found(({}, 8), ({}, 8))).free == 8
     some = NegotiationRound(0, found(({}, 8), ({}, 7)))
     assert some.free is None and some.next_upper_bound == 8
-    none = NegotiationRound(0, found(({}, _NO_MARK), ({}, _NO_MARK)))
+    none = NegotiationRound(0, found(({}, _NO_REQUEST_ID), ({}, _NO_REQUEST_ID)))
     assert none.free is None and none.next_upper_bound is None
 
 
@@ -50,7 +50,7 @@ def test_requests_without_numbers():
 def test_ranks_that_leave(leaving):
     rows = []
     for each in leaving:
-        row = found(({}, _NO_MARK))
+        row = found(({}, _NO_REQUEST_ID))
         row[0], row[1] = each, -int(each)
         rows.append(row)
     here = NegotiationRound(0, np.max(rows, axis=0))

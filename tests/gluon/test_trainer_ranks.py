@@ -166,7 +166,7 @@ def test_figures_votes_and_states_of_ranks(monkeypatch, tmp_path):
         rank = world.rank
         ranks = Ranks(mx.kv.create("dist_sync"))
         assert (ranks.size, ranks.rank, ranks.is_first) == (SIZE, rank, rank == 0)
-        assert ranks.sum_number(rank + 1) == 6
+        assert ranks.sum_over_ranks(rank + 1) == 6
         assert ranks.gather_bytes(b"x" * rank) == [b"", b"x", b"xx"]
         for votes in ((True,) * 3, (True, False, True)):
             assert bool(ranks.vote(votes[rank])()) is all(votes)
@@ -185,12 +185,12 @@ def test_figures_votes_and_states_of_ranks(monkeypatch, tmp_path):
         means = {name: each.asnumpy().tolist() for name, each in module.set.items()}
         assert means == {"mean": [2.0, 1.0], "half": [1.0], "count": [rank]}
         path = tmp_path / f"of {rank}"
-        with ranks.shared_file(str(path)) as found:  # on no rank
+        with ranks.first_rank_file(str(path)) as found:  # on no rank
             assert found is None
         world.barrier()
         if rank == 0:
             path.write_bytes(b"of rank 0")
-        with ranks.shared_file(str(path)) as found:
+        with ranks.first_rank_file(str(path)) as found:
             with open(found, "rb") as file:
                 assert file.read() == b"of rank 0"
             assert (found == str(path)) == (rank == 0)

@@ -18,8 +18,8 @@ from cynet.image.boxes import (
     intersection_areas,
     mirror_boxes,
     move_boxes,
-    select_with_area,
-    split_label,
+    select_nonempty_boxes,
+    split_box_label,
 )
 from cynet.image.geometry import checked_numbers, choose_interpolation
 from cynet.image.record_augment import RecordAugmenter
@@ -120,7 +120,7 @@ BOXES = np.array(
 
 def test_arithmetic_of_boxes():
     np.testing.assert_allclose(box_areas(BOXES[:, 1:5]), [0.24, 0, 0])
-    np.testing.assert_array_equal(select_with_area(BOXES), BOXES[:1])
+    np.testing.assert_array_equal(select_nonempty_boxes(BOXES), BOXES[:1])
     found = intersection_areas(BOXES[:1, 1:5], (0.3, 0.0, 1.0, 0.4))
     np.testing.assert_allclose(found, [0.2 * 0.2])
     np.testing.assert_allclose(intersection_areas(BOXES[:1, 1:5], (0.5, 0, 1, 1)), [0])
@@ -134,10 +134,10 @@ def test_arithmetic_of_boxes():
 
 
 def test_heads_of_labels():
-    head, boxes = split_label([3, 6, 7, *range(12)])
+    head, boxes = split_box_label([3, 6, 7, *range(12)])
     assert head.tolist() == [3, 6, 7]
     np.testing.assert_array_equal(boxes, np.arange(12).reshape(2, 6))
-    head, boxes = split_label([2, 5])
+    head, boxes = split_box_label([2, 5])
     assert head.tolist() == [2, 5] and boxes.shape == (0, 5)
 
 

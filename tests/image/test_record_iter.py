@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import cynet as mx
-from cynet.image.pipeline import Pipeline
+from cynet.image.pipeline import BatchPipeline
 from cynet.image.record_augment import RecordAugmenter
 from cynet.image.record_options import AUGMENT_OPTIONS
 from tests.fixtures.record_batches import CASES, write
@@ -373,7 +373,7 @@ def test_a_forgotten_pipeline_is_not_waited_for():
         begun.set()
         go.wait(20)
 
-    pipeline = Pipeline(iter("ab"), 1, fill, 1, 2)
+    pipeline = BatchPipeline(iter("ab"), 1, fill, 1, 2)
     assert begun.wait(10)
     start = time.monotonic()
     del pipeline

@@ -50,7 +50,7 @@ def test_errors_of_a_disk_are_no_damage(error, tmp_path, monkeypatch):
 
     monkeypatch.setattr(gzip.GzipFile, "read", broken)
     kind, said = (FileError, "disk") if error.errno else (FormatError, "data are damaged: the data")
-    with pytest.raises(kind, match=said), unpack.read_unpacked(str(path)) as (file, _):
+    with pytest.raises(kind, match=said), unpack.read_unpacked_file(str(path)) as (file, _):
         file.read()
 
 
@@ -67,7 +67,7 @@ def test_the_most_that_a_compressed_table_may_hold(free, times, taken, tmp_path,
     packed = gzip.compress(b"1\n" * 500, mtime=0)
     path.write_bytes(packed)
     monkeypatch.setattr(csv_iter, "_MAX_UNCHECKED_BYTES", free)
-    monkeypatch.setattr(csv_iter, "_MAX_RATIO", times * -(-1000 // len(packed)))
+    monkeypatch.setattr(csv_iter, "_MAX_EXPANSION", times * -(-1000 // len(packed)))
     monkeypatch.setattr(csv_iter, "_BLOCK_CHARACTERS", 64)
     if taken:
         assert csv_of(path).num_data == 500

@@ -64,8 +64,10 @@ def test_what_is_said_at_the_start(world):
 
 
 def test_totals(world):
-    assert ranks_in(world).sum_number(7) == 21 and world.asked == [("examples of a step", "int64")]
-    assert SingleProcess().sum_number(7) == 7
+    assert ranks_in(world).sum_over_ranks(7) == 21 and world.asked == [
+        ("examples of a step", "int64")
+    ]
+    assert SingleProcess().sum_over_ranks(7) == 7
 
 
 def test_figures_are_summed_and_the_metric_is_left_alone(world):
@@ -98,12 +100,12 @@ def test_a_file_of_rank_0(world, rank, tmp_path):
     path, content = tmp_path / "a file", b"of rank 0"
     ranks = ranks_in(world)
     assert ranks.is_first == (rank == 0)
-    with ranks.shared_file(str(path)) as found:  # it is on no rank
+    with ranks.first_rank_file(str(path)) as found:  # it is on no rank
         assert found is None
     path.write_bytes(b"mine")
     if rank:
         world.gather = lambda given, what: [content, given, given] if not given else pytest.fail()
-    with ranks.shared_file(str(path)) as found:
+    with ranks.first_rank_file(str(path)) as found:
         with open(found, "rb") as file_:
             assert file_.read() == (content if rank else b"mine")
         assert (found == str(path)) == (rank == 0)
@@ -143,4 +145,4 @@ def test_whose_ranks():
     assert type(create_ranks(None, "local", mx.kv.create("local"))) is SingleProcess
     one_process = "dist_sync", mx.kv.create("dist_sync")
     assert type(create_ranks(*one_process)) is SingleProcess
-    assert np.isfinite(SingleProcess().sum_number(1))
+    assert np.isfinite(SingleProcess().sum_over_ranks(1))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["convert_bucketing_module", "convert_hybrid_block", "convert_model", "convert_symbol"]
 
-FULL_PRECISION = "float32"
+FULL_PRECISION_DTYPE = "float32"
 
 
 class _CastRules:
@@ -58,13 +58,13 @@ class _CastRules:
         """Return the dtype that a node's operator computes in, or None if it accepts any dtype."""
         name = node.op.name
         if name in self.low:
-            return FULL_PRECISION if node.name in self.excluded else self.dtype
+            return FULL_PRECISION_DTYPE if node.name in self.excluded else self.dtype
         if name in self.full:
-            return FULL_PRECISION
+            return FULL_PRECISION_DTYPE
         for parameter, values in self.conditional.get(name, ()):
             if str(getattr(node.prop, parameter)) in values:
-                return FULL_PRECISION
-        return FULL_PRECISION if getattr(node.prop, "takes_float32", False) else None
+                return FULL_PRECISION_DTYPE
+        return FULL_PRECISION_DTYPE if getattr(node.prop, "takes_float32", False) else None
 
 
 class _AmpConverter:
@@ -82,7 +82,7 @@ class _AmpConverter:
         for node in topological_order(heads):
             if node.op is None:
                 self.new[id(node)] = node
-                self.kind[node, 0] = None if node.name in self.unknown else FULL_PRECISION
+                self.kind[node, 0] = None if node.name in self.unknown else FULL_PRECISION_DTYPE
             else:
                 self.new[id(node)] = self._convert_node(node)
         return [self.new_entry(each) for each in heads]
@@ -98,14 +98,14 @@ class _AmpConverter:
             node.op.name in self.rules.widest
             and n > 1
             and kinds != {low}
-            and kinds != {FULL_PRECISION}
+            and kinds != {FULL_PRECISION_DTYPE}
         ):
             name = f"{node.name}_amp_multicast"
             operator = OPERATORS.get(AmpMulticastProperty.op_name)
             params = {"num_outputs": str(n)}
             many = Node(operator, name, {}, params, operator.prop(num_outputs=n), inputs[:n])
             inputs[:n] = [(many, i) for i in range(n)]
-            found = FULL_PRECISION if FULL_PRECISION in kinds else None
+            found = FULL_PRECISION_DTYPE if FULL_PRECISION_DTYPE in kinds else None
         else:  # the dtype of the first input holds for all inputs
             found = self.kind.get(inputs[0]) if n else None
         new = Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)

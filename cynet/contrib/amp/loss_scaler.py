@@ -141,7 +141,7 @@ def init_trainer(optimizer_or_trainer: Trainer) -> None:
     trainer._amp_original_scale = trainer._scale
 
 
-def _scaler_of(trainer, what):
+def _loss_scaler_of(trainer, what):
     scaler = getattr(trainer, "_amp_loss_scaler", None)
     if scaler is None:
         raise StateError(f"amp: call init_trainer before {what}")
@@ -176,7 +176,7 @@ def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
     ...         print((scaled / plain)[0].asscalar())
     65536.0
     """
-    scaler = _scaler_of(optimizer_or_trainer, "scale_loss")
+    scaler = _loss_scaler_of(optimizer_or_trainer, "scale_loss")
     scale = scaler.loss_scale
     optimizer_or_trainer._scale = optimizer_or_trainer._amp_original_scale / scale
     if isinstance(loss, (list, tuple)):
@@ -210,7 +210,7 @@ def unscale(optimizer_or_trainer: Trainer) -> None:
     0.8
     """
     trainer = optimizer_or_trainer
-    _scaler_of(trainer, "unscale")
+    _loss_scaler_of(trainer, "unscale")
     factor = trainer._scale / trainer._amp_original_scale
     for each in trainer._params:
         if each.grad_req != "null":

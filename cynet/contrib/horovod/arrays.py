@@ -13,7 +13,7 @@ from ...base.dtype import NAMES
 from ...base.errors import ArgumentError, shown
 from ...base.guard import guarded
 from ...base.kinds import read_json
-from .sets import ProcessSet, ranks_of, store
+from .sets import ProcessSet, store, world_of
 from .sharing import broadcast_arrays
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class ReduceOp(enum.Enum):
 
 Average, Sum = ReduceOp.Average, ReduceOp.Sum
 Min, Max, Product = ReduceOp.Min, ReduceOp.Max, ReduceOp.Product
-_NUMPY_FUNCTIONS = {Min: np.minimum, Max: np.maximum, Product: np.multiply}
+_UFUNC_BY_OP = {Min: np.minimum, Max: np.maximum, Product: np.multiply}
 
 
 class Compression:
@@ -228,12 +228,12 @@ def grouped_allreduce_(
     for each in tensors:
         if prescale_factor != 1:
             each *= prescale_factor
-    if op in _NUMPY_FUNCTIONS:
+    if op in _UFUNC_BY_OP:
         for each, what in zip(tensors, names):
-            each[:] = nd.array(_NUMPY_FUNCTIONS[op].reduce(_gather_arrays(each, what, process_set)))
+            each[:] = nd.array(_UFUNC_BY_OP[op].reduce(_gather_arrays(each, what, process_set)))
     else:
         sum_up(names, tensors, priority, process_set)
-    size = ranks_of(process_set).size
+    size = world_of(process_set).size
     for each in tensors:
         if op is Average and size > 1:
             each /= size
@@ -273,9 +273,9 @@ def reducescatter(
     >>> hvd.reducescatter(mx.nd.array([1, 3])).asnumpy().tolist()
     [1.0, 3.0]
     """
-    _require_axis("reducescatter", tensor)
+    _require_first_axis("reducescatter", tensor)
     total = allreduce(tensor, None, name, priority, process_set=process_set, op=op)
-    some = ranks_of(process_set)
+    some = world_of(process_set)
     each, more = divmod(tensor.shape[0], some.size)
     begin = some.rank * each + min(some.rank, more)
     return total[begin : begin + each + (some.rank < more)].copy()
@@ -346,8 +346,8 @@ def alltoall(
     >>> rows.asnumpy().tolist(), counts.asnumpy().tolist()
     ([1.0, 3.0], [2])
     """
-    _require_axis("alltoall", tensor)
-    some = ranks_of(process_set)
+    _require_first_axis("alltoall", tensor)
+    some = world_of(process_set)
     rows = tensor.shape[0]
     if splits is None:
         counts = [rows // some.size] * some.size
@@ -370,7 +370,7 @@ def alltoall(
     return out, nd.array([plan[start] for plan in plans], dtype="int32")
 
 
-def _require_axis(where, tensor):
+def _require_first_axis(where, tensor):
     if not isinstance(tensor, nd.NDArray) or tensor.ndim < 1:
         raise ArgumentError(f"{where} takes an NDArray with an axis, got {shown(tensor)}")
 
@@ -380,9 +380,9 @@ def _gather_arrays(tensor, name, process_set):
     mine, rest = tensor.host_copy(), tensor.shape[1:]
     what = f"{name or 'tensor'} (n, {str(rest)[1:]} {NAMES[tensor.dtype_flag]}"
     if not np.prod(rest):  # rows have no bytes: the row count itself is sent
-        counts = ranks_of(process_set).gather(str(len(mine)).encode(), what)
+        counts = world_of(process_set).gather(str(len(mine)).encode(), what)
         return [np.zeros((int(each), *rest), mine.dtype) for each in counts]
-    parts = ranks_of(process_set).gather(mine.tobytes(), what)
+    parts = world_of(process_set).gather(mine.tobytes(), what)
     return [np.frombuffer(part, mine.dtype).reshape(-1, *rest) for part in parts]
 
 
@@ -420,7 +420,7 @@ def allgather(
     array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
-    _require_axis("allgather", tensor)
+    _require_first_axis("allgather", tensor)
     arrays = _gather_arrays(tensor, name, process_set)
     return nd.array(np.concatenate(arrays), ctx=tensor.context, dtype=tensor.dtype)
 

@@ -7,7 +7,7 @@ from typing import Any
 from ...base.compat import optional
 from ...distributed import world
 from ...profiler import dump, set_config, set_state
-from .sets import add_process_set, forget_sets, is_store_created, store
+from .sets import add_process_set, is_store_created, remove_all_sets, store
 
 
 def init(comm: Any = None, process_sets: Any = None) -> None:
@@ -43,7 +43,7 @@ def shutdown() -> None:
     >>> hvd.is_initialized()
     False
     """
-    forget_sets()
+    remove_all_sets()
 
 
 def is_initialized() -> bool:
@@ -188,7 +188,7 @@ def mpi_enabled() -> bool:
     return mpi_built()
 
 
-def _make_absence_query(name, what):
+def _make_not_built_query(name, what):
     def built(verbose: bool = False) -> bool:
         return False
 
@@ -209,13 +209,13 @@ def _make_absence_query(name, what):
     return built
 
 
-nccl_built = _make_absence_query("nccl_built", "NCCL")
-gloo_built = _make_absence_query("gloo_built", "Gloo")
-gloo_enabled = _make_absence_query("gloo_enabled", "Gloo")
-ddl_built = _make_absence_query("ddl_built", "DDL")
-ccl_built = _make_absence_query("ccl_built", "oneCCL")
-cuda_built = _make_absence_query("cuda_built", "CUDA-aware MPI")
-rocm_built = _make_absence_query("rocm_built", "ROCm")
+nccl_built = _make_not_built_query("nccl_built", "NCCL")
+gloo_built = _make_not_built_query("gloo_built", "Gloo")
+gloo_enabled = _make_not_built_query("gloo_enabled", "Gloo")
+ddl_built = _make_not_built_query("ddl_built", "DDL")
+ccl_built = _make_not_built_query("ccl_built", "oneCCL")
+cuda_built = _make_not_built_query("cuda_built", "CUDA-aware MPI")
+rocm_built = _make_not_built_query("rocm_built", "ROCm")
 
 
 def start_timeline(file_path: str, mark_cycles: bool = False) -> None:

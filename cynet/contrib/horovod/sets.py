@@ -66,7 +66,7 @@ class ProcessSet:
         >>> hvd.global_process_set.size()  # this process was started alone
         1
         """
-        return ranks_of(self).size
+        return world_of(self).size
 
     def rank(self) -> int:
         """The rank of this process in the set.
@@ -84,7 +84,7 @@ class ProcessSet:
         """
         if not self.included():
             raise StateError(f"process {world().rank} is not in the set of {self.ranks}")
-        return ranks_of(self).rank
+        return world_of(self).rank
 
     def included(self) -> bool:
         """Return whether this process is in the set.
@@ -95,7 +95,7 @@ class ProcessSet:
         >>> hvd.global_process_set.included()
         True
         """
-        return ranks_of(self).rank >= 0
+        return world_of(self).rank >= 0
 
 
 def _all_processes():
@@ -184,7 +184,7 @@ def barrier(process_set: ProcessSet | None = None) -> None:
     >>> import cynet.contrib.horovod as hvd
     >>> hvd.barrier()
     """
-    ranks_of(process_set).barrier()
+    world_of(process_set).barrier()
 
 
 def group_of(process_set: ProcessSet | None) -> Group | None:
@@ -200,7 +200,7 @@ def group_of(process_set: ProcessSet | None) -> Group | None:
     return process_set._group
 
 
-def ranks_of(process_set: ProcessSet | None) -> World:
+def world_of(process_set: ProcessSet | None) -> World:
     """Return the World or Group whose ranks form a set."""
     return group_of(process_set) or world()
 
@@ -222,7 +222,7 @@ def is_store_created() -> bool:
     return _state["store"] is not None
 
 
-def forget_sets() -> None:
+def remove_all_sets() -> None:
     """Remove all process sets and KVStores."""
     for each in [*_state["sets"].values()]:
         remove_process_set(each)

@@ -10,7 +10,7 @@ from ...base.errors import ArgumentError, ArgumentTypeError, MismatchError, show
 from ...base.guard import guarded
 from ...base.kinds import read_json
 from ...gluon.parameter import Parameter
-from .sets import ProcessSet, ranks_of, store
+from .sets import ProcessSet, store, world_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +56,7 @@ def allgather_object(
             f"objects of other processes travel as JSON, which does not hold {shown(obj)}: {why}"
         )
     return [
-        read_json(each) for each in ranks_of(process_set).gather(text.encode(), name or "object")
+        read_json(each) for each in world_of(process_set).gather(text.encode(), name or "object")
     ]
 
 
@@ -90,7 +90,7 @@ def broadcast_object(
     >>> hvd.broadcast_object({"epoch": 3})
     {'epoch': 3}
     """
-    some, at = ranks_of(process_set), rank_in_set(root_rank, process_set)
+    some, at = world_of(process_set), rank_in_set(root_rank, process_set)
     return allgather_object(obj if some.rank == at else None, name, process_set)[at]
 
 
@@ -157,7 +157,7 @@ def rank_in_set(root, process_set=None):
         if type(root) is int and root in process_set.ranks:
             return process_set.ranks.index(root)
         raise ArgumentError(f"root_rank is one of {process_set.ranks}, got {shown(root)}")
-    size = ranks_of(None).size
+    size = world_of(None).size
     if not isinstance(root, int) or not 0 <= root < size:
         raise ArgumentError(f"root_rank is from 0 to {size - 1}, got {shown(root)}")
     return root

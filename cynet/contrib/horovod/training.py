@@ -12,7 +12,7 @@ from ...gluon.trainer import Trainer
 from ...optimizer import Optimizer, register
 from ...optimizer.settings import check_real
 from .arrays import Compression, checked_compression, sum_up
-from .sets import ProcessSet, group_of, ranks_of
+from .sets import ProcessSet, group_of, world_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,7 +77,7 @@ def DistributedOptimizer(
     >>> hvd.DistributedOptimizer(mx.optimizer.SGD(learning_rate=0.1)).rescale_grad
     1.0
     """
-    _check_factor("DistributedOptimizer", gradient_predivide_factor)
+    _check_predivide_factor("DistributedOptimizer", gradient_predivide_factor)
     if not isinstance(optimizer, Optimizer):
         raise ArgumentTypeError(f"DistributedOptimizer takes an Optimizer, got {shown(optimizer)}")
     kind = type(optimizer)
@@ -87,13 +87,13 @@ def DistributedOptimizer(
         register(_subclasses[kind])  # files of optimizer states name the class
     out = object.__new__(_subclasses[kind])  # a copy: settings are checked already
     vars(out).update(vars(optimizer))
-    size = ranks_of(process_set).size
+    size = world_of(process_set).size
     out.rescale_grad = optimizer.rescale_grad / size * gradient_predivide_factor
     out._predivide, out._set = gradient_predivide_factor, process_set
     return out
 
 
-def _check_factor(where, factor):
+def _check_predivide_factor(where, factor):
     check_real(f"{where}: gradient_predivide_factor", factor)
     if not 0 < factor < math.inf:
         raise ArgumentError(f"{where}: gradient_predivide_factor is above 0, got {shown(factor)}")
@@ -140,7 +140,7 @@ class DistributedTrainer(Trainer):
         **options: Any,
     ) -> None:
         where = "DistributedTrainer"
-        _check_factor(where, gradient_predivide_factor)
+        _check_predivide_factor(where, gradient_predivide_factor)
         self._travels_as = checked_compression(where, compression)
         self._predivide = gradient_predivide_factor
         joined = kvs.create("dist_sync", group_of(process_set))

@@ -110,7 +110,7 @@ class FakeQuantizer(Quantizer):
         return weight, ((0 - mean) if bias is None else bias - mean) * gain + beta
 
     def _copy_node(self, node):
-        if not self._stays_quantized(node):
+        if not self._has_quantized_output(node):
             return super()._copy_node(node)
         inputs = [self._quantized_entry(each) for each in node.inputs]
         made = Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)

@@ -17,7 +17,7 @@ __all__ = ["FakeQuantize"]
 DATA_OPERATOR, WEIGHT_OPERATOR = "_fake_quantize", "_fake_quantize_weight"  # operators
 OBSERVER_STATES = ("low", "high", "seen")  # `seen` is 1 once a range is known
 _HALF_STEP = 0.5 + 1e-4  # in steps, with a margin for rounding errors of the division
-_DTYPES = ("auto", "int8", "uint8")
+_QUANTIZED_DTYPES = ("auto", "int8", "uint8")
 
 
 def check_bits(what, bits):
@@ -202,9 +202,9 @@ class FakeQuantize(gluon.HybridBlock):
     ) -> None:
         check_bits("FakeQuantize: bits", bits)
         check_averaging(averaging)
-        if dtype not in _DTYPES:
+        if dtype not in _QUANTIZED_DTYPES:
             raise ArgumentTypeError(
-                f"dtype is {shown(dtype)}, expected one of {', '.join(_DTYPES)}"
+                f"dtype is {shown(dtype)}, expected one of {', '.join(_QUANTIZED_DTYPES)}"
             )
         super().__init__(**kwargs)
         self._settings = {"bits": bits, "dtype": dtype, "averaging": averaging}

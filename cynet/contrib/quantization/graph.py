@@ -130,7 +130,7 @@ class Quantizer:
 
     def _copy_node(self, node):
         """Copy a node that is not a quantized layer; it keeps 8-bit data where possible."""
-        if self._stays_quantized(node):
+        if self._has_quantized_output(node):
             prop = int8_class(node.op.prop)
             triples = [self._quantized_entry(each) for each in node.inputs]
             params = prop.int8_form.copied_params(node)
@@ -144,7 +144,7 @@ class Quantizer:
         inputs = [self._float_entry(each) for each in node.inputs]
         return Node(node.op, node.name, dict(node.attrs), dict(node.params), node.prop, inputs)
 
-    def _stays_quantized(self, node):
+    def _has_quantized_output(self, node):
         """Return whether a node maps the integers of int8 layers to integers."""
         found = int8_class(node.op.prop)
         if found is None or found.int8_form.is_layer or self.excluded(node):

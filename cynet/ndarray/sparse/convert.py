@@ -7,7 +7,7 @@ import numpy as np
 from ...base.dtype import name_of
 from ...base.errors import ArgumentError
 from ...operator import get_operator
-from ...operator.checks.outside import report_outside
+from ...operator.checks.outside import report_out_of_range
 from .._call import invoke
 from .._tape import link_rows
 from ..creation import zeros as dense_zeros
@@ -134,7 +134,7 @@ def check_indices(prop, name, indices, n, tell=True, refuse=False):
     rows = indices.asnumpy()
     outside = rows[~((rows > -1) & (rows < n))]
     if outside.size and tell:
-        report_outside(prop, name, float(outside[0]), n, refuse=refuse)
+        report_out_of_range(prop, name, float(outside[0]), n, refuse=refuse)
     return np.clip(rows.astype(np.int64), 0, n - 1)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import symbol as sym
 from ...operator.quantization.ranges import BYTE_LIMITS
-from ..from_elementwise import half_to_even
+from ..from_elementwise import round_half_to_even
 from ..importers import IntWeight, imports
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def _align_to_axis(node: Node, value: Symbol, i: int) -> Symbol:
     return sym.reshape(value, shape=tuple(-1 if k == axis else 1 for k in range(rank)))
 
 
-def _single_step(node: Node) -> dict[str, Any] | None:
+def _scalar_scale_params(node: Node) -> dict[str, Any] | None:
     """Return the parameters scale and zero_point if each is a single number, or None."""
     scale, zero = node.value(1), node.value(2) if node.has_input(2) else np.zeros(1)
     if scale is None or zero is None or scale.size != 1 or zero.size != 1:
@@ -45,7 +45,7 @@ def dequantize(reader: Reader, node: Node) -> Symbol:
         node.refuse(f"{found} to {dtype}")
     if found == "int32":
         return _dequantized_int32(reader, node)
-    one = _single_step(node)
+    one = _scalar_scale_params(node)
     if one is not None:
         made = sym._internal._dequantize_linear(node.symbol(0), **one)
     else:
@@ -91,12 +91,12 @@ def quantize(reader: Reader, node: Node) -> Symbol:
         node.refuse(f"{found} to {dtype}")
     if node.get("precision", 0) not in (0, 1):  # float32
         node.refuse(f"precision={node.get('precision')}")
-    one = _single_step(node)
+    one = _scalar_scale_params(node)
     if one is not None:
         data = node.symbol(0)
         return sym._internal._quantize_linear(data, out_type=dtype, **one)
     made = sym.broadcast_div(node.symbol(0), _align_to_axis(node, node.symbol(1), 1))
-    made = half_to_even(made)
+    made = round_half_to_even(made)
     if node.has_input(2):
         zero = sym.Cast(node.symbol(2), dtype=found)
         made = sym.broadcast_add(made, _align_to_axis(node, zero, 2))

@@ -82,7 +82,7 @@ def join_int8_layers(found: Symbol, reader: Reader) -> Symbol:
     """
     if not any(_is_operator(node, DEQUANTIZE) for node in topological_order(found.entries)):
         return found
-    lifted = _LiftQuantize(found.entries, reader)
+    lifted = _QuantizeLifter(found.entries, reader)
     return Symbol(_Int8Joiner(lifted.run(), lifted.pooled, reader).run())
 
 
@@ -108,7 +108,7 @@ def _output_encoding(quantize: Node) -> Encoding:
     return Encoding(quantize.prop.out_type, quantize.prop.scale, quantize.prop.zero_point)
 
 
-class _LiftQuantize:
+class _QuantizeLifter:
     """Pass that moves each QuantizeLinear before operators that only move or pool elements.
     `pooled` has the Encoding of the pooled integers, by the id of the node."""
 
@@ -136,7 +136,7 @@ class _LiftQuantize:
     def _quantized_input(self, old: Entry, quantize: Node, reader: Node, name: str) -> Entry:
         """Quantize entry `old`, an input of `reader`, by a copy of node `quantize` named `name`."""
         node = old[0]
-        if _is_operator(node, DEQUANTIZE) and self._dequantizes_same(node, quantize):
+        if _is_operator(node, DEQUANTIZE) and self._is_inverse(node, quantize):
             return self._new_entry(node.inputs[0])
         pools = _is_operator(node, "Pooling") and self._can_pool_integers(node, quantize)
         pads = _is_operator(node, "Pad") and node.prop.mode == "constant"
@@ -177,9 +177,9 @@ class _LiftQuantize:
             return False
         counted = any(node.prop.pad or ()) and node.prop.count_include_pad is not False
         zero = quantize.prop.zero_point
-        return self._dequantizes_same(source, quantize) and zero % 2 == 0 and not (zero and counted)
+        return self._is_inverse(source, quantize) and zero % 2 == 0 and not (zero and counted)
 
-    def _dequantizes_same(self, node: Node, quantize: Node) -> bool:
+    def _is_inverse(self, node: Node, quantize: Node) -> bool:
         """Return whether `node` dequantizes the output of `quantize`."""
         a, b = node.prop, quantize.prop
         dtype = self.types.get(node.inputs[0])

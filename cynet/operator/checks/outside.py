@@ -11,7 +11,7 @@ _MAX_WARNED = 100  # maximum of cached keys: the length may differ at each call
 _warned_keys: set[tuple[Any, ...]] = set()
 
 
-def report_outside(
+def report_out_of_range(
     prop: Any, name: str, index: float, n: float, beside: str = "", refuse: bool = False
 ) -> None:
     """Warn of an index that is clipped, once for each node and length, 100 at most; or refuse it.

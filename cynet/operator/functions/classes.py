@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..storage_types import SparseRule
     from .row import Binary, Form, Reduction, Unary
 
-_WIDEST = Precision(WIDEST, WIDEST)
+_WIDEST_PRECISION = Precision(WIDEST, WIDEST)
 
 
 def register_unary(base: Any) -> None:
@@ -89,7 +89,7 @@ def register_binary(base: Any, kind: str, **attributes: Any) -> None:
             sparse=form.sparse or _sparse_rule(form.at_zero),
             amp=form.amp
             or row.amp
-            or (_WIDEST if kind in ("same", "broadcast") else DEFAULT_PRECISION),
+            or (_WIDEST_PRECISION if kind in ("same", "broadcast") else DEFAULT_PRECISION),
             example=make_form_example(row, kind, form),
             in_sparse=_sparse_names(form, form.sparse is not None),
             **base.attributes_of_row(row, form),

@@ -34,7 +34,7 @@ def _log_of_sum(F: Operators, a: Array, b: Array) -> Array:
 
 # NumPy's binary functions that mx.nd lacks: name, functor, gradient, kind of result, and the second
 # derivative: a rule, or the function in terms of mx.nd's operators.
-_MORE_ROWS = (
+_NUMPY_ONLY_ROWS = (
     *((f"bitwise_{n}", f"bitwise_{n}", _ZERO_GRAD, BITS, None) for n in ("and", "or", "xor")),
     *((f"bitwise_{n}", n, _ZERO_GRAD, BITS, None) for n in ("left_shift", "right_shift")),
     *((n, n, _ZERO_GRAD, BITS, None) for n in ("gcd", "lcm")),
@@ -73,7 +73,7 @@ BINARIES = tuple(
     )
     for row in BINARY
     if row.broadcast is not None
-) + tuple((*row, None) for row in _MORE_ROWS)
+) + tuple((*row, None) for row in _NUMPY_ONLY_ROWS)
 # name -> (operator's name, row of mx.nd) of unary functions
 UNARIES: dict[str, tuple[str, Unary | None]] = {}
 EXTENSIONS: dict[str, tuple[str, Unary | None]] = {}
@@ -96,7 +96,7 @@ NUMPY_ONLY_UNARIES = (
 UNARIES |= {name: (f"_npi_{name}", None) for name, _ in NUMPY_ONLY_UNARIES}
 
 # Functions of an array and a number whose operands may be swapped.
-_COMMUTATIVE = (
+_COMMUTATIVE_OPERATORS = (
     "add",
     "multiply",
     "maximum",
@@ -128,7 +128,7 @@ def operators_of(name: str) -> tuple[str, str, str, str]:
     (('_npi_subtract_scalar', '_npi_rsubtract_scalar'), '_npi_less_scalar')
     """
     array, scalar = f"_npi_{name}", f"_npi_{name}_scalar"
-    if name in _COMMUTATIVE or name in _SWAPPED_COMPARISONS:
+    if name in _COMMUTATIVE_OPERATORS or name in _SWAPPED_COMPARISONS:
         return array, array, scalar, f"_npi_{_SWAPPED_COMPARISONS.get(name, name)}_scalar"
     return array, array, scalar, f"_npi_r{name}_scalar"
 

@@ -19,7 +19,7 @@ class SolveProperty(StackProperty, operator="_linalg_solve", aliases=("linalg_so
         "A": "Square matrices, shape (..., n, n).",
         "B": "Right sides, shape (..., n, k), with the leading axes of A.",
     }
-    second_order = Formula(formulas.solve)
+    second_order = Formula(formulas.solve_gradients)
     operation = "SOLVE"
     example = """
     >>> a, b = mx.nd.array([[4, 2], [2, 5]]), mx.nd.array([[8], [12]])
@@ -65,7 +65,7 @@ class SvdProperty(ShapesFromInput, StackProperty, operator="_linalg_svd", aliase
     """
 
     inputs_doc = {"A": "Matrices, shape (..., m, n)."}
-    second_order = Formula(formulas.svd)
+    second_order = Formula(formulas.svd_gradients)
     operation = "SVD"
     output_names = ("output0", "output1", "output2")
     backward_reads = ("out_grad", "out_data")
@@ -92,7 +92,7 @@ class EigProperty(StackProperty, operator="_linalg_eig", aliases=("linalg_eig",)
     """
 
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
-    second_order = Formula(formulas.eig)
+    second_order = Formula(formulas.eig_gradients)
     operation = "EIG"
     output_names = ("output0", "output1")
     backward_reads = ("out_grad", "out_data")

@@ -22,7 +22,7 @@ class PotrfProperty(StackProperty, operator="_linalg_potrf", aliases=("linalg_po
     inputs_doc = {"A": "Symmetric positive definite matrices, shape (..., n, n)."}
     lower = Bool(True, doc="Give the lower factor, else the upper one; by keyword only.")
     unlisted = ("lower",)
-    second_order = Formula(formulas.potrf)
+    second_order = Formula(formulas.potrf_gradients)
     operation = "POTRF"
     backward_reads = ("out_grad", "out_data")
     example = """
@@ -43,7 +43,7 @@ class PotriProperty(StackProperty, operator="_linalg_potri", aliases=("linalg_po
     inputs_doc = {"A": "Triangular matrices as `potrf` gives them, shape (..., n, n)."}
     lower = Bool(True, doc="A holds lower factors, else upper ones; by keyword only.")
     unlisted = ("lower",)
-    second_order = Formula(formulas.potri)
+    second_order = Formula(formulas.potri_gradients)
     operation = "POTRI"
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])
@@ -61,7 +61,7 @@ class InverseProperty(StackProperty, operator="_linalg_inverse", aliases=("linal
     """
 
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
-    second_order = Formula(formulas.inverse)
+    second_order = Formula(formulas.inverse_gradients)
     operation = "INVERSE"
     backward_reads = ("out_grad", "out_data")
     example = """
@@ -80,7 +80,7 @@ class GelqfProperty(StackProperty, operator="_linalg_gelqf", aliases=("linalg_ge
     """
 
     inputs_doc = {"A": "Matrices of full rank with at most as many rows as columns."}
-    second_order = Formula(formulas.gelqf)
+    second_order = Formula(formulas.gelqf_gradients)
     operation = "GELQF"
     output_names = ("output0", "output1")
     backward_reads = ("out_grad", "out_data")
@@ -113,7 +113,7 @@ class SyevdProperty(StackProperty, operator="_linalg_syevd", aliases=("linalg_sy
     """
 
     inputs_doc = {"A": "Symmetric matrices, shape (..., n, n)."}
-    second_order = Formula(formulas.syevd)
+    second_order = Formula(formulas.syevd_gradients)
     operation = "SYEVD"
     output_names = ("output0", "output1")
     backward_reads = ("out_grad", "out_data")
@@ -136,7 +136,7 @@ class SyevdProperty(StackProperty, operator="_linalg_syevd", aliases=("linalg_sy
         return [shape], [shape, merge_shapes(shape[:-1], out_shapes[1])], []
 
 
-class _NumberProperty(StackProperty):
+class _ScalarOutProperty(StackProperty):
     """Base of operators that compute one number of each square matrix."""
 
     inputs_doc = {"A": "Square matrices, shape (..., n, n)."}
@@ -151,13 +151,13 @@ class _NumberProperty(StackProperty):
         return [shape], [out] * len(out_shapes), []
 
 
-class DetProperty(_NumberProperty, operator="_linalg_det", aliases=("linalg_det",)):
+class DetProperty(_ScalarOutProperty, operator="_linalg_det", aliases=("linalg_det",)):
     """Determinants of square matrices; for one matrix an array of one number.
 
     The gradient is that of the cofactors, also where a matrix is singular.
     """
 
-    second_order = Formula(formulas.det)
+    second_order = Formula(formulas.det_gradients)
     operation = "DET"
     output_names = ("output0",)
     example = """
@@ -168,14 +168,14 @@ class DetProperty(_NumberProperty, operator="_linalg_det", aliases=("linalg_det"
     """
 
 
-class SlogdetProperty(_NumberProperty, operator="_linalg_slogdet", aliases=("linalg_slogdet",)):
+class SlogdetProperty(_ScalarOutProperty, operator="_linalg_slogdet", aliases=("linalg_slogdet",)):
     """Signs of determinants, and logarithms of their sizes: two outputs.
 
     Of a singular matrix they are 0 and -inf, and its gradient is zero. No gradient flows from the
     sign.
     """
 
-    second_order = Formula(formulas.slogdet)
+    second_order = Formula(formulas.slogdet_gradients)
     operation = "SLOGDET"
     output_names = ("output0", "output1")
     example = """
@@ -186,11 +186,11 @@ class SlogdetProperty(_NumberProperty, operator="_linalg_slogdet", aliases=("lin
 
 
 class SumLogDiagProperty(
-    _NumberProperty, operator="_linalg_sumlogdiag", aliases=("linalg_sumlogdiag",)
+    _ScalarOutProperty, operator="_linalg_sumlogdiag", aliases=("linalg_sumlogdiag",)
 ):
     """Sums of the logarithms of the diagonals; NaN where an entry is negative."""
 
-    second_order = Formula(formulas.sumlogdiag)
+    second_order = Formula(formulas.sumlogdiag_gradients)
     operation = "SUM_LOG_DIAG"
     example = """
     >>> x = mx.nd.array([[4, 2], [2, 5]])

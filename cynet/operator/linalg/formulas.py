@@ -22,7 +22,7 @@ def _broadcast_number(F, number, like):
     return F.broadcast_to(number.reshape(shape), shape=like.shape)
 
 
-def trmm(p, F, g, x, y):
+def trmm_gradients(p, F, g, x, y):
     a, b = x
     flags = {"rightside": p.rightside, "lower": p.lower, "alpha": p.alpha}
 
@@ -36,7 +36,7 @@ def trmm(p, F, g, x, y):
     return [grad_a, lambda: F.linalg_trmm(a, g[0], transpose=not p.transpose, **flags)]
 
 
-def trsm(p, F, g, x, y):
+def trsm_gradients(p, F, g, x, y):
     flags = {"transpose": not p.transpose, "rightside": p.rightside, "lower": p.lower}
 
     def grad_a():
@@ -50,7 +50,7 @@ def trsm(p, F, g, x, y):
     return [grad_a, lambda: F.linalg_trsm(x[0], g[0], alpha=p.alpha, **flags)]
 
 
-def syrk(p, F, g, x, y):
+def syrk_gradients(p, F, g, x, y):
     def gradient():
         both = g[0] + _transpose_matrices(F, g[0])
         if p.transpose:
@@ -60,7 +60,7 @@ def syrk(p, F, g, x, y):
     return [gradient]
 
 
-def potrf(p, F, g, x, y):
+def potrf_gradients(p, F, g, x, y):
     def gradient():
         lower = y[0] if p.lower else _transpose_matrices(F, y[0])
         factor_grad = g[0] if p.lower else _transpose_matrices(F, g[0])
@@ -74,7 +74,7 @@ def potrf(p, F, g, x, y):
     return [gradient]
 
 
-def potri(p, F, g, x, y):
+def potri_gradients(p, F, g, x, y):
     def gradient():
         left = F.linalg_gemm2(y[0], g[0] + _transpose_matrices(F, g[0]), alpha=-1.0)
         lower = x[0] if p.lower else _transpose_matrices(F, x[0])
@@ -84,7 +84,7 @@ def potri(p, F, g, x, y):
     return [gradient]
 
 
-def inverse(p, F, g, x, y):
+def inverse_gradients(p, F, g, x, y):
     def gradient():
         left = F.linalg_gemm2(y[0], g[0], transpose_a=True, alpha=-1.0)
         return F.linalg_gemm2(left, y[0], transpose_b=True)
@@ -92,7 +92,7 @@ def inverse(p, F, g, x, y):
     return [gradient]
 
 
-def det(p, F, g, x, y):
+def det_gradients(p, F, g, x, y):
     def gradient():
         factor = _broadcast_number(F, g[0] * F.linalg_det(x[0]), x[0])
         return factor * _transpose_matrices(F, F.linalg_inverse(x[0]))
@@ -100,13 +100,13 @@ def det(p, F, g, x, y):
     return [gradient]
 
 
-def slogdet(p, F, g, x, y):
+def slogdet_gradients(p, F, g, x, y):
     return [
         lambda: _broadcast_number(F, g[1], x[0]) * _transpose_matrices(F, F.linalg_inverse(x[0]))
     ]
 
 
-def sumlogdiag(p, F, g, x, y):
+def sumlogdiag_gradients(p, F, g, x, y):
     def gradient():
         diagonal = F.linalg_extractdiag(x[0])
         number = g[0].reshape((*diagonal.shape[:-1], 1))
@@ -115,7 +115,7 @@ def sumlogdiag(p, F, g, x, y):
     return [gradient]
 
 
-def gelqf(p, F, g, x, y):
+def gelqf_gradients(p, F, g, x, y):
     def gradient():
         q, lower = y
         inner = F.linalg_gemm2(lower, _take_triangle(F, g[1]), transpose_a=True)
@@ -127,7 +127,7 @@ def gelqf(p, F, g, x, y):
     return [gradient]
 
 
-def syevd(p, F, g, x, y):
+def syevd_gradients(p, F, g, x, y):
     def gradient():
         vectors, values = y
         shape = (*values.shape, values.shape[-1])
@@ -142,7 +142,7 @@ def syevd(p, F, g, x, y):
     return [gradient]
 
 
-def solve(p, F, g, x, y):
+def solve_gradients(p, F, g, x, y):
     def grad_b():
         return F.linalg_solve(_transpose_matrices(F, x[0]), g[0])
 
@@ -162,7 +162,7 @@ def _safe_divide(F, a, b):
     return a * (1 - none) / (b + none)
 
 
-def svd(p, F, g, x, y):
+def svd_gradients(p, F, g, x, y):
     u, values, v = y
 
     def gradient():
@@ -188,7 +188,7 @@ def svd(p, F, g, x, y):
     return [gradient]
 
 
-def eig(p, F, g, x, y):
+def eig_gradients(p, F, g, x, y):
     values, vectors = y
 
     def gradient():

@@ -56,7 +56,7 @@ class _TriangularProperty(StackProperty):
 class TrmmProperty(_TriangularProperty, operator="_linalg_trmm", aliases=("linalg_trmm",)):
     """Products of triangular matrices: ``alpha op(A) B``, with `rightside` ``alpha B op(A)``."""
 
-    second_order = Formula(formulas.trmm)
+    second_order = Formula(formulas.trmm_gradients)
     operation = "TRMM"
     backward_reads = ("out_grad", "in_data")
     example = """
@@ -75,7 +75,7 @@ class TrsmProperty(_TriangularProperty, operator="_linalg_trsm", aliases=("linal
     holds infinities and NaN.
     """
 
-    second_order = Formula(formulas.trsm)
+    second_order = Formula(formulas.trsm_gradients)
     operation = "TRSM"
     example = """
     >>> lower = mx.nd.array([[1, 0], [2, 4]])
@@ -94,7 +94,7 @@ class SyrkProperty(StackProperty, operator="_linalg_syrk", aliases=("linalg_syrk
 
     transpose = Bool(False, doc="Multiply from the other side.")
     alpha = Double(1.0, doc="A factor.")
-    second_order = Formula(formulas.syrk)
+    second_order = Formula(formulas.syrk_gradients)
     operation = "SYRK"
     backward_reads = ("out_grad", "in_data")
     example = """

@@ -8,7 +8,7 @@ from ..second_order import Rewrite
 _LOG_ZERO = -1e30  # the logarithm of no probability: finite, so that differences are numbers
 
 
-class _Labels:
+class _CtcLabels:
     """The label sequences of a batch, with the blanks between labels.
 
     States are a blank, label 0, a blank, label 1, ... and a last blank, 2 L + 1 of them.
@@ -44,8 +44,8 @@ def _log_sum(F, *parts):
     return total + limit.reshape(total.shape)
 
 
-def _ctc_loss(p, F, x, aux, training):
-    data, labels = x[0], _Labels(p, x)
+def _ctc_loss_stepwise(p, F, x, aux, training):
+    data, labels = x[0], _CtcLabels(p, x)
     steps, batch, classes = data.shape
     n = labels.classes.shape[1]
     logs = F.log_softmax(data, axis=2).reshape((-1,))
@@ -73,4 +73,4 @@ def _ctc_loss(p, F, x, aux, training):
     return [F.where(there, loss, F.zeros_like(loss))]
 
 
-STEPWISE = Rewrite(_ctc_loss)
+STEPWISE = Rewrite(_ctc_loss_stepwise)

@@ -1,7 +1,7 @@
 """Embedding: out[..., :] = weight[data[...]]; weight (input_dim, output_dim)."""
 
 from ..checks.index_dtype import IndexRead
-from ..checks.outside import report_outside
+from ..checks.outside import report_out_of_range
 from ..checks.shapes import unify_shapes
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, DType, Int
@@ -67,7 +67,7 @@ class EmbeddingProperty(KernelProperty, operator="Embedding"):
         return [in_types[0] or weight, weight], [out_types[0] or weight], []
 
     def warn_of_value(self, item, values):
-        report_outside(self, "data", *values, refuse=self.sparse_grad)
+        report_out_of_range(self, "data", *values, refuse=self.sparse_grad)
 
     def arrays_read_by_index(self, in_shapes, in_types):
         return [IndexRead(("data", in_types[0], self.input_dim))]

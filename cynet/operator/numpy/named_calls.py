@@ -1,6 +1,6 @@
 """MXNet's NumPy operators that need more than a call of a function with renamed parameters.
 
-Each takes what finds functions (``called("np.sum")``), the inputs and MXNet's parameters.
+Each takes what finds functions (``lookup("np.sum")``), the inputs and MXNet's parameters.
 """
 
 import numpy as onp
@@ -8,40 +8,40 @@ import numpy as onp
 from ...base.errors import ArgumentError
 
 
-def average(called, x, p):
+def average(lookup, x, p):
     """``np.average``."""
     weights = x[1] if len(x) > 1 else None
-    return called("np.average")(x[0], p.get("axis"), weights, p.get("returned", False))
+    return lookup("np.average")(x[0], p.get("axis"), weights, p.get("returned", False))
 
 
-def mask_elements(called, x, p):
+def mask_elements(lookup, x, p):
     """Elements by a mask."""
     return x[0][x[1]]
 
 
-def put_number(called, x, p):
+def put_number(lookup, x, p):
     """Return a copy with a number where a mask is true."""
-    return called("np.where")(_expand_mask(x[1], x[0]), p.get("value", 0.0), x[0])
+    return lookup("np.where")(_expand_mask(x[1], x[0]), p.get("value", 0.0), x[0])
 
 
-def put_array(called, x, p):
+def put_array(lookup, x, p):
     """Return a copy with the single element of an array where a mask is true."""
     if x[2].size != 1:
         raise ArgumentError(
             f"_npi_boolean_mask_assign_tensor: in a graph a value has one element, got {x[2].shape}"
         )
-    return called("np.where")(_expand_mask(x[1], x[0]), x[2].reshape(()).astype(x[0].dtype), x[0])
+    return lookup("np.where")(_expand_mask(x[1], x[0]), x[2].reshape(()).astype(x[0].dtype), x[0])
 
 
 def _expand_mask(mask, data):
     return mask.reshape(mask.shape + (1,) * (data.ndim - mask.ndim))
 
 
-def choice(called, x, p):
+def choice(lookup, x, p):
     """``np.random.choice``."""
     weights = x[-1] if p.get("weighted") else None
     a = p["a"] if p.get("a") is not None else x[0]
-    return called("np.random.choice")(a, p.get("size"), p.get("replace", True), weights)
+    return lookup("np.random.choice")(a, p.get("size"), p.get("replace", True), weights)
 
 
 def _insert_positions(p, n):
@@ -50,16 +50,16 @@ def _insert_positions(p, n):
     return slice(p.get("start"), p.get("stop"), p.get("step"))
 
 
-def delete_elements(called, x, p):
+def delete_elements(lookup, x, p):
     """``np.delete`` with an int or a slice."""
     if len(x) > 1:
         raise ArgumentError("_npi_delete: in a graph what is deleted is an int or a slice")
     a, axis = (x[0].reshape(-1), 0) if p.get("axis") is None else (x[0], p["axis"])
     remaining = onp.delete(onp.arange(a.shape[axis]), _insert_positions(p, a.shape[axis]))
-    return called("np.take")(a, remaining, axis, mode="clip")
+    return lookup("np.take")(a, remaining, axis, mode="clip")
 
 
-def insert_elements(called, x, p):
+def insert_elements(lookup, x, p):
     """``np.insert`` at an int or a slice."""
     a, axis = (x[0].reshape(-1), 0) if p.get("axis") is None else (x[0], p["axis"])
     axis = axis % a.ndim
@@ -70,49 +70,49 @@ def insert_elements(called, x, p):
         value = x[1]
         if p.get("int_ind") is not None:  # the first axis is the index's
             value = value.reshape((1,) * (a.ndim - value.ndim) + value.shape)
-            value = called("np.moveaxis")(value, 0, axis)
+            value = lookup("np.moveaxis")(value, 0, axis)
     else:
-        value = called("np.full")((), p.get("val", 0.0))
+        value = lookup("np.full")((), p.get("val", 0.0))
     shape = [*a.shape[:axis], len(inserted), *a.shape[axis + 1 :]]
-    value = called("np.broadcast_to")(value.astype(a.dtype), tuple(shape))
-    both = called("np.concatenate")([a, value], axis)
+    value = lookup("np.broadcast_to")(value.astype(a.dtype), tuple(shape))
+    both = lookup("np.concatenate")([a, value], axis)
     order = where.copy()
     order[inserted] = n + onp.arange(len(inserted))
-    return called("np.take")(both, order, axis, mode="clip")
+    return lookup("np.take")(both, order, axis, mode="clip")
 
 
-def insert_by_array(called, x, p):
+def insert_by_array(lookup, x, p):
     """Raise an error: the index to insert at would be an array."""
     raise ArgumentError("_npi_insert_tensor: in a graph places are an int or a slice")
 
 
-def diagonal_indices(called, x, p):
+def diagonal_indices(lookup, x, p):
     """``np.diag_indices_from`` as one array."""
-    return called("np.array")(onp.stack([onp.arange(x[0].shape[0])] * x[0].ndim), dtype="int64")
+    return lookup("np.array")(onp.stack([onp.arange(x[0].shape[0])] * x[0].ndim), dtype="int64")
 
 
-def _split_outputs(called, x, p, axis):
+def _split_outputs(lookup, x, p, axis):
     if p.get("sections"):
-        return called("np.split")(x[0], p["sections"], axis)
-    return called("np.split")(x[0], list(p["indices"])[1:], axis)
+        return lookup("np.split")(x[0], p["sections"], axis)
+    return lookup("np.split")(x[0], list(p["indices"])[1:], axis)
 
 
-def split(called, x, p):
+def split(lookup, x, p):
     """``np.split``."""
-    return _split_outputs(called, x, p, p.get("axis", 0))
+    return _split_outputs(lookup, x, p, p.get("axis", 0))
 
 
-def split_1(called, x, p):
+def split_1(lookup, x, p):
     """``np.hsplit``."""
-    return _split_outputs(called, x, p, 1 if x[0].ndim > 1 else 0)
+    return _split_outputs(lookup, x, p, 1 if x[0].ndim > 1 else 0)
 
 
-def split_2(called, x, p):
+def split_2(lookup, x, p):
     """``np.dsplit``."""
-    return _split_outputs(called, x, p, 2)
+    return _split_outputs(lookup, x, p, 2)
 
 
-def differences(called, x, p):
+def differences(lookup, x, p):
     """``np.ediff1d``."""
     ends, rest = {}, list(x[1:])
     for name in ("to_begin", "to_end"):
@@ -120,27 +120,27 @@ def differences(called, x, p):
             ends[name] = rest.pop(0)
         elif p.get(f"{name}_scalar") is not None:
             ends[name] = p[f"{name}_scalar"]
-    return called("np.ediff1d")(x[0], **ends)
+    return lookup("np.ediff1d")(x[0], **ends)
 
 
-def einsum(called, x, p):
+def einsum(lookup, x, p):
     """``np.einsum``."""
-    return called("np.einsum")(p["subscripts"], *x)
+    return lookup("np.einsum")(p["subscripts"], *x)
 
 
-def identity(called, x, p):
+def identity(lookup, x, p):
     """``np.identity``."""
-    return called("np.eye")(p["shape"][0], dtype=p.get("dtype"))
+    return lookup("np.eye")(p["shape"][0], dtype=p.get("dtype"))
 
 
-def norm(called, x, p):
+def norm(lookup, x, p):
     """``np.linalg.norm``; `flag` is the kind: of all elements, of vectors, spectral, Frobenius's,
     nuclear."""
     ord = {-2: None, 1: None, 2: "nuc"}.get(p.get("flag", -1), p.get("ord", 2))
-    return called("np.linalg.norm")(x[0], ord, p.get("axis"), p.get("keepdims", False))
+    return lookup("np.linalg.norm")(x[0], ord, p.get("axis"), p.get("keepdims", False))
 
 
-def pad(called, x, p):
+def pad(lookup, x, p):
     """Compute ``np.pad`` by concatenating the parts of the result."""
     out, mode = x[0], p.get("mode", "constant")
     width = p["pad_width"]
@@ -154,49 +154,49 @@ def pad(called, x, p):
                 if count:
                     shape[axis] = count
                     value = p.get("constant_values", p.get("constant_value", 0))
-                    parts.insert(at, called("np.full")(tuple(shape), value, dtype=out.dtype))
-            out = called("np.concatenate")(parts, axis) if len(parts) > 1 else out
+                    parts.insert(at, lookup("np.full")(tuple(shape), value, dtype=out.dtype))
+            out = lookup("np.concatenate")(parts, axis) if len(parts) > 1 else out
             continue
         if mode in ("maximum", "minimum"):
-            end = called(f"np.{mode[:3]}")(out, axis, keepdims=True)
+            end = lookup(f"np.{mode[:3]}")(out, axis, keepdims=True)
             parts = [end] * before + [out] + [end] * after
-            out = called("np.concatenate")(parts, axis)
+            out = lookup("np.concatenate")(parts, axis)
             continue
         indices = onp.pad(onp.arange(n), (before, after), mode)
-        out = called("np.take")(out, indices, axis, mode="clip")
+        out = lookup("np.take")(out, indices, axis, mode="clip")
     return out
 
 
-def polyval(called, x, p):
+def polyval(lookup, x, p):
     """``np.polyval``."""
     coefficients, at = x
-    out = called("np.zeros_like")(at)
+    out = lookup("np.zeros_like")(at)
     for i in range(coefficients.shape[0]):
         out = out * at + coefficients[i]
     return out
 
 
-def tensordot(called, x, p):
+def tensordot(lookup, x, p):
     """Compute ``np.tensordot`` over explicit axes."""
-    return called("np.tensordot")(x[0], x[1], (p["a_axes_summed"], p["b_axes_summed"]))
+    return lookup("np.tensordot")(x[0], x[1], (p["a_axes_summed"], p["b_axes_summed"]))
 
 
-def where_left(called, x, p):
+def where_left(lookup, x, p):
     """Return a number where a condition is true, else elements."""
-    return called("np.where")(x[0], p["scalar"], x[1])
+    return lookup("np.where")(x[0], p["scalar"], x[1])
 
 
-def where_right(called, x, p):
+def where_right(lookup, x, p):
     """Return elements where a condition is true, else a number."""
-    return called("np.where")(x[0], x[1], p["scalar"])
+    return lookup("np.where")(x[0], x[1], p["scalar"])
 
 
-def where_numbers(called, x, p):
+def where_numbers(lookup, x, p):
     """Return one of two numbers, chosen by a condition."""
-    return called("np.where")(x[0], p["x"], p["y"])
+    return lookup("np.where")(x[0], p["x"], p["y"])
 
 
-def call(called, x, p):
+def call(lookup, x, p):
     """Call any function, with its arguments as text; for functions that MXNet has no name for."""
 
     def resolve(value):
@@ -208,4 +208,4 @@ def call(called, x, p):
 
     args, kwargs = p["arguments"]
     kwargs = {key: resolve(each) for key, each in kwargs.items()}
-    return called(p["function"])(*map(resolve, args), **kwargs)
+    return lookup(p["function"])(*map(resolve, args), **kwargs)

@@ -175,11 +175,11 @@ class Row:
             return 1 + bool(given.get("returned", False))
         return given.get("sections") or len(given.get("indices", (0,)))
 
-    def run(self, called, inputs, given):
+    def run(self, lookup, inputs, given):
         """Call the function with the inputs; return its outputs."""
         if self.path.startswith("named."):
-            return getattr(named_calls, self.path[6:])(called, inputs, given)
-        function = called(self.path)
+            return getattr(named_calls, self.path[6:])(lookup, inputs, given)
+        function = lookup(self.path)
         more = {
             self.words[key]: value
             for key, value in given.items()

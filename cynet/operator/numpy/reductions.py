@@ -95,7 +95,7 @@ class NumpyArg(ShapesFromInput, KernelProperty):
 
 
 # name, base, docstring, attributes, result for no elements
-_ROWS = (
+_REDUCTION_ROWS = (
     (
         "_np_sum",
         NumpyReduce,
@@ -135,7 +135,7 @@ _ROWS = (
     ("_np_all", NumpyTruth, "Whether all elements over axes are true.", {"reduction": "min"}, 1.0),
 )
 
-for _name, _base, _doc, _own, _of_nothing in _ROWS:
+for _name, _base, _doc, _own, _of_nothing in _REDUCTION_ROWS:
     _made = {"__doc__": _doc, "__module__": __name__, "graph": ReduceHooks(of_nothing=_of_nothing)}
     register_operator(
         _name,

@@ -52,10 +52,10 @@ class _ConversionProperty(NanCheck, KernelProperty):
         }
 
 
-_QUANTIZE = Kernel(
+_QUANTIZE_KERNEL = Kernel(
     "quantize", ("data", "min_range", "max_range"), tuple(_OUTPUT_TRIPLE), whole=True
 )
-_COPY = Kernel("quantized_copy", ("data",), tuple(_OUTPUT_TRIPLE), whole=True)
+_COPY_KERNEL = Kernel("quantized_copy", ("data",), tuple(_OUTPUT_TRIPLE), whole=True)
 _STEP_LIMITS = {"uint8": (0.0, 255.5), "int8": (-127.5, 127.5)}  # ranges in which a step is 1
 
 
@@ -74,7 +74,7 @@ class QuantizeProperty(_ConversionProperty, operator="_contrib_quantize"):
         "max_range": "The largest value, (1,).",
     }
     finer, given, finds_range = False, True, False
-    forward = _QUANTIZE
+    forward = _QUANTIZE_KERNEL
     example = """
     >>> x, low, high = mx.nd.array([-1, 0, 0.5]), mx.nd.array([-1]), mx.nd.array([1])
     >>> mx.nd.contrib.quantize(x, low, high, out_type="int8")[0]
@@ -105,7 +105,7 @@ class QuantizeV2Property(_ConversionProperty, operator="_contrib_quantize_v2"):
 
     inputs_doc = {"data": "Floats, any shape, or integers of 8 bits."}
     finer, given, finds_range = True, True, True
-    forward = _QUANTIZE._replace(reads=("data",))
+    forward = _QUANTIZE_KERNEL._replace(reads=("data",))
     example = """
     >>> q, low, high = mx.nd.contrib.quantize_v2(mx.nd.array([-1, 0, 0.5]))
     >>> q, low, high
@@ -134,7 +134,7 @@ class QuantizeV2Property(_ConversionProperty, operator="_contrib_quantize_v2"):
         low, high = self.min_calib_range, self.max_calib_range
         if low is None:
             low, high = _STEP_LIMITS[in_types[0]]
-        copied = self.changed(forward=_COPY, min_calib_range=low, max_calib_range=high)
+        copied = self.changed(forward=_COPY_KERNEL, min_calib_range=low, max_calib_range=high)
         return super(QuantizeV2Property, copied).create_operator(ctx, in_shapes, in_types)
 
 
@@ -195,7 +195,7 @@ class RequantizeProperty(_ConversionProperty, operator="_contrib_requantize"):
         "max_range": "What the largest of them stands for, (1,).",
     }
     finer, given, finds_range = False, False, True
-    forward = _QUANTIZE
+    forward = _QUANTIZE_KERNEL
     example = """
     >>> x, low, high = mx.nd.array([1000, 2000], dtype="int32"), mx.nd.array([-1]), mx.nd.array([1])
     >>> mx.nd.contrib.requantize(x, low, high)[0]

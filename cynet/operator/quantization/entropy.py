@@ -6,7 +6,7 @@ from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Int
 from .ranges import ONE, NanCheck
 
-_OUTPUTS = ("threshold", "divergence")
+_OUTPUT_NAMES = ("threshold", "divergence")
 
 
 class CalibrateEntropyProperty(NanCheck, KernelProperty, operator="_contrib_calibrate_entropy"):
@@ -24,9 +24,9 @@ class CalibrateEntropyProperty(NanCheck, KernelProperty, operator="_contrib_cali
         "hist": "Counts (bins,), an odd number of bins, float32.",
         "hist_edges": "The edges of the bins, (bins + 1,).",
     }
-    forward = Kernel("calibrate_entropy", ("hist", "hist_edges"), _OUTPUTS, whole=True)
+    forward = Kernel("calibrate_entropy", ("hist", "hist_edges"), _OUTPUT_NAMES, whole=True)
     float_types = ("float32",)
-    output_names = _OUTPUTS
+    output_names = _OUTPUT_NAMES
     example = """
     >>> counts, edges = mx.nd.array([1, 6, 9, 6, 1]), mx.nd.array([-5, -3, -1, 1, 3, 5])
     >>> mx.nd.contrib.calibrate_entropy(counts, edges, num_quantized_bins=3)[0]
@@ -43,7 +43,7 @@ class CalibrateEntropyProperty(NanCheck, KernelProperty, operator="_contrib_cali
                 f"hist has {hist[0]} bins, expected an odd number of at least num_quantized_bins "
                 f"{self.num_quantized_bins}"
             )
-        outs = [unify_shapes(name, s, ONE) for name, s in zip(_OUTPUTS, out_shapes)]
+        outs = [unify_shapes(name, s, ONE) for name, s in zip(_OUTPUT_NAMES, out_shapes)]
         return [hist, edges], outs, []
 
     def kernel_params(self, in_shapes):

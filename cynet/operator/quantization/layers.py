@@ -155,7 +155,7 @@ class _Int8Layer:
         return OnednnInt8Layer(primitives, **settings)
 
 
-class _RawLayer(_Int8Layer):
+class _RawInt8Layer(_Int8Layer):
     """Sums of 32 bits."""
 
     def __init__(self, **kwargs):
@@ -190,7 +190,7 @@ class _RawLayer(_Int8Layer):
         return {}
 
 
-class QuantizedConvProperty(_RawLayer, ConvolutionProperty, operator="_contrib_quantized_conv"):
+class QuantizedConvProperty(_RawInt8Layer, ConvolutionProperty, operator="_contrib_quantized_conv"):
     """Convolution of a quantized array by a quantized weight: sums of 32 bits, exact.
 
     The range of the output is what the limits of int32 stand for. The bias is brought to the steps
@@ -220,7 +220,7 @@ class QuantizedConvProperty(_RawLayer, ConvolutionProperty, operator="_contrib_q
 
 
 class QuantizedFullyConnectedProperty(
-    _RawLayer, FullyConnectedProperty, operator="_contrib_quantized_fully_connected"
+    _RawInt8Layer, FullyConnectedProperty, operator="_contrib_quantized_fully_connected"
 ):
     """Linear map of a quantized array by a quantized weight: sums of 32 bits, exact.
 

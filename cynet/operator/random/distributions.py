@@ -193,12 +193,12 @@ class Distribution(NamedTuple):
         return self.code > Law.Exponential
 
 
-_FINITE = "be finite", lambda value, _: -inf < value < inf
+_FINITE = "be finite", lambda value, _: -inf < value < inf  # error text, check of a parameter
 _POSITIVE = "be positive", lambda value, _: 0 < value < inf
 _NOT_NEGATIVE = "not be negative", lambda value, _: 0 <= value < inf
 _NOT_BELOW_LOW = "be finite and not below low", lambda value, prop: prop.low <= value < inf
 _PROBABILITY = "be in (0, 1]", lambda value, _: 0 < value <= 1
-_FAILURES = "Number of failures at which the experiment ends."
+_FAILURES_DOC = "Number of failures at which the experiment ends."
 
 DISTRIBUTIONS = (
     Distribution(
@@ -252,7 +252,7 @@ DISTRIBUTIONS = (
         "negative_binomial",
         Law.NegativeBinomial,
         (
-            Parameter("k", 1, _FAILURES, *_NOT_NEGATIVE, Int),
+            Parameter("k", 1, _FAILURES_DOC, *_NOT_NEGATIVE, Int),
             Parameter("p", 1.0, "Probability of a failure.", *_PROBABILITY),
         ),
         "counts (in a float type) of successes before the k-th failure, of mean k (1 - p) / p",
@@ -271,17 +271,17 @@ DISTRIBUTIONS = (
 )
 
 
-_DRAWN = """
+_SCALAR_EXAMPLE = """
     >>> mx.random.seed(1)
     >>> x = mx.nd.random_{}({}, shape=(100, 100))
     >>> x.shape, round(float(x.mean()), 1)
     ((100, 100), {})
     """
-_LIKE = """
+_LIKE_EXAMPLE = """
     >>> mx.nd.op._random_{}_like(mx.nd.zeros((2, 3)), {}).shape
     (2, 3)
     """
-_SAMPLE = """
+_ROW_EXAMPLE = """
     >>> mx.random.seed(1)
     >>> {} = {}
     >>> x = mx.nd.sample_{}({}, shape=10000)
@@ -303,13 +303,13 @@ def _register(row):
         "shape": Shape(None, _SHAPE_DOC, low=0),
         "ctx": Str("", _CTX_DOC),
         "dtype": dtype,
-        "example": _DRAWN.format(row.name, numbers, mean),
+        "example": _SCALAR_EXAMPLE.format(row.name, numbers, mean),
         "__doc__": f"An array of {row.text}.",
     }
     _make_property("_random_{}", "Random{}Property", ScalarDistribution, row, own, row.aliases)
     own = {
         **fields,
-        "example": _LIKE.format(row.name, numbers),
+        "example": _LIKE_EXAMPLE.format(row.name, numbers),
         "__doc__": f"An array of {row.text}, of the shape and type of `data`.",
     }
     _make_property("_random_{}_like", "Random{}LikeProperty", LikeDistribution, row, own)
@@ -317,7 +317,7 @@ def _register(row):
     own = {
         "shape": Shape((), "Shape of the sample for each set of parameters.", low=1),
         "dtype": dtype,
-        "example": _SAMPLE.format(", ".join(names), arrays, row.name, ", ".join(names), means),
+        "example": _ROW_EXAMPLE.format(", ".join(names), arrays, row.name, ", ".join(names), means),
         "inputs_doc": {each.name: each.doc for each in renamed},
         "__doc__": f"For each set of parameters {row.text}: shape (s) gives (s, shape).",
     }

@@ -3,7 +3,7 @@
 from ...base.guard import guarded
 
 # Name: distribution, parameters, and an example.
-_ROWS = {
+_DISTRIBUTION_DOCS = {
     "uniform": (
         "Numbers from [low, high), each equally likely.",
         """low, high : float or {array}
@@ -122,7 +122,7 @@ def with_docstring(array, by_default, options, first=""):
     """
 
     def put_in(function):
-        sentence, parameters, example = _ROWS[function.__name__]
+        sentence, parameters, example = _DISTRIBUTION_DOCS[function.__name__]
         if not parameters.startswith("*shape"):
             parameters += _SHAPE_TEXT.format(by_default)
         dtype = _TYPE_TEXT.format(

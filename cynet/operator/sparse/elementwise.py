@@ -22,14 +22,14 @@ def _quotient_stype(prop, stypes):
     return "csr" if tuple(stypes) == ("csr", DENSE) else DENSE
 
 
-def _union_form(function):
+def _make_union_rule(function):
     def form(S, entry, prop, inputs, params):
         return S.cells.apply_to_union(function, *inputs) if S.cells.same_layout(*inputs) else None
 
     return SparseRule(_common_stype, form, needs_dense=True)
 
 
-def _add_all(S, entry, prop, inputs, params):
+def _add_all_sparse(S, entry, prop, inputs, params):
     total = inputs[0]
     for each in inputs[1:]:
         if not S.cells.same_layout(total, each):
@@ -38,7 +38,7 @@ def _add_all(S, entry, prop, inputs, params):
     return total
 
 
-def _multiply_form(S, entry, prop, inputs, params):
+def _multiply_sparse(S, entry, prop, inputs, params):
     lhs, rhs = inputs
     if lhs.stype == DENSE:
         lhs, rhs = rhs, lhs
@@ -55,19 +55,19 @@ def _multiply_broadcast(S, entry, prop, inputs, params):
     lhs, rhs = inputs
     if lhs.stype == DENSE:  # dense, as MXNet's
         return S.convert.apply_dense(operator.mul, lhs, S.convert.to_dense(rhs))
-    return _multiply_form(S, entry, prop, inputs, params)
+    return _multiply_sparse(S, entry, prop, inputs, params)
 
 
-def _divide_form(S, entry, prop, inputs, params):
+def _divide_sparse(S, entry, prop, inputs, params):
     lhs, rhs = inputs
     if lhs.stype != "csr" or rhs.stype != DENSE:
         return None
     return S.cells.combine_with_dense(operator.truediv, lhs, rhs)
 
 
-SUM_OF_TWO, DIFFERENCE = _union_form(operator.add), _union_form(operator.sub)
-SUM_OF_ALL = SparseRule(_common_stype, _add_all, needs_dense=True)
-PRODUCT = SparseRule(_product_stype, _multiply_form)
+SUM_OF_TWO, DIFFERENCE = _make_union_rule(operator.add), _make_union_rule(operator.sub)
+SUM_OF_ALL = SparseRule(_common_stype, _add_all_sparse, needs_dense=True)
+PRODUCT = SparseRule(_product_stype, _multiply_sparse)
 BROADCAST_PRODUCT = SparseRule(_broadcast_product_stype, _multiply_broadcast)
-BROADCAST_QUOTIENT = SparseRule(_quotient_stype, _divide_form)
+BROADCAST_QUOTIENT = SparseRule(_quotient_stype, _divide_sparse)
 NEEDS_DENSE = SparseRule(needs_dense=True)

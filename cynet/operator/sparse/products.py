@@ -21,7 +21,7 @@ def _dot_stype(prop, stypes):
     return DENSE
 
 
-def _dot_form(S, entry, prop, inputs, params):
+def _dot_sparse(S, entry, prop, inputs, params):
     lhs, rhs = inputs
     stype = prop.forward_stype
     if prop.transpose_b or name_of(lhs.dtype) not in ("float32", "float64"):
@@ -41,7 +41,7 @@ def _dot_form(S, entry, prop, inputs, params):
     return None
 
 
-def _node_of_dot(S, entry, prop, params, inputs):
+def _dot_gradient_node(S, entry, prop, params, inputs):
     rhs = inputs[1]
     wants_rows = rhs.stype == "row_sparse" or (
         rhs.stype == DENSE and getattr(rhs.grad, "stype", "") == "row_sparse"
@@ -49,7 +49,7 @@ def _node_of_dot(S, entry, prop, params, inputs):
     return S.gradients.DotNode(entry, params, inputs, prop, wants_rows)
 
 
-def _fully_connected(S, entry, prop, inputs, params):
+def _fully_connected_sparse(S, entry, prop, inputs, params):
     data, weight, *bias = inputs
     if data.stype != "csr" or any(each.stype != "default" for each in (weight, *bias)):
         return None
@@ -59,9 +59,9 @@ def _fully_connected(S, entry, prop, inputs, params):
     return S.convert.apply_dense(operator.add, out, bias[0].reshape((1, -1))) if bias else out
 
 
-def _node_of_fully_connected(S, entry, prop, params, inputs):
+def _dense_gradient_node(S, entry, prop, params, inputs):
     return S.gradients.FullyConnectedNode(entry, params, inputs)
 
 
-DOT = SparseRule(_dot_stype, _dot_form, _node_of_dot)
-FULLY_CONNECTED = SparseRule(form=_fully_connected, node=_node_of_fully_connected)
+DOT = SparseRule(_dot_stype, _dot_sparse, _dot_gradient_node)
+FULLY_CONNECTED = SparseRule(form=_fully_connected_sparse, node=_dense_gradient_node)

@@ -6,7 +6,7 @@ from ...base.dtype import name_of
 from ..storage_types import SparseRule
 
 
-def _sum_form(S, entry, prop, inputs, params):
+def _sum_sparse(S, entry, prop, inputs, params):
     (array,) = inputs
     axes = prop.axis
     axes = (axes,) if isinstance(axes, int) else tuple(axes or ())
@@ -34,7 +34,7 @@ def _sum_form(S, entry, prop, inputs, params):
     return total / math.prod(array.shape[k] for k in axes) if prop.mean else total
 
 
-def _norm_form(S, entry, prop, inputs, params):
+def _norm_sparse(S, entry, prop, inputs, params):
     if prop.axis not in (None, ()) or prop.keepdims:
         return None
     if not inputs[0]._values_array.size:
@@ -44,4 +44,4 @@ def _norm_form(S, entry, prop, inputs, params):
     return S.convert.invoke(entry, (inputs[0]._values_array,), params)
 
 
-SUM, NORM = SparseRule(form=_sum_form), SparseRule(form=_norm_form)
+SUM, NORM = SparseRule(form=_sum_sparse), SparseRule(form=_norm_sparse)

@@ -14,7 +14,7 @@ def _out_stype(prop, stypes):
     return stypes[0] if tuple(stypes) == ("row_sparse", DENSE) else DENSE
 
 
-def _retain_form(S, entry, prop, inputs, params):
+def _retain_sparse(S, entry, prop, inputs, params):
     data, indices = inputs
     if data.stype != "row_sparse" or indices.stype != "default":
         return None
@@ -44,7 +44,7 @@ class RetainProperty(KernelProperty, operator="_sparse_retain"):
     backward = Kernel("retain_rows", ("d_output", "indices"), ("d_data",), whole=True)
     zeros = ("d_indices",)
     floats = ()
-    sparse = SparseRule(_out_stype, _retain_form, _gradient_node)
+    sparse = SparseRule(_out_stype, _retain_sparse, _gradient_node)
     in_sparse = ("retain",)
     example = """
     >>> data = mx.nd.array([[1, 2], [3, 4], [5, 6]]).tostype("row_sparse")

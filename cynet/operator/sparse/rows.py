@@ -14,7 +14,7 @@ def _take_stype(prop, stypes):
     return "csr" if fits else DENSE
 
 
-def _slice_form(S, entry, prop, inputs, params):
+def _slice_sparse(S, entry, prop, inputs, params):
     (array,) = inputs
     if array.stype != "csr" or any(n not in (None, 1) for n in prop.step or ()):
         return None
@@ -31,7 +31,7 @@ def _slice_form(S, entry, prop, inputs, params):
     return out if out.size else None
 
 
-def _concat_form(S, entry, prop, inputs, params):
+def _concat_sparse(S, entry, prop, inputs, params):
     if prop.dim not in (0, -2) or any(each.stype != "csr" for each in inputs):
         return None
     if len({(each.shape[1], each.dtype) for each in inputs}) != 1:
@@ -50,7 +50,7 @@ def _concat_form(S, entry, prop, inputs, params):
     return S.arrays.make_sparse("csr", shape, values, indices, indptr)
 
 
-def _take_form(S, entry, prop, inputs, params):
+def _take_sparse(S, entry, prop, inputs, params):
     array, wanted = inputs
     if array.stype != "csr" or wanted.stype != "default" or wanted.ndim != 1 or prop.axis != 0:
         return None
@@ -64,7 +64,7 @@ def _take_form(S, entry, prop, inputs, params):
     return S.convert.rows_at_indices(array, rows)
 
 
-def _embedding_form(S, entry, prop, inputs, params):
+def _embed_sparse(S, entry, prop, inputs, params):
     data, weight = inputs
     if data.stype != "default" or weight.stype != "row_sparse" or weight.ndim != 2:
         return None
@@ -80,17 +80,17 @@ def _embedding_form(S, entry, prop, inputs, params):
     return S.convert.scatter_rows(values, rows, len(at)).reshape(shape)
 
 
-def _node_of_embedding(S, entry, prop, params, inputs):
+def _embed_grad_node(S, entry, prop, params, inputs):
     return S.gradients.EmbeddingNode(entry, params, inputs, prop)
 
 
-def _embedding_rows(S, prop, inputs, grad, i):
+def _embed_grad_rows(S, prop, inputs, grad, i):
     return S.gradients.embedding_gradient(prop, inputs, grad) if i == 1 else None
 
 
 SLICE, CONCAT, TAKE = (
-    SparseRule(_csr_rows, _slice_form),
-    SparseRule(_csr_rows, _concat_form),
-    SparseRule(_take_stype, _take_form),
+    SparseRule(_csr_rows, _slice_sparse),
+    SparseRule(_csr_rows, _concat_sparse),
+    SparseRule(_take_stype, _take_sparse),
 )
-EMBEDDING = SparseRule(form=_embedding_form, node=_node_of_embedding, gradient_rows=_embedding_rows)
+EMBEDDING = SparseRule(form=_embed_sparse, node=_embed_grad_node, gradient_rows=_embed_grad_rows)

@@ -9,7 +9,7 @@ from math import prod
 
 from ...base.errors import ArgumentError, BoundsError, ShapeError
 from ..checks.index_dtype import IndexRead
-from ..checks.outside import report_outside
+from ..checks.outside import report_out_of_range
 from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
@@ -43,7 +43,7 @@ class IndexedProperty(KernelProperty):
 
     def warn_of_value(self, item, values):
         beside = "mode='clip' clips without a word" if "mode" in self.fields else ""
-        report_outside(self, self.list_arguments()[1], *values, beside)
+        report_out_of_range(self, self.list_arguments()[1], *values, beside)
 
     infer_type = type_of_first
 

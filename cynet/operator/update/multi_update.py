@@ -228,13 +228,13 @@ _MASTERS_TEXT = """
     [0.8]
     <NDArray 1 @cpu(0)>
     """
-_MOMENTUM = ">>> mw, mv = mx.nd.zeros(2), mx.nd.zeros(1)\n    "
+_MOMENTUM_EXAMPLE = ">>> mw, mv = mx.nd.zeros(2), mx.nd.zeros(1)\n    "
 
 
 def _register(prop):
     """Register the operators of a rule, for weights of any dtype and with masters."""
     preloaded, momentum = "lrs" in prop.shared, bool(prop.states)
-    example = _MASTERS_TEXT if momentum else _MASTERS_TEXT.replace(_MOMENTUM, "")
+    example = _MASTERS_TEXT if momentum else _MASTERS_TEXT.replace(_MOMENTUM_EXAMPLE, "")
     arrays = "w, gw, mw, w32, v, gv, mv, v32" if momentum else "w, gw, w32, v, gv, v32"
     if preloaded:
         example = example.replace("(0.1, 0.2), (0, 0)", "mx.nd.array([0.1, 0.2]), mx.nd.zeros(2)")

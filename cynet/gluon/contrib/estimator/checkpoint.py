@@ -233,11 +233,11 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 " left; resume_from_checkpoint=False begins anew"
             )
         path = os.path.join(self.model_dir, f"{self.model_prefix}-epoch{epoch}batch{batch}")
-        with ranks.shared_file(f"{path}.params") as file:
+        with ranks.first_rank_file(f"{path}.params") as file:
             estimator.net.load_parameters(file or f"{path}.params", ctx=estimator.context)
-        with ranks.shared_file(f"{path}.states") as file:
+        with ranks.first_rank_file(f"{path}.states") as file:
             estimator.trainer.load_states(file or f"{path}.states")
-        with ranks.shared_file(f"{path}.random") as file:
+        with ranks.first_rank_file(f"{path}.random") as file:
             if file is not None:
                 self._restore_random(file, ranks)
         self.trained_epoch = epoch

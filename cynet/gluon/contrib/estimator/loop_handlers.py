@@ -257,4 +257,4 @@ class GradientUpdateHandler(BatchEnd):
         losses = kwargs["loss"]
         losses = losses if isinstance(losses, (list, tuple)) else [losses]
         samples = sum(loss.shape[0] if loss.shape else 1 for loss in losses)
-        estimator.trainer.step(estimator._ranks.sum_number(samples))
+        estimator.trainer.step(estimator._ranks.sum_over_ranks(samples))
