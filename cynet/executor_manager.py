@@ -45,7 +45,7 @@ __all__ = [
     "_load_label",
     "_split_input_slice",
 ]
-_BEFORE_DATA = "no batch was loaded; call load_data_batch first"
+_NO_BATCH_TEXT = "no batch was loaded; call load_data_batch first"
 
 
 @guarded
@@ -334,7 +334,7 @@ class DataParallelExecutorManager:
 
     def _current_group(self):
         if self.curr_execgrp is None:
-            raise CynetError(f"DataParallelExecutorManager: {_BEFORE_DATA}")
+            raise CynetError(f"DataParallelExecutorManager: {_NO_BATCH_TEXT}")
         return self.curr_execgrp
 
     def install_monitor(self, monitor: Monitor) -> None:

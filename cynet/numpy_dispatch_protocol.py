@@ -16,7 +16,7 @@ from .base.errors import ArgumentTypeError, shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_FUNCTIONS = """
+_FUNCTION_NAMES = """
 all any sometrue argmin argmax around round round_ argsort sort append broadcast_arrays
 broadcast_to clip concatenate copy cumsum diag diagonal diagflat dot expand_dims fix flip flipud
 fliplr inner insert max amax mean min amin nonzero ones_like atleast_1d atleast_2d atleast_3d prod
@@ -28,7 +28,7 @@ linalg.eigh shape trace tril meshgrid outer einsum polyval shares_memory may_sha
 percentile diff ediff1d resize where full_like bincount empty_like nan_to_num isnan isfinite
 isposinf isneginf isinf pad
 """
-_UFUNCS = """
+_UFUNC_NAMES = """
 abs fabs add arctan2 copysign degrees hypot lcm subtract multiply true_divide negative power mod
 matmul absolute rint sign exp log log2 log10 expm1 sqrt square cbrt reciprocal invert bitwise_not
 remainder sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arccosh arctanh maximum minimum
@@ -46,8 +46,8 @@ def _existing_names(names):
     return list(filter(exists, names.split()))
 
 
-_NUMPY_ARRAY_FUNCTION_LIST = _existing_names(_FUNCTIONS)
-_NUMPY_ARRAY_UFUNC_LIST = _existing_names(_UFUNCS)
+_NUMPY_ARRAY_FUNCTION_LIST = _existing_names(_FUNCTION_NAMES)
+_NUMPY_ARRAY_UFUNC_LIST = _existing_names(_UFUNC_NAMES)
 
 
 def with_array_function_protocol(func: Callable) -> Callable:

@@ -25,7 +25,7 @@ from .kernels.threading.threads import get_num_threads
 __all__ = ["Feature", "Features", "describe", "feature_list"]
 
 # Features of MXNet that no build of cynet has: other BLAS libraries, TensorRT, ...
-_NEVER_FEATURES = (
+_ABSENT_FEATURES = (
     "NCCL",
     "CUDA_RTC",
     "TENSORRT",
@@ -93,7 +93,7 @@ def feature_list() -> list[Feature]:
         "INT64_TENSOR_SIZE": True,
         "CXX14": True,
         "PROFILER": True,
-        **dict.fromkeys(_NEVER_FEATURES, False),
+        **dict.fromkeys(_ABSENT_FEATURES, False),
     }
     return [Feature(name, bool(value)) for name, value in there.items()]
 

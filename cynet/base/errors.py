@@ -297,7 +297,7 @@ def _extra_attributes(error: BaseException) -> dict[str, Any]:
     return found
 
 
-def _fill_names(names: dict[str, Any], space: dict[str, Any]) -> None:
+def _collect_names(names: dict[str, Any], space: dict[str, Any]) -> None:
     space.update(names)
 
 
@@ -320,7 +320,7 @@ def _annotated_class(kind: type) -> Any:
                 found = types.new_class(
                     kind.__name__,
                     (_AnnotatedError, *bases),
-                    exec_body=functools.partial(_fill_names, names),
+                    exec_body=functools.partial(_collect_names, names),
                 )
             except (MemoryError, RecursionError):  # can be raised when memory or stack is short
                 raise

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _Target = TypeVar("_Target")
-_PASSED_ERRORS = (CynetError, StopIteration, StopAsyncIteration, AssertionError, Warning)
+_UNCHANGED_ERRORS = (CynetError, StopIteration, StopAsyncIteration, AssertionError, Warning)
 _ERROR_CLASS_OF_EXCEPTION = (
     (UnicodeDecodeError, FormatError),
     (struct.error, FormatError),
@@ -140,7 +140,7 @@ def _guard_function(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
                 yield from function(*args, **kwargs)
-            except _PASSED_ERRORS:
+            except _UNCHANGED_ERRORS:
                 raise
             except Exception as error:
                 refused = refusal(error, function, args, kwargs)
@@ -154,7 +154,7 @@ def _guard_function(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
                 return function(*args, **kwargs)
-            except _PASSED_ERRORS:
+            except _UNCHANGED_ERRORS:
                 raise
             except Exception as error:
                 refused = refusal(error, function, args, kwargs)
@@ -170,7 +170,7 @@ def refusal(
     error: Exception, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> Exception:
     """Return cynet's error for one that a call raised; the error itself if user code raised it."""
-    if isinstance(error, _PASSED_ERRORS) or _is_user_traceback(error.__traceback__):
+    if isinstance(error, _UNCHANGED_ERRORS) or _is_user_traceback(error.__traceback__):
         return error
     if isinstance(error, OSError) and error.errno is not None:
         return file_error(error, "use", error.filename or describe_call(function, args, kwargs))

@@ -90,7 +90,7 @@ class _NullType:
         return "_Null"
 
 
-_Null = _NullType()
+_Null = _NullType()  # value of a parameter that was not passed
 
 
 @guarded

@@ -9,11 +9,11 @@ axes either way.
 import threading
 
 
-class _State(threading.local):
+class _ThreadSwitches(threading.local):
     on = arrays = False
 
 
-_state = _State()
+_thread_switches = _ThreadSwitches()
 _is_on_in_all_threads = False  # True: NumPy shapes are on in all threads
 
 
@@ -25,14 +25,14 @@ def is_np_shape() -> bool:
     >>> is_np_shape()
     False
     """
-    return _state.on or _is_on_in_all_threads
+    return _thread_switches.on or _is_on_in_all_threads
 
 
 def switch_np_shape(on: bool, everywhere: bool = False) -> bool:
     """Switch NumPy's shapes on or off in this thread, or in all threads; returns the old value. Off
     applies to all threads except those that have switched it on themselves."""
     global _is_on_in_all_threads
-    before, _state.on = is_np_shape(), on
+    before, _thread_switches.on = is_np_shape(), on
     if everywhere or not on:
         _is_on_in_all_threads = on
     return before
@@ -40,10 +40,10 @@ def switch_np_shape(on: bool, everywhere: bool = False) -> bool:
 
 def uses_np_arrays() -> bool:
     """Return whether parameters, batches and losses of this thread are arrays of mx.np."""
-    return _state.arrays
+    return _thread_switches.arrays
 
 
 def switch_np_arrays(on: bool) -> bool:
     """Switch mx.np's arrays on or off in this thread; returns the old value."""
-    before, _state.arrays = _state.arrays, on
+    before, _thread_switches.arrays = _thread_switches.arrays, on
     return before

@@ -75,7 +75,7 @@ def seeded_numpy(seed: int) -> Iterator[None]:
     True
     """
     generator, words = get_bit_generator(), b""
-    if _has_plain_words(generator):
+    if _has_known_layout(generator):
         words = _generator_words(generator)
         normal = np.random.standard_normal()
         state = None
@@ -97,19 +97,19 @@ def seeded_numpy(seed: int) -> Iterator[None]:
 
 
 _STATE_BYTES = 624 * 4 + 4  # state of a Mersenne twister: 624 words and a position
-_words_are_plain = None
+_is_layout_known = None  # True: a generator's memory has the expected layout
 
 
-def _has_plain_words(generator: np.random.BitGenerator) -> bool:
+def _has_known_layout(generator: np.random.BitGenerator) -> bool:
     """Return whether the generator's memory has the expected layout; checked once."""
-    global _words_are_plain
+    global _is_layout_known
     if type(generator) is not np.random.MT19937:
         return False
-    if _words_are_plain is None:
+    if _is_layout_known is None:
         inner = generator.state["state"]
         found = np.frombuffer(_generator_words(generator), np.uint32)
-        _words_are_plain = bool((found[:-1] == inner["key"]).all() and found[-1] == inner["pos"])
-    return _words_are_plain
+        _is_layout_known = bool((found[:-1] == inner["key"]).all() and found[-1] == inner["pos"])
+    return _is_layout_known
 
 
 def _generator_words(generator: np.random.BitGenerator) -> bytes:

@@ -12,12 +12,12 @@ executor_observers: list[Callable[..., Any]] = []
 backward_observers: list[Callable[..., Any]] = []
 
 
-def set_observer(place: list[Callable[..., Any]], function: Callable[..., Any] | None) -> None:
-    """Register `function` as the observer in `place`, one of the two lists; None removes it.
+def set_observer(observers: list[Callable[..., Any]], function: Callable[..., Any] | None) -> None:
+    """Make `function` the only observer in `observers`, one of the two lists; None removes it.
 
     `executor_observers` calls ``function(step, inputs, values, is_gradient)``: `inputs` are pairs
     (name, array), of a gradient those of the outputs; `values` are arrays, None where no gradient
     is wanted. Executors run without the passes meanwhile, so that each node's values are there to
     see. `backward_observers` calls ``function(node, index of an input, gradient so far or None)``.
     """
-    place[:] = [] if function is None else [function]
+    observers[:] = [] if function is None else [function]

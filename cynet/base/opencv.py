@@ -26,10 +26,10 @@ def error_reason(error: BaseException) -> str:
     return str(error).partition("error: ")[2].strip()[:200] or type(error).__name__
 
 
-def short_size(height: int, width: int, size: int) -> tuple[int, int]:
+def size_by_short_side(height: int, width: int, size: int) -> tuple[int, int]:
     """Return (height, width) with the shorter side `size` and the same ratio of sides.
 
-    >>> short_size(480, 640, 240)
+    >>> size_by_short_side(480, 640, 240)
     (240, 320)
     """
     return (size * height // width, size) if height > width else (size, size * width // height)

@@ -4,12 +4,12 @@ import threading
 from typing import Any
 
 
-class _State(threading.local):
+class _ThreadTrace(threading.local):
     depth: int = 0
     trace: Any = None
 
 
-state = _State()
+state = _ThreadTrace()
 
 
 def active_trace() -> Any:

@@ -179,7 +179,7 @@ class CachedOp:
         key = signature, wants, training
         program = self._programs.get(key)
         if program is None:
-            calls = self._call_by_call_of(key, given)
+            calls = self._find_call_by_call(key, given)
             called: list[NDArray] | None = None if calls is None else calls(given)
             if called is not None:
                 return called
@@ -193,11 +193,10 @@ class CachedOp:
             _PlanNode(self, program, lease, given, outputs, training)
         return outputs
 
-    def _call_by_call_of(
+    def _find_call_by_call(
         self, key: tuple[Any, tuple[int, ...], bool], arrays: list[NDArray]
     ) -> Any:
-        """Return the CallByCall that runs a signature without a plan; None if it should get a
-        plan."""
+        """Return the CallByCall that runs a signature without a plan; None if a plan is due."""
         calls = self._called.get(key)
         if not is_call_by_call_due(0 if calls is None else calls.runs, calls):
             if calls is not None:
@@ -367,14 +366,14 @@ class _Program:
         pinned = [i for i, _ in op._pinned]
         self.read_inputs = [i for i in range(n_args) if self.values[i] in read and i not in pinned]
         self.read_outputs = [i for i, value in enumerate(graph.outputs) if value in read]
-        self._free = [_Instance(self, operators)]
+        self._free = [_ProgramInstance(self, operators)]
 
     def lease(self) -> Any:
         """Return a Lease of an idle instance with an arena."""
         try:
             instance = self._free.pop()
         except IndexError:
-            instance = _Instance(self, create_operators(self.graph))
+            instance = _ProgramInstance(self, create_operators(self.graph))
         if self.moves:
             size, ctx = self.arena.shape[0], self.arena.ctx
             instance.arena = allocate_named(
@@ -383,7 +382,7 @@ class _Program:
         return Lease(self._free, instance, self.idle_arenas)
 
 
-class _Instance:
+class _ProgramInstance:
     """A plan with a leased arena, or with its own arena if it has operators in Python."""
 
     def __init__(self, program: _Program, operators: Mapping[Any, Any]) -> None:
@@ -464,8 +463,7 @@ class _Instance:
         self.plan.run_backward(training)
 
     def scratch_for(self, k: int) -> NDArray:
-        """Return a temporary for the gradient of input `k`, which is added to its target
-        afterwards."""
+        """Return a temporary for the gradient of input `k`; it is added to its target later."""
         if k not in self.scratch:
             program = self.program
             value = program.values[program.first_cached - len(program.wanted) + k]
@@ -527,12 +525,14 @@ class _PlanNode(StepNode):  # type: ignore[misc]  # compiled
         targets, requests = walk.gradient_targets(self, program.wanted)
         sums: list[tuple[NDArray, NDArray]] = []
         if requests != program.planned or program.adds:
-            sums = self._fit(targets, requests)
+            sums = self._replace_unwritable(targets, requests)
         instance.backward(heads, targets, self.training, walk.retain)
         for array, part in sums:
             elemwise_add(array, part, out=array)
 
-    def _fit(self, targets: list[Any], requests: Sequence[int]) -> list[tuple[NDArray, NDArray]]:
+    def _replace_unwritable(
+        self, targets: list[Any], requests: Sequence[int]
+    ) -> list[tuple[NDArray, NDArray]]:
         """Replace targets that the plan cannot write; returns pairs (target, temporary) to add."""
         instance, sums, taken = self.lease.instance, [], set()
         for k, planned in enumerate(self.program.planned):

@@ -222,7 +222,7 @@ class Executor(PostponedPlan, Monitoring):
             )
         self._steps: dict[bool, Any] = {}  # has an update -> GpuStep
         self.joins_steps = joins_steps(self._plan)
-        self._note_plan()
+        self._note_signature_has_plan()
 
     def _take_arena(self) -> ArenaLease:
         """Lease an arena of the pool for this executor's values."""

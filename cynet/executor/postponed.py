@@ -62,12 +62,12 @@ class PostponedPlan:
     def _signature(self) -> tuple[tuple[Shape, Any], ...]:
         return tuple((each.shape, each.dtype) for each in (*self.arg_arrays, *self.aux_arrays))
 
-    def _note_plan(self) -> None:
+    def _note_signature_has_plan(self) -> None:
         """Record that the signature has a plan now."""
         self._calls = self._inputs = None
-        self._count_run(None)
+        self._store_run_count(None)
 
-    def _count_run(self, runs: int | None) -> None:
+    def _store_run_count(self, runs: int | None) -> None:
         """Store the number of call-by-call runs of the signature; None once it has a plan."""
         met = self._structure.met[self._needs_gradients()]
         met[self._signature()] = runs
@@ -147,7 +147,7 @@ class PostponedPlan:
         if trains:
             lease = self._recorded = self._arena_pool.keep_outputs(self._me, found)
             lease.pending = bool(is_train)
-        self._count_run(runs + 1)
+        self._store_run_count(runs + 1)
         self.has_run, self._training = True, bool(is_train)
         return True
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-FORWARD, BACKWARD = "forward", "backward"
+FORWARD, BACKWARD = "forward", "backward"  # directions of a step
 NULL, WRITE, INPLACE, ADD = 0, 1, 2, 3  # the codes of OpReq in _typedefs.pxd
 
 # Kinds of values, which determine the owner and the lifetime of their memory.
 ARG, AUX, GRAD, HEAD, OUTPUT, TEMP = "arg", "aux", "grad", "head", "output", "temp"
-CONST, CACHED, SAVED = "const", "cached", "saved"
+CONST, CACHED, SAVED = "const", "cached", "saved"  # other kinds of values
 
 
 class CachedGroup:

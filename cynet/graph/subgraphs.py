@@ -1,6 +1,6 @@
 """Control flow steps, which run inner graphs: `_foreach`, `_while_loop` and `_cond` in a plan.
 
-`build` makes a `RunsGraphs` of such a node: states of operators inside are told from arguments, and
+`subgraph_step` makes a `SubgraphRunner` of such a node: operators' states inside are known, and
 two hidden outputs hold memory, `reserve` what backward reads of each run of a body, `space` what a
 run needs meanwhile. Behind the gradient pass it is known which gradients are wanted; then
 `build_bodies` puts each body through all passes and plans its memory, once, whatever the number of
@@ -115,7 +115,7 @@ class _MemoryLayout:
         return offset
 
 
-class RunsGraphs(OperatorProperty):
+class SubgraphRunner(OperatorProperty):
     """The property of a control flow step, which runs inner graphs."""
 
     pure = False  # an inner graph may run Python and change states
@@ -321,7 +321,7 @@ class RunsGraphs(OperatorProperty):
 
 def subgraph_step(node: Any, inputs: list[Value], outputs: list[Value], ctx: Context) -> Step:
     """Return the forward step of a control flow node."""
-    step_prop = RunsGraphs(node)
+    step_prop = SubgraphRunner(node)
     hidden = [
         Value(f"{node.name}_{name}", (1,), "uint8", ctx, TEMP) for name in ("reserve", "space")
     ]
@@ -348,6 +348,6 @@ def build_bodies(graph: Graph, names: frozenset[str], lower: Callable[..., Graph
     """
     back = {s.origin: s for s in graph.steps if s.direction == BACKWARD}
     for step in graph.steps:
-        if step.direction == FORWARD and isinstance(step.prop, RunsGraphs):
+        if step.direction == FORWARD and isinstance(step.prop, SubgraphRunner):
             step.prop.build_bodies(step, back.get(step), names, lower)
     return graph

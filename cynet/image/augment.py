@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import ArgumentError, ArgumentTypeError, shown
-from ..base.opencv import resize_image, short_size
+from ..base.opencv import resize_image, size_by_short_side
 from .augmenter import Augmenter
 from .color_augment import CastAug, color_augmenters
 from .geometry import center_box, choose_interpolation, crop, random_box, random_sized_box
@@ -38,7 +38,7 @@ class ResizeAug(Augmenter):
         self.size, self.interp = size, interp
 
     def apply(self, array: Any) -> Any:
-        height, width = short_size(*array.shape[:2], self.size)
+        height, width = size_by_short_side(*array.shape[:2], self.size)
         sizes = (*array.shape[:2], height, width)
         return resize_image(array, width, height, choose_interpolation(self.interp, sizes))
 

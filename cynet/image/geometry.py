@@ -12,7 +12,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ..base.files import file_name, read_file
-from ..base.opencv import N_INTERPOLATIONS, cv, resize_image, short_size
+from ..base.opencv import N_INTERPOLATIONS, cv, resize_image, size_by_short_side
 from ..ndarray import NDArray
 from .codec import decode_rgb, image_bytes
 
@@ -307,7 +307,7 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     (4, 5, 3)
     """
     array = pixel_array(src)
-    height, width = short_size(*array.shape[:2], size)
+    height, width = size_by_short_side(*array.shape[:2], size)
     return make_image(
         resize_image(
             array, width, height, choose_interpolation(interp, (*array.shape[:2], height, width))

@@ -15,7 +15,7 @@ from ..operator.tensor.axes import axis_of
 from ._call import invoke, is_array
 from ._tape import is_tracked
 from .creation import array
-from .functions import function_of, operator_first
+from .functions import call_operator_first, function_of
 from .ndarray import NDArray
 from .random import uniform
 
@@ -366,7 +366,7 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     )
 
 
-@operator_first("where")
+@call_operator_first("where")
 @guarded
 def where(
     condition: NDArray | None = None,

@@ -24,7 +24,7 @@ def function_of(name):
     return function
 
 
-def operator_first(name):
+def call_operator_first(name):
     """A decorator: a call tries operator `name` first; the function runs if the operator refuses
     the arguments, or if random numbers are drawn in a trace.
 

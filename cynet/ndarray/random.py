@@ -8,7 +8,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from ..operator.checks.values import real_number
 from ..operator.random.drawing import with_docstring
-from .functions import function_of, namespace, operator_first
+from .functions import call_operator_first, function_of, namespace
 from .ndarray import NDArray
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ def _draw_numbers(name, params, shape, dtype, ctx, out):
     """Call `_sample_name` when the parameters are arrays, `_random_name` when they are numbers."""
     for value in params.values():
         if type(value) is not int and type(value) is not float:
-            return _draw_by_operator(name, params, shape, dtype, ctx, out)
-    return _draw_of_numbers(name, params, shape, dtype, ctx, out)
+            return _draw_for_arrays(name, params, shape, dtype, ctx, out)
+    return _draw_for_numbers(name, params, shape, dtype, ctx, out)
 
 
-def _draw_of_numbers(name, params, shape, dtype, ctx, out):
+def _draw_for_numbers(name, params, shape, dtype, ctx, out):
     if out is not None:
         if not isinstance(out, NDArray):
             raise ArgumentTypeError(
@@ -53,7 +53,7 @@ def _draw_of_numbers(name, params, shape, dtype, ctx, out):
     return sampler(**params, shape=shape, dtype=dtype, ctx=ctx, out=out)
 
 
-def _draw_by_operator(name, params, shape, dtype, ctx, out):
+def _draw_for_arrays(name, params, shape, dtype, ctx, out):
     arrays = [isinstance(value, NDArray) for value in params.values()]
     if any(arrays):
         if not all(arrays):
@@ -68,10 +68,10 @@ def _draw_by_operator(name, params, shape, dtype, ctx, out):
             raise ArgumentError(
                 f"random.{name}: {key} must be a number or an NDArray, got {shown(value)}"
             )
-    return _draw_of_numbers(name, params, shape, dtype, ctx, out)
+    return _draw_for_numbers(name, params, shape, dtype, ctx, out)
 
 
-@operator_first("_random_uniform")
+@call_operator_first("_random_uniform")
 @_with_shared_docs
 def uniform(
     low: float | NDArray = 0,
@@ -84,7 +84,7 @@ def uniform(
     return _draw_numbers("uniform", {"low": low, "high": high}, shape, dtype, ctx, out)
 
 
-@operator_first("_random_normal")
+@call_operator_first("_random_normal")
 @_with_shared_docs
 def normal(
     loc: float | NDArray = 0,

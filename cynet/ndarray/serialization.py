@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 
     from ..typing import FileName
 
-_MAGIC = 0x112
-_MAGIC_V1, _MAGIC_V2, _MAGIC_V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
+_MAGIC = 0x112  # first bytes of a .params file
+_MAGIC_V1, _MAGIC_V2, _MAGIC_V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA  # formats of an array
 _STYPE_BY_FLAG = {1: "row_sparse", 2: "csr"}
 _FLAG_BY_STYPE = {name: flag for flag, name in _STYPE_BY_FLAG.items()}
 _INDEX_DTYPE_FLAGS = (4, 6)  # int32, int64
 _FILE_DTYPES = {flag: dtype.newbyteorder("<") for flag, dtype in DTYPES.items()}
-_DEVICE_CODES = (1, 2, 3, 5)
-_MAX_AXES = 8
+_DEVICE_CODES = (1, 2, 3, 5)  # cpu, gpu, cpu_pinned, cpu_shared
+_MAX_AXES = 8  # of an array in a file
 _MAX_COPY = 4096  # elements up to which a copy is quicker than a view
 _MIN_IN_PLACE_BYTES = 64 << 10  # bytes from which on data is read into the array's memory
 _MIN_BYTES = 20  # bytes of the smallest array: magic or ndim, an axis, context, type
@@ -313,7 +313,7 @@ def _read_data(reader, record):
     if record.nbytes <= _MIN_IN_PLACE_BYTES:
         values = _values_of_bytes(reader.read_bytes(record.nbytes, "data"), record.dtype)
         return array(values.reshape(record.shape), ctx=cpu(), dtype=SCALAR_TYPES[record.flag])
-    fill = functools.partial(_fill, reader, record.dtype)
+    fill = functools.partial(_read_into, reader, record.dtype)
     return array_filled_by(record.shape, SCALAR_TYPES[record.flag], fill)
 
 
@@ -328,7 +328,7 @@ def _read_sparse_data(reader, record):
         reader.fail("the structure of a sparse array", error, record.aux[0].offset)
 
 
-def _fill(reader, dtype, view):
+def _read_into(reader, dtype, view):
     """Fill an array of `dtype` with the next bytes, in the host's byte order."""
     reader.fill_view(view)
     if dtype.kind == "b":
@@ -338,7 +338,7 @@ def _fill(reader, dtype, view):
         np.frombuffer(view, dtype).byteswap(inplace=True)
 
 
-def _load(source, name, start, size):
+def _read_arrays(source, name, start, size):
     reader = _Reader(source, name, start, size)
     records, names = _scan_records(reader)
     arrays = [_read_data(reader, record) for record in records]
@@ -414,9 +414,9 @@ def load_from(file, name, start=0, end=None):
         if start:
             raise ArgumentError(f"{name} is a pipe: it can be read from its beginning only")
         data = file.read()
-        return _load(BytesFile(data), name, 0, len(data))
+        return _read_arrays(BytesFile(data), name, 0, len(data))
     end = os.fstat(file.fileno()).st_size if end is None else end
-    return _load(file, name, start, max(end - start, 0))
+    return _read_arrays(file, name, start, max(end - start, 0))
 
 
 @guarded
@@ -450,7 +450,7 @@ def load_frombuffer(buf: bytes) -> Any:
         source = BytesFile(buf)
     except TypeError:
         raise ArgumentTypeError("load_frombuffer takes contiguous bytes") from None
-    return _load(source, "<buffer>", 0, len(source.data))
+    return _read_arrays(source, "<buffer>", 0, len(source.data))
 
 
 # --- writing -------------------------------------------------------------------------------------

@@ -174,11 +174,11 @@ def _is_integer(number):
     return not isinstance(number, (float, onp.floating))
 
 
-_KEEP_BOOL = ("absolute", "square", "floor", "ceil", "trunc", "fix")
+_BOOL_KEEPING_NAMES = ("absolute", "square", "floor", "ceil", "trunc", "fix")
 
 
 def _unary_function(name, operator):
-    host, run, stays = getattr(onp, name, None), getattr(ops, operator), name in _KEEP_BOOL
+    host, run, stays = getattr(onp, name, None), getattr(ops, operator), name in _BOOL_KEEPING_NAMES
     truth = name in _BOOLEAN_FUNCTIONS
     if name == "sign":
         run = _propagate_nan(run)

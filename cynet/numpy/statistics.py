@@ -18,7 +18,7 @@ from .elementwise import FUNCTIONS
 from .order import n_below
 from .selection import rint, take_along_axis, where
 
-METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+QUANTILE_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def quantile(
@@ -72,9 +72,9 @@ def median(a, axis=None, out=None, overwrite_input=None, keepdims=False):
 
 def _rows_to_reduce(a, q, axis, method, whole, name):
     """Return (shares, the elements over axes in one last axis, these axes, the shape of `a`)."""
-    if method not in METHODS:
+    if method not in QUANTILE_METHODS:
         raise ArgumentTypeError(
-            f"mx.np.{name}: the method is one of {METHODS}, got {shown(method)}"
+            f"mx.np.{name}: the method is one of {QUANTILE_METHODS}, got {shown(method)}"
         )
     if is_traced(q):
         raise ArgumentTypeError(f"mx.np.{name}: q has to be known when a graph is made")
@@ -115,8 +115,7 @@ def _compute_quantiles(a, q, axis, method, keepdims, whole, name):
 
 
 def quantile_of_rows(a, q, axis, method, keepdims, whole, name):
-    """Quantiles without NaN; rows may have different numbers of elements; NaN if nothing is
-    left."""
+    """Return quantiles of the elements that are not NaN; NaN for a row of only NaN."""
     shares, rows, axes, shape = _rows_to_reduce(a, q, axis, method, whole, name)
     isnan = FUNCTIONS["isnan"](rows)
     count = reductions.sum(~isnan, -1, keepdims=True)

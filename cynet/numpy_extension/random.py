@@ -16,7 +16,7 @@ def bernoulli(prob=None, logit=None, size=None, dtype=None, ctx=None, out=None):
     return fill_out((drawn < prob).astype("float32" if dtype is None else dtype), out)
 
 
-def _batched_draw(draw, first, second):
+def _make_batched_sampler(draw, first, second):
     @with_aliases(**{first: "a", second: "b"})
     def function(a=0.0, b=1.0, batch_shape=None, dtype=None, ctx=None):
         batch = () if batch_shape is None else batch_shape
@@ -30,7 +30,7 @@ def _batched_draw(draw, first, second):
     return function
 
 
-uniform_n = _batched_draw(_random.uniform, "low", "high")
-normal_n = _batched_draw(_random.normal, "loc", "scale")
+uniform_n = _make_batched_sampler(_random.uniform, "low", "high")
+normal_n = _make_batched_sampler(_random.normal, "loc", "scale")
 
 __all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]

@@ -2,7 +2,7 @@
 
 from .node import topological_order
 
-_MAX_ROWS = 60
+_MAX_ROWS = 60  # rows of a symbol's HTML table
 _MAX_CELL_LENGTH = 80  # characters of one table cell
 
 

@@ -16,8 +16,8 @@ from .subgraph import Subgraph, mutable_inputs
 _MXNET_VERSION = 10901  # the MXNet version whose format is written
 # The MXNet versions since which files list all inputs of operators; hold initializers of variables;
 # mean the last axis by axis -1 of argmax.
-_LISTS_INPUTS, _HAS_INITIALIZERS, _HAS_LAST_AXIS = 900, 904, 905
-_INDEX_OPERATORS = ("argmax", "argmin")
+_INPUTS_SINCE, _INITIALIZERS_SINCE, _LAST_AXIS_SINCE = 900, 904, 905
+_INDEX_OPERATORS = ("argmax", "argmin")  # operators that return indices
 _LINALG_PREFIX = "_linalg_"  # prefix of operators whose outputs may have no axes
 MAX_NESTED_GRAPHS = 64  # limit of nested subgraphs when reading
 
@@ -275,7 +275,7 @@ def _read_node(record, nodes, where, version, depth):
     edges = [] if record.get("inputs") is None else _require_list(record, "inputs", where)
     inputs = [_read_entry(edge, nodes, f"{where}: inputs") for edge in edges]
     params, attrs, suffixed = _sort_attributes(entry, given, loose, "param" in record)
-    if version < _HAS_LAST_AXIS and entry.name in _INDEX_OPERATORS and params.get("axis") == "-1":
+    if version < _LAST_AXIS_SINCE and entry.name in _INDEX_OPERATORS and params.get("axis") == "-1":
         del params["axis"]  # means all axes in such a file
     try:
         if named is not None:
@@ -293,7 +293,7 @@ def _read_node(record, nodes, where, version, depth):
         node.prop = prop.changed(no_axes=())
     names = node.input_names()
     known = len(inputs) in (len(names), len(prop.list_arguments()))
-    if not known and (version >= _LISTS_INPUTS or len(inputs) > len(names)):
+    if not known and (version >= _INPUTS_SINCE or len(inputs) > len(names)):
         raise FormatError(
             f"{where}: operator {entry.name} takes {len(names)} inputs "
             f"({', '.join(names[:8])}{', ...' * (len(names) > 8)}), got {len(inputs)}"
@@ -353,7 +353,7 @@ def _upgrade_inputs(node, names, version):
     for key in names[len(node.inputs) :]:
         attrs = {**node.params, **node.attrs, **node.prop.variable_attrs.get(key, {})}
         node.inputs.append((Node(None, f"{node.name}_{key}", attrs), 0))
-    if version < _HAS_INITIALIZERS:
+    if version < _INITIALIZERS_SINCE:
         set_variable_attrs(node.prop, names, node.inputs)
 
 

@@ -25,7 +25,7 @@ from tqdm import tqdm
 
 from ..base.errors import ArgumentError, CynetError, FormatError, shown
 from ..base.files import naming, read_file, write_atomically
-from ..base.opencv import cv, resize_image, short_size
+from ..base.opencv import cv, resize_image, size_by_short_side
 from ..image.codec import decode_bgr, encode_image
 from ..image.source import read_list_file
 from ..recordio import IRHeader, MXIndexedRecordIO, pack
@@ -105,7 +105,7 @@ def pack_image(number, label, path, options):
             image = image[top : top + side, left : left + side]
             height = width = side
         if options.resize:
-            height, width = short_size(height, width, options.resize)
+            height, width = size_by_short_side(height, width, options.resize)
             image = resize_image(image, width, height, 1)
         return number, pack(header, encode_image(image, options.encoding, options.quality)), None
     except (CynetError, OSError) as error:

@@ -81,7 +81,7 @@ def _state():
 @pytest.mark.parametrize("normals", [0, 1, 2])
 def test_numpy_goes_on_where_it_was(kind, monkeypatch, normals, plain):
     if not plain:  # a NumPy whose generators are laid out in another way
-        monkeypatch.setattr("cynet.base.numpy_state._words_are_plain", False)
+        monkeypatch.setattr("cynet.base.numpy_state._is_layout_known", False)
     np.random.seed(9)
     wanted = np.random.randn(3).tolist()
     np.random.rand(700)

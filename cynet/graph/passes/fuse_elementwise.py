@@ -31,17 +31,17 @@ from ...base.errors import CynetError
 from ...operator.property import ResourceRequest
 from ..ir import FORWARD, Graph
 from ..memory_plan import find_peak
-from .fuse_elementwise_members import computed_by_readers, member_of
+from .fuse_elementwise_members import chain_member_of, computed_by_readers
 from .fuse_elementwise_program import chain_step
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
     from ..ir import Step, Value
-    from .fuse_elementwise_members import Member
+    from .fuse_elementwise_members import ChainMember
 
-WINDOW = 256  # steps from a chain's first member to its last
-SPARE_BYTES = 1 << 18  # chains may raise the peak by this, a part of a second-level cache
+MAX_STEPS = 256  # steps from a chain's first member to its last
+PEAK_GROWTH_BYTES = 1 << 18  # chains may raise the peak by this, a part of a second-level cache
 
 
 def fuse_chains(graph: Graph) -> Graph:
@@ -50,7 +50,7 @@ def fuse_chains(graph: Graph) -> Graph:
     graph: With its backward steps, if any.
 
     Returns Graph: the same graph with fewer steps. Chains that would make the peak of memory
-    higher, by more than SPARE_BYTES, are left apart.
+    higher, by more than PEAK_GROWTH_BYTES, are left apart.
     """
     copies = computed_by_readers(graph)
     touching = _steps_by_root(graph.steps)
@@ -73,7 +73,7 @@ def fuse_chains(graph: Graph) -> Graph:
         if not chains:
             return graph
         if maximum is None:
-            maximum = find_peak(graph)[0] + SPARE_BYTES
+            maximum = find_peak(graph)[0] + PEAK_GROWTH_BYTES
         peak, step, _ = find_peak(trial)
         if peak <= maximum:
             graph.steps, graph.n_forward = trial.steps, trial.n_forward
@@ -94,7 +94,7 @@ def _steps_by_root(steps: list[Step]) -> dict[Value, set[Step]]:
 
 
 def _join_group(
-    group: list[Member], touching: dict[Value, set[Step]], apart: set[Step]
+    group: list[ChainMember], touching: dict[Value, set[Step]], apart: set[Step]
 ) -> list[Step]:
     """Return the steps that replace a group: one fused step, or the group's own steps."""
     steps = [member.step for member in group]
@@ -108,12 +108,12 @@ class _StepGroups:
     """The groups of steps in one section of the graph.
 
     A group goes by the position of its first step. `above` has, for each group, the set of groups
-    that must run before it, as bits: bit k of group i is group ``i - WINDOW + k``. What lies
+    that must run before it, as bits: bit k of group i is group ``i - MAX_STEPS + k``. What lies
     further back can join nothing any more.
     """
 
     def __init__(self, steps: list[Step], copies: Container[Step]) -> None:
-        self.members = [member_of(step) for step in steps]
+        self.members = [chain_member_of(step) for step in steps]
         self.copies = [step in copies for step in steps]  # is the step a copy for its reader
         self.before = _dependencies(steps)
         self.parent = list(range(len(steps)))
@@ -121,19 +121,19 @@ class _StepGroups:
         self.together = [[i] for i in range(len(steps))]
         self.above = [0] * len(steps)
 
-    def run(self) -> list[list[Member]]:
+    def run(self) -> list[list[ChainMember]]:
         """Return the groups, lists of Members, in an order in which they may run."""
         users: dict[Value, list[int]] = {}  # root -> indices of the members that access it
         for i, member in enumerate(self.members):
             self.groups.append(i)
             for group in {self._find_group(j) for j in self.before[i]}:
-                self.above[i] |= _shift_bits(self.above[group] | 1 << WINDOW, group - i)
+                self.above[i] |= _shift_bits(self.above[group] | 1 << MAX_STEPS, group - i)
             if not member.joins:
                 continue
             near = set()
             for root in member.dense:
                 known = users.setdefault(root, [])
-                near.update(known[bisect_right(known, i - WINDOW) :])
+                near.update(known[bisect_right(known, i - MAX_STEPS) :])
                 known.append(i)
             if self.copies[i]:
                 continue
@@ -157,7 +157,7 @@ class _StepGroups:
     def _can_merge(self, a: int, b: int, now: int) -> bool:
         """Return whether groups `a` and `b` can be merged."""
         return (
-            now - min(a, b) < WINDOW
+            now - min(a, b) < MAX_STEPS
             and self.members[a].group.fits(self.members[b].group)
             and not self._has_path(a, b)
             and not self._has_path(b, a)
@@ -166,19 +166,19 @@ class _StepGroups:
     def _has_path(self, a: int, b: int) -> bool:
         """Return whether a path leads from `a` to `b` through another group."""
         outside = {self._find_group(j) for i in self.together[b] for j in self.before[i]} - {a, b}
-        return any(_shift_bits(self.above[group], group - a) >> WINDOW & 1 for group in outside)
+        return any(_shift_bits(self.above[group], group - a) >> MAX_STEPS & 1 for group in outside)
 
     def _merge(self, a: int, b: int) -> None:
         self.parent[b] = a
         del self.groups[bisect_left(self.groups, b)]
         self.together[a] = sorted(self.together[a] + self.together[b])
         self.members[a].group.add(self.members[b].group)
-        both = 1 << WINDOW | 1 << WINDOW + b - a
+        both = 1 << MAX_STEPS | 1 << MAX_STEPS + b - a
         above = (self.above[a] | _shift_bits(self.above[b], b - a)) & ~both
         self.above[a] = above
-        above |= 1 << WINDOW
+        above |= 1 << MAX_STEPS
         # a group that starts before `a` may depend on `a`, through a later step
-        for i in self.groups[bisect_left(self.groups, a - WINDOW) :]:
+        for i in self.groups[bisect_left(self.groups, a - MAX_STEPS) :]:
             if self.above[i] & _shift_bits(both, a - i):
                 self.above[i] |= _shift_bits(above, a - i)
         # dependencies on `b` use its old index, which now means the merged group

@@ -22,7 +22,7 @@ MAX_ROOTS = 48  # maximum of arrays and registers of a chain
 MIN_COLUMNS = 16  # with fewer columns a chain is slower than separate steps
 
 
-class Rows(NamedTuple):
+class RowLayout(NamedTuple):
     """The layout of an operand that is a part of an array: element (i, j) of the chain is the
     array's element ``offset + i * row + j * column``.
 
@@ -36,17 +36,17 @@ class Rows(NamedTuple):
     column: int
 
 
-class Move(NamedTuple):
+class RowMove(NamedTuple):
     """A copy of a piece of `source` to a piece of `target`; rows None: the whole value."""
 
     source: Value
-    source_rows: Rows | None
+    source_rows: RowLayout | None
     target: Value
-    target_rows: Rows | None
+    target_rows: RowLayout | None
     add: bool
 
 
-class Group:
+class ChainGroup:
     """Properties that members of one chain have in common.
 
     Sets of roots: `reads` and `writes` of whole arrays, `part_reads` and `part_writes` of rows.
@@ -70,7 +70,7 @@ class Group:
         self.reads, self.writes = reads, writes
         self.part_reads, self.part_writes = part_reads, part_writes
 
-    def fits(self, other: Group) -> bool:
+    def fits(self, other: ChainGroup) -> bool:
         """Return whether both groups can be in one chain: neither may access other rows of a value
         that the other writes."""
         return (
@@ -82,7 +82,7 @@ class Group:
             and other._is_disjoint(self)
         )
 
-    def _is_disjoint(self, other: Group) -> bool:
+    def _is_disjoint(self, other: ChainGroup) -> bool:
         return (
             self.part_reads.isdisjoint(other.writes)
             and self.part_reads.isdisjoint(other.part_writes)
@@ -93,7 +93,7 @@ class Group:
         """Return the roots of all values that the group reads or writes."""
         return self.reads | self.writes | self.part_reads | self.part_writes
 
-    def add(self, other: Group) -> None:
+    def add(self, other: ChainGroup) -> None:
         """Add another group's members to this group."""
         self.columns = self.columns or other.columns
         self.loops += other.loops
@@ -103,26 +103,26 @@ class Group:
         self.part_writes = self.part_writes | other.part_writes
 
 
-class Member:
+class ChainMember:
     """A step with its loops and moves, for the chain pass.
 
     loops: The loops over Values, each with whether it adds to its target.
-    rows: The Rows of operands that repeat.
+    rows: The RowLayout of operands that repeat.
     joins (bool): Whether the step can be in a chain.
-    group: The Group of this member.
+    group: The ChainGroup of this member.
     dense: The whole arrays that it accesses.
     """
 
     def __init__(self, step: Step) -> None:
         self.step = step
         self.loops: list[tuple[Loop, bool]] = []
-        self.rows: dict[Value, Rows] = {}
-        self.moves: list[Move] = []
-        self.group: Group
+        self.rows: dict[Value, RowLayout] = {}
+        self.moves: list[RowMove] = []
+        self.group: ChainGroup
         self.joins = False
         self.dense: frozenset[Value] = frozenset()
 
-    def complete(self) -> Member:
+    def complete(self) -> ChainMember:
         """Fill in the group's accesses and `joins`; returns the member."""
         targets = [loop.target for loop, _ in self.loops]
         operands = [v for loop, _ in self.loops for v in loop.reads if not isinstance(v, float)]
@@ -161,7 +161,7 @@ class Member:
         if columns is not None and columns < MIN_COLUMNS:
             return self
         n_loops = len(self.loops) + len(self.moves)
-        self.group = Group(
+        self.group = ChainGroup(
             count, dtype, ctx, columns, n_loops, reads, writes, part_reads, part_writes
         )
         self.dense = frozenset(reads | writes)
@@ -187,11 +187,11 @@ def computed_by_readers(graph: Graph) -> set[Step]:
             and writers[value.root] == 1  # only this step writes the value
             and all(v.kind != TEMP or writers[v.root] == 1 for v in step.in_data)
         ):
-            if not all(member_of(each).joins for each in readers[value]):
+            if not all(chain_member_of(each).joins for each in readers[value]):
                 source[value] = step, None
             else:  # the last reader gets the step, not a copy
                 source[value] = step, readers[value][-1]
-        if source and step.direction == FORWARD and member_of(step).joins:
+        if source and step.direction == FORWARD and chain_member_of(step).joins:
             for i, value in enumerate(step.in_data):
                 if value not in source or source[value][1] is step:
                     continue
@@ -211,9 +211,9 @@ def computed_by_readers(graph: Graph) -> set[Step]:
     return copies
 
 
-def member_of(step: Step) -> Member:
-    """Make the Member of a step."""
-    member = Member(step)
+def chain_member_of(step: Step) -> ChainMember:
+    """Make the ChainMember of a step."""
+    member = ChainMember(step)
     if step.aux or step.cached:
         return member
     hooks = step.prop.graph
@@ -230,21 +230,21 @@ def member_of(step: Step) -> Member:
                 continue
             add = loop.more or requests[loop.target] == ADD
             if add and loop.family in BYTE_LOOPS:
-                return Member(step)
+                return ChainMember(step)
             member.loops.append((loop, add))
             for value in loop.reads:
                 if isinstance(value, float) or prod(value.shape) == prod(loop.target.shape):
                     continue
                 rows = _repeated_rows(value.shape, loop.target.shape)
                 if rows is None or loop.family == "unary":
-                    return Member(step)
+                    return ChainMember(step)
                 member.rows[value] = rows
     else:
         member.moves = _row_moves(step)
     return member.complete()
 
 
-def _row_moves(step: Step) -> list[Move]:
+def _row_moves(step: Step) -> list[RowMove]:
     """Return the Moves of a step that joins or splits arrays; empty if its pieces are not rows."""
     origin = step.origin or step
     pieces = step.prop.graph.pieces(step.prop, [v.shape for v in origin.in_data])
@@ -260,27 +260,27 @@ def _row_moves(step: Step) -> list[Move]:
         rows = [_rows_of_view(view, value) for view, value in zip(views, (source, target))]
         if any(each is NotImplemented for each in rows) or rows.count(None) == 0:
             return []
-        moves.append(Move(source, rows[0], target, rows[1], step.req[position] == ADD))
+        moves.append(RowMove(source, rows[0], target, rows[1], step.req[position] == ADD))
     return moves
 
 
-def _repeated_rows(shape: Shape, full: Shape) -> Rows | None:
-    """Return the Rows of an operand that is broadcast along leading or trailing axes of `full`."""
+def _repeated_rows(shape: Shape, full: Shape) -> RowLayout | None:
+    """Return the RowLayout of an operand that is broadcast along first or last axes of `full`."""
     size = prod(shape)
     if size == 1:
-        return Rows(0, None, 0, 0)
+        return RowLayout(0, None, 0, 0)
     shape = (1,) * (len(full) - len(shape)) + tuple(shape)
     wide = [i for i, n in enumerate(full) if n != 1]
     same = [shape[i] == full[i] for i in wide]
     if same == sorted(same):
-        return Rows(0, size, 0, 1)
+        return RowLayout(0, size, 0, 1)
     if same == sorted(same, reverse=True):
-        return Rows(0, prod(full) // size, 1, 0)
+        return RowLayout(0, prod(full) // size, 1, 0)
     return None
 
 
 def _rows_of_view(view: Any, value: Value) -> Any:
-    """Return the Rows of a view of `value`; None: the whole value, NotImplemented: no rows."""
+    """Return the RowLayout of a view of `value`; None: the whole value, NotImplemented: no rows."""
     axes: list[tuple[int, int]] = []
     for n, stride in zip(view.shape, view.strides):
         if n == 1:
@@ -292,7 +292,7 @@ def _rows_of_view(view: Any, value: Value) -> Any:
     if not axes or (len(axes) == 1 and axes[0][1] == 1):
         if prod(view.shape) == prod(value.shape):
             return None
-        return Rows(view.offset, None, None, 1)
+        return RowLayout(view.offset, None, None, 1)
     if len(axes) == 2 and axes[1][1] == 1 and axes[0][1]:
-        return Rows(view.offset, axes[1][0], axes[0][1], 1)
+        return RowLayout(view.offset, axes[1][0], axes[0][1], 1)
     return NotImplemented

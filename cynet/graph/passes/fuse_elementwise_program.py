@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..ir import Value
-    from .fuse_elementwise_members import Member, Move, Rows
+    from .fuse_elementwise_members import ChainMember, RowLayout, RowMove
 
 # Loops that copy their first operand.
 COPY_LOOPS = {("unary", "identity"), ("unary_grad", "one"), ("binary_grad", "grad_one")}
 
 
-def chain_step(members: list[Member], touching: dict[Value, set[Step]]) -> Step | None:
+def chain_step(members: list[ChainMember], touching: dict[Value, set[Step]]) -> Step | None:
     """Return one step that computes all `members`, or None.
 
     members: The members of one group, in the order of their steps.
@@ -37,10 +37,10 @@ def chain_step(members: list[Member], touching: dict[Value, set[Step]]) -> Step 
     """
     if not any(member.loops for member in members):
         return None
-    return _Program(members, touching).step()
+    return _ChainProgram(members, touching).step()
 
 
-def _writers_by_root(members: list[Member]) -> dict[Value, list[int]]:
+def _writers_by_root(members: list[ChainMember]) -> dict[Value, list[int]]:
     """Return a dict: root -> indices of members that write it, once for each loop or piece."""
     found: dict[Value, list[int]] = {}
     for position, member in enumerate(members):
@@ -54,7 +54,7 @@ class _Operand(NamedTuple):
     """An operand: all of `value` or its `rows`; `private`: only the chain uses the value."""
 
     value: Value
-    rows: Rows | None
+    rows: RowLayout | None
     private: bool
 
 
@@ -68,10 +68,10 @@ class _ProgramLine(NamedTuple):
     add: bool
 
 
-class _Program:
+class _ChainProgram:
     """The program of one chain, built from its members."""
 
-    def __init__(self, members: list[Member], touching: dict[Value, set[Step]]) -> None:
+    def __init__(self, members: list[ChainMember], touching: dict[Value, set[Step]]) -> None:
         self.members = members
         self.steps = [member.step for member in members]
         self.touching, self.inside = touching, set(self.steps)
@@ -104,7 +104,7 @@ class _Program:
     def _is_private(self, value: Value) -> bool:
         return value.root.kind == TEMP and self.touching[value.root] <= self.inside
 
-    def _operand(self, value: Value, rows: Rows | None = None) -> _Operand:
+    def _operand(self, value: Value, rows: RowLayout | None = None) -> _Operand:
         if rows is None and value.root in self.instead:
             return self.instead[value.root]
         return _Operand(value, rows, rows is None and self._is_private(value))
@@ -137,7 +137,7 @@ class _Program:
                 ):
                     self.instead[root] = _Operand(move.target, move.target_rows, False)
 
-    def _add_move(self, move: Move, position: int) -> None:
+    def _add_move(self, move: RowMove, position: int) -> None:
         source = self._operand(move.source, move.source_rows)
         if move.target_rows is None and not move.add and self._is_private(move.target):
             read = (move.source.root, source.value.root)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..ir import Graph, Step, Value
 
 
-class Rule(NamedTuple):
+class FusionRule(NamedTuple):
     """A fusion rule: its pass, tests of the properties of the first and of the following step, and
     the function that fuses them."""
 
@@ -151,8 +151,7 @@ class _Fusion:
         self.gone.add(follower)
 
     def _may_add(self, layer: Step, value: Value, other: Value, add: Step) -> bool:
-        """Return whether `layer`, which computes `value`, may add it to `other` instead of
-        `add`."""
+        """Return whether `layer`, instead of `add`, may add its output `value` to `other`."""
         out, at = add.out_data[0], self.position[layer]
         if _call_epilogue_hook(self.graph, layer, SUM) is None:
             return False
@@ -245,12 +244,12 @@ def _is_layer(prop: OperatorProperty) -> bool:
 
 
 FUSION_RULES = (
-    Rule("fuse", _always, _is_activation, _Fusion.fuse_activation),
-    Rule("fuse", _is_sum_of_two, _is_activation, _Fusion.fuse_residual),
-    Rule("sum", _always, _is_sum_of_two, _Fusion.fuse_sum),
-    Rule("mask", _is_layer, _is_layer, _mask_gradient),
+    FusionRule("fuse", _always, _is_activation, _Fusion.fuse_activation),
+    FusionRule("fuse", _is_sum_of_two, _is_activation, _Fusion.fuse_residual),
+    FusionRule("sum", _always, _is_sum_of_two, _Fusion.fuse_sum),
+    FusionRule("mask", _is_layer, _is_layer, _mask_gradient),
 )
 
 
-def _rules_named(name: str) -> list[Rule]:
+def _rules_named(name: str) -> list[FusionRule]:
     return [rule for rule in FUSION_RULES if rule.name == name]

@@ -14,7 +14,7 @@ from ...base.errors import ArgumentError, ArgumentTypeError, BoundsError, ShapeE
 from ...base.guard import guarded
 from ...operator.paragraphs import with_paragraphs
 from ...operator.tensor.axes import axes_of
-from ..functions import function_of, operator_first
+from ..functions import call_operator_first, function_of
 
 if TYPE_CHECKING:
     from ..ndarray import NDArray
@@ -104,7 +104,7 @@ class NumpyMethods:
         return self.asnumpy().tolist()
 
     # --- reductions -------------------------------------------------------------------------------
-    @operator_first("sum")
+    @call_operator_first("sum")
     @guarded
     @_with_shared_docs
     def sum(self, axis=None, keepdims=False, exclude=False, dtype=None, out=None):
@@ -122,7 +122,7 @@ class NumpyMethods:
         """
         return _call_reduction("sum", self, axis, keepdims, exclude, dtype, out)
 
-    @operator_first("prod")
+    @call_operator_first("prod")
     @guarded
     @_with_shared_docs
     def prod(self, axis=None, keepdims=False, exclude=False, dtype=None, out=None):
@@ -140,7 +140,7 @@ class NumpyMethods:
         """
         return _call_reduction("prod", self, axis, keepdims, exclude, dtype, out)
 
-    @operator_first("mean")
+    @call_operator_first("mean")
     @guarded
     @_with_shared_docs
     def mean(self, axis=None, keepdims=False, exclude=False, dtype=None, out=None):
@@ -376,7 +376,7 @@ class NumpyMethods:
 
 
 # --- Einstein's notation: one batched product for each pair of operands --------------------------
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SUBSCRIPT_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def _parse_subscripts(subscripts, operands):
@@ -390,7 +390,7 @@ def _parse_subscripts(subscripts, operands):
         raise ArgumentError(
             f"einsum: {shown(subscripts)} has {len(terms)} terms for {len(operands)} operands"
         )
-    free = [c for c in _LETTERS if c not in text]
+    free = [c for c in _SUBSCRIPT_LETTERS if c not in text]
     maximum, lengths = 0, []
     for term, x in zip(terms, operands):
         named = len(term.replace("...", ""))
@@ -409,7 +409,7 @@ def _parse_subscripts(subscripts, operands):
         output = dots + "".join(once)
     else:
         output = output.replace("...", dots)
-    wrong = [c for c in "".join(terms) + output if c not in _LETTERS]
+    wrong = [c for c in "".join(terms) + output if c not in _SUBSCRIPT_LETTERS]
     unknown = [c for c in output if c not in "".join(terms)]
     if wrong or unknown or len({*output}) < len(output):
         raise ArgumentError(f"einsum: {shown(subscripts)} is not of the form 'ij,jk->ik'")

@@ -42,7 +42,7 @@ def _values_of(what, values, ctx, dtype):
     return dense_array(values, context, dtype)
 
 
-def _shape(what, shape, ndim=None):
+def _checked_shape(what, shape, ndim=None):
     try:
         sizes = tuple(n.__index__() for n in shape)
     except (TypeError, AttributeError):
@@ -117,7 +117,7 @@ def _csr_of_parts(data, indices, indptr, shape, ctx, dtype):
         if not len(indices):
             raise ArgumentError("csr_matrix: without elements the shape has to be given")
         shape = len(indptr) - 1, int(indices.max()) + 1
-    shape = _shape("csr_matrix", shape, 2)
+    shape = _checked_shape("csr_matrix", shape, 2)
     return arrays.make_sparse("csr", shape, values, indices, indptr, False)
 
 
@@ -135,7 +135,7 @@ def _csr_of_coordinates(data, rows, columns, shape, ctx, dtype):
         if not len(rows):
             raise ArgumentError("csr_matrix: without elements the shape has to be given")
         shape = int(rows.max()) + 1, int(columns.max()) + 1
-    shape = _shape("csr_matrix", shape, 2)
+    shape = _checked_shape("csr_matrix", shape, 2)
     structure.check_bounds("csr_matrix: row", rows, shape[0])
     structure.check_bounds("csr_matrix: col", columns, shape[1])
     order = np.lexsort((columns, rows))
@@ -229,7 +229,7 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
         if not len(indices):
             raise ArgumentError("row_sparse_array: without rows the shape has to be given")
         shape = int(indices.max()) + 1, *values.shape[1:]
-    shape = _shape("row_sparse_array", shape)
+    shape = _checked_shape("row_sparse_array", shape)
     if shape[1:] != values.shape[1:]:
         raise ShapeError(
             f"row_sparse_array: rows of shape {values.shape[1:]} do not fit into shape {shape}"
@@ -277,7 +277,7 @@ def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: 
         return dense_zeros(shape, ctx=ctx, dtype=dtype)
     if is_single_int(shape):
         shape = (shape,)
-    sizes = _shape("zeros", shape, 2 if stype == "csr" else None)
+    sizes = _checked_shape("zeros", shape, 2 if stype == "csr" else None)
     context = read_context(ctx)
     like = dense_zeros((0,), ctx=context, dtype=dtype)
     return convert.sparse_zeros(stype, sizes, like)

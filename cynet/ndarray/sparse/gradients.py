@@ -222,11 +222,11 @@ class DotNode(ProductNode):
         grad = dense_of(grads[0])
         if lhs.stype == "csr" and not to_lhs:
             if self.rows and not self.transpose:
-                return [None, product.csr_transposed_rows(lhs, grad)]
-            return [None, product.csr_dense(lhs, grad, not self.transpose)]
+                return [None, product.csr_t_dot_dense(lhs, grad)]
+            return [None, product.csr_dot_dense(lhs, grad, not self.transpose)]
         if lhs.stype == "default" and rhs.stype == "csr" and not to_rhs:
             columns = grad.reshape((math.prod(lhs.shape[:-1]), rhs.shape[1])).T
-            return [product.csr_dense(rhs, columns).T.reshape(lhs.shape), None]
+            return [product.csr_dot_dense(rhs, columns).T.reshape(lhs.shape), None]
         return super().pull_back(grads)
 
 
@@ -237,7 +237,7 @@ class FullyConnectedNode(ProductNode):
         if self.sources[0] is not None:
             return super().pull_back(grads)
         grad = dense_of(grads[0])
-        weight = product.csr_dense(self.given[0], grad, True).T
+        weight = product.csr_dot_dense(self.given[0], grad, True).T
         return [None, weight, convert.call("sum", grad, axis=0)][: len(self.given)]
 
 

@@ -78,13 +78,13 @@ def _as_columns(rhs):
     return rhs if rhs.ndim == 2 else rhs.reshape((rhs.shape[0], math.prod(rhs.shape[1:])))
 
 
-def csr_dense(matrix, rhs, transpose=False):
+def csr_dot_dense(matrix, rhs, transpose=False):
     """The dense product of a csr matrix, or its transpose, and a dense array."""
     out = multiply_values(matrix._values_array, csr_indices_of(matrix), _as_columns(rhs), transpose)
     return out if rhs.ndim == 2 else out.reshape((out.shape[0], *rhs.shape[1:]))
 
 
-def csr_transposed_rows(matrix, rhs):
+def csr_t_dot_dense(matrix, rhs):
     """A transposed csr matrix times a dense one, with a row for each column that has elements."""
     rows, csr = csr_indices_of(matrix).compact_columns(matrix)
     shape = (matrix.shape[1], *rhs.shape[1:])
@@ -96,24 +96,25 @@ def csr_transposed_rows(matrix, rhs):
     return arrays.make_sparse("row_sparse", shape, values, rows)
 
 
-def csr_rows(matrix, rhs, transpose):
+def csr_dot_rows(matrix, rhs, transpose):
     """The product of csr and row_sparse: dense, or row_sparse if the matrix is transposed."""
     if transpose:
-        return csr_transposed_rows(convert.rows_at_indices(matrix, rhs._indices), rhs._values_array)
+        return csr_t_dot_dense(convert.rows_at_indices(matrix, rhs._indices), rhs._values_array)
     if not len(rhs._indices):
         return convert.zero_values(rhs, (matrix.shape[0], *rhs.shape[1:]))
     at, found = structure.find_rows(rhs._indices, matrix._indices)
-    return csr_dense(convert.mask_elements(matrix, found, at, len(rhs._indices)), rhs._values_array)
+    common = convert.mask_elements(matrix, found, at, len(rhs._indices))
+    return csr_dot_dense(common, rhs._values_array)
 
 
-def dense_csr(lhs, matrix, stype):
+def dense_dot_csr(lhs, matrix, stype):
     """The product of dense and csr: dense, or csr with the same columns in all rows."""
     if lhs.ndim != 2:
         flat = lhs.reshape((math.prod(lhs.shape[:-1]), lhs.shape[-1]))
-        return dense_csr(flat, matrix, "default").reshape((*lhs.shape[:-1], matrix.shape[1]))
+        return dense_dot_csr(flat, matrix, "default").reshape((*lhs.shape[:-1], matrix.shape[1]))
     if stype == "default":
-        return csr_dense(matrix, lhs.T, True).T
-    product = csr_transposed_rows(matrix, lhs.T)
+        return csr_dot_dense(matrix, lhs.T, True).T
+    product = csr_t_dot_dense(matrix, lhs.T)
     rows, columns = lhs.shape[0], product._indices
     indptr = np.arange(rows + 1, dtype=np.int64) * len(columns)
     shape = (rows, matrix.shape[1])

@@ -48,7 +48,7 @@ def _raise_error(kind, expected, found):
     raise ArgumentError(f"{kind}: expected {expected}, found {found}")
 
 
-def _check_ends(indices, indptr, shape, nnz):
+def _check_csr_lengths(indices, indptr, shape, nnz):
     if indptr.ndim != 1 or len(indptr) != shape[0] + 1:
         _raise_error("csr indptr", f"{shape[0] + 1} numbers, one more than rows", indptr.shape)
     if indices.ndim != 1 or len(indices) != nnz:
@@ -72,7 +72,7 @@ def check_bounds(kind, indices, n):
 
 def check_csr(indices, indptr, shape, nnz, full=True):
     """Raise unless it is a csr matrix's structure; without `full` only its ends are checked."""
-    _check_ends(indices, indptr, shape, nnz)
+    _check_csr_lengths(indices, indptr, shape, nnz)
     if not full:
         return
     _check_index_bounds(indices, indptr, shape)
@@ -94,7 +94,7 @@ def sorted_csr(indices, indptr, shape, nnz):
 
     Raises ArgumentError when it is no structure of a csr matrix, or an element is there twice.
     """
-    _check_ends(indices, indptr, shape, nnz)
+    _check_csr_lengths(indices, indptr, shape, nnz)
     _check_index_bounds(indices, indptr, shape)
     rows = row_of_elements(indptr)
     same = np.diff(rows) == 0

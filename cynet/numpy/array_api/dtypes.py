@@ -14,15 +14,15 @@ __array_api_version__ = VERSIONS[-1]
 DTYPES = ("bool", "int8", "int32", "int64", "uint8", "float16", "float32", "float64")
 globals().update({name: onp.dtype(name) for name in DTYPES})
 
-_LETTERS = {
+_DTYPES_OF = {
     "bool": ("bool",),
     "signed integer": ("int8", "int32", "int64"),
     "unsigned integer": ("uint8",),
     "real floating": ("float16", "float32", "float64"),
     "complex floating": (),
 }
-_LETTERS["integral"] = _LETTERS["signed integer"] + _LETTERS["unsigned integer"]
-_LETTERS["numeric"] = _LETTERS["integral"] + _LETTERS["real floating"]
+_DTYPES_OF["integral"] = _DTYPES_OF["signed integer"] + _DTYPES_OF["unsigned integer"]
+_DTYPES_OF["numeric"] = _DTYPES_OF["integral"] + _DTYPES_OF["real floating"]
 _DEFAULT_DTYPES = {"b": "bool", "i": "int64", "u": "int64", "f": "float32"}
 
 
@@ -79,11 +79,11 @@ def isdtype(dtype, kind):
     if isinstance(kind, tuple):
         return any(isdtype(dtype, each) for each in kind)
     if isinstance(kind, str):
-        if kind not in _LETTERS:
+        if kind not in _DTYPES_OF:
             raise ArgumentTypeError(
-                f"array_api.isdtype: kind is one of {', '.join(_LETTERS)}, got {shown(kind)}"
+                f"array_api.isdtype: kind is one of {', '.join(_DTYPES_OF)}, got {shown(kind)}"
             )
-        return onp.dtype(dtype).name in _LETTERS[kind]
+        return onp.dtype(dtype).name in _DTYPES_OF[kind]
     return onp.dtype(dtype) == onp.dtype(kind)
 
 

@@ -8,7 +8,7 @@ from ..creation import array, ones, zeros
 from .dtypes import default_dtype
 
 
-def _in_sum_dtype(x, dtype):
+def _cast_to_sum_dtype(x, dtype):
     """`x` in the dtype of its sums: at least int64 for ints, the same for floats."""
     x = array_of(x, "array_api")
     if dtype is None and x.dtype.kind in "iu":
@@ -18,13 +18,13 @@ def _in_sum_dtype(x, dtype):
 
 def sum(x, /, *, axis=None, dtype=None, keepdims=False):
     """Sums over axes; integers give int64."""
-    x = _in_sum_dtype(x, dtype)
+    x = _cast_to_sum_dtype(x, dtype)
     return reductions.sum(x, axis, x.dtype, keepdims=keepdims)
 
 
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
     """Products over axes; integers give int64."""
-    x = _in_sum_dtype(x, dtype)
+    x = _cast_to_sum_dtype(x, dtype)
     return reductions.prod(x, axis, x.dtype, keepdims=keepdims)
 
 
@@ -79,7 +79,7 @@ def count_nonzero(x, /, *, axis=None, keepdims=False):
 
 
 def _cumulate(x, axis, dtype, include_initial, name):
-    x = _in_sum_dtype(x, dtype)
+    x = _cast_to_sum_dtype(x, dtype)
     axis = (
         (0 if x.ndim == 1 else reductions.axes_of(axis, x.ndim, name)[0])
         if axis is None and x.ndim == 1

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...base.errors import ArgumentError, shown
-from ...base.opencv import MAX_SIDE_PIXELS, N_INTERPOLATIONS, resize_image, short_size
+from ...base.opencv import MAX_SIDE_PIXELS, N_INTERPOLATIONS, resize_image, size_by_short_side
 from .._base import Operator
 from ..checks.shapes import check_elements, unify_shapes
 from ..parameters import Bool, Int, Shape
@@ -42,7 +42,7 @@ class ResizeProperty(OperatorProperty, operator="_image_resize"):
     def new_size(self, height, width):
         """Return (height, width) of the resized image."""
         if len(self.size) == 1 and self.keep_ratio:
-            return short_size(height, width, self.size[0]) if height and width else (0, 0)
+            return size_by_short_side(height, width, self.size[0]) if height and width else (0, 0)
         return self.size[-1], self.size[0]
 
     def infer_shape(self, in_shapes, out_shapes):

@@ -28,16 +28,16 @@ def _dot_sparse(S, entry, prop, inputs, params):
         return None
     if lhs.stype == "csr" and rhs.stype == "default":
         if prop.transpose_a and stype != "default":
-            return None if stype == "csr" else S.product.csr_transposed_rows(lhs, rhs)
+            return None if stype == "csr" else S.product.csr_t_dot_dense(lhs, rhs)
         if stype in (None, "default"):
-            return S.product.csr_dense(lhs, rhs, prop.transpose_a)
+            return S.product.csr_dot_dense(lhs, rhs, prop.transpose_a)
     elif lhs.stype == "csr" and rhs.stype == "row_sparse":
         if stype in (None, "row_sparse" if prop.transpose_a else "default"):
-            return S.product.csr_rows(lhs, rhs, prop.transpose_a)
+            return S.product.csr_dot_rows(lhs, rhs, prop.transpose_a)
     elif (lhs.stype, rhs.stype, prop.transpose_a) == ("default", "csr", False) and (
         stype != "row_sparse"
     ):
-        return S.product.dense_csr(lhs, rhs, stype)
+        return S.product.dense_dot_csr(lhs, rhs, stype)
     return None
 
 
@@ -55,7 +55,7 @@ def _fully_connected_sparse(S, entry, prop, inputs, params):
         return None
     if name_of(data.dtype) not in ("float32", "float64"):
         return None
-    out = S.product.csr_dense(data, weight.T)
+    out = S.product.csr_dot_dense(data, weight.T)
     return S.convert.apply_dense(operator.add, out, bias[0].reshape((1, -1))) if bias else out
 
 

@@ -19,7 +19,7 @@ def _sum_sparse(S, entry, prop, inputs, params):
         total = S.convert.call("sum", array._values_array)
     elif array.stype == "csr":
         ones = S.convert.zero_values(array._values_array, (array.shape[axes[0]], 1)) + 1
-        total = S.product.csr_dense(array, ones, axes == (0,))
+        total = S.product.csr_dot_dense(array, ones, axes == (0,))
         lengths = [1 if k in axes else n for k, n in enumerate(array.shape)]
         total = total.reshape(tuple(lengths) if prop.keepdims else (total.shape[0],))
     elif axes[0] == 0 and array._values_array.size:

@@ -30,7 +30,7 @@ from .loops import LOOPS
 from .numpy_symbol import NUMBERS, NumpySymbol, binary_of
 from .spelled import CALL_CONVERTERS
 
-_BY_PATH = {row.path: name for name, row in reversed(ROWS.items())}
+_NAME_BY_PATH = {row.path: name for name, row in reversed(ROWS.items())}
 _ELEMENTWISE = {name for name, *_ in BINARIES}
 _UNARY_ROWS = {**UNARIES, **EXTENSIONS}
 
@@ -220,7 +220,7 @@ def _is_default(path, key, value):
 
 def _legacy_row(path, given):
     """The MXNet operator's name, inputs and parameters; None if an argument has no equivalent."""
-    name = _BY_PATH.get(path) or _BY_PATH.get(f"np.{function_of_path(path).__name__}")
+    name = _NAME_BY_PATH.get(path) or _NAME_BY_PATH.get(f"np.{function_of_path(path).__name__}")
     if name is None or function_of_path(ROWS[name].path) is not function_of_path(path):
         return None
     row, inputs, params = ROWS[name], [], {}

@@ -6,8 +6,8 @@ import operator as python
 from ..symbol import Symbol
 
 
-def _split_row(name, own_axis):
-    def make(path, given):
+def _split_converter(name, own_axis):
+    def convert(path, given):
         parts = given["indices_or_sections"]
         axis = given["axis"] if own_axis is None else own_axis
         params = {"axis": axis, "squeeze_axis": False}
@@ -17,10 +17,10 @@ def _split_row(name, own_axis):
             params |= {"indices": [0, *map(python.index, parts)], "sections": 0}
         return name, [given["ary"]], params
 
-    return make
+    return convert
 
 
-def _where_row(path, given):
+def _convert_where(path, given):
     condition, x, y = (given[key] for key in ("condition", "x", "y"))
     symbols = isinstance(x, Symbol), isinstance(y, Symbol)
     if x is None or y is None:
@@ -37,7 +37,7 @@ def _where_row(path, given):
     return None
 
 
-def _tensordot_row(path, given):
+def _convert_tensordot(path, given):
     axes, arrays = given["axes"], [given["a"], given["b"]]
     if not all(isinstance(each, Symbol) for each in arrays):
         return None
@@ -47,7 +47,7 @@ def _tensordot_row(path, given):
     return "_npi_tensordot", arrays, {"a_axes_summed": a, "b_axes_summed": b}
 
 
-def _einsum_row(path, given):
+def _convert_einsum(path, given):
     arrays = list(given["operands"])
     if not all(isinstance(each, Symbol) for each in arrays):
         return None
@@ -55,31 +55,31 @@ def _einsum_row(path, given):
     return "_npi_einsum", arrays, params
 
 
-def _full_like_row(value):
-    def make(path, given):
+def _full_like_converter(value):
+    def convert(path, given):
         more = {} if given.get("dtype") is None else {"dtype": given["dtype"]}
         return "_npi_full_like", [given["a"]], {"fill_value": value, **more}
 
-    return make
+    return convert
 
 
-def _arange_row(path, given):
+def _convert_arange(path, given):
     start, stop, dtype = given["start"], given["stop"], given["dtype"]
     start, stop = (0, start) if stop is None else (start, stop)
     dtype = "float32" if dtype is None else dtype
     return "_npi_arange", [], {"start": start, "stop": stop, "step": given["step"], "dtype": dtype}
 
 
-def _identity_row(path, given):
+def _convert_identity(path, given):
     dtype = "float32" if given["dtype"] is None else given["dtype"]
     return "_npi_identity", [], {"shape": (given["n"], given["n"]), "dtype": dtype}
 
 
-def _ravel_row(path, given):
+def _convert_ravel(path, given):
     return "_npx_reshape", [given["x"]], {"newshape": -1}
 
 
-def _norm_row(path, given):
+def _convert_norm(path, given):
     ord, axis = given["ord"], given["axis"]
     flag = -2 if ord is None and axis is None else -1
     if ord in ("fro", "nuc") or (ord is None and axis is not None):
@@ -91,11 +91,11 @@ def _norm_row(path, given):
     return "_npi_norm", [given["x"]], {**params, "flag": flag}
 
 
-def _unary_row(name):
+def _unary_converter(name):
     return lambda path, given: (name, [given["a"]], {})
 
 
-def _average_row(path, given):
+def _convert_average(path, given):
     weights = given["weights"]
     if given["keepdims"] or not (weights is None or isinstance(weights, Symbol)):
         return None
@@ -104,7 +104,7 @@ def _average_row(path, given):
     return "_npi_average", inputs, {**params, "weighted": weights is not None}
 
 
-def _pad_row(path, given):
+def _convert_pad(path, given):
     modes = ("constant", "edge", "reflect", "symmetric", "maximum", "minimum")
     mode, width = given.get("mode", "constant"), given["pad_width"]
     if mode not in modes or not set(given) <= {"array", "pad_width", "mode", "constant_values"}:
@@ -117,12 +117,12 @@ def _pad_row(path, given):
     return "_npi_pad", [given["array"]], params
 
 
-def _polyval_row(path, given):
+def _convert_polyval(path, given):
     arrays = [given["p"], given["x"]]
     return ("_npi_polyval", arrays, {}) if all(isinstance(a, Symbol) for a in arrays) else None
 
 
-def _ediff1d_row(path, given):
+def _convert_ediff1d(path, given):
     inputs, params = [given["ary"]], {}
     for name in ("to_begin", "to_end"):
         value = given[name]
@@ -141,12 +141,12 @@ def _slice_bounds(where):
     return {"int_ind": where.__index__()} if hasattr(where, "__index__") else None
 
 
-def _delete_row(path, given):
+def _convert_delete(path, given):
     where = _slice_bounds(given["obj"])
     return where and ("_npi_delete", [given["arr"]], {**where, "axis": given["axis"]})
 
 
-def _insert_row(path, given):
+def _convert_insert(path, given):
     where, value = _slice_bounds(given["obj"]), given["values"]
     if where is None or not isinstance(value, (Symbol, int, float)):
         return None
@@ -157,29 +157,29 @@ def _insert_row(path, given):
     return name, [given["arr"]], {**params, "val": value}
 
 
-def _append_row(path, given):
+def _convert_append(path, given):
     arrays = [given["arr"], given["values"]]
     if not all(isinstance(each, Symbol) for each in arrays):
         return None
     return "_npi_concatenate", arrays, {"axis": given["axis"], "num_args": 2}
 
 
-def _inner_row(path, given):
-    return _tensordot_row(path, {**given, "axes": (-1, -1)})
+def _convert_inner(path, given):
+    return _convert_tensordot(path, {**given, "axes": (-1, -1)})
 
 
-def _make_vector_row(axes):
-    def make(path, given):
+def _vector_product_converter(axes):
+    def convert(path, given):
         arrays = [given["a"], given["b"]]
         if not all(isinstance(each, Symbol) for each in arrays):
             return None
         a, b = (each.as_np_ndarray().reshape(-1) for each in arrays)
         return "_npi_tensordot_int_axes", [a, b], {"axes": axes}
 
-    return make
+    return convert
 
 
-def _take_row(path, given):
+def _convert_take(path, given):
     a, indices = given["a"], given["indices"]
     if not (isinstance(a, Symbol) and isinstance(indices, Symbol)):
         return None
@@ -189,32 +189,32 @@ def _take_row(path, given):
 
 
 CALL_CONVERTERS = {
-    "np.split": _split_row("_npi_split", None),
-    "np.array_split": _split_row("_npi_split", None),
-    "np.vsplit": _split_row("_npi_split", 0),
-    "np.hsplit": _split_row("_npi_hsplit", 1),
-    "np.dsplit": _split_row("_npi_dsplit", 2),
-    "np.where": _where_row,
-    "np.tensordot": _tensordot_row,
-    "np.einsum": _einsum_row,
-    "np.zeros_like": _full_like_row(0),
-    "np.ones_like": _full_like_row(1),
-    "np.arange": _arange_row,
-    "np.identity": _identity_row,
-    "np.ravel": _ravel_row,
-    "np.linalg.norm": _norm_row,
+    "np.split": _split_converter("_npi_split", None),
+    "np.array_split": _split_converter("_npi_split", None),
+    "np.vsplit": _split_converter("_npi_split", 0),
+    "np.hsplit": _split_converter("_npi_hsplit", 1),
+    "np.dsplit": _split_converter("_npi_dsplit", 2),
+    "np.where": _convert_where,
+    "np.tensordot": _convert_tensordot,
+    "np.einsum": _convert_einsum,
+    "np.zeros_like": _full_like_converter(0),
+    "np.ones_like": _full_like_converter(1),
+    "np.arange": _convert_arange,
+    "np.identity": _convert_identity,
+    "np.ravel": _convert_ravel,
+    "np.linalg.norm": _convert_norm,
     "np.diag_indices_from": lambda path, given: ("_npi_diag_indices_from", [given["arr"]], {}),
-    "np.linalg.det": _unary_row("_npi_det"),
-    "np.linalg.slogdet": _unary_row("_npi_slogdet"),
-    "np.average": _average_row,
-    "np.pad": _pad_row,
-    "np.polyval": _polyval_row,
-    "np.ediff1d": _ediff1d_row,
-    "np.delete": _delete_row,
-    "np.insert": _insert_row,
-    "np.append": _append_row,
-    "np.take": _take_row,
-    "np.inner": _inner_row,
-    "np.outer": _make_vector_row(0),
-    "np.vdot": _make_vector_row(1),
+    "np.linalg.det": _unary_converter("_npi_det"),
+    "np.linalg.slogdet": _unary_converter("_npi_slogdet"),
+    "np.average": _convert_average,
+    "np.pad": _convert_pad,
+    "np.polyval": _convert_polyval,
+    "np.ediff1d": _convert_ediff1d,
+    "np.delete": _convert_delete,
+    "np.insert": _convert_insert,
+    "np.append": _convert_append,
+    "np.take": _convert_take,
+    "np.inner": _convert_inner,
+    "np.outer": _vector_product_converter(0),
+    "np.vdot": _vector_product_converter(1),
 }

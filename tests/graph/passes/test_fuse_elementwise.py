@@ -53,7 +53,7 @@ def same(net, monkeypatch, seed, backward=True, memory="planned", spare=0, **opt
     """Run with and without the pass: equal bytes, and no more than `spare` bytes of memory more, as
     planned or what lives at the peak (random networks: how values are packed is a heuristic).
     Returns both executors."""
-    monkeypatch.setattr(fuse_elementwise, "SPARE_BYTES", spare)
+    monkeypatch.setattr(fuse_elementwise, "PEAK_GROWTH_BYTES", spare)
     apart = bind(net, monkeypatch, "-chain", **options)
     together = bind(net, monkeypatch, "all", **options)
     expected, found = run(apart, seed, backward), run(together, seed, backward)
@@ -224,7 +224,7 @@ def test_large_arrays_are_joined_only_where_memory_allows(monkeypatch, seed, row
     after = (1 - update) * mx.sym.tanh(a[2] + reset * b[2]) + update * before
     net = mx.sym.FullyConnected(after, num_hidden=5)
     shapes = {"x": (rows, 32), "before": (rows, 128)}
-    _, executor = same(net, monkeypatch, seed, spare=fuse_elementwise.SPARE_BYTES, **shapes)
+    _, executor = same(net, monkeypatch, seed, spare=fuse_elementwise.PEAK_GROWTH_BYTES, **shapes)
     assert any(len(each) > 8 for each in members(executor)) == (rows == 48)
 
 
@@ -389,7 +389,7 @@ def _net_of_joins(rng):
 
 
 def test_random_joins(monkeypatch, seed):
-    options = {"memory": "live", "spare": fuse_elementwise.SPARE_BYTES, "dtype": "float64"}
+    options = {"memory": "live", "spare": fuse_elementwise.PEAK_GROWTH_BYTES, "dtype": "float64"}
     for case in range(JOINS):
         rng = np.random.default_rng([seed, case])
         print(f"case {case}")

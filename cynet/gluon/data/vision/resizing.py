@@ -10,7 +10,7 @@ from .... import ndarray as nd
 from .... import symbol
 from ....base.errors import ArgumentError, ArgumentTypeError, ShapeError, shown
 from ....base.guard import PER_BATCH_METHODS, guarded
-from ....base.opencv import N_INTERPOLATIONS, short_size
+from ....base.opencv import N_INTERPOLATIONS, size_by_short_side
 from ....image import imrotate
 from ....image.geometry import center_box, choose_interpolation, crop, make_image, random_sized_box
 from ....image.rotate import check_angle_limits
@@ -80,7 +80,7 @@ def _resize_images(x, size, keep_ratio, interpolation):
         interpolation = int(sample_generator().integers(N_INTERPOLATIONS))
     elif interpolation == 9 and not isinstance(x, Symbol) and len(x.shape) in (3, 4):
         old = x.shape[-3:-1]
-        new = short_size(*old, size[0]) if keep_ratio else (size[-1], size[0])
+        new = size_by_short_side(*old, size[0]) if keep_ratio else (size[-1], size[0])
         interpolation = choose_interpolation(interpolation, (*old, *new))
     return _module_of(x).image.resize(x, size=size, keep_ratio=keep_ratio, interp=interpolation)
 
