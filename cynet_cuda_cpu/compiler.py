@@ -35,7 +35,7 @@ _OPAQUE_DIRECTIVE = re.compile(
     re.M | re.X,
 )
 _PATH_VARIABLES = "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"  # they add header folders
-_library_count = itertools.count()
+_loaded_library_ids = itertools.count()
 _COMPILE_SECONDS = 300  # seconds; a kernel of normal size takes one or two
 
 
@@ -193,7 +193,7 @@ def compile_object(text, user_text, title, options, checked, headers=()):
     target = _object_path(text, flags, headers)
     if not _includes_are_known((text, *headers), options):
         # each library has a new name: the system loads a name only once
-        target = _temporary_folder() / f"{next(_library_count)}.so"
+        target = _temporary_folder() / f"{next(_loaded_library_ids)}.so"
     elif cache.read_cached(target) is not None:
         return target
     try:
@@ -232,10 +232,10 @@ def _run_cc(arguments, folder, user_text, title):
 
 
 # bytes before an address without a line, which are searched for one that has a line
-_NEAR_LINE_BYTES = 512
+_LINE_SEARCH_BYTES = 512
 
 
-def line_of(path, offset, title):
+def source_line_of_address(path, offset, title):
     """The user's line of a code address in a compiled object, and whether it is approximate.
 
     It is where the address has none, but what follows it in its function does: compilers move
@@ -243,7 +243,7 @@ def line_of(path, offset, title):
     tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
     if tool is None or sys.platform == "win32":
         return None, False
-    places = [hex(at) for at in range(offset - 1, offset + _NEAR_LINE_BYTES)]
+    places = [hex(at) for at in range(offset - 1, offset + _LINE_SEARCH_BYTES)]
     said = _command_output([tool, "-a", "-f", "-i", "-e", str(path), *places])
     inside = None
     for address, frames in enumerate(re.split(r"^0x[0-9a-f]+\n", said, flags=re.M)[1:]):

@@ -10,11 +10,11 @@ from cynet.base.errors import ArgumentError, ArgumentTypeError, KernelError
 from cynet.cuda.limits import check_limits
 from cynet.cuda.sources import CUDA_SOURCES, KERNELS
 
-from .compiler import compile_object, line_of
-from .source import Source
+from .compiler import compile_object, source_line_of_address
+from .source import CudaSource
 
 # The thread of a failure if it is unknown (cynet_threads.h)
-_UNKNOWN_THREAD = 2**32 - 1
+_UNKNOWN_THREAD_INDEX = 2**32 - 1
 
 
 _TYPE_NAMES = {
@@ -45,17 +45,17 @@ class Parameter(NamedTuple):
         return _TYPE_NAMES[self.code] + (" *" if self.is_pointer else "")
 
 
-class _Parameter(ctypes.Structure):
+class _ParameterStruct(ctypes.Structure):
     _fields_ = [("kind", ctypes.c_char), ("code", ctypes.c_char), ("size", ctypes.c_uint16)]
 
 
-class _Entry(ctypes.Structure):
+class _KernelEntry(ctypes.Structure):
     _fields_ = [
         ("name", ctypes.c_char_p),
         ("once", ctypes.c_void_p),
         ("all", ctypes.c_void_p),
         ("count", ctypes.c_int),
-        ("parameters", ctypes.POINTER(_Parameter)),
+        ("parameters", ctypes.POINTER(_ParameterStruct)),
     ]
 
 
@@ -77,7 +77,7 @@ class Failure(ctypes.Structure):
     ]
 
 
-class Launch(ctypes.Structure):
+class LaunchRequest(ctypes.Structure):
     """The request to cynet_launch (cynet_launch.h)."""
 
     _fields_ = [
@@ -121,7 +121,7 @@ class EmulatedModule:
         self.quoted = text if quoted is None else quoted
         options = tuple(host_options(options))
         folders = [Path(option[2:]) for option in options if option.startswith("-I")]
-        self.source = Source(text, [*folders, CUDA_SOURCES, KERNELS], tuple(exports))
+        self.source = CudaSource(text, [*folders, CUDA_SOURCES, KERNELS], tuple(exports))
         names = [*self.source.kernels]
         names += [name for name in exports if name not in names]
         if not names:
@@ -141,7 +141,7 @@ class EmulatedModule:
         )
         self.path = build()
         self._library = _load_library(self.path, build)
-        self._library.cynet_entry.restype = ctypes.POINTER(_Entry)
+        self._library.cynet_entry.restype = ctypes.POINTER(_KernelEntry)
         self.launch_address = ctypes.cast(self._library.cynet_launch, ctypes.c_void_p).value
         self.kernels = {name: EmulatedKernel(self, name, i) for i, name in enumerate(names)}
 
@@ -238,7 +238,7 @@ class EmulatedKernel:
         values = (ctypes.c_void_p * max(n, 1))(*(ctypes.addressof(each) for each in held))
         bytes_of = (ctypes.c_int64 * max(n, 1))(*sizes)
         failure = Failure()
-        request = Launch(
+        request = LaunchRequest(
             ctypes.addressof(values),
             ctypes.addressof(bytes_of),
             (*grid,),
@@ -257,9 +257,9 @@ class EmulatedKernel:
         """
         line, near = failure.line, False
         if not line and failure.caller:
-            line, near = line_of(self.module.path, failure.caller, self.module.title)
+            line, near = source_line_of_address(self.module.path, failure.caller, self.module.title)
         where = f"block {tuple(failure.block)}"
-        if failure.thread[0] != _UNKNOWN_THREAD:
+        if failure.thread[0] != _UNKNOWN_THREAD_INDEX:
             where += f", thread {tuple(failure.thread)}"
         text = failure.text.decode(errors="replace")
         what = _ACCESS_TEXTS[failure.kind](failure, text, _argument_name(failure.argument, names))
@@ -317,7 +317,7 @@ _FAULT_TEXTS = (
 
 
 def _fault_message(failure, *_):
-    hint = "; check=True names the thread" if failure.thread[0] == _UNKNOWN_THREAD else ""
+    hint = "; check=True names the thread" if failure.thread[0] == _UNKNOWN_THREAD_INDEX else ""
     return _FAULT_TEXTS[failure.access].format(hex(failure.offset & (2**64 - 1))) + hint
 
 

@@ -8,7 +8,7 @@ its number, so that messages of the compiler and of the checking mode name the u
 import re
 from typing import NamedTuple
 
-from cynet.cuda.sources import blank_comments, blank_match
+from cynet.cuda.sources import blank_comments, spaces_for_match
 
 # Calls that need the threads of a block to be fibres: waiting for threads, or ending the launch.
 SYNCHRONISING_CALL = re.compile(
@@ -25,7 +25,7 @@ _SHARED_VARIABLE = re.compile(r"(?<!\bextern )\b__shared__\s+([^;{}()=]+);")
 _STATIC_SHARED = re.compile(r"\b(static\s+__shared__|__shared__\s+static)\b")
 
 
-class Function(NamedTuple):
+class FunctionDefinition(NamedTuple):
     """A function definition: its position and its kind."""
 
     name: str  # name of the kernel with its namespaces
@@ -35,7 +35,7 @@ class Function(NamedTuple):
     template: bool
 
 
-class Source:
+class CudaSource:
     """A parsed CUDA source.
 
     text (str): CUDA C++.
@@ -45,7 +45,7 @@ class Source:
         their arguments.
 
     Attributes:
-    kernels (dict): Name to `Function`, for each ``__global__`` function that is no template.
+    kernels (dict): Name to `FunctionDefinition`, of each ``__global__`` function, no templates.
     templates (set of str): Names of ``__global__`` function templates.
     headers (list of str): Texts of the headers found in `folders`.
     """
@@ -70,7 +70,7 @@ class Source:
 
     def synchronises(self, name):
         """True if kernel `name` or a function it may call waits for other threads."""
-        words = {_last_component(name.partition("<")[0])}
+        words = {_unqualified_name(name.partition("<")[0])}
         if name in self.exports:
             words.update(_IDENTIFIER.findall(name))
         # an operator that waits is not called by its name, and a group has any
@@ -122,7 +122,7 @@ class Source:
         bodies = []
         for text in texts:
             for each in _function_definitions(_without_directives(text)):
-                bodies.append((_last_component(each.name), text[each.begin : each.end]))
+                bodies.append((_unqualified_name(each.name), text[each.begin : each.end]))
             for match in _DEFINE_PATTERN.finditer(text):
                 bodies.append((match[1], match[2]))
         marked = {name for name, body in bodies if SYNCHRONISING_CALL.search(body)}
@@ -152,13 +152,13 @@ def _declared_names(text):
         yield _IDENTIFIER.findall(part)[-1]
 
 
-def _last_component(name):
+def _unqualified_name(name):
     return name.rpartition("::")[2]
 
 
 def _without_directives(text):
     """Preprocessor lines blanked: their braces need not balance."""
-    return re.sub(r"^[ \t]*#(?:\\\n|.)*", blank_match, text, flags=re.M)
+    return re.sub(r"^[ \t]*#(?:\\\n|.)*", spaces_for_match, text, flags=re.M)
 
 
 def _function_definitions(text):
@@ -182,7 +182,7 @@ def _function_definitions(text):
                 continue
             end = _closing_brace(text, match.end())
             path = [s for s in scopes if s]
-            yield Function(
+            yield FunctionDefinition(
                 "::".join([*path, name]), head, match.end(), end, "template" in head.split("(")[0]
             )
             at = start = end + 1

@@ -21,7 +21,7 @@ _MAX_THREADS, _STATIC_SHARED, _MAX_DYNAMIC_SHARED = 0, 1, 8  # CUfunction_attrib
 _lock = threading.RLock()
 
 
-def _driver_module():
+def _initialised_driver():
     """Return pycuda.driver, initialised; CynetError if pycuda or the driver is missing."""
     try:
         module = optional("pycuda.driver", "mx.gpu()")
@@ -42,7 +42,7 @@ def _driver_module():
     return module
 
 
-cuda = _driver_module()
+cuda = _initialised_driver()
 driver.load_functions(ctypes.CDLL("nvcuda.dll" if hasattr(ctypes, "WinDLL") else "libcuda.so.1"))
 
 

@@ -18,7 +18,7 @@ class Limits(NamedTuple):
 _UNKNOWN_LIMITS = Limits()
 
 
-def three_sizes(name, what, value):
+def launch_size(name, what, value):
     """A launch size as three positive ints."""
     if type(value) is tuple and [type(n) for n in value] == [int, int, int]:
         return value
@@ -38,7 +38,7 @@ def check_limits(name, grid, block, shared, threads_limit=None, limits=None):
     the limit.
     """
     limits = limits or _UNKNOWN_LIMITS
-    grid, block = three_sizes(name, "grid_dims", grid), three_sizes(name, "block_dims", block)
+    grid, block = launch_size(name, "grid_dims", grid), launch_size(name, "block_dims", block)
     for what, sizes, maximum in (("grid", grid, limits.grid), ("block", block, limits.block)):
         x, y, z = sizes
         if min(sizes) < 1 or x > maximum[0] or y > maximum[1] or z > maximum[2]:

@@ -14,10 +14,10 @@ _COMMENT_OR_STRING = re.compile(
 
 def blank_comments(text):
     """Return C++ source with spaces in place of its comments and strings."""
-    return _COMMENT_OR_STRING.sub(blank_match, text)
+    return _COMMENT_OR_STRING.sub(spaces_for_match, text)
 
 
-def blank_match(match):
+def spaces_for_match(match):
     """A match's text with spaces in place of all but newlines, so that line numbers stay."""
     return re.sub(r"[^\n]", " ", match[0])
 

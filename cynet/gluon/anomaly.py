@@ -60,11 +60,11 @@ def _check_node_output(name, operator, array):
     if kind is not None:
         raise AnomalyError(
             f"operator {operator}, node '{name}' of a graph, gave {kind}"
-            f"{layer_text(_block_path())}, called at {calling_line()}"
+            f"{layer_text(_current_block_path())}, called at {calling_line()}"
         )
 
 
-def _block_path():
+def _current_block_path():
     """Return the path of the Block that this thread runs: ``features.0 (Dense)``."""
     blocks, frame = [], sys._getframe(1)
     while frame is not None:
@@ -78,20 +78,20 @@ def _block_path():
         return ""
     names = []
     for outer, inner in zip(blocks[::-1], blocks[-2::-1]):
-        names.extend(_names_between(outer, inner) or [inner.name])
+        names.extend(_block_names_between(outer, inner) or [inner.name])
     kind = type(blocks[0]).__name__
     return f"{'.'.join(names)} ({kind})" if names else kind
 
 
-def _names_between(outer, inner):
+def _block_names_between(outer, inner):
     """Return the structural names on the path from Block `outer` down to `inner`, or None."""
     for name, each in outer._named_children():
         if each is inner:
             return [name]
-        below = _names_between(each, inner)
+        below = _block_names_between(each, inner)
         if below is not None:
             return [name, *below]
     return None
 
 
-add_reporter(lambda on: set_operator_hook(_check_node_output if on else None), _block_path)
+add_reporter(lambda on: set_operator_hook(_check_node_output if on else None), _current_block_path)

@@ -7,7 +7,7 @@ from ..base.errors import ArgumentError, ArgumentTypeError, shown
 from ..base.guard import guarded
 from .block import Block
 from .nn import Conv1D, Conv2D, Conv3D, Dense
-from .tracing import note_change
+from .tracing import count_block_change
 
 _AUTOCAST_LAYERS = (Dense, Conv1D, Conv2D, Conv3D)  # have 16-bit kernels
 
@@ -51,7 +51,7 @@ def autocast(block: Block, dtype: str = "float16") -> Block:
             f"autocast: dtype must be float16, bfloat16 or float32, got {shown(dtype)}"
         )
     block.apply(_remove_cast if name == "float32" else lambda each: _cast(each, name))
-    note_change()
+    count_block_change()
     return block
 
 

@@ -17,7 +17,7 @@ from .tracing import is_tracing
 
 _ZERO_TOLERANCE = 1e-5  # relative to the largest gradient norm
 # maximum relative error between the sum of gradients and the batch's gradient
-_TOLERANCE = 1e-3
+_MAX_ERROR = 1e-3
 
 
 @guarded
@@ -202,11 +202,11 @@ def _gather_gradients(net, calls, data, before):
             found[id(param)] = nd.zeros(shape, ctx=data.context, dtype=param.dtype)
         own = found[id(param)]
         named[name] = own.as_np_ndarray() if is_np else own
-    _check_sums(net, found, data.context, before)
+    _check_gradient_sums(net, found, data.context, before)
     return named
 
 
-def _check_sums(net, found, context, before):
+def _check_gradient_sums(net, found, context, before):
     """Check that the per-sample gradients sum to the batch's gradient; if not, raise an error: the
     parameter has another use."""
     params = [each for each in net.collect_params().values() if id(each) in found]
@@ -221,7 +221,7 @@ def _check_sums(net, found, context, before):
         sizes = nd.norm(own.reshape((own.shape[0], -1)), axis=1).sum()
         gap = nd.norm((own.sum(axis=0) - whole).reshape((-1,)))
         narrow = 30 if own.dtype != found[id(each)].dtype else 1
-        gaps.append((gap - _TOLERANCE * narrow * (sizes + nd.norm(whole.reshape((-1,))))) / narrow)
+        gaps.append((gap - _MAX_ERROR * narrow * (sizes + nd.norm(whole.reshape((-1,))))) / narrow)
         limit = sizes if limit is None else nd.maximum(limit, sizes)
     # ignores values that are 0 up to rounding, such as a bias's before a softmax
     gaps = (nd.concat(*gaps, dim=0) - limit * _ZERO_TOLERANCE).asnumpy() if gaps else ()
@@ -246,7 +246,7 @@ def _gradient_rule(layer):
     return next((_GRAD_RULES[kind] for kind in type(layer).__mro__ if kind in _GRAD_RULES), None)
 
 
-def _dense_gradients(layer, x, grad):
+def _dense_layer_gradients(layer, x, grad):
     n, units = x.shape[0], grad.shape[-1]
     x = x.reshape((n, 1, -1) if layer._flatten else (n, -1, x.shape[-1]))
     grad = grad.reshape((n, -1, units))
@@ -257,7 +257,7 @@ def _dense_gradients(layer, x, grad):
     return {"weight": weight, "bias": grad.sum(axis=1)}
 
 
-def _conv_gradients(layer, x, grad):
+def _conv_layer_gradients(layer, x, grad):
     """Compute gradients of a convolution's weight by im2col of its input, or of a transposed
     convolution's output."""
     settings, shape = layer._kwargs, layer.weight.shape
@@ -277,7 +277,7 @@ def _conv_gradients(layer, x, grad):
     return {"weight": weight, "bias": grad.reshape((n, grad.shape[1], -1)).sum(axis=2)}
 
 
-def _embedding_gradients(layer, x, grad):
+def _embedding_layer_gradients(layer, x, grad):
     """Compute gradients of an embedding's weight by one lookup in a table with a copy per
     sample."""
     n, (rows, size) = x.shape[0], layer.weight.shape
@@ -291,7 +291,7 @@ def _embedding_gradients(layer, x, grad):
     return {"weight": tables.grad.reshape((n, rows, size))}
 
 
-def _norm_gradients(layer, x, grad):
+def _norm_layer_gradients(layer, x, grad):
     params = layer._reg_params.items()
     values = {name: each.data(x.context).as_nd_ndarray() for name, each in params}
     values["gamma"] = nd.ones_like(values["gamma"])
@@ -310,13 +310,13 @@ def _norm_gradients(layer, x, grad):
 
 
 _GRAD_RULES = {
-    nn.Dense: _dense_gradients,
-    _Conv: _conv_gradients,
-    nn.Embedding: _embedding_gradients,
-    nn.BatchNorm: _norm_gradients,
+    nn.Dense: _dense_layer_gradients,
+    _Conv: _conv_layer_gradients,
+    nn.Embedding: _embedding_layer_gradients,
+    nn.BatchNorm: _norm_layer_gradients,
     nn.BatchNormReLU: None,
-    nn.GroupNorm: _norm_gradients,
-    nn.InstanceNorm: _norm_gradients,
-    nn.LayerNorm: _norm_gradients,
-    nn.RMSNorm: _norm_gradients,
+    nn.GroupNorm: _norm_layer_gradients,
+    nn.InstanceNorm: _norm_layer_gradients,
+    nn.LayerNorm: _norm_layer_gradients,
+    nn.RMSNorm: _norm_layer_gradients,
 }

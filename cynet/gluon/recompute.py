@@ -14,7 +14,7 @@ from ..base.tracing import has_trace
 from ..ndarray._tape import Leaf, StepNode, entry_of, wants_gradient
 from .block import Block
 from .block.structure import flatten, regroup
-from .tracing import is_tracing, note_change
+from .tracing import count_block_change, is_tracing
 
 
 @guarded
@@ -55,7 +55,7 @@ def checkpoint(block: Block) -> Block:
         raise ArgumentTypeError(f"checkpoint takes a Block, got {shown(block)}")
     if not isinstance(vars(block).get("forward"), _CheckpointedForward):
         vars(block).update(forward=_CheckpointedForward(block), _recomputes=True)
-        note_change()
+        count_block_change()
     return block
 
 

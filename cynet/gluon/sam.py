@@ -107,7 +107,7 @@ class SAM:
                     f" got grad_req='{each.grad_req}', grad_stype='{each.grad_stype}'"
                 )
         loss = closure()
-        _refuse_stale(params)
+        _refuse_stale_gradients(params)
         statistics = [
             (array, array.copy())
             for each in self.trainer._params
@@ -123,7 +123,7 @@ class SAM:
                 for pairs in zip(*(list(zip(*each)) for each in arrays_of)):  # of one device
                     self._move_weights(pairs)
             closure()
-            _refuse_stale(params)
+            _refuse_stale_gradients(params)
         finally:
             with autograd.pause():
                 for array, value in (*before, *statistics):
@@ -141,7 +141,7 @@ class SAM:
             weight[:] = weight + (way.astype("float32") * scale).astype(weight.dtype)
 
 
-def _refuse_stale(params):
+def _refuse_stale_gradients(params):
     for each in params:
         for array in each.list_data():
             if not array._fresh_grad:

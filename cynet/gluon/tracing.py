@@ -9,7 +9,7 @@ from ..base.tracing import state as _thread
 change_count = [0]  # count of changes of any Block or parameter
 
 
-def note_change():
+def count_block_change():
     """Count a change of a Block, or of a parameter's arrays."""
     change_count[0] += 1
 
@@ -21,7 +21,7 @@ def set_operator_hook(hook):
     """Set a hook ``hook(node_name, operator_name, array)`` for all operators: Blocks run without
     graphs, other graphs call it. None removes the hook."""
     _operator_hook[0] = hook
-    note_change()
+    count_block_change()
 
 
 def operator_hook():

@@ -17,7 +17,7 @@ from .errors import MismatchError
 from .parameter import Parameter, ParameterDict
 from .tracing import change_count
 from .trainer_gradients import TrainerGradients, stale_error
-from .trainer_groups import TrainerGroups, split_groups, state_names_of
+from .trainer_groups import TrainerGroups, split_parameter_groups, state_names_of
 from .trainer_shards import TrainerShards
 from .trainer_states import TrainerStates, copy_state
 from .utils import clip_global_norm
@@ -103,7 +103,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
     ) -> None:
         check_flag("Trainer", "shard_states", shard_states)
         self._shards = shard_states
-        in_groups = split_groups(params)
+        in_groups = split_parameter_groups(params)
         if in_groups is None:
             self._params = _unique_parameters(params)
             self._names, given = state_names_of(params, self._params), []
@@ -142,7 +142,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             self._broadcast_parameters(self._params)
 
     _amp_loss_scaler = None  # set by amp.init_trainer
-    _has_warned = False  # whether `_warn_about_ranks` has warned
+    _has_warned = False  # whether `_warn_of_rank_effects` has warned
 
     def _repr_settings(self):
         kvstore, _ = self._wished
@@ -240,13 +240,13 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
         self._check_shards()
         self._params_to_init = list(self._params)
         self._kv_initialized = True
-        self._warn_about_ranks()
+        self._warn_of_rank_effects()
 
     def _has_sparse(self):
         """Return whether a gradient is row_sparse and its weight is not."""
         return any(p._grad_stype == "row_sparse" and p._stype == "default" for p in self._params)
 
-    def _warn_about_ranks(self):
+    def _warn_of_rank_effects(self):
         """Warn once about the effect of several ranks on batch size and learning rate."""
         store = self._kvstore
         if self._has_warned or not isinstance(store, kvs.DistKVStore) or store.num_workers == 1:
@@ -375,8 +375,8 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             self._check_and_rescale_grad(self._gradient_scale(batch_size))
             self._prepare_kvstore()
             if not ignore_stale_grad and (self._kvstore is not None or len(self._contexts) > 1):
-                self._check_fresh()
-            self._sum_for_step(all_are_fresh=not ignore_stale_grad)
+                self._check_gradients_are_fresh()
+            self._allreduce_for_step(all_are_fresh=not ignore_stale_grad)
             self._update(ignore_stale_grad)
             if zero_grad:
                 for each in self._params:
@@ -458,7 +458,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
             )
         self._check_and_rescale_grad(self._gradient_scale(batch_size))
         if not ignore_stale_grad and len(self._contexts) > 1:
-            self._check_fresh()  # raises an error before any weight changes
+            self._check_gradients_are_fresh()  # raises an error before any weight changes
         self._update(ignore_stale_grad)
 
     def _check_and_rescale_grad(self, scale):
@@ -533,7 +533,7 @@ class Trainer(ReprMixin, TrainerGradients, TrainerGroups, TrainerShards, Trainer
                 maximum = self._clip / self._optimizer.rescale_grad
                 clip_global_norm(grads, maximum, check_isfinite=False)
             if is_sharded:
-                updater(*self._own_updates(names, grads, weights))
+                updater(*self._updates_of_this_rank(names, grads, weights))
             else:
                 updater(names, grads, weights)
             for weight in weights:

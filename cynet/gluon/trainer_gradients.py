@@ -26,14 +26,14 @@ class TrainerGradients:
     _are_fresh = False  # whether all gradients are of this step
     _joined = frozenset()  # names of parameters with a gradient of this step
 
-    def _check_fresh(self):
+    def _check_gradients_are_fresh(self):
         for each in self._params:
             if each._grad_req != "null":
                 for array in each._all_data():
                     if not array._fresh_grad:
                         raise stale_error(each, array.context)
 
-    def _sum_for_step(self, all_are_fresh):
+    def _allreduce_for_step(self, all_are_fresh):
         """Call `_allreduce_grads` for `step`, which skips parameters without a gradient."""
         self._is_step, self._are_fresh = True, all_are_fresh
         try:
@@ -63,9 +63,9 @@ class TrainerGradients:
             else:
                 self._kvstore.pushpull(name, grads, grads, priority=-i)
         if together:
-            self._allreduce_gradients(list(together), list(together.values()))
+            self._push_pull_gradients(list(together), list(together.values()))
 
-    def _allreduce_gradients(self, names, grads):
+    def _push_pull_gradients(self, names, grads):
         """Sum gradients, a list for each name, by the KVStore of all ranks."""
         if self._update_on_kvstore:
             self._kvstore.push(names, grads)

@@ -157,7 +157,7 @@ class TrainerGroups:
             if not chosen:
                 raise ArgumentError(f"Trainer: no parameter matches {shown(select)}")
             return chosen
-        chosen = parameters_of(select)
+        chosen = parameter_list_of(select)
         own = {id(each) for each in self._params}
         for each in chosen:
             if id(each) not in own:
@@ -184,7 +184,7 @@ class TrainerGroups:
         for i, group in enumerate(self._groups):
             settings, indices = group._settings, self._optimizer_keys(group)
             if "lr" in settings:
-                ratio = self._rate_ratio(settings["lr"], self._optimizer.lr, f"group {i}")
+                ratio = self._learning_rate_ratio(settings["lr"], self._optimizer.lr, f"group {i}")
                 rates.update(dict.fromkeys(indices, ratio))
             if "wd" in settings:
                 decays.update(dict.fromkeys(indices, float(settings["wd"])))
@@ -196,7 +196,7 @@ class TrainerGroups:
         numbers = [i for i, each in enumerate(self._params) if id(each) in wanted]
         return [*(self._names[i] for i in numbers), *numbers]
 
-    def _rate_ratio(self, lr, base, what):
+    def _learning_rate_ratio(self, lr, base, what):
         if not base:
             if not lr:
                 return 1.0
@@ -216,7 +216,7 @@ class TrainerGroups:
             else:
                 optimizer.wd, optimizer._group_decays = value, {}
         elif key == "lr":
-            ratio = self._rate_ratio(value, optimizer.learning_rate, "a group")
+            ratio = self._learning_rate_ratio(value, optimizer.learning_rate, "a group")
             optimizer._group_rates = {**optimizer._group_rates, **dict.fromkeys(indices, ratio)}
         else:
             optimizer._group_decays = {**optimizer._group_decays, **dict.fromkeys(indices, value)}
@@ -253,7 +253,7 @@ def _check_group_setting(key, value):
     return number
 
 
-def parameters_of(chosen):
+def parameter_list_of(chosen):
     """Return a list of the Parameters of a Block, ParameterDict, dict or list, or of one."""
     if isinstance(chosen, Block):
         chosen = chosen.collect_params()
@@ -273,7 +273,7 @@ def parameters_of(chosen):
     return list({id(each): each for each in found}.values())
 
 
-def split_groups(params):
+def split_parameter_groups(params):
     """Split a list of dicts into parameters, their names, and pairs (group's parameters, settings);
     None if `params` is no such list."""
     if not (isinstance(params, (list, tuple)) and any(isinstance(each, dict) for each in params)):
@@ -289,7 +289,7 @@ def split_groups(params):
         source = settings.pop("params")
         if isinstance(source, Block):
             source = source.collect_params()
-        own = parameters_of(source)
+        own = parameter_list_of(source)
         for each in own:
             if any(each is other for other in found):
                 raise ArgumentError(f"Trainer: parameter '{each.name}' is in two groups")

@@ -30,7 +30,7 @@ class TrainerShards:
         store = self._kvstore
         return self._shards and isinstance(store, DistKVStore) and store.num_workers > 1
 
-    def _get_shards(self):
+    def _get_update_shards(self):
         if self._parted is None:
             pairs = list(zip(self._names, self._params))
             shapes = {name: tuple(each.shape or (0,)) for name, each in pairs}
@@ -38,13 +38,13 @@ class TrainerShards:
             self._parted = Shards(self._kvstore, self._optimizer, shapes, whole)
         return self._parted
 
-    def _own_updates(self, names, grads, weights):
+    def _updates_of_this_rank(self, names, grads, weights):
         """Return the updates that this rank computes; only count the updates of other ranks."""
-        return self._get_shards().owned_updates(self._optimizer, names, grads, weights)
+        return self._get_update_shards().owned_updates(self._optimizer, names, grads, weights)
 
     def _broadcast_weights(self):
         """Broadcast the weights that this rank has updated."""
-        self._get_shards().send_weights(
+        self._get_update_shards().send_weights(
             {
                 name: each._all_data()
                 for name, each in zip(self._names, self._params)
@@ -71,19 +71,19 @@ class TrainerShards:
         """
         self._prepare_kvstore()
         if self._is_sharded():
-            self._get_shards().gather(self._updaters[0], self._names)
+            self._get_update_shards().gather(self._updaters[0], self._names)
 
     def _full_updater(self) -> Updater:
         """Return the Updater with the states of all ranks."""
         if not self._is_sharded():
             return self._updaters[0]
-        if self._get_shards().gathered is None:
+        if self._get_update_shards().gathered is None:
             raise StateError(
                 "Trainer: the states are shared out over the ranks; all of them call"
                 " trainer.gather_states() before one writes them"
             )
-        return self._get_shards().gathered
+        return self._get_update_shards().gathered
 
     def _own_states(self, states):
         """Select the states, by name, that this rank stores."""
-        return self._get_shards().own_states(states) if self._is_sharded() else states
+        return self._get_update_shards().own_states(states) if self._is_sharded() else states

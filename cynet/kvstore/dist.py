@@ -14,7 +14,7 @@ from ..context import cpu
 from ..distributed import world
 from ..distributed.requests import SAME_SIZE_HINT
 from ..optimizer import Updater
-from ..optimizer.terms import all_settings, brief_settings, list_differences, state_digest
+from ..optimizer.terms import all_settings, brief_settings, describe_rank_differences, state_digest
 from .buckets import broadcast_request, make_buckets, sum_in_place, sum_request, sum_two_bits
 from .compression import make_compression
 from .kvstore import KVStore
@@ -312,7 +312,7 @@ class DistKVStore(KVStore):
     def _check_agreement(self, where, terms):
         """Refuse terms, a dict of texts, that differ between ranks."""
         rows = self._world.gather(json.dumps(terms).encode(), f"what {where} is given")
-        found = list_differences([json.loads(each) for each in rows])
+        found = describe_rank_differences([json.loads(each) for each in rows])
         if found:
             raise MismatchError(
                 f"{where}: ranks must have the same optimizer, each of them updates its own"

@@ -381,9 +381,9 @@ class EvalMetric(Guarded, SettingsRepr):
         >>> metric.get(), metric.get_global()
         (('accuracy', nan), ('accuracy', 1.0))
         """
-        return self._global_result(self.get)
+        return self._call_with_global_sums(self.get)
 
-    def _global_result(self, figure):
+    def _call_with_global_sums(self, figure):
         """Call a method such as `get` with the sums since ``reset``."""
         # a user's `update` may maintain only the local sums
         if not self._has_global_stats or (self.num_inst and not self.global_num_inst):
@@ -395,12 +395,12 @@ class EvalMetric(Guarded, SettingsRepr):
         finally:
             self.num_inst, self.sum_metric = local
 
-    def _shared_state(self):
+    def _state_of_this_rank(self):
         """Return the state since ``reset`` for other processes, as values that JSON can hold."""
-        return self._global_result(lambda: [float(self.num_inst), float(self.sum_metric)])
+        return self._call_with_global_sums(lambda: [float(self.num_inst), float(self.sum_metric)])
 
-    def _merge_states(self, rows):
-        """Merge the results of `_shared_state` from all processes into this metric."""
+    def _merge_rank_states(self, rows):
+        """Merge the results of `_state_of_this_rank` from all processes into this metric."""
         self.num_inst = self.global_num_inst = sum(row[0] for row in rows)
         self.sum_metric = self.global_sum_metric = sum(row[1] for row in rows)
 
@@ -431,7 +431,7 @@ class EvalMetric(Guarded, SettingsRepr):
         [('accuracy', nan)]
         """
         if _overrides_method(type(self), "get_name_value", "get_global"):
-            return self._global_result(self.get_name_value)
+            return self._call_with_global_sums(self.get_name_value)
         return _name_value_pairs(*self.get_global())
 
 
@@ -559,12 +559,12 @@ class CompositeEvalMetric(EvalMetric):
 
     def get_global(self) -> tuple[Any, Any]:
         if _overrides_method(type(self), "get", "get_global"):
-            return self._global_result(self.get)
+            return self._call_with_global_sums(self.get)
         return _flatten_results(metric.get_global() for metric in self.metrics)
 
-    def _global_result(self, figure):
+    def _call_with_global_sums(self, figure):
         for metric in self.metrics:
-            figure = functools.partial(metric._global_result, figure)
+            figure = functools.partial(metric._call_with_global_sums, figure)
         return figure()
 
     def get_config(self) -> dict[str, Any]:

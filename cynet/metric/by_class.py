@@ -73,10 +73,10 @@ class _ConfusionMetric(EvalMetric):
         if self.global_num_inst:
             self.global_sum_metric = self._score_of_counts(self._global) * self.global_num_inst
 
-    def _shared_state(self):
+    def _state_of_this_rank(self):
         return self._global.tolist()
 
-    def _merge_states(self, rows):
+    def _merge_rank_states(self, rows):
         counts = np.zeros((0, 0), np.int64)
         for row in rows:
             counts = _add_matrices(counts, np.array(row, np.int64).reshape(len(row), len(row)))
@@ -338,10 +338,10 @@ class AUC(EvalMetric):
     def get_global(self) -> tuple[str, float]:
         return self.name, _area_under_curve(self._pairs)
 
-    def _shared_state(self):
+    def _state_of_this_rank(self):
         return [[positive.tolist(), scores.tolist()] for positive, scores in self._pairs]
 
-    def _merge_states(self, rows):
+    def _merge_rank_states(self, rows):
         self._pairs = [
             (np.array(positive, bool), np.array(scores)) for row in rows for positive, scores in row
         ]

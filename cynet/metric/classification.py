@@ -161,11 +161,11 @@ class TopKAccuracy(EvalMetric):
         """
         return self._hits / np.maximum(self._rows, 1)
 
-    def _shared_state(self):
-        return [super()._shared_state(), self._hits.tolist(), self._rows.tolist()]
+    def _state_of_this_rank(self):
+        return [super()._state_of_this_rank(), self._hits.tolist(), self._rows.tolist()]
 
-    def _merge_states(self, rows):
-        super()._merge_states([row[0] for row in rows])
+    def _merge_rank_states(self, rows):
+        super()._merge_rank_states([row[0] for row in rows])
         none = np.zeros(0, np.int64)
         self._hits, self._rows = (
             functools.reduce(_add_vectors, [np.array(row[i], np.int64) for row in rows], none)
@@ -194,9 +194,9 @@ class _BinaryScore(EvalMetric):
         if average != "macro":  # MXNet's config omits the default
             self._kwargs["average"] = average
 
-    def _score(self, counts):
+    def _score_of_counts(self, counts):
         """Return the score of counts = [[tn, fp], [fn, tp]]."""
-        raise UndefinedError(f"{type(self).__name__} defines no _score")
+        raise UndefinedError(f"{type(self).__name__} defines no _score_of_counts")
 
     def reset(self):
         super().reset()
@@ -215,22 +215,22 @@ class _BinaryScore(EvalMetric):
         for label, pred in zip(labels, preds):
             counts += self._confusion_counts(to_numpy(label), to_numpy(pred))
         if self.average == "macro":
-            self._add(self._score(counts), 1)
+            self._add(self._score_of_counts(counts), 1)
             return
         self._local += counts
         self._global += counts
         self.num_inst, self.global_num_inst = int(self._local.sum()), int(self._global.sum())
-        self.sum_metric = self._score(self._local) * self.num_inst
-        self.global_sum_metric = self._score(self._global) * self.global_num_inst
+        self.sum_metric = self._score_of_counts(self._local) * self.num_inst
+        self.global_sum_metric = self._score_of_counts(self._global) * self.global_num_inst
 
-    def _shared_state(self):
-        return [*super()._shared_state(), self._global.tolist()]
+    def _state_of_this_rank(self):
+        return [*super()._state_of_this_rank(), self._global.tolist()]
 
-    def _merge_states(self, rows):
-        super()._merge_states(rows)
+    def _merge_rank_states(self, rows):
+        super()._merge_rank_states(rows)
         if self.average == "micro":
             counts = sum(np.array(row[2]) for row in rows)
-            self.sum_metric = self.global_sum_metric = self._score(counts) * self.num_inst
+            self.sum_metric = self.global_sum_metric = self._score_of_counts(counts) * self.num_inst
 
     def _confusion_counts(self, label, pred):
         if len(label) != len(pred):
@@ -275,7 +275,7 @@ class F1(_BinaryScore):
     ) -> None:
         super().__init__(name, output_names, label_names, average)
 
-    def _score(self, counts):
+    def _score_of_counts(self, counts):
         (_, false_pos), (false_neg, true_pos) = counts.tolist()
         return 2 * true_pos / (2 * true_pos + false_pos + false_neg) if true_pos else 0.0
 
@@ -306,7 +306,7 @@ class MCC(_BinaryScore):
     ) -> None:
         super().__init__(name, output_names, label_names, average)
 
-    def _score(self, counts):
+    def _score_of_counts(self, counts):
         (true_neg, false_pos), (false_neg, true_pos) = counts.tolist()
         product = 1.0
         for margin in (
@@ -370,19 +370,19 @@ class PCC(EvalMetric):
             self._global = _add_matrices(self._global, counts)
         self.num_inst += 1
         self.global_num_inst += 1
-        self.sum_metric = self._score(self._local) * self.num_inst
-        self.global_sum_metric = self._score(self._global) * self.global_num_inst
+        self.sum_metric = self._score_of_counts(self._local) * self.num_inst
+        self.global_sum_metric = self._score_of_counts(self._global) * self.global_num_inst
 
-    def _shared_state(self):
-        return [*super()._shared_state(), self._global.tolist()]
+    def _state_of_this_rank(self):
+        return [*super()._state_of_this_rank(), self._global.tolist()]
 
-    def _merge_states(self, rows):
-        super()._merge_states(rows)
+    def _merge_rank_states(self, rows):
+        super()._merge_rank_states(rows)
         counts = functools.reduce(_add_matrices, [np.array(row[2]) for row in rows])
-        self.sum_metric = self.global_sum_metric = self._score(counts) * self.num_inst
+        self.sum_metric = self.global_sum_metric = self._score_of_counts(counts) * self.num_inst
 
     @staticmethod
-    def _score(counts):
+    def _score_of_counts(counts):
         n = counts.sum()
         rows, columns = counts.sum(axis=1), counts.sum(axis=0)
         spread = np.sum(rows * (n - rows)) * np.sum(columns * (n - columns))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["MeanAveragePrecision"]
 
 
-class _EvaluationRule(NamedTuple):
+class _MatchingRule(NamedTuple):
     overlaps: tuple[float, ...]
     points: int | None  # number of recall points; None: exact area under the curve
     only_free: bool  # a detection may only match a box that is not matched yet
@@ -27,9 +27,9 @@ class _EvaluationRule(NamedTuple):
 
 _COCO_THRESHOLDS = tuple(np.round(np.arange(0.5, 1.0, 0.05), 2).tolist())
 _MAP_RULES = {
-    "voc": _EvaluationRule((0.5,), None, False, None),
-    "voc07": _EvaluationRule((0.5,), 11, False, None),
-    "coco": _EvaluationRule(_COCO_THRESHOLDS, 101, True, 100),
+    "voc": _MatchingRule((0.5,), None, False, None),
+    "voc07": _MatchingRule((0.5,), 11, False, None),
+    "coco": _MatchingRule(_COCO_THRESHOLDS, 101, True, 100),
 }
 
 
@@ -134,12 +134,12 @@ class MeanAveragePrecision(EvalMetric):
         for boxes, rows in zip(label, pred):
             boxes, rows = boxes[boxes[:, 0] >= 0], rows[rows[:, 0] >= 0]
             for kind in np.union1d(boxes[:, 0], rows[:, 0]).astype(int).tolist():
-                self._add_image(
+                self._add_image_detections(
                     kind, boxes[boxes[:, 0] == kind][:, 1:5], rows[rows[:, 0] == kind][:, 1:]
                 )
         self.num_inst += len(label)
 
-    def _add_image(self, kind, boxes, rows):
+    def _add_image_detections(self, kind, boxes, rows):
         rows = rows[np.argsort(-rows[:, 0], kind="stable")][: self._rule.most]
         self._boxes[kind] = self._boxes.get(kind, 0) + len(boxes)
         shares = _pairwise_iou(rows[:, 1:], boxes)
@@ -191,10 +191,10 @@ class MeanAveragePrecision(EvalMetric):
         names = [self.name, *(f"AP-{each}" for each in self.class_names)]
         return names, [mean, *values[: len(self.class_names)].tolist()]
 
-    def _shared_state(self):
+    def _state_of_this_rank(self):
         return [self.num_inst, [*self._boxes.items()], [*self._found.items()]]
 
-    def _merge_states(self, rows):
+    def _merge_rank_states(self, rows):
         self.reset()
         for images, boxes, found in rows:
             self.num_inst += images

@@ -257,14 +257,14 @@ class PearsonCorrelation(EvalMetric):
         self._mean = self._mean + gap * (count / total)
         self._update_counts = total
 
-    def _shared_state(self):
+    def _state_of_this_rank(self):
         if self.average == "macro":
-            return super()._shared_state()
+            return super()._state_of_this_rank()
         return [self.num_inst, self._update_counts, self._mean.tolist(), self._scatter.tolist()]
 
-    def _merge_states(self, rows):
+    def _merge_rank_states(self, rows):
         if self.average == "macro":
-            super()._merge_states(rows)
+            super()._merge_rank_states(rows)
             return
         self.reset()
         for batches, count, mean, scatter in rows:

@@ -24,7 +24,7 @@ class _SumMetric(EvalMetric):
 
     def _initial_sums(self):
         """Return the sums without data; the first sum is the count of examples."""
-        return np.zeros(self._n_sums)
+        return np.zeros(self._sum_count)
 
     def _merge_sums(self, one, other):
         return one + other
@@ -47,10 +47,10 @@ class _SumMetric(EvalMetric):
     def get_global(self):
         return self.name, self._compute_value(self._global) if self.global_num_inst else math.nan
 
-    def _shared_state(self):
+    def _state_of_this_rank(self):
         return self._global.tolist()
 
-    def _merge_states(self, rows):
+    def _merge_rank_states(self, rows):
         self._global = self._initial_sums()
         for row in rows:
             self._global = self._merge_sums(self._global, np.array(row))

@@ -54,7 +54,7 @@ class WordErrorRate(_SumMetric):
     ('word_error_rate', 0.5)
     """
 
-    _n_sums = 2
+    _sum_count = 2
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class BLEU(_SumMetric):
         super().__init__(name, output_names, label_names, longest=longest, has_global_stats=True)
 
     @property
-    def _n_sums(self):
+    def _sum_count(self):
         return 3 + 2 * self.longest  # texts, words, reference words; runs, matches
 
     def update(self, labels: Any, preds: Any) -> None:

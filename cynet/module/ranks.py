@@ -72,11 +72,11 @@ class Ranks(SingleProcess):
     def merge_metrics(self, metrics):
         parts = [part for each in metrics for part in _child_metrics(each)]
         rows = self._world.gather(
-            json.dumps([each._shared_state() for each in parts]).encode(), "metrics"
+            json.dumps([each._state_of_this_rank() for each in parts]).encode(), "metrics"
         )
         rows = [json.loads(each) for each in rows]
         for i, each in enumerate(parts):
-            each._merge_states([row[i] for row in rows])
+            each._merge_rank_states([row[i] for row in rows])
 
     def sum_over_ranks(self, number):
         return int(self._world.allreduce(np.array([number], np.int64), "examples of a step")[0])

@@ -180,7 +180,7 @@ def einsum(subscripts, *operands, out=None, optimize=False):
             found = ops._np_sum(found, axis=way[0]) if way[0] else found
             return fill_out(_transpose_if_needed(found, way[1]), out)
     terms, result = _einsum_terms(subscripts.replace(" ", ""), tuple(each.ndim for each in arrays))
-    if _is_product(*terms, result) and arrays[0].shape[1] == arrays[1].shape[0] != 1:
+    if _is_matrix_product(*terms, result) and arrays[0].shape[1] == arrays[1].shape[0] != 1:
         return fill_out(_matmul_arrays(*arrays), out)
     arrays, terms = list(arrays), list(terms)
     for i, (array, term) in enumerate(zip(arrays, terms)):
@@ -200,7 +200,7 @@ def einsum(subscripts, *operands, out=None, optimize=False):
     return fill_out(_transpose_if_needed(array, order), out)
 
 
-def _is_product(left, right="", *more):
+def _is_matrix_product(left, right="", *more):
     """Return whether terms and result describe a product of matrices: ``ij, jk, ik``."""
     if len(left) != 2 or len(right) != 2 or len(more) != 1 or len({*left, *right}) != 3:
         return False

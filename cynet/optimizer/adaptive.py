@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # A decay of 1 would divide by 0; above 1, the root does not exist.
 _DECAY_RANGE = number(0, 1)
-_FTRL_RATE = 0.1
+_FTRL_DEFAULT_RATE = 0.1
 
 
 @register
@@ -236,7 +236,7 @@ class Nadam(FusedOptimizer):
         epsilon = self.epsilon * math.sqrt(1 - self.beta2**count)
         return self.beta1, self.beta2, epsilon, gradient_part, mean_part
 
-    def _rule_params_of(self, counts):
+    def _rule_params_per_weight(self, counts):
         # as in MXNet, `m_schedule` changes with every weight
         return [self._rule_params(count) for count in counts]
 
@@ -441,12 +441,12 @@ class Ftrl(FusedOptimizer):
     def __init__(
         self,
         lamda1: float = 0.01,
-        learning_rate: float = _FTRL_RATE,
+        learning_rate: float = _FTRL_DEFAULT_RATE,
         beta: float = 1,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if self.lr_scheduler is not None and learning_rate != _FTRL_RATE:
+        if self.lr_scheduler is not None and learning_rate != _FTRL_DEFAULT_RATE:
             warn_of_two_rates("Ftrl", learning_rate, self.lr_scheduler, schedule_counts=True)
         self.lr = learning_rate  # a scheduler has its own base_lr, as in MXNet
         self.lamda1 = lamda1

@@ -42,7 +42,7 @@ class Averages:
             groups.setdefault((mean.dtype, str(mean.context)), []).append(name)
         for names in groups.values():
             for start in range(0, len(names), _MAX_WEIGHTS_PER_CALL):
-                _move_averages(
+                _update_moving_averages(
                     [self.values[each] for each in names[start : start + _MAX_WEIGHTS_PER_CALL]],
                     [
                         _to_mean_dtype(arrays[each])
@@ -82,7 +82,7 @@ def _to_mean_dtype(array):
     return array if kind in (np.float64, np.float32) else array.astype("float32")
 
 
-def _move_averages(means, arrays, share):
+def _update_moving_averages(means, arrays, share):
     """Compute ``mean += share * (array - mean)`` for each mean, as an SGD update with gradient
     ``-array`` and decay ``mean``."""
     pairs = [each for pair in zip(means, arrays) for each in pair]

@@ -53,7 +53,7 @@ class FusedOptimizer(Optimizer):
         """Return the rule's parameters, in the order of kernels/update/update.h."""
         return ()
 
-    def _rule_params_of(self, counts):
+    def _rule_params_per_weight(self, counts):
         """Return the rule's parameters for each of several weights."""
         if counts.count(counts[0]) == len(counts):
             return [self._rule_params(counts[0])] * len(counts)
@@ -187,7 +187,7 @@ class FusedOptimizer(Optimizer):
         if type(self)._rule_rate is not FusedOptimizer._rule_rate:
             rates = [self._rule_rate(lr, count) for lr, count in zip(rates, counts)]
         clip = -1.0 if self.clip_gradient is None else self.clip_gradient
-        return rates, decays, self.rescale_grad, clip, self._rule_params_of(counts)
+        return rates, decays, self.rescale_grad, clip, self._rule_params_per_weight(counts)
 
     def _user_rates(self, indices):
         """Return learning rates and weight decays by the methods that a user overrides."""

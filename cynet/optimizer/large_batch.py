@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _DECAY_RANGE = number(0, 1)
 _NUMBER_OR_NONE = Kind(lambda v: v is None or number().fits(v), "a finite number or None")
-_STRATEGIES = ("linear", "power2", "sqrt", "lars")
+_WARMUP_STRATEGIES = ("linear", "power2", "sqrt", "lars")
 
 
 def _norm(array):
@@ -274,7 +274,7 @@ class LBSGD(FusedOptimizer):
 
     serialized_fields = {
         "momentum": number(),
-        "warmup_strategy": word(*_STRATEGIES),
+        "warmup_strategy": word(*_WARMUP_STRATEGIES),
         "warmup_epochs": count(),
         "batch_scale": count(1),
         "updates_per_epoch": count(),
@@ -296,9 +296,9 @@ class LBSGD(FusedOptimizer):
         **kwargs: Any,
     ) -> None:
         super().__init__(multi_precision=multi_precision, **kwargs)
-        if warmup_strategy not in _STRATEGIES:
+        if warmup_strategy not in _WARMUP_STRATEGIES:
             raise ArgumentError(
-                f"LBSGD: warmup_strategy must be one of {', '.join(_STRATEGIES)}, got"
+                f"LBSGD: warmup_strategy must be one of {', '.join(_WARMUP_STRATEGIES)}, got"
                 f" {shown(warmup_strategy)}"
             )
         self.momentum = momentum

@@ -25,8 +25,8 @@ from ..ndarray.serialization import BytesFile, load_from, params_chunks
 from .base import OPTIMIZERS
 
 # First bytes of files: present; older, with the float32 copy first; older, without checksum.
-_MAGIC_NUMBER, _MAGIC_COPY_FIRST, _MAGIC_UNSEALED = b"CYNSTAT3", b"CYNSTAT2", b"CYNSTAT1"
-_MAX_DEPTH = 8
+_MAGIC_NUMBER, _MAGIC_COPY_FIRST, _MAGIC_NO_CHECKSUM = b"CYNSTAT3", b"CYNSTAT2", b"CYNSTAT1"
+_MAX_NESTING_DEPTH = 8
 _COUNT_KIND, _NUMBER_KIND = count(), number()
 _TABLE_CHECKS = {
     "idx2name": lambda value: isinstance(value, str),
@@ -124,11 +124,11 @@ def _read_header(file, size, name, whole):
             " run any code and is not loaded. python -m cynet.tools.convert --unpickle reads"
             " what states are in it, and writes a file of them"
         )
-    if mark[:8] not in (_MAGIC_NUMBER, _MAGIC_COPY_FIRST, _MAGIC_UNSEALED):
+    if mark[:8] not in (_MAGIC_NUMBER, _MAGIC_COPY_FIRST, _MAGIC_NO_CHECKSUM):
         raise FormatError(
             f"{name}: optimizer states begin with {shown(_MAGIC_NUMBER)}, found {shown(mark[:8])}"
         )
-    if len(mark) < 16 or (mark[:8] != _MAGIC_UNSEALED and not whole):
+    if len(mark) < 16 or (mark[:8] != _MAGIC_NO_CHECKSUM and not whole):
         raise FormatError(f"{name}: truncated or damaged: no checksum behind {size} bytes")
     (length,) = struct.unpack("<Q", mark[8:])
     if length > size - 16:
@@ -151,7 +151,7 @@ def _build_states(header, arrays, name, user):
         raise FormatError(f"{name}: arrays must have no names")
     try:
         states = {
-            key: _rebuild_tree(tree, arrays, _MAX_DEPTH)
+            key: _rebuild_tree(tree, arrays, _MAX_NESTING_DEPTH)
             for key, tree in _read_table("states", header["states"], lambda _: True).items()
         }
         optimizer = None if header["optimizer"] is None else restore_optimizer(header["optimizer"])

@@ -8,7 +8,7 @@ import numpy as np
 from .. import random
 
 _MAX_BRIEF_TEXT = 100  # characters
-_PLAIN_TYPES = int, float, str, bool, type(None)
+_SETTING_TYPES = int, float, str, bool, type(None)
 _EXCLUDED_ATTRIBUTES = {
     "idx2name",
     "param_dict",
@@ -91,7 +91,7 @@ def brief_settings(optimizer):
     return "; ".join(rows)
 
 
-def list_differences(rows):
+def describe_rank_differences(rows):
     """Return descriptions of the settings that differ between ranks.
 
     Parameters
@@ -134,7 +134,7 @@ def _public_attributes(instance, prefix):
 def _is_plain(value):
     if isinstance(value, (list, tuple)):
         return all(map(_is_plain, value))
-    return isinstance(value, (*_PLAIN_TYPES, np.generic))
+    return isinstance(value, (*_SETTING_TYPES, np.generic))
 
 
 def _value_text(value):

@@ -14,7 +14,7 @@ import pytest
 
 from cynet.base.errors import ArgumentError, ArgumentTypeError, KernelError
 from cynet_cuda_cpu import EmulatedModule, compiler
-from cynet_cuda_cpu.source import Source
+from cynet_cuda_cpu.source import CudaSource
 
 INT = ctypes.c_int
 
@@ -448,7 +448,7 @@ def test_objects_are_named_by_the_headers_that_are_included(fresh_compiler, monk
 
     def names():
         compiler._compiler_identity.cache_clear()
-        sources = [Source(each, [compiler.KERNELS], ()) for each in (text, shared, computed)]
+        sources = [CudaSource(each, [compiler.KERNELS], ()) for each in (text, shared, computed)]
         flags = compiler._compiler_flags(False)
         return [compiler._object_path(each.text, flags, each.headers).name for each in sources]
 

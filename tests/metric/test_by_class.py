@@ -55,7 +55,9 @@ def test_top_k_by_class_of_several_processes_and_of_labels_that_are_no_class():
     assert whole.by_class().tolist() == of_classes.by_class().tolist()
     assert whole.get()[1] < of_classes.get()[1]
     shares = [fed(mx.metric.TopKAccuracy(2), labels[i::2], scores[i::2]) for i in range(2)]
-    shares[0]._merge_states(json.loads(json.dumps([each._shared_state() for each in shares])))
+    shares[0]._merge_rank_states(
+        json.loads(json.dumps([each._state_of_this_rank() for each in shares]))
+    )
     assert shares[0].by_class().tolist() == whole.by_class().tolist()
     assert shares[0].get()[1] == pytest.approx(whole.get()[1], rel=1e-12)
 
@@ -107,8 +109,8 @@ def test_the_figure_of_several_processes_is_that_of_all_rows(name):
     preds = scores if name == "auc" else (scores > 0.5).astype("float32")
     whole = fed(mx.metric.create(name), labels, preds)
     shares = [fed(mx.metric.create(name), labels[i::2], preds[i::2]) for i in range(2)]
-    rows = json.loads(json.dumps([each._shared_state() for each in shares]))
-    shares[0]._merge_states(rows)
+    rows = json.loads(json.dumps([each._state_of_this_rank() for each in shares]))
+    shares[0]._merge_rank_states(rows)
     assert shares[0].get()[1] == pytest.approx(whole.get()[1], rel=1e-12)
     assert shares[0].get_global()[1] == pytest.approx(whole.get()[1], rel=1e-12)
 

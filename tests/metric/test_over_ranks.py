@@ -113,9 +113,9 @@ def test_over_ranks(rng, name, settings, ranks):
     wanted = filled(name, settings, [each for row in batches for each in row])
     found = [filled(name, settings, row) for row in batches]
     for parts in zip(*map(of_each, found)):
-        rows = json.loads(json.dumps([each._shared_state() for each in parts]))
+        rows = json.loads(json.dumps([each._state_of_this_rank() for each in parts]))
         for each in parts:
-            each._merge_states(rows)
+            each._merge_rank_states(rows)
     value = wanted.get_global_name_value()
     assert all(math.isfinite(each) for _, each in value)
     for each in found:
@@ -128,7 +128,7 @@ def test_over_ranks(rng, name, settings, ranks):
 def test_what_no_rank_has_seen(name, settings):
     metric = filled(name, settings, [])
     for each in of_each(metric):
-        each._merge_states(json.loads(json.dumps([each._shared_state()] * 2)))
+        each._merge_rank_states(json.loads(json.dumps([each._state_of_this_rank()] * 2)))
     assert all(math.isnan(value) for _, value in metric.get_global_name_value())
 
 
@@ -140,5 +140,5 @@ def test_micro_pearson_far_from_zero(rng):
     found = [mx.metric.PearsonCorrelation(average="micro") for _ in rows]
     for metric, part in zip(found, rows):
         metric.update([label[part]], [pred[part]])
-    found[0]._merge_states([each._shared_state() for each in found])
+    found[0]._merge_rank_states([each._state_of_this_rank() for each in found])
     assert abs(found[0].get()[1] - np.corrcoef(label, pred)[0, 1]) < 1e-6

@@ -76,11 +76,11 @@ def test_figures_are_summed_and_the_metric_is_left_alone(world):
     metric.metrics[0].update([rows[1]], [rows[0]])
     metric.metrics[1].update([mx.nd.array([1, 2])], [mx.nd.array([1, 4])])
     before = metric.get_global_name_value()
-    own = [each._shared_state() for each in metric.metrics]
+    own = [each._state_of_this_rank() for each in metric.metrics]
     two = mx.metric.create(["acc", "mse"])
     two.metrics[0].update([mx.nd.array([0, 0, 1])], [mx.nd.array([[1, 0]] * 3)])
     two.metrics[1].update([mx.nd.array([0.0])], [mx.nd.array([5.0])])
-    other = json.dumps([each._shared_state() for each in two.metrics]).encode()
+    other = json.dumps([each._state_of_this_rank() for each in two.metrics]).encode()
     answers = [[json.dumps(own).encode(), other], None]
 
     def gather(content, what):

@@ -7,7 +7,7 @@ import pytest
 import cynet as mx
 from cynet.distributed.requests import Request, shorten_difference
 from cynet.optimizer.base import OPTIMIZERS
-from cynet.optimizer.terms import all_settings, brief_settings, list_differences
+from cynet.optimizer.terms import all_settings, brief_settings, describe_rank_differences
 
 OTHERS = {
     "lr_scheduler": lambda: mx.lr_scheduler.PolyScheduler(9),
@@ -47,9 +47,9 @@ CHANGED = [(klass, name, value) for klass, name, value in _changed()]
 )
 def test_every_setting_counts(klass, name, value):
     one, two = klass(), klass(**{name: value})
-    found = list_differences([all_settings(one), all_settings(klass()), all_settings(two)])
+    found = describe_rank_differences([all_settings(one), all_settings(klass()), all_settings(two)])
     assert found and all(" on rank 0 and " in each and each.endswith("rank 2") for each in found)
-    assert not list_differences([all_settings(one), all_settings(klass())])
+    assert not describe_rank_differences([all_settings(one), all_settings(klass())])
 
 
 def test_what_changes_between_steps():
@@ -87,12 +87,12 @@ def test_noise_of_other_seeds():
 def test_factors_of_single_weights():
     one, two = (mx.optimizer.SGD(param_idx2name={0: "a_weight"}) for _ in range(2))
     two.set_lr_mult({"a_weight": 0.5})
-    assert list_differences([all_settings(one), all_settings(two)]) == [
+    assert describe_rank_differences([all_settings(one), all_settings(two)]) == [
         "lr_mult of a_weight is not set on rank 0 and 0.5 on rank 1"
     ]
     weight = mx.gluon.Parameter("w", shape=(1,), wd_mult=0.0)
     two = mx.optimizer.SGD(param_dict={"w": weight})
-    assert list_differences([all_settings(one), all_settings(two)]) == [
+    assert describe_rank_differences([all_settings(one), all_settings(two)]) == [
         "wd_mult of w is not set on rank 0 and 0.0 on rank 1"
     ]
 
@@ -105,7 +105,7 @@ def test_a_class_of_the_user():
 
     one, two = Own(), Own(2)
     two._seen = 5
-    assert list_differences([all_settings(one), all_settings(two)]) == [
+    assert describe_rank_differences([all_settings(one), all_settings(two)]) == [
         "sharpness is 1 on rank 0 and 2 on rank 1"
     ]
 

@@ -148,16 +148,16 @@ class DistributedTrainer(Trainer):
         super().__init__(params, optimizer, optimizer_params, kvstore=joined, **options)
         self._scale *= gradient_predivide_factor / joined.num_workers
 
-    def _allreduce_gradients(self, names, grads):
+    def _push_pull_gradients(self, names, grads):
         """Sum gradients over contexts and processes, in float16 if `compression` says so."""
         for each in grads:
             for grad in each if self._predivide != 1 else ():
                 grad /= self._predivide
         if self._travels_as == Compression.none:
-            super()._allreduce_gradients(names, grads)
+            super()._push_pull_gradients(names, grads)
             return
         halves = [[grad.astype("float16") for grad in each] for each in grads]
-        super()._allreduce_gradients(names, halves)
+        super()._push_pull_gradients(names, halves)
         for each, half in zip(grads, halves):
             for grad, narrow in zip(each, half):
                 grad[:] = narrow.astype(grad.dtype)

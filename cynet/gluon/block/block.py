@@ -13,10 +13,10 @@ from ...libinfo import name_hint
 from ..errors import MismatchError
 from ..parameter import Parameter, ParameterDict
 from ..parameter.parameter import DEFAULT_INITIALIZER
-from ..tracing import note_change
+from ..tracing import count_block_change
 from . import files
 from .backward_hooks import hooked_call
-from .children import blocks_within
+from .children import unregistered_blocks
 from .saving import BlockFiles
 from .scope import BlockScope
 
@@ -124,11 +124,11 @@ class Block(BlockFiles):
             self._reg_params[name] = value
             self._params._adopt_parameter(value, name)
         super().__setattr__(name, value)
-        note_change()
+        count_block_change()
 
     def __delattr__(self, name: str) -> None:
         super().__delattr__(name)
-        note_change()
+        count_block_change()
 
     # --- names ------------------------------------------------------------------------------------
     @property
@@ -155,7 +155,7 @@ class Block(BlockFiles):
     def _named_children(self) -> Iterator[tuple[str, Block]]:
         """Yield pairs of structural name and child; children in lists and dicts come last."""
         yield from self._children.items()
-        yield from blocks_within(self, Block)
+        yield from unregistered_blocks(self, Block)
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Register `block` as a child, under `name` or its index among the children.
@@ -175,7 +175,7 @@ class Block(BlockFiles):
         if not isinstance(block, Block):
             raise ArgumentTypeError(f"a child must be a Block, got {shown(block)}")
         self._children[str(len(self._children)) if name is None else name] = block
-        note_change()
+        count_block_change()
 
     def apply(self, fn: Callable[[Block], Any]) -> Block:
         """Call `fn` with every child and then this Block; return this Block.
@@ -305,7 +305,7 @@ class Block(BlockFiles):
             each.cast(dtype)
         for each in self._params.values():
             each.cast(dtype)
-        note_change()
+        count_block_change()
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
         """Hybridize every HybridBlock among the children.
@@ -355,7 +355,7 @@ class Block(BlockFiles):
         """
         handle = HookHandle()
         handle.attach(self._forward_hooks, hook)
-        note_change()
+        count_block_change()
         return handle
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
@@ -381,7 +381,7 @@ class Block(BlockFiles):
         """
         handle = HookHandle()
         handle.attach(self._forward_pre_hooks, hook)
-        note_change()
+        count_block_change()
         return handle
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> HookHandle:
@@ -425,7 +425,7 @@ class Block(BlockFiles):
         """
         handle = HookHandle()
         handle.attach(self._backward_hooks, hook)
-        note_change()
+        count_block_change()
         return handle
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:

@@ -4,7 +4,7 @@ from ...base.overrides import is_internal
 from ...ndarray import NDArray
 
 
-def blocks_within(owner, kind):
+def unregistered_blocks(owner, kind):
     """Yield pairs of structural name (``layers.0``) and Block, for Blocks in lists, tuples and
     dicts of `owner` that are not registered as children; `kind` is the class Block."""
     known = None
@@ -28,13 +28,13 @@ _BLOCK_ATTRIBUTES = {
     "_flags",
 }
 _BLOCK_ATTRIBUTES |= {"_formats", "_backward_hooks"}
-_MAX_DEPTH = 8
+_MAX_CONTAINER_DEPTH = 8
 
 
 def _iterate_with_paths(value, path, kind, depth):
     if isinstance(value, kind):
         yield path, value
-    elif depth < _MAX_DEPTH:
+    elif depth < _MAX_CONTAINER_DEPTH:
         if isinstance(value, (list, tuple)):
             for i, each in enumerate(value):
                 yield from _iterate_with_paths(each, f"{path}.{i}", kind, depth + 1)
@@ -43,7 +43,7 @@ def _iterate_with_paths(value, path, kind, depth):
                 yield from _iterate_with_paths(each, f"{path}.{key}", kind, depth + 1)
 
 
-def fingerprint(block):
+def block_fingerprint(block):
     """Return all that a graph of a Block depends on: its children, parameters, plain attributes."""
     own = tuple(
         (name, value)
@@ -61,7 +61,7 @@ def fingerprint(block):
         if callable(value) and name not in _IGNORED_ATTRS and not hasattr(value, "_named_children")
     )
     params = tuple((name, id(each)) for name, each in block._reg_params.items())
-    children = tuple((name, fingerprint(each)) for name, each in block._named_children())
+    children = tuple((name, block_fingerprint(each)) for name, each in block._named_children())
     hooks = bool(block._forward_hooks or block._forward_pre_hooks or block._backward_hooks)
     watched = id(vars(block).get("_op_hook"))
     return id(block), own, arrays, functions, params, children, hooks, watched
@@ -91,7 +91,7 @@ def copy_attributes(block):
     found, seen = [], set()
 
     def copy_container(container, depth):
-        if id(container) in seen or depth > _MAX_DEPTH:
+        if id(container) in seen or depth > _MAX_CONTAINER_DEPTH:
             return
         seen.add(id(container))
         found.append((container, container.copy()))
@@ -136,7 +136,7 @@ def restore_attributes(copies, kind):
 def _contains_kind(value, kind, depth):
     if isinstance(value, dict):
         value = list(value.values())
-    if isinstance(value, (list, tuple)) and depth < _MAX_DEPTH:
+    if isinstance(value, (list, tuple)) and depth < _MAX_CONTAINER_DEPTH:
         return any(_contains_kind(each, kind, depth + 1) for each in value)
     return isinstance(value, kind)
 

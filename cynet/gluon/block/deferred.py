@@ -9,7 +9,7 @@ from ..parameter.shapes import has_sizes
 from ..tracing import tracing
 
 
-def finish_deferred(block, params, args):
+def finish_deferred_init(block, params, args):
     """Infer shapes from the arguments of a call and finish the initialization of `params`."""
     if any(each._data is None and each._deferred_init for each in params):
         block._deferred_infer_shape(*args)
@@ -17,7 +17,7 @@ def finish_deferred(block, params, args):
             each._finish_deferred_init()
 
 
-def finish_all_deferred(block, graphs, args, kwargs):
+def finish_all_deferred_inits(block, graphs, args, kwargs):
     """Infer the parameter shapes of a Block and its children; run it where inference fails."""
     params = list(block.collect_params().values())
     with contextlib.suppress(CynetError):

@@ -155,12 +155,12 @@ def save_model(block, prefix):
     ``prefix-model.params``."""
     prefix = file_name(prefix, "Block.save: the beginning of file names")
     numbers = iter(range(1 << 30))
-    text = json.dumps({_block_key(block, numbers): _describe_block(block, numbers)})
+    text = json.dumps({_numbered_block_name(block, numbers): _describe_block(block, numbers)})
     write_atomically(f"{prefix}-model.json", text.encode())
     save_parameters(block, f"{prefix}-model.params", False)
 
 
-def _block_key(block, numbers):
+def _numbered_block_name(block, numbers):
     return f"{type(block).__name__.lower()}{next(numbers)}"
 
 
@@ -172,7 +172,7 @@ def _describe_block(block, numbers):
         "children": {each.name: name for name, each in children.items()},
     }
     for each in children.values():
-        out[_block_key(each, numbers)] = _describe_block(each, numbers)
+        out[_numbered_block_name(each, numbers)] = _describe_block(each, numbers)
     return out
 
 

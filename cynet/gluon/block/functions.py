@@ -9,7 +9,7 @@ from ...base.mxnet_globals import MXNetModule, as_mxnet_module
 _PACKAGE = __name__.partition(".")[0]
 
 
-def operator_modules_of(kind):
+def imported_operator_modules(kind):
     """Return (``mx.nd``, ``mx.sym``) as the module with `kind`'s ``hybrid_forward`` imports them,
     so that ``F is mx.nd`` holds there: from the package mxnet if it imports nothing of cynet."""
     namespace = getattr(kind.hybrid_forward, "__globals__", None)

@@ -121,7 +121,7 @@ def _trace_call(block, arrays, form):
     return Graph(Symbol(heads), names, out_format, trace.constants, trace.reads_shapes, trace.used)
 
 
-def trace_without_draws(block, arrays, form):
+def trace_without_random_draws(block, arrays, form):
     """Trace a call; raise an error if it draws random numbers by Python or NumPy.
 
     Beside other threads, which may have drawn them, as those of a DataLoader do until their queue
@@ -137,7 +137,7 @@ def trace_without_draws(block, arrays, form):
         after = _python_random_states()
         if after == before:
             return graph
-        seen.append(_content_without_names(graph))
+        seen.append(_graph_content_without_names(graph))
     if others and all(each == seen[0] for each in seen):
         return graph
     raise UntraceableError("random numbers that Python draws cannot be part of a graph")
@@ -148,14 +148,14 @@ def _python_random_states():
     return hash(random.getstate()), numpy_state_token()
 
 
-def _content_without_names(graph):
+def _graph_content_without_names(graph):
     """Return a graph's nodes and constants without names: equal for two traces of one function."""
     nodes = json.loads(graph.symbol.tojson())["nodes"]
     constants = [(each.shape, each.asnumpy().tobytes()) for each in graph.constants.values()]
     return [(n["op"], n.get("attrs"), n["inputs"]) for n in nodes], constants
 
 
-class _Constant:
+class _GraphConstant:
     """A constant of a graph with the interface of a Parameter; copied to each device once."""
 
     def __init__(self, array):
@@ -191,14 +191,14 @@ class BoundGraph:
         self.op = executor.CachedOp(symbol, not graph.reads_shapes, arenas)
         params = graph.params
         positions = {name: i for i, name in enumerate(graph.inputs)}
-        self.sources = []  # source of each input: argument index, Parameter or _Constant
+        self.sources = []  # source of each input: argument index, Parameter or _GraphConstant
         for name in self.op.inputs:
             if name in positions:
                 self.sources.append(positions[name])
             elif name in params:
                 self.sources.append(params[name])
             else:
-                self.sources.append(_Constant(graph.constants[name]))
+                self.sources.append(_GraphConstant(graph.constants[name]))
         self.params = [each for each in self.sources if isinstance(each, Parameter)]
         self._given = sum(type(each) is int for each in self.sources)
         self._seen, self._one = -1, False

@@ -10,11 +10,11 @@ from ...engine.trace import SPANS_TRACED
 from ...ndarray import NDArray
 from ...symbol import Symbol, Variable
 from ..errors import DeferredInitializationError
-from ..tracing import is_tracing, note_change
+from ..tracing import count_block_change, is_tracing
 from . import graph
 from .block import Block
-from .deferred import finish_all_deferred, finish_deferred
-from .functions import operator_modules_of
+from .deferred import finish_all_deferred_inits, finish_deferred_init
+from .functions import imported_operator_modules
 from .hybridized import Hybridized
 from .structure import refuse_mixture, to_mxnet_format
 
@@ -132,7 +132,7 @@ class HybridBlock(Block):
         vars(self).update(_active=bool(active), _flags=flags or {})
         if clear or not active:
             self._clear_cached_op()
-        note_change()
+        count_block_change()
 
     def _clear_cached_op(self):
         """Drop the graphs: the next call traces again."""
@@ -181,7 +181,7 @@ class HybridBlock(Block):
         operators; `monitor_all` includes inputs."""
         super().register_op_hook(callback, monitor_all)
         vars(self)["_op_hook"] = (callback, monitor_all)
-        note_change()
+        count_block_change()
 
     def infer_shape(self, *args: Any) -> None:
         """Fill in unknown shapes of parameters from the inputs' shapes.
@@ -223,7 +223,7 @@ class HybridBlock(Block):
         self.infer_shape(*args, **kwargs)
 
     def _finish_all_deferred(self, graphs, args, kwargs):
-        finish_all_deferred(self, graphs, args, kwargs)
+        finish_all_deferred_inits(self, graphs, args, kwargs)
 
     def export(self, path: FileName, epoch: int = 0, remove_amp_cast: bool = True) -> None:
         """Write the graph to ``path-symbol.json`` and parameters to ``path-0000.params``.
@@ -271,7 +271,7 @@ class HybridBlock(Block):
         if self._active:
             first = args[0] if args else None
             if type(first) is NDArray or isinstance(_first_array((args, kwargs)), NDArray):
-                graphs = self._cached or self._make_cache()
+                graphs = self._cached or self._make_graph_cache()
                 # a user's `forward` that wraps hybrid_forward runs at each call, as in MXNet
                 return self.forward if graphs.runs_forward else self._call_cached_op
         if len(args) > 1 or kwargs:
@@ -302,13 +302,13 @@ class HybridBlock(Block):
         """Return the Graph (graph.py) of the last trace, or None."""
         return None if self._cached is None else self._cached.last_graph()
 
-    def _make_cache(self):
+    def _make_graph_cache(self):
         vars(self)["_cached"] = cached = Hybridized(self)
         return cached
 
     def _call_cached_op(self, *args, **kwargs):
         """Run the graph for these arguments, or operator by operator if there is none."""
-        graphs = self._cached or self._make_cache()
+        graphs = self._cached or self._make_graph_cache()
         run, given = graphs.plan_for(args, kwargs)
         return run(given)
 
@@ -348,7 +348,7 @@ class HybridBlock(Block):
             return self.hybrid_forward(functions[not mixed], x, *args, **kwargs)
 
     def _find_operator_modules(self):
-        found = type(self)._operator_modules = operator_modules_of(type(self))
+        found = type(self)._operator_modules = imported_operator_modules(type(self))
         return found
 
     def _builtin_forward(self, *args, **kwargs):
@@ -369,7 +369,7 @@ class HybridBlock(Block):
             try:
                 kwargs.update({name: each.data(ctx) for name, each in params.items()})
             except DeferredInitializationError:
-                finish_deferred(self, params.values(), (x, *args))
+                finish_deferred_init(self, params.values(), (x, *args))
                 kwargs.update({name: each.data(ctx) for name, each in params.items()})
         functions = self._operator_modules or self._find_operator_modules()
         if self._weight_rule is not None:

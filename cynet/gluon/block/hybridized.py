@@ -10,8 +10,8 @@ from ...executor.plan_cache import PlanCache
 from ...ndarray import NDArray
 from ...ndarray._tape import get_state
 from ..tracing import change_count, operator_hook
-from .children import fingerprint, has_hooks, has_own_forward
-from .graph import BoundGraph, trace_without_draws
+from .children import block_fingerprint, has_hooks, has_own_forward
+from .graph import BoundGraph, trace_without_random_draws
 from .structure import DictFormat, flatten, hashable_format, refuse_mixture
 
 _SPARSE_GRAD_REASON = (
@@ -156,9 +156,9 @@ class Hybridized:
     def _trace_graph(self, arrays, form):
         """Trace a call; return None if the Block cannot be traced and runs operator by operator."""
         block = self._block
-        before = fingerprint(block)
+        before = block_fingerprint(block)
         try:
-            graph = trace_without_draws(block, arrays, form)
+            graph = trace_without_random_draws(block, arrays, form)
         except Exception as error:
             if isinstance(error, FunctionOfSymbolError) or self._overrides_forward():
                 self._untraceable_reason = describe_error(error)
@@ -168,10 +168,10 @@ class Hybridized:
                 )
                 return None
             raise
-        after = fingerprint(block)
+        after = block_fingerprint(block)
         if graph.stored_symbols or after != before:
             self._fingerprint = after
-            if self._overrides_forward() and self._note_changed_attributes():
+            if self._overrides_forward() and self._count_attribute_change():
                 return None
             self._warn_once(
                 f"{block.name} changed attributes while it was traced; hybridized calls do not run"
@@ -180,7 +180,7 @@ class Hybridized:
         self._changes = change_count[0]
         return graph
 
-    def _note_changed_attributes(self):
+    def _count_attribute_change(self):
         """Count that `forward` changed attributes; the second time, give up tracing."""
         self._mutating_traces += 1
         if self._mutating_traces > 1:
@@ -210,7 +210,7 @@ class Hybridized:
         """Drop the graphs if the Block was changed since they were traced."""
         self._changes = change_count[0]
         self._sparse_params = [each for each in self._params() if each._grad_stype != "default"]
-        now = fingerprint(self._block)
+        now = block_fingerprint(self._block)
         if now == self._fingerprint and self._watched is operator_hook():
             return
         self._fingerprint, self._watched = now, operator_hook()

@@ -13,7 +13,7 @@ from ...operator.checks.values import read_shape
 from ...symbol import Group, Symbol
 from ..parameter import ParameterDict
 from ..tracing import not_tracing
-from .deferred import finish_deferred
+from .deferred import finish_deferred_init
 from .graph import Graph, parameter_symbol
 from .hybrid_block import HybridBlock
 from .hybridized import Hybridized
@@ -92,7 +92,7 @@ class SymbolBlock(HybridBlock):
         for name, each in self.params.items():
             kind = attributes.get(name, {}).get("__dtype__")
             if kind is not None and each._data is None:
-                each.cast(_dtype_of(kind))
+                each.cast(_dtype_of_type_flag(kind))
         common = _common_prefix(list(self.params.keys()))
         self._reg_params.update((k.removeprefix(common), each) for k, each in self.params.items())
         vars(self)["_formats"] = [[0] * len(names), DictFormat((), ())], form
@@ -185,12 +185,12 @@ class SymbolBlock(HybridBlock):
     def _last_graph(self):
         return self._graph
 
-    def _make_cache(self):
+    def _make_graph_cache(self):
         vars(self)["_cached"] = cached = Hybridized(self, self._graph)
         return cached
 
     def _finish_all_deferred(self, graphs, args, kwargs):
-        finish_deferred(self, self.params.values(), args)
+        finish_deferred_init(self, self.params.values(), args)
 
     def _builtin_forward(self, *args, **kwargs):
         return SymbolBlock.forward(self, *args, **kwargs)
@@ -238,5 +238,5 @@ def _common_prefix(names):
     return first[: first.rfind("_", 0, count) + 1]
 
 
-def _dtype_of(flag):
+def _dtype_of_type_flag(flag):
     return SCALAR_TYPES[int(flag)]

@@ -89,7 +89,7 @@ class Trace:
     def shape(self, symbol):
         """Return the shape of a symbol that has one output."""
         entry = symbol.entries[0]
-        self._continue_inference(entry, self._shapes, self.shapes, "infer_shape")
+        self._infer_up_to_entry(entry, self._shapes, self.shapes, "infer_shape")
         found = self._shapes.get(entry)
         if not is_known(found):
             found = infer_shapes([entry], self.shapes)[entry]
@@ -101,13 +101,13 @@ class Trace:
     def dtype(self, symbol):
         """Return the NumPy dtype of a symbol that has one output."""
         entry = symbol.entries[0]
-        self._continue_inference(entry, self._types, self.types, "infer_type")
+        self._infer_up_to_entry(entry, self._types, self.types, "infer_type")
         found = self._types.get(entry)
         if found is None:
             found = infer_types([entry], self.types, "float32")[entry]
         return scalar_type(found)
 
-    def _continue_inference(self, entry, known, given, what):
+    def _infer_up_to_entry(self, entry, known, given, what):
         """Run inference for the operators between known entries and `entry`."""
         stack = [entry[0]]
         while stack:
@@ -143,7 +143,7 @@ def symbol_class_for(arrays):
     return Traced
 
 
-def _as_traced(value):
+def _to_traced_symbol(value):
     """Convert an array or Symbol to a Traced; return numbers unchanged."""
     return active_trace().constant(value) if isinstance(value, NDArray) else value
 
@@ -309,7 +309,7 @@ class Traced(NumpyMethods, Symbol):
         if len(self.entries) != 1:
             return Traced(Symbol.__getitem__(self, key).entries)
         if isinstance(key, (NDArray, Symbol)):
-            return sym.take(self, _as_traced(key), axis=0)
+            return sym.take(self, _to_traced_symbol(key), axis=0)
         out, axis, dropped, new = self, 0, [], []
         keys = list(key) if isinstance(key, tuple) else [key]
         if Ellipsis in [each for each in keys if each is Ellipsis]:
@@ -346,7 +346,7 @@ class Traced(NumpyMethods, Symbol):
 
     def take(self, indices, axis=0, mode="clip"):
         """See ``NDArray.take``."""
-        return sym.take(self, _as_traced(indices), axis=axis, mode=mode)
+        return sym.take(self, _to_traced_symbol(indices), axis=axis, mode=mode)
 
 
 def _slice_symbol(array, axis, part):
@@ -380,7 +380,7 @@ def call_binary(row, lhs, rhs):
         return _call_operator(row.reflected, rhs, scalar=lhs)
     if not (isinstance(lhs, (NDArray, Symbol)) and isinstance(rhs, (NDArray, Symbol))):
         return None
-    pair = _as_traced(lhs), _as_traced(rhs)
+    pair = _to_traced_symbol(lhs), _to_traced_symbol(rhs)
     return _call_operator(row.same if _have_same_shape(*pair) else row.broadcast, *pair)
 
 
@@ -398,7 +398,7 @@ def _binary_method(name, row, swapped):
 
     def method(self, other):
         if isinstance(other, (NDArray, Symbol)):
-            other = _as_traced(other)
+            other = _to_traced_symbol(other)
             left, right = (other, self) if swapped else (self, other)
             one_shape = _have_same_shape(left, right)
             if one_shape and not swapped:
@@ -428,8 +428,8 @@ def call_on_symbols(entry, name, args, kwargs):
         return NotImplemented
     if kwargs.get("out") is not None:
         raise UntraceableError(f"operator {name}: 'out' cannot be traced")
-    kwargs = {k: _as_traced(v) for k, v in kwargs.items() if k not in ("out", "ctx")}
-    args = [_as_traced(each) for each in args]
+    kwargs = {k: _to_traced_symbol(v) for k, v in kwargs.items() if k not in ("out", "ctx")}
+    args = [_to_traced_symbol(each) for each in args]
     made = function_of(name, entry)(*args, **kwargs)
     return active_trace().kind(made.entries) if type(made) is Symbol else made
 
@@ -441,7 +441,7 @@ def trace_control_flow(name, *args):
     def to_traced(value):
         if isinstance(value, (list, tuple)):
             return type(value)(map(to_traced, value))
-        return _as_traced(value)
+        return _to_traced_symbol(value)
 
     if name == "cond" and not isinstance(args[0], Symbol):
         return None  # trace only the branch that is taken

@@ -87,7 +87,7 @@ def _batchify_field(data, field, nd_of):
         for i, each in enumerate(data):
             if not isinstance(each, dict) or each.keys() != first.keys():
                 raise ArgumentError(
-                    f"batch: sample {i}{_field_suffix(field)} has other keys than the first:"
+                    f"batch: sample {i}{_field_error_text(field)} has other keys than the first:"
                     f" {shown(each)}, {shown(first)}"
                 )
         return type(first)(
@@ -102,7 +102,7 @@ def _batchify_field(data, field, nd_of):
         for i, each in enumerate(data):
             if not isinstance(each, (tuple, list)) or len(each) != len(first):
                 raise ArgumentError(
-                    f"batch: sample {i}{_field_suffix(field)} has"
+                    f"batch: sample {i}{_field_error_text(field)} has"
                     f" {len(each) if hasattr(each, '__len__') else 'no'} fields, the first"
                     f" {len(first)}"
                     + ("; batchify.Pad joins lists of several lengths" * isinstance(first, list))
@@ -119,7 +119,7 @@ def _batchify_field(data, field, nd_of):
     values = np.asarray(data)
     if values.dtype.kind not in "biuf":
         raise ArgumentTypeError(
-            f"batch: sample 0{_field_suffix(field)} is {shown(first)} of type"
+            f"batch: sample 0{_field_error_text(field)} is {shown(first)} of type"
             f" {type(first).__name__}; a batch is made of arrays, numbers, str,"
             " tuples and dicts. Give a batchify_fn"
         )
@@ -140,7 +140,7 @@ def _numeric_array(lists):
     return values if values.dtype.kind in "biuf" else None
 
 
-def _field_suffix(field):
+def _field_error_text(field):
     return f", field {field}," if field else ""
 
 
@@ -149,7 +149,7 @@ def _stack_csr_rows(data, field):
     for i, each in enumerate(data):
         if each.stype != "csr":
             raise ArgumentError(
-                f"batch: sample {i}{_field_suffix(field)} is {each.stype}, the first is csr;"
+                f"batch: sample {i}{_field_error_text(field)} is {each.stype}, the first is csr;"
                 " a batch is of one storage type"
             )
     return nd.concat(*data, dim=0)
@@ -160,7 +160,7 @@ def _check_shapes(data, field):
     for i, each in enumerate(data):
         if getattr(each, "shape", None) != shape:
             raise ShapeError(
-                f"batch: sample {i}{_field_suffix(field)} has shape"
+                f"batch: sample {i}{_field_error_text(field)} has shape"
                 f" {getattr(each, 'shape', shown(each))}, the first {shape};"
                 " batchify.Pad joins arrays of several lengths"
             )

@@ -30,7 +30,7 @@ from ...ndarray import NDArray
 from ...random import set_shuffle_state, shuffle_state
 from ..errors import MismatchError
 from .batchify import default_batchify_fn, default_mp_batchify_fn
-from .dataset import index_by_position
+from .dataset import pandas_to_numpy
 from .fetch import fetch_samples, needs_no_seed
 from .pool_iter import _MultiWorkerIter as _MultiWorkerIter
 from .pool_iter import _thread_worker_fn as _thread_worker_fn
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
 _DATA_SPAN = Span("data", "training")
-_END_MARK = object()
+_END_OF_EPOCH = object()
 _STATE_KEYS = {"epoch", "batch", "begin", "now"}
 _STREAM_KEYS = {"samples", "stream"}
 
@@ -166,7 +166,7 @@ class DataLoader(ReprMixin):
             )
         if batchify_fn is not None and not callable(batchify_fn):
             raise ArgumentTypeError(f"batchify_fn must be a function, got {shown(batchify_fn)}")
-        self._dataset = index_by_position(dataset)
+        self._dataset = pandas_to_numpy(dataset)
         self._batch_sampler = batch_sampler
         self._batchify_fn = default_batchify_fn if batchify_fn is None else batchify_fn
         self._num_workers = max(0, num_workers)
@@ -300,7 +300,7 @@ class DataLoader(ReprMixin):
         else:
             epoch = self._epoch - (self._waiting is not None)
             where = {"epoch": epoch, "batch": 0, "begin": None}
-        return {**where, "now": now, "samples": _known_length(self._dataset)}
+        return {**where, "now": now, "samples": _length_or_none(self._dataset)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue at the position of `state_dict`: the next ``iter`` yields the epoch's remaining
@@ -322,7 +322,7 @@ class DataLoader(ReprMixin):
             or not _STATE_KEYS <= state.keys() <= _STATE_KEYS | _STREAM_KEYS
         ):
             raise FormatError(f"expected a state of a DataLoader, got {shown(state)}")
-        samples, saved = _known_length(self._dataset), state.get("samples")
+        samples, saved = _length_or_none(self._dataset), state.get("samples")
         if saved is not None and saved != samples:
             raise FormatError(
                 f"DataLoader: a state of a dataset of {shown(saved)} samples, for one of {samples}"
@@ -352,7 +352,7 @@ class DataLoader(ReprMixin):
     def _check_batch_index(self, batch):
         """Raise an error if the restored epoch has fewer than `batch` batches."""
         if type(self._batch_sampler) is BatchSampler:  # a user's sampler may have no length
-            maximum = _known_length(self._batch_sampler)
+            maximum = _length_or_none(self._batch_sampler)
             if maximum is not None and batch > maximum:
                 raise FormatError(f"batch {batch} of {maximum}")
 
@@ -421,17 +421,17 @@ class _EpochIterator:
             task.indices, task.place = self._next_indices()
         except Exception as error:  # wait() raises it
             task.finish(None, error)
-        if task.indices is _END_MARK:
+        if task.indices is _END_OF_EPOCH:
             return
         self._tasks.append(task)
         if not task.is_done:
             self._pool.push(task)
 
     def _next_indices(self):
-        """Return the next list of indices, or _END_MARK, and the stream's position after them."""
-        indices, source = next(self._indices, _END_MARK), self._loader._source
+        """Return the next list of indices, or the end mark, and the stream's next position."""
+        indices, source = next(self._indices, _END_OF_EPOCH), self._loader._source
         place = None if source is None else source.place()
-        return (indices if indices is _END_MARK else list(indices)), place
+        return (indices if indices is _END_OF_EPOCH else list(indices)), place
 
     def __iter__(self):
         return self
@@ -442,17 +442,17 @@ class _EpochIterator:
                 batch = self._next_batch()
             except StopIteration as error:  # from user code: not the epoch's end
                 raise loop_error(error, f"{describe_error(error)} (DataLoader)") from error
-        if batch is _END_MARK:
+        if batch is _END_OF_EPOCH:
             raise StopIteration
         return _to_np_arrays(batch) if uses_np_arrays() else batch
 
     def _next_batch(self):
         if self.over:
-            return _END_MARK
+            return _END_OF_EPOCH
         loader = self._loader
         if self._pool is None:
             indices, place = self._next_indices()
-            if indices is _END_MARK:
+            if indices is _END_OF_EPOCH:
                 return self._stop_epoch()
             seed = batch_seed(self._seed, next(self._counter))
             with seed_all_streams(seed) if self._draws else nullcontext():
@@ -479,13 +479,13 @@ class _EpochIterator:
         self.over = True
         self._loader._position = None
         self._loader._end_epoch()
-        return _END_MARK
+        return _END_OF_EPOCH
 
     def __len__(self):
         return len(self._loader)
 
 
-def _known_length(of):
+def _length_or_none(of):
     """Return the length of a dataset or sampler, or None."""
     try:
         return len(of)

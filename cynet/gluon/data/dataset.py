@@ -49,7 +49,7 @@ class Dataset(Guarded, LengthRepr):
         try:
             length = len(self)
         except UndefinedError:
-            yield from iter(_IndexedDataset(self))
+            yield from iter(_IndexOnlyDataset(self))
             return
         for index in range(length):
             yield self[index]
@@ -166,10 +166,10 @@ class Dataset(Guarded, LengthRepr):
         >>> list(data.transform_first(lambda x: 10 * x))
         [(10, 0), (20, 1)]
         """
-        return self.transform(_FirstArgumentFunction(fn), lazy)
+        return self.transform(_TransformFirstArgument(fn), lazy)
 
 
-def index_by_position(data):
+def pandas_to_numpy(data):
     """Convert objects of pandas to NumPy arrays, so that ``data[i]`` is the i-th sample."""
     return data.to_numpy() if hasattr(data, "iloc") and hasattr(data, "to_numpy") else data
 
@@ -189,7 +189,7 @@ class SimpleDataset(Dataset):
     """
 
     def __init__(self, data: Sequence[Any]) -> None:
-        self._data = index_by_position(data)
+        self._data = pandas_to_numpy(data)
 
     def __len__(self) -> int:
         return len(self._data)
@@ -263,7 +263,7 @@ class ArrayDataset(Dataset):
         return None
 
 
-class _IndexedDataset:
+class _IndexOnlyDataset:
     """A dataset that only supports ``dataset[i]``."""
 
     def __init__(self, dataset):
@@ -307,7 +307,7 @@ class _LazyTransformDataset(Dataset):
         return self._fn(*sample) if isinstance(sample, tuple) else self._fn(sample)
 
 
-class _FirstArgumentFunction:
+class _TransformFirstArgument:
     """Applies a function to the first of several arguments; a class, so that it can be pickled."""
 
     def __init__(self, fn):

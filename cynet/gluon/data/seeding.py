@@ -20,12 +20,12 @@ from ...base.tracing import has_trace
 from ..block.traced import UntraceableError
 
 
-class _ThreadState(threading.local):
+class _ThreadRandomState(threading.local):
     seed = None  # seed of the current batch
     generator = None  # the generator, created at its first use
 
 
-_thread_state = _ThreadState()
+_thread_state = _ThreadRandomState()
 
 
 def sample_generator():
@@ -56,14 +56,14 @@ def sample_generator():
         return _thread_state.generator
     drawn = mx_random.shuffles_drawn()
     return np.random.default_rng(
-        np.random.randint(1 << 31) if drawn is None else _digest_parts(*drawn)
+        np.random.randint(1 << 31) if drawn is None else _seed_from_parts(*drawn)
     )
 
 
 def order_generator():
     """Return the generator of the next order: NumPy's global one, or one made from the seed."""
     drawn = mx_random.shuffles_drawn()
-    return np.random if drawn is None else np.random.RandomState(_digest_parts(*drawn))
+    return np.random if drawn is None else np.random.RandomState(_seed_from_parts(*drawn))
 
 
 def permutation(length):
@@ -74,16 +74,16 @@ def permutation(length):
 def epoch_seed(number):
     """Return the seed of a loader's epoch; draws no random number."""
     if mx_random.last_seed() is not None:
-        return _digest_parts(mx_random.last_seed(), number)
-    return _digest_parts(*numpy_state_token()[:2], number)
+        return _seed_from_parts(mx_random.last_seed(), number)
+    return _seed_from_parts(*numpy_state_token()[:2], number)
 
 
 def batch_seed(epoch, number):
     """Return the seed of a batch of an epoch."""
-    return _digest_parts(epoch, number)
+    return _seed_from_parts(epoch, number)
 
 
-def _digest_parts(*parts):
+def _seed_from_parts(*parts):
     text = repr(parts).encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest(), "little")
 

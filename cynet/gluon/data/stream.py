@@ -19,7 +19,7 @@ from ...base.errors import (
 from ...base.guard import Guarded
 from ...base.reprs import LengthRepr
 from ..errors import MismatchError
-from .dataset import _FirstArgumentFunction
+from .dataset import _TransformFirstArgument
 from .seeding import order_generator
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class IterableDataset(Guarded, LengthRepr):
         >>> list(IterableDataset([(1, 0), (2, 1)]).transform_first(lambda x: 10 * x))
         [(10, 0), (20, 1)]
         """
-        return _TransformedStream(self, _FirstArgumentFunction(fn))
+        return _TransformedStream(self, _TransformFirstArgument(fn))
 
     def filter(self, fn: Callable[[Any], bool]) -> IterableDataset:
         """Keep only the samples for which ``fn(sample)`` is true.
@@ -125,7 +125,7 @@ class IterableDataset(Guarded, LengthRepr):
         >>> list(IterableDataset(range(6)).filter(lambda x: x % 2))
         [1, 3, 5]
         """
-        return _MappedIterator(self, _filter_samples, fn)
+        return _IteratorTransform(self, _filter_samples, fn)
 
     def take(self, count: int) -> IterableDataset:
         """Return a stream of the first `count` samples.
@@ -147,7 +147,7 @@ class IterableDataset(Guarded, LengthRepr):
         """
         if count < 0:
             raise MismatchError(f"take: count must be 0 or more, got {shown(count)}")
-        return _MappedIterator(self, itertools.islice, count)
+        return _IteratorTransform(self, itertools.islice, count)
 
     def shard(self, num_shards: int, index: int) -> IterableDataset:
         """Return every n-th sample, the part of one of n ranks.
@@ -176,7 +176,7 @@ class IterableDataset(Guarded, LengthRepr):
             raise MismatchError(
                 f"shard: there are {num_shards} parts, and none has index {shown(index)}"
             )
-        return _MappedIterator(self, itertools.islice, index, None, num_shards)
+        return _IteratorTransform(self, itertools.islice, index, None, num_shards)
 
     def shuffle(self, size: int) -> IterableDataset:
         """Shuffle in a buffer: each sample is drawn from the next `size` samples.
@@ -199,10 +199,10 @@ class IterableDataset(Guarded, LengthRepr):
         """
         if size < 1:
             raise ArgumentError(f"shuffle: size must be 1 or more, got {shown(size)}")
-        return _MappedIterator(self, _shuffle_samples, size)
+        return _IteratorTransform(self, _shuffle_samples, size)
 
 
-class _MappedIterator(IterableDataset):
+class _IteratorTransform(IterableDataset):
     """Applies a function to the iterator of another stream."""
 
     def __init__(self, source, change, *settings):

@@ -20,7 +20,7 @@ from ...ndarray.sparse.arrays import BaseSparseNDArray, make_sparse
 from .batchify import host_array
 
 _MAX_INLINE_BYTES = 64 << 10  # larger batches use shared memory
-_ALIGNMENT = 64
+_ALIGNMENT_BYTES = 64
 _HAS_MEMFD = hasattr(os, "memfd_create")
 
 
@@ -66,7 +66,7 @@ def pack_batch(batch, numpy_stays=True):
             value = np.ascontiguousarray(value)
             arrays.append((size, value))
             out = _ArrayPart(size, value.shape, value.dtype, is_numpy)
-            size += -(-value.nbytes // _ALIGNMENT) * _ALIGNMENT
+            size += -(-value.nbytes // _ALIGNMENT_BYTES) * _ALIGNMENT_BYTES
             return out
         return _map_nested(value, replace)
 

@@ -18,7 +18,7 @@ def _apply_weighting(F, loss, weight=None, sample_weight=None):
     """Multiply `loss` by a number and by weights that are broadcast."""
     if sample_weight is not None:
         if isinstance(loss, NDArray):
-            _check_broadcast(loss.shape, sample_weight.shape)
+            _check_sample_weight_shape(loss.shape, sample_weight.shape)
         loss = F.broadcast_mul(loss, sample_weight)
     if weight is not None:
         if isinstance(weight, bool) or not isinstance(weight, (int, float, np.generic)):
@@ -27,7 +27,7 @@ def _apply_weighting(F, loss, weight=None, sample_weight=None):
     return loss
 
 
-def _check_broadcast(loss, weights):
+def _check_sample_weight_shape(loss, weights):
     if len(loss) == 2 and weights == (loss[0],) and loss[0] > 1 and loss[1] == 1:
         raise ShapeError(
             f"sample_weight of shape {weights} would weight every sample of a loss {loss} by the"

@@ -43,7 +43,7 @@ def from_torch(network: str, state: Mapping[str, NDArray]) -> dict[str, NDArray]
         Names that are missing, or that no parameter has.
     """
     names = torch_names(network)
-    state = {_modern_name(name): value for name, value in state.items()}
+    state = {_present_torchvision_name(name): value for name, value in state.items()}
     wanted = set(names.values())
     missing = sorted(wanted - state.keys())
     if missing:
@@ -63,7 +63,7 @@ def from_torch(network: str, state: Mapping[str, NDArray]) -> dict[str, NDArray]
     return {ours: found[ours] for ours in names}
 
 
-def _modern_name(name):
+def _present_torchvision_name(name):
     for pattern, since in _RENAMED_KEYS:
         name = pattern.sub(since, name)
     return name
@@ -97,7 +97,7 @@ def convert_arrays(
         theirs = set(torch_names(network).values())
     except UndefinedError:  # torchvision has no such network
         return arrays
-    found = {_modern_name(name) for name in arrays}
+    found = {_present_torchvision_name(name) for name in arrays}
     ours = net._collect_params_with_prefix().keys()
     if len(found & theirs) <= max(len(found & ours), len(found & net.collect_params().keys())):
         return arrays

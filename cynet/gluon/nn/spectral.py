@@ -205,11 +205,11 @@ class SpectralNorm(ComputedWeights):
         fixed = {"grad_req": "null", "differentiable": False}
         for each in names:
             for extra, place, first in (("u", 0, rule.initial_u), ("v", 1, rule.initial_v)):
-                add_companion(layer, each, extra, _VectorShape(dim, place), first, **fixed)
+                add_companion(layer, each, extra, _SingularVectorShape(dim, place), first, **fixed)
         self._set_rule(rule)
 
 
-class _VectorShape:
+class _SingularVectorShape:
     """A function that returns a singular vector's shape for a weight's shape; can be pickled."""
 
     def __init__(self, dim, place):

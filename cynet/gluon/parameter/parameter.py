@@ -21,7 +21,7 @@ from ...base.overrides import overridden_methods
 from ...context import cpu
 from ...ndarray._fill import lazy_zeros
 from ..errors import MismatchError
-from ..tracing import note_change
+from ..tracing import count_block_change
 from .arrays import ParameterArrays
 from .contexts import context_list, device_indices
 from .initialize import fill_array
@@ -117,13 +117,13 @@ class Parameter(ParameterArrays, RowSparseData):
         super().__setattr__(name, value)
         if name in _ARRAY_METHODS:
             super().__setattr__("_is_patched", True)
-            note_change()
+            count_block_change()
 
     def __delattr__(self, name: str) -> None:
         super().__delattr__(name)
         if name in _ARRAY_METHODS:
             super().__setattr__("_is_patched", not vars(self).keys().isdisjoint(_ARRAY_METHODS))
-            note_change()
+            count_block_change()
 
     def __init__(
         self,
@@ -274,7 +274,7 @@ class Parameter(ParameterArrays, RowSparseData):
                 )
             self._data = self._grad = self._ctx_list = None
             self._deferred_init = (init, contexts, default_init, None)
-            note_change()
+            count_block_change()
             return
         self._deferred_init = (init, contexts, default_init, None)
         self._finish_deferred_init()
@@ -314,7 +314,7 @@ class Parameter(ParameterArrays, RowSparseData):
         ]
         if uses_np_arrays():
             self._data = [each.as_np_ndarray() for each in self._data]
-        note_change()  # last: threads with the old count would cache the parameter without arrays
+        count_block_change()  # last: threads with the old count would cache no arrays
         self._init_grad()
 
     def _init_grad(self):

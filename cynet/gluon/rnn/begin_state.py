@@ -5,7 +5,7 @@ from ...base.np_shape import uses_np_arrays
 from ...ndarray import NDArray
 
 
-def makes_arrays(func):
+def returns_arrays(func):
     """Return whether `func`, which makes initial states, returns arrays and not symbols."""
     return getattr(func, "__module__", "").startswith((ndarray.__name__, _NUMPY_MODULE))
 

@@ -9,7 +9,7 @@ from ...base.errors import ArgumentError, UndefinedError, shown
 from ...symbol import Symbol
 from ..block import Block, HybridBlock
 from ..errors import MismatchError
-from .begin_state import makes_arrays, to_thread_array_class
+from .begin_state import returns_arrays, to_thread_array_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,7 +154,7 @@ class RecurrentCell(Block):
         for info in self.state_info(batch_size):
             vars(self)["_init_counter"] += 1
             settings = {**info, **kwargs}
-            if makes_arrays(func):
+            if returns_arrays(func):
                 settings.pop("__layout__", None)  # arrays have neither names nor attributes
             else:
                 settings["name"] = f"{self._prefix}begin_state_{self._init_counter}"

@@ -14,7 +14,7 @@ from ...ndarray import NDArray
 from ...symbol import Symbol
 from ..block import HybridBlock
 from ..errors import MismatchError
-from .begin_state import makes_arrays, to_thread_array_class
+from .begin_state import returns_arrays, to_thread_array_class
 from .cells import GRUCell, LSTMCell, LSTMPCell, RNNCell
 from .modifiers import DropoutCell
 from .stacks import BidirectionalCell, HybridSequentialRNNCell
@@ -167,7 +167,7 @@ class _RNNLayer(HybridBlock):
         states = []
         for i, info in enumerate(self.state_info(batch_size)):
             settings = {**info, **kwargs}
-            if makes_arrays(func):
+            if returns_arrays(func):
                 settings.pop("__layout__", None)
             else:
                 settings["name"] = f"{self.prefix}h0_{i}"

@@ -49,7 +49,7 @@ def binary(prop, shapes, types, forward, backward):
         backward.write(IN_GRAD[side], dtype, n, kind, launch)
 
 
-def _number_launch(steps, device, loop, dtype, arrays, target):
+def _add_scalar_launch(steps, device, loop, dtype, arrays, target):
     """Add to `steps` the launch of a Loop over `arrays` (by name) and a number."""
     n = arrays["n"]
     loop = fold_out_of_range_scalar(loop, dtype)  # as the CPU's loops do
@@ -85,9 +85,9 @@ def _make_scalar_form(device, functor, gradient, number, shape, dtype, reverse=F
         return (number, x) if reverse else (x, number)
 
     loop = Loop("binary", functor, operands("x"), None)
-    _number_launch(forward, device, loop, dtype, arrays, OUT[0])
+    _add_scalar_launch(forward, device, loop, dtype, arrays, OUT[0])
     loop = Loop("binary_grad", gradient, ("g", *operands("x" if reads else "g")), None)
-    _number_launch(backward, device, loop, dtype, arrays, IN_GRAD[0])
+    _add_scalar_launch(backward, device, loop, dtype, arrays, IN_GRAD[0])
     return operator(device, forward, backward)
 
 

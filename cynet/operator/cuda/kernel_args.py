@@ -144,10 +144,10 @@ def layout(shape, to, source, to_start=0, start=0):
     return Layout(n, to_start, start, len(shape), *lists)
 
 
-def dtype_of(kind):
+def dtype_of_c_type(kind):
     """The dtype of a C type.
 
-    >>> dtype_of("long long")
+    >>> dtype_of_c_type("long long")
     'int64'
     """
     return next(name for name, own in C_TYPES.items() if own == kind)

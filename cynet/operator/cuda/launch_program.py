@@ -6,7 +6,7 @@ import numpy as np
 
 from ...cuda.families import kernel_instances
 from ..parameters import LargeInt
-from .kernel_args import C_TYPES, SIZEOF, bytes_of_numbers, dtype_of, round_to_dtype
+from .kernel_args import C_TYPES, SIZEOF, bytes_of_numbers, dtype_of_c_type, round_to_dtype
 from .launch import DeviceOperator
 from .launch_steps import ADD, NULL, SPACE, TARGET, launch_each, launch_lines
 from .registry import register_form
@@ -180,7 +180,7 @@ def constant(device, number, dtype, kind):
     if dtype not in FLOAT_DTYPES and value.dtype.kind == "f":  # convert.h converts the same way
         with np.errstate(invalid="ignore"):
             value = value.astype("i8" if dtype == "int64" else "i4").astype(dtype)
-    data = bytes_of_numbers(round_to_dtype(value, dtype), dtype_of(kind))
+    data = bytes_of_numbers(round_to_dtype(value, dtype), dtype_of_c_type(kind))
     constants = device.__dict__.setdefault("constants", {})
     if data not in constants:
         if len(constants) >= _MAX_CACHED_NUMBERS:  # operators hold references to programs in use

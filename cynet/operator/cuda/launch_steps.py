@@ -172,13 +172,13 @@ def launch_each(n, source, instance, *arguments, **options):
     )
 
 
-def threads_of(length):
+def block_threads_for_line(length):
     """Threads of a block that takes lines of `length` elements: 32 to 512, a power of two."""
     return min(512, max(32, 1 << (max(length, 1) - 1).bit_length()))
 
 
 def launch_lines(count, length, source, instance, *arguments, **options):
     """A launch whose blocks take `count` lines of `length` elements."""
-    threads = threads_of(length)
+    threads = block_threads_for_line(length)
     blocks = max(1, min(count, MAX_BLOCKS))
     return Launch(source, instance, arguments, (blocks, 1, 1), (threads, 1, 1), **options)

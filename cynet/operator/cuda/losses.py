@@ -31,9 +31,9 @@ from .launch_steps import (
     OUT,
     OUT_GRAD,
     Launch,
+    block_threads_for_line,
     launch_each,
     launch_lines,
-    threads_of,
 )
 from .registry import register_form
 
@@ -43,7 +43,7 @@ def launch_by_line(instance, sizes, arrays, *others, **options):
     take neighbouring lines, or share a line if its elements are contiguous or lines are few."""
     outer, n, inner = sizes
     count = outer * inner
-    lanes = 1 if inner > 1 and count >= 2048 else threads_of(n)
+    lanes = 1 if inner > 1 and count >= 2048 else block_threads_for_line(n)
     arguments = "softmax", instance, *arrays, outer, n, inner, lanes, *others
     return (
         launch_each(count, *arguments, **options)

@@ -12,7 +12,7 @@ from ..nn.dropout import DropoutProperty
 from ..nn.group_norm import GroupNormProperty
 from ..nn.instance_norm import InstanceNormProperty
 from ..nn.layer_norm import LayerNormProperty
-from ..nn.leaky_relu import LeakyReLUProperty, slopes_of
+from ..nn.leaky_relu import LeakyReLUProperty, slope_layout
 from ..nn.lrn import LRNProperty
 from ..nn.upsampling import UpSamplingProperty
 from ..tensor.axes import split_at
@@ -220,7 +220,7 @@ def _slope_launch(n, kind, slopes, x, y, sizes, **options):
 
 
 def _prelu_steps(forward, backward, n, kind, shapes):
-    sizes = slopes_of(*shapes)
+    sizes = slope_layout(*shapes)
     forward += _slope_launch(n, kind, IN[1], IN[0], OUT[0], sizes)
     # first: the gradient of data may overwrite out_grad
     given = f"prelu_slopes_grad<{kind}>", OUT_GRAD[0], IN[0], IN_GRAD[1], n, *sizes, ADD

@@ -59,7 +59,7 @@ def _line_launch(instance, source, target, sizes, choice):
 
 
 @launch_form(ArgProperty, ArgmaxChannelProperty)
-def extreme(prop, shapes, types, forward, backward):
+def argmax_argmin(prop, shapes, types, forward, backward):
     shape = shapes[0]
     if isinstance(prop, ArgmaxChannelProperty):
         outer, n, inner = split_at(shape, 1)

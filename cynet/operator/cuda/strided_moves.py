@@ -56,11 +56,11 @@ def copy_form(device, op, shapes, out_shapes):
         if i in op.uncovered or i not in taken:
             backward += zeros(shape, dtype, IN_GRAD[i])
     for piece in pieces:
-        _piece_grad(backward, kind, piece)
+        _add_piece_gradient(backward, kind, piece)
     return operator(device, forward, backward)
 
 
-def _piece_grad(steps, kind, piece):
+def _add_piece_gradient(steps, kind, piece):
     g, dx, source = OUT_GRAD[piece.to], IN_GRAD[piece.index], piece.source
     repeated = [i for i, (n, s) in enumerate(zip(source.shape, source.strides)) if not s and n > 1]
     if repeated:

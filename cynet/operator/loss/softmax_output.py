@@ -6,7 +6,7 @@ from ...base.errors import ShapeError
 from ..checks.index_dtype import IndexRead, types_beside_labels
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
-from ..nn.softmax import softmax_params, softmax_work
+from ..nn.softmax import softmax_cost_elements, softmax_params
 from ..parameters import Bool, Enum, Float
 from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
@@ -153,4 +153,4 @@ class SoftmaxOutputProperty(KernelProperty, operator="SoftmaxOutput", aliases=("
         }
 
     def cost_elements(self, in_shapes):
-        return softmax_work(in_shapes[0], self.kernel_params(in_shapes))
+        return softmax_cost_elements(in_shapes[0], self.kernel_params(in_shapes))

@@ -12,7 +12,7 @@ from ..second_order import Formula
 from ..tensor.unary import UnaryHooks, UnaryProperty
 
 
-class Function(NamedTuple):
+class ActivationFunction(NamedTuple):
     """Names in functors.h of an act_type and its gradient, the argument of the gradient, and the
     derivative ``(F, x, y)`` by operators."""
 
@@ -23,18 +23,18 @@ class Function(NamedTuple):
 
 
 FUNCTIONS = {
-    "relu": Function("relu", "relu_grad_y", "y", lambda F, x, y: y > 0),
-    "sigmoid": Function("sigmoid", "sigmoid_grad_y", "y", lambda F, x, y: y * (1 - y)),
-    "softrelu": Function(
+    "relu": ActivationFunction("relu", "relu_grad_y", "y", lambda F, x, y: y > 0),
+    "sigmoid": ActivationFunction("sigmoid", "sigmoid_grad_y", "y", lambda F, x, y: y * (1 - y)),
+    "softrelu": ActivationFunction(
         "softrelu",
         "softrelu_grad_y",
         "y",
         lambda F, x, y: 1 - F.exp(-y) if y is not None else F.sigmoid(x),
     ),
-    "softsign": Function(
+    "softsign": ActivationFunction(
         "softsign", "softsign_grad", "x", lambda F, x, y: F.reciprocal(F.square(F.abs(x) + 1))
     ),
-    "tanh": Function("tanh", "tanh_grad_y", "y", lambda F, x, y: 1 - F.square(y)),
+    "tanh": ActivationFunction("tanh", "tanh_grad_y", "y", lambda F, x, y: 1 - F.square(y)),
 }
 
 

@@ -3,7 +3,7 @@
 from ..second_order import Rewrite
 
 
-def _head_parts(F, array, heads, parts):
+def _split_heads(F, array, heads, parts):
     """The parts of interleaved projections, each (batch * heads, length, dim)."""
     n, batch, width = array.shape
     split = array.reshape((n, batch * heads, parts, width // (heads * parts)))
@@ -14,14 +14,14 @@ def _head_parts(F, array, heads, parts):
 
 def _differentiable_scores(p, F, x, aux, training):
     if len(x) == 1:
-        queries, keys, _ = _head_parts(F, x[0], p.heads, 3)
+        queries, keys, _ = _split_heads(F, x[0], p.heads, 3)
     else:
-        queries, keys = _head_parts(F, x[0], p.heads, 1)[0], _head_parts(F, x[1], p.heads, 2)[0]
+        queries, keys = _split_heads(F, x[0], p.heads, 1)[0], _split_heads(F, x[1], p.heads, 2)[0]
     return [F.batch_dot(queries, keys, transpose_b=True) * queries.shape[2] ** -0.5]
 
 
 def _weighted_sums(p, F, x, aux, training):
-    values = _head_parts(F, x[0], p.heads, p.interleaved_counts()[0])[-1]
+    values = _split_heads(F, x[0], p.heads, p.interleaved_counts()[0])[-1]
     out = F.transpose(F.batch_dot(x[1], values), axes=(1, 0, 2))
     return [out.reshape((out.shape[0], x[0].shape[1], -1))]
 

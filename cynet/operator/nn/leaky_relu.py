@@ -10,7 +10,7 @@ from ..precision import Precision
 from ..property import merge_shapes
 from ..second_order import Rewrite
 
-_ELEMENTWISE = GraphHooks(elementwise=True, float32_beside_half=(), draws_in_training_alone=True)
+_HOOKS = GraphHooks(elementwise=True, float32_beside_half=(), draws_in_training_alone=True)
 
 
 IN_PLACE = (("data", "output"),)
@@ -36,7 +36,7 @@ def check_slopes(data, gamma):
         )
 
 
-def slopes_of(data, gamma):
+def slope_layout(data, gamma):
     """(number of slopes, adjacent elements that share a slope) of prelu."""
     if prod(gamma) == 1:
         return 1, prod(data)
@@ -91,7 +91,7 @@ class LeakyReLUProperty(KernelProperty, operator="LeakyReLU"):
                 f"upper_bound {self.upper_bound}"
             )
         if self.act_type not in ("prelu", "rrelu"):
-            self.graph = _ELEMENTWISE
+            self.graph = _HOOKS
 
     def list_arguments(self):
         return ["data", "gamma"] if self.act_type == "prelu" else ["data"]
@@ -156,7 +156,7 @@ class LeakyReLUProperty(KernelProperty, operator="LeakyReLU"):
             return {"number": self.slope}
         if self.channels_last and prod(in_shapes[1]) > 1:
             return {"channels": shape[1], "inner": 1}
-        channels, inner = slopes_of(shape, in_shapes[1])
+        channels, inner = slope_layout(shape, in_shapes[1])
         return {"channels": channels, "inner": inner}
 
     def compose_outputs(self, F, inputs, aux, training):

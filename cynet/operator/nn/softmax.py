@@ -21,7 +21,7 @@ def softmax_params(outer, n, inner, temperature=1.0, log_of=False):
     return {"outer": outer, "n": n, "inner": inner, "temperature": temperature, "log_of": log_of}
 
 
-def softmax_work(shape, params):
+def softmax_cost_elements(shape, params):
     return prod(shape) + LINE_COST * params["outer"] * params["inner"]
 
 
@@ -119,7 +119,7 @@ class SoftmaxProperty(OutDType, KernelProperty, operator="softmax"):
         return softmax_params(*sizes, self.sign * (self.temperature or 1.0), self.log_of)
 
     def cost_elements(self, in_shapes):
-        return softmax_work(in_shapes[0], self.kernel_params(in_shapes))
+        return softmax_cost_elements(in_shapes[0], self.kernel_params(in_shapes))
 
     def gradients(self, F, g, x, y):
         """Gradients, computed by operators."""
@@ -211,7 +211,7 @@ class SoftmaxActivationProperty(KernelProperty, operator="SoftmaxActivation"):
         return softmax_params(prod(shape[:-1]), shape[-1], 1)
 
     def cost_elements(self, in_shapes):
-        return softmax_work(in_shapes[0], self.kernel_params(in_shapes))
+        return softmax_cost_elements(in_shapes[0], self.kernel_params(in_shapes))
 
     def gradients(self, F, g, x, y):
         """Gradients, computed by operators."""

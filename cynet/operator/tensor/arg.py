@@ -12,7 +12,7 @@ from ..property import ShapesFromInput
 from .axes import axis_of, lines_along
 
 
-class ExtremeProperty(KernelProperty):
+class ArgExtremeProperty(KernelProperty):
     """Base of argmax, argmin and argmax_channel."""
 
     differentiable = False
@@ -27,7 +27,7 @@ class ExtremeProperty(KernelProperty):
         return [IndexWrite(("output", found, self.kernel_params(in_shapes)["n"]))]
 
 
-class ArgProperty(ShapesFromInput, ExtremeProperty):
+class ArgProperty(ShapesFromInput, ArgExtremeProperty):
     """Base of argmax and argmin."""
 
     inputs_doc = {"data": "The input, any shape."}
@@ -73,7 +73,7 @@ class ArgminProperty(ArgProperty, operator="argmin"):
     """
 
 
-class ArgmaxChannelProperty(ShapesFromInput, ExtremeProperty, operator="argmax_channel"):
+class ArgmaxChannelProperty(ShapesFromInput, ArgExtremeProperty, operator="argmax_channel"):
     """Index of the largest element of each row of a matrix."""
 
     inputs_doc = {"data": "Matrix of shape (rows, channels)."}

@@ -97,10 +97,10 @@ class ConcatProperty(JoinProperty, operator="Concat", aliases=("concat", "_rnn_p
         elif total and lengths.count(0) == 1:
             lengths[lengths.index(0)] = total - sum(lengths)
 
-        def full_shape(n):
+        def shape_with_length(n):
             return (*others[:axis], n, *others[axis + 1 :])
 
-        return [full_shape(n) for n in lengths], [full_shape(total)], []
+        return [shape_with_length(n) for n in lengths], [shape_with_length(total)], []
 
 
 class StackHooks(GraphHooks):

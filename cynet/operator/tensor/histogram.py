@@ -7,7 +7,7 @@ from ..parameters import FloatTuple, IntOrNone
 from ..property import merge_shapes
 
 INF = float("inf")
-_INTEGERS = ("uint8", "int8", "int32", "int64")
+_INTEGER_DTYPES = ("uint8", "int8", "int32", "int64")
 
 
 class HistogramProperty(KernelProperty, operator="_histogram"):
@@ -80,7 +80,7 @@ class HistogramProperty(KernelProperty, operator="_histogram"):
                 f"operator {self.op_name}: 'data' is {in_types[0]} but 'bins' is {in_types[1]}"
             )
         edges = kind
-        if self.bin_cnt is not None and kind in _INTEGERS:
+        if self.bin_cnt is not None and kind in _INTEGER_DTYPES:
             edges = "float64"  # edges are real numbers
         return [kind] * len(in_types), ["int64", edges], []
 

@@ -51,11 +51,11 @@ class SameBytesProperty(CopyProperty):
         if data is not None:
             out = merge_shapes(self.partial_shape(data), out)
             if is_known(out) and data.count(0) == 1:
-                data = _fill_in(data, _shape_size(out))
+                data = _fill_unknown_length(data, _shape_size(out))
         return [data], [out], []
 
 
-def _fill_in(shape, size):
+def _fill_unknown_length(shape, size):
     """`shape` with its one unknown dimension as `size` elements demand."""
     rest = _shape_size(n for n in shape if n)
     if size % rest:
@@ -86,7 +86,7 @@ def resolve_shape(shape, codes, where="Reshape"):
     """
     out, at, unknown = [], 0, None
 
-    def take_length(code):
+    def consume_length(code):
         nonlocal at
         if at >= len(shape):
             raise ArgumentError(
@@ -102,7 +102,7 @@ def resolve_shape(shape, codes, where="Reshape"):
             out.append(code)
             at += 1
         elif code == 0:
-            out.append(take_length(0))
+            out.append(consume_length(0))
         elif code == -1:
             if unknown is not None:
                 raise ArgumentError(f"{where}: more than one -1 in {codes}")
@@ -113,11 +113,11 @@ def resolve_shape(shape, codes, where="Reshape"):
             out.extend(shape[at:])
             at = len(shape)
         elif code == -3:
-            out.append(take_length(-3) * take_length(-3))
+            out.append(consume_length(-3) * consume_length(-3))
         elif code == -4:
             if i + 2 >= len(codes):
                 raise ArgumentError(f"{where}: code -4 in {codes} needs two values after it")
-            out.extend(_split_length(take_length(-4), codes[i + 1], codes[i + 2], codes, where))
+            out.extend(_split_length(consume_length(-4), codes[i + 1], codes[i + 2], codes, where))
             i += 2
         else:
             raise ArgumentError(
@@ -242,13 +242,13 @@ class SqueezeProperty(SameBytesProperty, operator="squeeze"):
         return tuple(n for i, n in enumerate(shape) if i not in gone) or self.no_axes
 
 
-class LikeProperty(CopyProperty):
+class ShapeOfSecondProperty(CopyProperty):
     """Base: only the shape of the second input matters."""
 
     infer_type = type_of_first
 
 
-class ReshapeLikeProperty(LikeProperty, operator="reshape_like"):
+class ReshapeLikeProperty(ShapeOfSecondProperty, operator="reshape_like"):
     """The left input with the shape of the right input, or with a range of its axes replaced."""
 
     inputs_doc = {"lhs": "The array that is reshaped.", "rhs": "The array whose shape is taken."}
@@ -271,15 +271,15 @@ class ReshapeLikeProperty(LikeProperty, operator="reshape_like"):
         lhs, rhs = in_shapes
         if not (is_known(lhs) and is_known(rhs)):
             return [lhs, rhs], [out_shapes[0]], []
-        begin, end = _check_range(self.lhs_begin, self.lhs_end, len(lhs))
-        start, stop = _check_range(self.rhs_begin, self.rhs_end, len(rhs))
+        begin, end = _resolve_axis_range(self.lhs_begin, self.lhs_end, len(lhs))
+        start, stop = _resolve_axis_range(self.rhs_begin, self.rhs_end, len(rhs))
         out = lhs[:begin] + rhs[start:stop] + lhs[end:]
         if _shape_size(out) != _shape_size(lhs):
             raise ShapeError(f"reshape_like: shape {lhs} cannot become {out}")
         return [lhs, rhs], [merge_shapes(out, out_shapes[0])], []
 
 
-class IdentityLikeProperty(LikeProperty, operator="_identity_with_attr_like_rhs"):
+class IdentityLikeProperty(ShapeOfSecondProperty, operator="_identity_with_attr_like_rhs"):
     """The first input itself; the second one has its shape, and no gradient."""
 
     graph = GraphHooks(shape_only=(1,), bfloat16_loops=True)
@@ -292,7 +292,7 @@ class IdentityLikeProperty(LikeProperty, operator="_identity_with_attr_like_rhs"
     """
 
 
-def _check_range(begin, end, ndim):
+def _resolve_axis_range(begin, end, ndim):
     begin = 0 if begin is None else begin + ndim if begin < 0 else begin
     end = ndim if end is None else end + ndim if end < 0 else end
     if not 0 <= begin <= end <= ndim:

@@ -90,7 +90,7 @@ class RepeatProperty(MoveProperty, operator="repeat"):
         return repeat_operator(in_types[0], lengths)
 
 
-class SpreadProperty(MoveProperty):
+class ExpandProperty(MoveProperty):
     """Base: axes of length 1 are repeated up to the output's lengths."""
 
     def out_shape(self, in_shapes):
@@ -110,7 +110,7 @@ class SpreadProperty(MoveProperty):
         return repeat_operator(in_types[0], lengths)
 
 
-class BroadcastToProperty(SpreadProperty, operator="broadcast_to"):
+class BroadcastToProperty(ExpandProperty, operator="broadcast_to"):
     """The input with axes of length 1 repeated up to `shape`."""
 
     shape = Shape((), doc="The output's shape; 0 keeps the input's length.")
@@ -141,7 +141,7 @@ def _broadcast_shape_like(shape, wanted):
     return tuple(n if w or n > 1 else 0 for n, w in zip(out, wanted))
 
 
-class BroadcastAxisProperty(SpreadProperty, operator="broadcast_axis", aliases=("broadcast_axes",)):
+class BroadcastAxisProperty(ExpandProperty, operator="broadcast_axis", aliases=("broadcast_axes",)):
     """The input with some axes of length 1 repeated."""
 
     axis = Shape((), doc="Axis or axes of length 1.")
@@ -172,7 +172,7 @@ class BroadcastAxisProperty(SpreadProperty, operator="broadcast_axis", aliases=(
         return tuple(out)
 
 
-class BroadcastLikeProperty(SpreadProperty, operator="broadcast_like"):
+class BroadcastLikeProperty(ExpandProperty, operator="broadcast_like"):
     """The left input with axes of length 1 repeated up to the right input's lengths."""
 
     graph = GraphHooks(shape_only=(1,), bfloat16_loops=True)

@@ -229,7 +229,9 @@ def test_streams_have_no_indices():
 
 def test_lengths_where_they_are_known():
     assert len(loader_of(IterableDataset(list(range(10))).transform(str), 3)) == 4
-    with pytest.raises(TypeError, match="_MappedIterator is a stream, whose length is not known"):
+    with pytest.raises(
+        TypeError, match="_IteratorTransform is a stream, whose length is not known"
+    ):
         len(loader_of(Count(10).filter(bool)))
     assert "stream Count" in repr(loader_of(Count(10)))
 

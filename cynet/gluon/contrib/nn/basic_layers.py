@@ -14,7 +14,7 @@ from ...block import HybridBlock
 from ...nn import BatchNorm, HybridSequential, Sequential
 from ...nn.conv_layers import axis_sizes
 from ...rnn.cell import ops_of
-from .sync_norm import OPERATOR_NAME, layer_key
+from .sync_norm import OPERATOR_NAME, unique_layer_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,7 +174,7 @@ class SyncBatchNorm(BatchNorm):
             **kwargs,
         )
         self._is_of_several = is_launched()  # this process may join other ranks later
-        self._key = layer_key(self.name)
+        self._key = unique_layer_name(self.name)
 
     def hybrid_forward(
         self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any

@@ -17,7 +17,7 @@ _layer_counts = Counter()  # layer name -> number of layers with this name
 _forward_counters = {}  # unique layer name -> counter of forward passes
 
 
-def layer_key(name):
+def unique_layer_name(name):
     """Return a unique name of a layer, equal on all ranks."""
     _layer_counts[name] += 1
     return name if _layer_counts[name] == 1 else f"{name} ({_layer_counts[name]})"

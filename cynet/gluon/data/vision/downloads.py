@@ -91,20 +91,20 @@ def find_cifar(root, namespace, archive, below, names):
                 return [(path, read_file(path)) for path in paths]
         path = os.path.join(place, archive)
         if os.path.isfile(path):
-            return _pick_files(_archive_members(read_file(path), path), path, names)
+            return _select_named_files(_archive_members(read_file(path), path), path, names)
     path = os.path.join(root, archive)
     _make_folder(root)
     try:
         content = fetch_first(
             [_repository_url(namespace, archive), _CIFAR_URL + archive],
-            lambda content: _is_cifar(content, archive, names),
+            lambda content: _is_cifar_archive(content, archive, names),
         )
     except OSError as error:
         raise FileError(
             f"{archive} cannot be downloaded ({error}); put it, or {', '.join(names)}, into {root}"
         ) from None
     write_atomically(path, content)
-    return _pick_files(_archive_members(content, path), path, names)
+    return _select_named_files(_archive_members(content, path), path, names)
 
 
 def _archive_members(content, path):
@@ -121,7 +121,7 @@ def _archive_members(content, path):
     return found
 
 
-def _pick_files(found, path, names):
+def _select_named_files(found, path, names):
     """Return (path, bytes) of each of the names."""
     missing = [name for name in names if name not in found]
     if missing:
@@ -129,7 +129,7 @@ def _pick_files(found, path, names):
     return [(f"{path}:{name}", found[name]) for name in names]
 
 
-def _is_cifar(content, archive, names):
+def _is_cifar_archive(content, archive, names):
     """Return whether an archive has the files `names`, and each file is CIFAR's own."""
     try:
         found = _archive_members(content, archive)

@@ -37,7 +37,7 @@ def _is_system_file(name):
     return name.startswith(".") or name in ("thumbs.db", "desktop.ini")
 
 
-class _SkippingDataset:
+class _UnreadableSkippingDataset:
     """A dataset of images that can skip unreadable images."""
 
     skip_damaged = False
@@ -60,7 +60,7 @@ class _SkippingDataset:
         raise FormatError(f"{type(self).__name__}: no image can be read")
 
 
-class ImageRecordDataset(_SkippingDataset, RecordFileDataset):
+class ImageRecordDataset(_UnreadableSkippingDataset, RecordFileDataset):
     """The images and labels of a record file.
 
     Parameters
@@ -109,7 +109,7 @@ class ImageRecordDataset(_SkippingDataset, RecordFileDataset):
         return image, label
 
 
-class ImageFolderDataset(_SkippingDataset, Dataset):
+class ImageFolderDataset(_UnreadableSkippingDataset, Dataset):
     """The images of a folder whose subfolders are the classes.
 
     Parameters

@@ -37,7 +37,7 @@ def _affine_transform(image, matrix):
     return out.reshape(image.shape)
 
 
-def _map_around_center(image, a, b, c, d):
+def _linear_map_around_center(image, a, b, c, d):
     """Transform an image by the linear map ((a, b), (c, d)) around its center."""
     y, x = ((size - 1) / 2 for size in image.shape[:2])
     matrix = [[a, b, x - a * x - b * y], [c, d, y - c * x - d * y]]
@@ -46,7 +46,7 @@ def _map_around_center(image, a, b, c, d):
 
 def _rotate_image(image, degrees):
     cos, sin = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
-    return _map_around_center(image, cos, -sin, sin, cos)
+    return _linear_map_around_center(image, cos, -sin, sin, cos)
 
 
 def _sharpen_image(image, share):
@@ -86,8 +86,8 @@ def _equalize_histogram(image):
 # name -> (largest strength, whether its sign is random, function of image and strength)
 OPERATIONS = {
     "Identity": (0.0, False, lambda x, s: x),
-    "ShearX": (0.3, True, lambda x, s: _map_around_center(x, 1, s, 0, 1)),
-    "ShearY": (0.3, True, lambda x, s: _map_around_center(x, 1, 0, s, 1)),
+    "ShearX": (0.3, True, lambda x, s: _linear_map_around_center(x, 1, s, 0, 1)),
+    "ShearY": (0.3, True, lambda x, s: _linear_map_around_center(x, 1, 0, s, 1)),
     "TranslateX": (
         150 / 331,
         True,

@@ -106,7 +106,7 @@ def generate(
     5
     """
     stops = _check_settings(length, temperature, top_k, top_p, num_beams, length_penalty, stop)
-    texts, single = _token_lists(net, tokens, length)
+    texts, single = _to_token_lists(net, tokens, length)
     of_length: dict[int, list[int]] = {}
     for i, text in enumerate(texts):
         of_length.setdefault(len(text), []).append(i)
@@ -154,7 +154,7 @@ def _raise_invalid(name, value, wanted):
     raise ArgumentError(f"generate: {name} must be {wanted}, got {shown(value)}")
 
 
-def _token_lists(net, tokens, length):
+def _to_token_lists(net, tokens, length):
     """Return a list of token lists, and whether `tokens` was a single list."""
     if isinstance(tokens, ndarray.NDArray):
         tokens = tokens.asnumpy().astype(int)

@@ -15,11 +15,11 @@ from ...nn.attention import causal_mask, mask_scores
 if TYPE_CHECKING:
     from ....ndarray import NDArray
 
-_GELU = math.sqrt(2 / math.pi)  # GPT-2 was trained with the tanh approximation
+_GELU_SCALE = math.sqrt(2 / math.pi)  # GPT-2 was trained with the tanh approximation
 
 
 def _gelu(F, x):
-    return 0.5 * x * (1 + F.tanh(_GELU * (x + 0.044715 * x * x * x)))
+    return 0.5 * x * (1 + F.tanh(_GELU_SCALE * (x + 0.044715 * x * x * x)))
 
 
 class _Attention(HybridBlock):

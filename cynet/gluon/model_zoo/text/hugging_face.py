@@ -222,7 +222,7 @@ def from_hugging_face(
     net = make(config, classes)
     net.initialize(ctx=ctx)
     given = {name.removeprefix(prefix): value for name, value in _load_arrays(folder).items()}
-    given = {_modern_name(name): value for name, value in given.items()}
+    given = {_rename_gamma_beta(name): value for name, value in given.items()}
     names = names_of(net)
     if classes is not None:
         names = {ours: name for ours, name in names.items() if not ours.startswith("output.")}
@@ -230,7 +230,7 @@ def from_hugging_face(
     return net
 
 
-def _modern_name(name: str) -> str:
+def _rename_gamma_beta(name: str) -> str:
     """Rename the gamma and beta of older files to weight and bias."""
     where, _, word = name.rpartition(".")
     return f"{where}.{_NORM_MAP[word]}" if word in _NORM_MAP else name

@@ -99,7 +99,7 @@ def _block_d(prefix):
     )
 
 
-def _forked_convolutions(*convolutions):
+def _convolutions_with_fork(*convolutions):
     """Return convolutions followed by a 1x3 and a 3x1 convolution in parallel."""
 
     def make_branches():
@@ -119,8 +119,8 @@ def _block_e(prefix):
     return _inception_block(
         prefix,
         _branch_maker((320,)),
-        _forked_convolutions((384,)),
-        _forked_convolutions((448,), (384, 3, 1, 1)),
+        _convolutions_with_fork((384,)),
+        _convolutions_with_fork((448,), (384, 3, 1, 1)),
         _branch_maker((192,), pool="avg"),
     )
 

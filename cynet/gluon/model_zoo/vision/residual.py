@@ -21,7 +21,7 @@ def _conv3x3(channels, stride, in_channels):
     )
 
 
-def _projection(channels, stride, in_channels):
+def _conv1x1(channels, stride, in_channels):
     return nn.Conv2D(channels, 1, strides=stride, use_bias=False, in_channels=in_channels)
 
 
@@ -85,7 +85,7 @@ class _BlockV1(_ResidualBlock):
 
     def _shortcut(self, channels, stride, in_channels):
         shortcut = nn.HybridSequential(prefix="")
-        shortcut.add(_projection(channels, stride, in_channels), nn.BatchNorm())
+        shortcut.add(_conv1x1(channels, stride, in_channels), nn.BatchNorm())
         return shortcut
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -138,20 +138,20 @@ class BottleneckV1b(_BlockV1):
     def _body_layers(self, channels, stride, in_channels):
         inner = channels // 4
         return (
-            _projection(inner, 1, in_channels),
+            _conv1x1(inner, 1, in_channels),
             nn.BatchNorm(),
             nn.Activation("relu"),
             _conv3x3(inner, stride, inner),
             nn.BatchNorm(),
             nn.Activation("relu"),
-            _projection(channels, 1, inner),
+            _conv1x1(channels, 1, inner),
         )
 
 
 class _BlockV2(_ResidualBlock):
     """Adds convolutions after BatchNorm to the input, which is projected if sizes change."""
 
-    _shortcut = staticmethod(_projection)
+    _shortcut = staticmethod(_conv1x1)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The block's output."""

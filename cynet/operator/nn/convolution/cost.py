@@ -76,35 +76,35 @@ BY_ROW_COSTS = replace(
 )
 
 
-def costs_at(level):
+def costs_of_simd_level(level):
     """The Costs at a level of vector instructions, except for Winograd's products by rows."""
     return {"avx512": AVX512, "amx": AVX512, "neon": NEON}.get(level, AVX2)
 
 
 def direct_cycles(desc):
     """Cycles of oneDNN's direct sum; of im2col as well, as far as estimates go."""
-    costs = costs_at(desc.level)
-    vectors = _ceil_divide(desc.filters // desc.groups, costs.lanes) * desc.groups
+    costs = costs_of_simd_level(desc.level)
+    vectors = _divide_rounding_up(desc.filters // desc.groups, costs.lanes) * desc.groups
     channels = desc.channels // desc.groups
     return costs.direct * desc.taps * desc.pixels * channels * vectors
 
 
 def product_cycles(desc):
     """Cycles of a 1x1 convolution by a product of our own, where that is faster than oneDNN."""
-    costs = costs_at(desc.level)
+    costs = costs_of_simd_level(desc.level)
     return direct_cycles(desc) * costs.window / costs.direct
 
 
 def window_cycles(desc):
     """Cycles of direct sums over the taps that lie inside the image."""
-    costs = costs_at(desc.level)
+    costs = costs_of_simd_level(desc.level)
     image = desc.out[2] * desc.out[3]
     if not 1 <= image <= FEW_PIXELS or desc.taps < 2 or desc.level == "baseline":
         return NEVER
     if desc.filters < 16 or desc.channels < 8 or desc.batch < 4:
         return NEVER
     inside = prod(map(_taps_inside, desc.data[2:], desc.out[2:], *desc.window))
-    vectors = _ceil_divide(desc.filters, costs.lanes)
+    vectors = _divide_rounding_up(desc.filters, costs.lanes)
     each = costs.window * inside * desc.channels + costs.window_result * image
     return each * desc.batch * vectors + costs.window_start
 
@@ -134,7 +134,7 @@ def winograd_supports(desc):
     size, step = kernel[0], stride[0]
     if kernel[1] != size or stride[1] != step or desc.dilate != (1, 1):
         return False
-    taps = _ceil_divide(size, step)
+    taps = _divide_rounding_up(size, step)
     return (step == 1 or (step == 2 and size > 2)) and 1 < taps < 6 and size <= MAX_WINOGRAD_ROWS
 
 
@@ -143,13 +143,13 @@ class _Winograd:
 
     def __init__(self, desc):
         by_row = winograd_is_by_row(desc.level, desc.channels, desc.filters, desc.stride[0])
-        self.costs = costs = BY_ROW_COSTS if by_row else costs_at(desc.level)
+        self.costs = costs = BY_ROW_COSTS if by_row else costs_of_simd_level(desc.level)
         self.desc, self.step = desc, desc.stride[0]
-        taps = _ceil_divide(desc.kernel[0], self.step)  # taps of a phase, in each direction
+        taps = _divide_rounding_up(desc.kernel[0], self.step)  # taps of a phase, in each direction
         self.side = 4 if taps == 2 else 7 - taps  # rows and columns of a tile of out
         self.share = 25.0 / 36 if taps == 2 else 1
-        self.blocks = self.step**2 * _ceil_divide(desc.channels, costs.lanes)
-        self.vectors = _ceil_divide(desc.filters, costs.lanes)
+        self.blocks = self.step**2 * _divide_rounding_up(desc.channels, costs.lanes)
+        self.vectors = _divide_rounding_up(desc.filters, costs.lanes)
         # elements of the transformed weight, by positions of a tile
         self.weights = self.share * costs.lanes * costs.lanes * self.blocks * self.vectors
         self.out_tiles = self._count_tiles(desc.out[2:])
@@ -161,7 +161,7 @@ class _Winograd:
             self.data_tiles = self.out_tiles
 
     def _count_tiles(self, sizes):
-        return self.desc.batch * prod(_ceil_divide(n, self.side) for n in sizes)
+        return self.desc.batch * prod(_divide_rounding_up(n, self.side) for n in sizes)
 
     def tile_cycles(self, count):
         """Cycles for this many tiles."""
@@ -180,7 +180,7 @@ def implicit_gemm_cycles(desc):
     computes kernel - 1 pixels too many, which must be few; with a stride, at least two taps must
     use each number, else im2col copies no more."""
     step = desc.stride[-1]
-    row = _ceil_divide(desc.data[-1] + 2 * desc.pad[-1], step)
+    row = _divide_rounding_up(desc.data[-1] + 2 * desc.pad[-1], step)
     few = prod(desc.stride) > 1 and desc.taps < 2 * prod(desc.stride)
     if desc.level == "baseline" or 3 * row > 4 * desc.out[-1] or few:
         return NEVER
@@ -191,12 +191,12 @@ def scatter_cycles(desc):
     """Cycles of scattered windows: a direct sum's where they are faster than oneDNN, which is for
     up to half a vector of channels, or with a packed weight for few pixels: oneDNN reorders the
     weight first, and shares out pixels."""
-    fits = 2 * desc.channels <= costs_at(desc.level).lanes and desc.filters >= 16
+    fits = 2 * desc.channels <= costs_of_simd_level(desc.level).lanes and desc.filters >= 16
     pays = desc.pixels <= FEW_PIXELS if desc.packed else fits
     return direct_cycles(desc) if pays and desc.level != "baseline" else NEVER
 
 
-def _ceil_divide(size, each):
+def _divide_rounding_up(size, each):
     return -(-size // each)
 
 

@@ -96,7 +96,7 @@ def create_in_layout(prop, in_shapes, in_types):
     desc = _cached_desc(prop, in_shapes, in_types)
     if not is_channels_last(prop.weight_layout):
         return select.create(desc, prop)
-    if _is_too_small(desc):
+    if _prefers_row_major(desc):
         desc = desc._replace(channels_last=False)
     operator = select.create(desc, prop)
     data = out = None
@@ -106,7 +106,7 @@ def create_in_layout(prop, in_shapes, in_types):
     return LayoutAdapter(operator, data, reorder_operator(in_shapes[1], in_types[1]), out)
 
 
-def _is_too_small(desc):
+def _prefers_row_major(desc):
     """Return whether oneDNN's channels-last convolution does not pay outside a compiled graph."""
     choice = select.ALGORITHMS.choose(desc)
     if choice.name != "onednn" or choice.forced:

@@ -124,19 +124,19 @@ class _BareConvolution(FoldsActivation):
 
 # --- what is supported ----------------------------------------------------------------------------
 def _takes_float32_of_onednn(desc):
-    if desc.dtype != "float32" or not desc.library or not _is_countable(desc) or _is_shallow(desc):
+    if desc.dtype != "float32" or not desc.library or not _fits_int(desc) or _is_too_deep(desc):
         return False
-    return not desc.transposed or _has_exact_windows(desc)
+    return not desc.transposed or _has_all_windows_of_output(desc)
 
 
-def _is_countable(desc):
+def _fits_int(desc):
     """Return whether oneDNN, whose kernels count in int, can take these lengths."""
     windows = zip(desc.data[2:], desc.kernel, desc.dilate, desc.pad)
     spans = [max(n + 2 * pad, dilate * kernel) for n, kernel, dilate, pad in windows]
     return max(*desc.data, *desc.out, *desc.stride, *spans) < MAX_AXIS_LENGTH
 
 
-def _is_shallow(desc):
+def _is_too_deep(desc):
     """Return whether windows of three axes are deeper than the data: oneDNN's gradient of such a
     weight is wrong, or reads outside of its arrays."""
     deep = len(desc.kernel) == 3
@@ -146,7 +146,7 @@ def _is_shallow(desc):
 def _has_right_bfloat16_gradient(desc):
     """Return whether oneDNN's gradient of a bfloat16 weight is right: a tap that reads padding in
     every window keeps stale workspace."""
-    if _is_shallow(desc):
+    if _is_too_deep(desc):
         return False
     for n, out, kernel, stride, dilate, pad in zip(desc.data[2:], desc.out[2:], *desc.window):
         for tap in range(kernel):
@@ -157,7 +157,7 @@ def _has_right_bfloat16_gradient(desc):
     return True
 
 
-def _has_exact_windows(desc):
+def _has_all_windows_of_output(desc):
     """Return whether the convolution has exactly the windows of `out`; a deconvolution's has them
     unless its target_shape cuts off too much."""
     return all(
@@ -175,7 +175,7 @@ def _uses_onednn_gradients(desc):
     return _is_channels_last(desc) or desc.dtype == "bfloat16"
 
 
-def _is_product(desc):
+def _is_matrix_product(desc):
     if not desc.channels_last or desc.transposed or desc.groups > 1 or desc.taps > 1:
         return False
     if desc.packed and desc.level != "amx":
@@ -192,7 +192,7 @@ def _is_plain_image(desc):
     return len(desc.kernel) == 2 and desc.groups == 1 and _takes_float32_of_onednn(desc)
 
 
-def _is_scattered(desc):
+def _uses_scatter(desc):
     return desc.channels_last and _is_plain_image(desc) and set(desc.dilate) == {1}
 
 
@@ -235,7 +235,7 @@ def _gemm_operator(desc, prop):
     return gemm.ProductFullyConnected(prop, *_gemm_sizes(desc), desc.packed, picked)
 
 
-def _own_constructor(kind):
+def _own_kernel_constructor(kind):
     """Return a constructor of operators of `kind`, a subclass of OwnConvolution."""
 
     def make(desc, prop):
@@ -315,13 +315,13 @@ ALGORITHMS = Algorithms(
     # windows made from the pixels of data, added where they overlap
     Algorithm(
         "scatter",
-        lambda desc: desc.transposed and _is_scattered(desc),
+        lambda desc: desc.transposed and _uses_scatter(desc),
         cost.scatter_cycles,
         lambda desc, prop: OnednnDeconvolution(desc, True),
         _pack_for_scatter,
     ),
     # 1x1: one product of all pixels by the weight
-    Algorithm("gemm", _is_product, _gemm_cycles, _gemm_operator, _pack_for_gemm),
+    Algorithm("gemm", _is_matrix_product, _gemm_cycles, _gemm_operator, _pack_for_gemm),
     Algorithm(
         "onednn",
         lambda desc: _uses_onednn_gradients(desc) and not (desc.transposed and desc.packed),
@@ -334,7 +334,7 @@ ALGORITHMS = Algorithms(
         "direct",
         lambda desc: _is_plain_image(desc) and desc.taps <= cost.MAX_TAPS and not desc.packed,
         cost.window_cycles,
-        _own_constructor(WindowConvolution),
+        _own_kernel_constructor(WindowConvolution),
     ),
     Algorithm(
         "winograd",
@@ -344,7 +344,7 @@ ALGORITHMS = Algorithms(
             and cost.winograd_supports(desc)
         ),
         cost.winograd_cycles,
-        _own_constructor(WinogradConvolution),
+        _own_kernel_constructor(WinogradConvolution),
         _pack_for_winograd,
     ),
     # windows of row-major data, which the product reads in place
@@ -361,7 +361,7 @@ ALGORITHMS = Algorithms(
 # The algorithms of a convolution's gradients with oneDNN.
 GRADIENT_OF_DATA = Algorithms(
     ENV_VAR,
-    Algorithm("scatter", _is_scattered, cost.scatter_cycles),
+    Algorithm("scatter", _uses_scatter, cost.scatter_cycles),
     Algorithm("onednn", _uses_onednn_gradients, cost.direct_cycles),
     names=ALGORITHMS.names,
 )

@@ -49,7 +49,7 @@ def describe(prop, in_shapes, in_types):
     return LayerDesc(product, prop.activation, onednn.available())
 
 
-def _own_constructor(algorithm):
+def _own_kernel_constructor(algorithm):
     """Turn an Algorithm of products into one of the layer."""
     return Algorithm(
         algorithm.name,
@@ -70,7 +70,7 @@ def _blas_operator(desc, prop):
 
 ALGORITHMS = Algorithms(
     ENV_VAR,
-    *map(_own_constructor, OWN_ALGORITHMS),
+    *map(_own_kernel_constructor, OWN_ALGORITHMS),
     Algorithm(
         "blas",
         lambda desc: desc.activation is None and not _is_bfloat16(desc),
