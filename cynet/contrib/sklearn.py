@@ -36,12 +36,12 @@ def _default_network(outputs):
     return net
 
 
-def _takes_output_count(make):
-    """Return whether `make` can be called with one argument, and is not a Block."""
-    if isinstance(make, Block) or not callable(make):
+def _takes_output_count(make_network):
+    """Return whether `make_network` can be called with one argument, and is not a Block."""
+    if isinstance(make_network, Block) or not callable(make_network):
         return False
     try:
-        inspect.signature(make).bind(1)
+        inspect.signature(make_network).bind(1)
     except TypeError:
         return False
     except ValueError:  # callables in C may have no signature

@@ -110,7 +110,7 @@ class Communication(threading.Thread):
         if self.failure is not None:
             raise copy_error(self.failure)
 
-    def fail_here(self, text):
+    def fail_this_rank(self, text):
         """Make this rank fail, and send the reason to the other ranks."""
         self._new.append(text)
         self._write_to_pipe(_WAKE_MESSAGE)
@@ -244,9 +244,9 @@ class Communication(threading.Thread):
         """Sleep for at most `seconds`; a message on a pipe ends the sleep."""
         select.select([each._in for each in self._communicators()], [], [], seconds)
 
-    def _pause_thread(self, moved):
+    def _pause_thread(self, has_progress):
         now = time.monotonic()
-        if moved:
+        if has_progress:
             self._moved, self._sleep = now, _MIN_SLEEP
             self._asked, self._answers = 0.0, {}
         if not self._is_waiting or self.failure is not None:

@@ -280,7 +280,7 @@ class World:
         >>> mx.distributed.world().fail("rank 0: the disk is full")  # alone: nobody to tell
         """
         if self._communication is not None and self.pid == os.getpid():
-            self._communication.fail_here(text)
+            self._communication.fail_this_rank(text)
 
     def _finish_at_exit(self):
         """End the communication at exit; return the code to exit with immediately, or None."""

@@ -159,10 +159,10 @@ class ImageDetIter(ImageIter):
             raise FormatError("no box of a label has an area")
         return boxes
 
-    def _parse_sample_label(self, label, number):
+    def _parse_sample_label(self, label, index):
         return self._parse_label(label)
 
-    def _store_sample(self, data, labels, place, label, content):
+    def _store_sample(self, data, labels, row, label, content):
         if np.ndim(label) < 2:  # a subclass's next_sample may return the record's flat label
             label = self._parse_label(label)
         if self._overrides_method(*HOOKS):
@@ -175,11 +175,11 @@ class ImageDetIter(ImageIter):
             array, boxes = self._augment_sample(decode_rgb(content), label)
         self._check_valid_label(boxes)
         maximum, width = self.label_shape
-        labels[place] = -1
+        labels[row] = -1
         if len(boxes) > maximum or boxes.shape[1] > width:
             raise ShapeError(f"{boxes.shape} boxes do not fit into label_shape {self.label_shape}")
-        labels[place, : len(boxes), : boxes.shape[1]] = boxes
-        self._store_image(data, place, array)
+        labels[row, : len(boxes), : boxes.shape[1]] = boxes
+        self._store_image(data, row, array)
 
     def _check_valid_label(self, label):
         if label.ndim != 2 or label.shape[1] < MIN_COLUMNS:

@@ -140,7 +140,7 @@ def _check_color(color):
     return tuple(values)
 
 
-def _draw_frame(out, corners, word, color, width):
+def _draw_frame(out, corners, text, color, width):
     left, top, right, bottom = (int(each) for each in corners)
     for y0, y1, x0, x1 in (
         (top, min(top + width, bottom + 1), left, right + 1),
@@ -149,18 +149,18 @@ def _draw_frame(out, corners, word, color, width):
         (top, bottom + 1, max(right + 1 - width, left), right + 1),
     ):
         out[max(y0, 0) : max(y1, 0), max(x0, 0) : max(x1, 0)] = color
-    if word:
-        _write_label(out, word, left, top, color)
+    if text:
+        _write_label(out, text, left, top, color)
 
 
-def _write_label(out, word, left, top, color):
+def _write_label(out, text, left, top, color):
     """Write a label on a colored background above a box, or inside it at the image's upper edge."""
     library = cv()
     font, scale = library.FONT_HERSHEY_SIMPLEX, 0.4
-    (length, height), below = library.getTextSize(word, font, scale, 1)
+    (length, height), below = library.getTextSize(text, font, scale, 1)
     place = max(left, 0), top - below - 1 if top > height + below else top + height + below
     ground = place[1] - height - 1, place[1] + below
     out[max(ground[0], 0) : max(ground[1], 0), place[0] : place[0] + length] = color
     bright = 0.3 * color[0] + 0.6 * color[1] + 0.1 * color[2] > 128
     ink = (0, 0, 0) if bright else (255, 255, 255)
-    library.putText(out, word, place, font, scale, ink, 1, library.LINE_AA)
+    library.putText(out, text, place, font, scale, ink, 1, library.LINE_AA)

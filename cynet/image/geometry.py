@@ -67,8 +67,7 @@ def choose_interpolation(interp, sizes=None):
     return interp
 
 
-# MXNet's name, which other packages import
-_get_interp_method = choose_interpolation
+_get_interp_method = choose_interpolation  # MXNet's name, which other packages import
 
 
 def checked_numbers(what, given):

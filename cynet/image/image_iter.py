@@ -331,11 +331,11 @@ class ImageIter(DataIter):
                 error, f"{describe_error(error)} ({self._source.name(number)})"
             ) from error
 
-    def _parse_sample_label(self, label, number):
+    def _parse_sample_label(self, label, index):
         label = np.asarray(label, np.float32).reshape(-1)
         if len(label) != self.label_width:
             raise FormatError(
-                f"{self._source.name(number)}: its label has {len(label)} numbers, label_width is"
+                f"{self._source.name(index)}: its label has {len(label)} numbers, label_width is"
                 f" {self.label_width}"
             )
         return label[0] if self.label_width == 1 else label
@@ -393,8 +393,8 @@ class ImageIter(DataIter):
         """Return whether a subclass, or this object, overrides one of the methods `names`."""
         return not (self._of_user.isdisjoint(names) and vars(self).keys().isdisjoint(names))
 
-    def _store_sample(self, data, labels, place, label, content):
-        labels[place] = label
+    def _store_sample(self, data, labels, row, label, content):
+        labels[row] = label
         if not self._overrides_method(*HOOKS):
             array = decode_rgb(content)
             for each in self.auglist:
@@ -404,16 +404,16 @@ class ImageIter(DataIter):
             self.check_valid_image([image])
             image = self.postprocess_data(self.augmentation_transform(image))
             array = pixel_array(image).transpose(1, 2, 0)
-        self._store_image(data, place, array)
+        self._store_image(data, row, array)
 
-    def _store_image(self, data, place, array):
+    def _store_image(self, data, row, array):
         array = array.transpose(2, 0, 1)
         if array.shape != self.data_shape:
             raise ShapeError(
                 f"the augmenters give an image of shape {array.shape}, data_shape is"
                 f" {self.data_shape}"
             )
-        data[place] = array
+        data[row] = array
 
     # --- methods that subclasses may override ----------------------------------------------------
     def check_data_shape(self, data_shape: Sequence[int]) -> None:

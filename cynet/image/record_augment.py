@@ -20,9 +20,9 @@ _OTHER_CROP_OPTIONS = (
 )
 
 
-def check_inter_method(number):
-    if number not in (*range(N_INTERPOLATIONS), 9, 10):
-        raise ArgumentError(f"inter_method is 0 to 4, 9 or 10, got {number}")
+def check_inter_method(method):
+    if method not in (*range(N_INTERPOLATIONS), 9, 10):
+        raise ArgumentError(f"inter_method is 0 to 4, 9 or 10, got {method}")
 
 
 def resize_by_method(image, width, height, kind, rng):
@@ -232,13 +232,13 @@ class RecordAugmenter:
             image = cv().add(np.ascontiguousarray(image), (*shift, 0))
         return image
 
-    def _jitter_channel(self, which, whole, means, rng):
+    def _jitter_channel(self, channel, whole, means, rng):
         """Append a jitter to the affine color map `whole` (3, 4); `means`: mean of each color."""
-        alpha = 1 + rng.uniform(-self.o[which], self.o[which])
+        alpha = 1 + rng.uniform(-self.o[channel], self.o[channel])
         out = whole * alpha
-        if which == "contrast":
+        if channel == "contrast":
             out[:, 3] += (1 - alpha) * (_GRAY_WEIGHTS.ravel() @ (whole @ [*means, 1]))
-        elif which == "saturation":
+        elif channel == "saturation":
             out += (1 - alpha) * (_GRAY_WEIGHTS.ravel() @ whole)
         return out
 

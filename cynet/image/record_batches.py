@@ -109,55 +109,55 @@ class RecordBatches:
 
     def fill(self, batch, part):
         good = None
-        for place in range(part, len(batch.numbers), self.parts):
+        for row in range(part, len(batch.numbers), self.parts):
             try:
                 with _DECODE_SPAN:
-                    self._fill_sample(batch, place, int(batch.numbers[place]))
-                good = place
+                    self._fill_sample(batch, row, int(batch.numbers[row]))
+                good = row
             except FormatError as error:
                 if not self._o["skip_damaged"]:
                     raise
                 self._skip_record(error)
-                self._replace_damaged_samples(batch, place, good)
+                self._replace_damaged_samples(batch, row, good)
 
-    def _fill_sample(self, batch, place, number):
+    def _fill_sample(self, batch, row, index):
         seed = self._o["seed_aug"] if self._o["seed_aug"] is not None else self._o["seed"]
-        rng = np.random.default_rng([abs(seed), batch.epoch, batch.at + place])
+        rng = np.random.default_rng([abs(seed), batch.epoch, batch.at + row])
         try:
-            id_, label, content = self._source.sample_with_id(number)
+            id_, label, content = self._source.sample_with_id(index)
             channels = self._shape[0]
             image = decode_rgb(content, {1: 0, 3: 1, 4: -1}[channels])
             if image.shape[2] != channels:
                 raise FormatError(f"an image of {image.shape[2]} channels, not {channels}")
             if channels == 4:
                 image = cv().cvtColor(image, cv().COLOR_BGRA2RGBA)
-            self._store_sample(batch, place, image, np.asarray(label, np.float32).reshape(-1), rng)
+            self._store_sample(batch, row, image, np.asarray(label, np.float32).reshape(-1), rng)
         except CynetError as error:
-            name = self._source.name(number)
+            name = self._source.name(index)
             if name in str(error):
                 raise
             raise with_message(error, f"{name}: {error}") from error
-        batch.index[place] = id_
+        batch.index[row] = id_
 
-    def _store_sample(self, batch, place, image, label, rng):
+    def _store_sample(self, batch, row, image, label, rng):
         """Write an image and its label into a batch."""
         if label.size != self.label_width:
             raise FormatError(
                 f"its label has {label.size} numbers, label_width is {self.label_width}"
             )
-        self._normalize(self._augment(image, rng), batch.data[place], rng)
-        batch.labels[place] = label
+        self._normalize(self._augment(image, rng), batch.data[row], rng)
+        batch.labels[row] = label
 
-    def _replace_damaged_samples(self, batch, place, good):
+    def _replace_damaged_samples(self, batch, row, good_row):
         """Replace a damaged image by the last good one before it, or else by the next good one."""
-        if good is not None:
+        if good_row is not None:
             for each in (batch.data, batch.labels, batch.index):
-                each[place] = each[good]
+                each[row] = each[good_row]
             return
-        first = int(batch.numbers[place])
+        first = int(batch.numbers[row])
         for number in [*range(first + 1, len(self._source)), *range(first)]:
             try:
-                self._fill_sample(batch, place, number)
+                self._fill_sample(batch, row, number)
                 return
             except FormatError:
                 continue

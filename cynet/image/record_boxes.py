@@ -37,25 +37,25 @@ class BoxBatches(RecordBatches):
             raise ArgumentError(f"label_pad_width={capacity} is less than label_width={width}")
         return _HEADER_LENGTH + max(width, capacity)
 
-    def _label_width(self, number):
+    def _label_width(self, index):
         try:
-            return self._source.label_size(number)
+            return self._source.label_size(index)
         except CynetError as error:
             if self._o["skip_damaged"]:
                 return 0  # counted when the image is decoded
-            name = self._source.name(number)
+            name = self._source.name(index)
             raise (
                 error if name in str(error) else with_message(error, f"{name}: {error}")
             ) from error
 
-    def _store_sample(self, batch, place, image, label, rng):
+    def _store_sample(self, batch, i, image, label, rng):
         capacity = batch.labels.shape[1] - _HEADER_LENGTH
         if len(label) > capacity or 0 < self._o["label_width"] != len(label):
             says = f"label_width is {self._o['label_width']}, label_pad_width {capacity}"
             raise FormatError(f"its label has {len(label)} numbers; {says}")
         head, boxes = split_box_label(label)
         image, boxes = self._augment(image, select_nonempty_boxes(boxes), rng)
-        out, row = batch.data[place], batch.labels[place]
+        out, row = batch.data[i], batch.labels[i]
         channels, height, width = out.shape
         new_h, new_w = image.shape[:2]
         if (new_h, new_w) != (height, width):  # the area beside and below the image is black

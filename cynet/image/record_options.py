@@ -41,15 +41,15 @@ def _dtype_name(value):
     return np.dtype(value).name
 
 
-def _tuple_parser(kind):
-    """Make a parser of tuples of `kind`: of one value, several, or a string ``"(3, 224, 224)"``."""
+def _tuple_parser(number_type):
+    """Make a parser of tuples of numbers from one value, several, or text: ``"(3, 224, 224)"``."""
 
     def parse_values(given):
         if isinstance(given, str):
             given = ast.literal_eval(given)
         if isinstance(given, (int, float)):
             given = (given,)
-        found = tuple(kind(each) for each in given)
+        found = tuple(number_type(each) for each in given)
         if not found:
             raise ArgumentError("no values")
         return found

@@ -69,46 +69,46 @@ class RecordSource:
             raise StateError(f"{shown(self.path)} are {len(self._files)} files of records, not one")
         return self._files[0].name
 
-    def _sample_position(self, number):
+    def _sample_position(self, index):
         """Return (file, offset) of a sample."""
-        file = self._files[int(np.searchsorted(self._ends, number, side="right"))]
-        return file, int(self._offsets[number])
+        file = self._files[int(np.searchsorted(self._ends, index, side="right"))]
+        return file, int(self._offsets[index])
 
-    def name(self, number):
-        file, offset = self._sample_position(number)
+    def name(self, index):
+        file, offset = self._sample_position(index)
         return f"{shown(file.name)}, record at offset {offset}"
 
-    def sample(self, number):
+    def sample(self, index):
         """Return (label, bytes of the image)."""
-        return self.sample_with_id(number)[1:]
+        return self.sample_with_id(index)[1:]
 
-    def sample_with_id(self, number):
+    def sample_with_id(self, index):
         """Return (id in the record's header, label, bytes of the image)."""
-        file, offset = self._sample_position(number)
+        file, offset = self._sample_position(index)
         header, content = unpack(file.read_at(offset)[0])
-        return header.id, self._sample_label(header, number), content
+        return header.id, self._sample_label(header, index), content
 
-    def _sample_label(self, header, number):
+    def _sample_label(self, header, index):
         if self.labels is None:
             return header.label
         try:
             return self.labels[header.id]
         except KeyError:
             raise FormatError(
-                f"{self.name(number)}: the list has no image with number {header.id}"
+                f"{self.name(index)}: the list has no image with number {header.id}"
             ) from None
 
-    def label(self, number):
-        return self.sample(number)[0]
+    def label(self, index):
+        return self.sample(index)[0]
 
-    def label_size(self, number):
+    def label_size(self, index):
         """Return the length of a label, from its record's header."""
-        file, offset = self._sample_position(number)
+        file, offset = self._sample_position(index)
         beginning = file.read_beginning(offset, HEADER_SIZE)
         header = read_header(*beginning)
         if self.labels is None:
             return max(header.flag, 1)
-        return len(self._sample_label(header, number))
+        return len(self._sample_label(header, index))
 
 
 class FileSource:
@@ -126,18 +126,18 @@ class FileSource:
     def __len__(self):
         return len(self.entries)
 
-    def path(self, number):
-        return os.path.join(self.root, self.entries[number][1])
+    def path(self, index):
+        return os.path.join(self.root, self.entries[index][1])
 
-    def name(self, number):
-        return shown(self.path(number))
+    def name(self, index):
+        return shown(self.path(index))
 
-    def sample(self, number):
+    def sample(self, index):
         """Return (label, bytes of the image)."""
-        return self.entries[number][0], read_file(self.path(number))
+        return self.entries[index][0], read_file(self.path(index))
 
-    def label(self, number):
-        return self.entries[number][0]
+    def label(self, index):
+        return self.entries[index][0]
 
 
 def read_list_file(path):

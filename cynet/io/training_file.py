@@ -22,26 +22,26 @@ def bytes_array(content):
     return nd.array(np.frombuffer(content, np.uint8), dtype="uint8")
 
 
-def write_training(path, form, meta, arrays, who):
+def write_training(path, form, meta, arrays, caller):
     """Write a dict, named arrays and the present random states to a file, atomically.
 
     path: str
     form (str): What the file calls itself.
     meta (dict): What JSON can hold.
     arrays: dict of str to NDArray
-    who (str): The public function, for messages.
+    caller (str): The public function, for messages.
     """
     write_atomically(
-        path, append_checksum(_file_chunks({"form": form, "sealed": True, **meta}, arrays, who))
+        path, append_checksum(_file_chunks({"form": form, "sealed": True, **meta}, arrays, caller))
     )
 
 
-def training_bytes(meta, arrays, who):
+def training_bytes(meta, arrays, caller):
     """Return a training file's content without form and checksum, as a part of another file."""
-    return b"".join(_file_chunks(meta, arrays, who))
+    return b"".join(_file_chunks(meta, arrays, caller))
 
 
-def _file_chunks(meta, arrays, who):
+def _file_chunks(meta, arrays, caller):
     version, internal, gauss = random.getstate()
     states = {
         "random": mx_random.get_state(),
@@ -51,7 +51,7 @@ def _file_chunks(meta, arrays, who):
     try:
         text = json.dumps({**states, **meta})
     except (TypeError, ValueError) as error:
-        raise ArgumentTypeError(f"{who}: this must be what JSON can hold: {error}") from None
+        raise ArgumentTypeError(f"{caller}: this must be what JSON can hold: {error}") from None
     return params_chunks({_META_KEY: bytes_array(text.encode()), **arrays})
 
 

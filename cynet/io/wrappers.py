@@ -38,13 +38,13 @@ def _check_resumable(iters, name):
             raise NotFoundError(f"{name}: {type(each).__name__} inside has no state_dict")
 
 
-def _iter_state(state, number):
+def _iter_state(state, index):
     """Return the state of an inner iterator, from the outer iterator's state."""
-    begin = f"inner{number}."
+    begin = f"inner{index}."
     return {key[len(begin) :]: each for key, each in state.items() if key.startswith(begin)}
 
 
-def _check_outer_state(state, who, count, own=()):
+def _check_outer_state(state, caller, count, own=()):
     """Refuse anything but the state of an iterator that wraps `count` others."""
     begins = [f"inner{i}." for i in range(count)]
     good = isinstance(state, dict) and all(
@@ -55,7 +55,7 @@ def _check_outer_state(state, who, count, own=()):
         or not state.keys() >= {*own}
         or not all(_iter_state(state, i) for i in range(count))
     ):
-        raise FormatError(f"expected a state of {who} around {count}, got {shown(state)}")
+        raise FormatError(f"expected a state of {caller} around {count}, got {shown(state)}")
 
 
 def restart_iterator(iterator, who):
@@ -410,13 +410,13 @@ class PrefetchingIter(_WrapIter):
 class _Worker:
     """A thread that prefetches one batch of one iterator; it ends with the epoch."""
 
-    def __init__(self, source, apart):
+    def __init__(self, source, guard):
         self._ready = queue.Queue(maxsize=1)
         self._stopping = threading.Event()
         self._ended = False
         # the thread must not refer to the _Worker, or a PrefetchingIter would never be freed
         self._thread = threading.Thread(
-            target=_prefetch_batches, args=(source, apart, self._ready, self._stopping), daemon=True
+            target=_prefetch_batches, args=(source, guard, self._ready, self._stopping), daemon=True
         )
         self._thread.start()
 
@@ -448,9 +448,9 @@ class _Worker:
             self._thread.join(0.01)
 
 
-def _prefetch_batches(source, apart, ready, stopping):
+def _prefetch_batches(source, guard, ready, stopping):
     while not stopping.is_set():
-        item = _fetch_next(source, apart)
+        item = _fetch_next(source, guard)
         while not stopping.is_set():
             try:
                 ready.put(item, timeout=0.1)
@@ -461,7 +461,7 @@ def _prefetch_batches(source, apart, ready, stopping):
             return
 
 
-def _fetch_next(source, apart):
+def _fetch_next(source, guard):
     """Return (batch, the iterator's position after it), _END_OF_DATA, or an exception, which the
     thread that waits for the batch raises."""
     try:
@@ -471,8 +471,8 @@ def _fetch_next(source, apart):
     except BaseException as error:
         return error
     try:
-        apart.detect_reuse()
-        batch = apart.protect_batch(batch)
+        guard.detect_reuse()
+        batch = guard.protect_batch(batch)
     except Exception as error:
         return loop_error(error, f"{describe_error(error)} (PrefetchingIter: a batch)")
     try:

@@ -126,10 +126,10 @@ def _make_sum_starters(given, target):
         source = _mpi_in_place() if given is None else given[part]
         return lambda comm: comm.Iallreduce(source, target[part])
 
-    return [start(part) for part in _count_pieces(target)]
+    return [start(part) for part in _piece_slices(target)]
 
 
-def _count_pieces(array):
+def _piece_slices(array):
     n = _PIECE_BYTES // array.itemsize
     return [slice(i, i + n) for i in range(0, max(len(array), 1), n)]
 
@@ -141,7 +141,7 @@ def broadcast_request(bucket, root, array=None):
         f" from rank {root}" * (root > 0),
     )
     starts = [
-        lambda comm, part=part: comm.Ibcast(target[part], root) for part in _count_pieces(target)
+        lambda comm, part=part: comm.Ibcast(target[part], root) for part in _piece_slices(target)
     ]
     return bucket.request(starts, target, note=note)
 

@@ -114,9 +114,9 @@ def _send_signal(pids, number):
             os.kill(pid, number)
 
 
-def _is_alive(pid, began):
+def _is_alive(pid, start_time):
     row = _process_status(pid)
-    return row is not None and row[0] != "Z" and began in (None, row[2])
+    return row is not None and row[0] != "Z" and start_time in (None, row[2])
 
 
 def _process_status(pid):

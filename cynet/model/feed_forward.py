@@ -296,13 +296,13 @@ class FeedForward:
         made.set_params(self.arg_params, self.aux_params or {})
         return made
 
-    def _take_predictor(self, form):
-        """Take a predictor for this input form that no other call uses, or make a new one."""
+    def _take_predictor(self, input_key):
+        """Take a predictor for this kind of input that no other call uses, or make a new one."""
         with contextlib.suppress(IndexError):  # another thread has taken the predictor
             last = self._predictors.pop()
-            if last.is_bound_for(form):
+            if last.is_bound_for(input_key):
                 return last
-        return BoundPredictor(form)
+        return BoundPredictor(input_key)
 
     def _return_predictor(self, predictor):
         if not self._predictors:

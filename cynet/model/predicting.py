@@ -14,16 +14,16 @@ class BoundPredictor:
         Symbol, devices, names of data and of labels, descriptions of both.
     """
 
-    def __init__(self, form):
-        self._form, self._stamp = form, None
-        symbol, devices, data_names, labels, data_shapes, label_shapes = form
+    def __init__(self, input_key):
+        self._form, self._stamp = input_key, None
+        symbol, devices, data_names, labels, data_shapes, label_shapes = input_key
         self.module = Module(symbol, data_names, labels, context=devices)
         self.module.bind(data_shapes, label_shapes, for_training=False)
 
-    def is_bound_for(self, form):
-        """Return whether the Module was bound for this form of input."""
-        return form[0] is self._form[0] and _comparable_descriptions(
-            form[1:]
+    def is_bound_for(self, input_key):
+        """Return whether the Module was bound for this kind of input."""
+        return input_key[0] is self._form[0] and _comparable_descriptions(
+            input_key[1:]
         ) == _comparable_descriptions(self._form[1:])
 
     def set_params(self, arg_params, aux_params):
@@ -38,9 +38,9 @@ class BoundPredictor:
             self._stamp = stamp and (stamp, names, arrays)
 
 
-def _comparable_descriptions(form):
+def _comparable_descriptions(input_key):
     """Return data descriptions with dtype and layout, which `DataDesc.__eq__` ignores."""
-    devices, data_names, labels, *shapes = form
+    devices, data_names, labels, *shapes = input_key
     rows = [
         [(*desc, str(getattr(desc, "dtype", "")), getattr(desc, "layout", "")) for desc in each]
         for each in shapes

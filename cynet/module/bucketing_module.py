@@ -646,7 +646,7 @@ compression_params, shard_states
         """Switch to the bucket of a batch; the caller holds the lock."""
         if self._thread_guard.last != get_ident():
             # each inner module detaches its own outputs
-            self._thread_guard.take_outputs(lambda: None)
+            self._thread_guard.claim_outputs(lambda: None)
         self._prepare_bucket(batch)
 
     def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:

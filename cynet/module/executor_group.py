@@ -283,13 +283,13 @@ class DataParallelExecutorGroup:
             return [slice(0, batch_size)]
         return _split_input_slice(batch_size, self.workload)
 
-    def _shapes_of(self, part, data_shapes, labels):
-        """Return a dict of input name to shape on the device that gets `part` of the batch."""
+    def _shapes_of(self, slice_, data_shapes, labels):
+        """Return a dict of input name to shape on the device that gets `slice_` of the batch."""
         shapes = {}
         for desc in [*data_shapes, *labels]:
             shape, axis = list(desc.shape), DataDesc.get_batch_axis(desc.layout)
             if len(self.contexts) > 1 and axis >= 0:
-                shape[axis] = part.stop - part.start
+                shape[axis] = slice_.stop - slice_.start
             shapes[desc.name] = tuple(shape)
         return shapes
 

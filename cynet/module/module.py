@@ -391,7 +391,7 @@ class Module(Optimization, BaseModule):
         thread_guard = self._thread_guard
         with thread_guard.lock:
             if thread_guard.last != get_ident():
-                thread_guard.take_outputs(self._detach_outputs)
+                thread_guard.claim_outputs(self._detach_outputs)
             self._adapt_shapes(data_batch)
             self._exec_group.forward(data_batch, is_train)
 
@@ -409,7 +409,7 @@ class Module(Optimization, BaseModule):
         thread_guard = self._thread_guard
         with thread_guard.lock:
             if thread_guard.last != get_ident():
-                thread_guard.take_outputs(self._detach_outputs)
+                thread_guard.claim_outputs(self._detach_outputs)
             self._adapt_shapes(data_batch)
             self._is_summed = False
             group = self._exec_group
@@ -429,7 +429,7 @@ class Module(Optimization, BaseModule):
         thread_guard = self._thread_guard
         with thread_guard.lock:
             if thread_guard.last != get_ident():
-                thread_guard.take_outputs(self._detach_outputs)
+                thread_guard.claim_outputs(self._detach_outputs)
             self._adapt_shapes(data_batch)
             self._is_summed = False
             group, update = self._exec_group, None
@@ -659,10 +659,10 @@ class Module(Optimization, BaseModule):
             self._arg_params = _host_arrays(self._exec_group.param_arrays, self._param_names)
             self._aux_params = _host_arrays(self._exec_group.aux_arrays, self._aux_names)
 
-    def _missing_names(self, given):
-        """Return the names of parameters and states that are not among `given`."""
-        given = set(given)
-        return [name for name in (*self._param_names, *self._aux_names) if name not in given]
+    def _missing_names(self, given_names):
+        """Return the names of parameters and states that are not among `given_names`."""
+        given_names = set(given_names)
+        return [name for name in (*self._param_names, *self._aux_names) if name not in given_names]
 
     def _warn_of_zero_params(self, given):
         lacking = [name for name in self._missing_names(given) if name not in self._fixed_values]
@@ -682,12 +682,12 @@ class Module(Optimization, BaseModule):
                 f"{self._renumbering_hint(lacking, given)}"
             )
 
-    def _renumbering_hint(self, lacking, given):
+    def _renumbering_hint(self, missing_names, given_names):
         """Return a hint for an error message if the given names match the missing ones except for
         numbers: automatic names continue counting in a second network."""
         known = {*self._param_names, *self._aux_names}
-        strangers = {_DIGITS.sub("", str(name)): name for name in given if name not in known}
-        for name in lacking:
+        strangers = {_DIGITS.sub("", str(name)): name for name in given_names if name not in known}
+        for name in missing_names:
             if _DIGITS.sub("", name) in strangers:
                 return (
                     f". The values have '{strangers[_DIGITS.sub('', name)]}' for '{name}': names "

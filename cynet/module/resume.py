@@ -236,13 +236,13 @@ def apply_settings(path, old, optimizer, now, wanted):
     found = training_settings(optimizer, now["clip_global_norm"])
     old = found if old is None else old
 
-    def differs(*place):
-        a, b, c = (_setting_at(each, place) for each in (old, found, now))
+    def differs(*path_of_key):
+        a, b, c = (_setting_at(each, path_of_key) for each in (old, found, now))
         # callbacks may have changed the value in the file, and in a used optimizer
         return c != a and c != b
 
-    def refuse(what, place):
-        values = (shown(_setting_at(each, place)) for each in (old, now))
+    def refuse(what, path_of_key):
+        values = (shown(_setting_at(each, path_of_key)) for each in (old, now))
         raise ArgumentError(
             "fit: resume: {}: the file was begun with {} {}, asked for is {}; ask for the old"
             " one, or begin a training of another name".format(path, what, *values)
@@ -270,11 +270,11 @@ def apply_settings(path, old, optimizer, now, wanted):
     return changed
 
 
-def _setting_at(settings, place):
-    for name in place:
+def _setting_at(settings, key_path):
+    for name in key_path:
         settings = settings.get(name, _MISSING)
     return settings
 
 
-def _difference_text(old, now, *place):
-    return "{} instead of {}".format(*(shown(_setting_at(each, place)) for each in (now, old)))
+def _difference_text(old, now, *key_path):
+    return "{} instead of {}".format(*(shown(_setting_at(each, key_path)) for each in (now, old)))

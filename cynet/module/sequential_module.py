@@ -261,7 +261,7 @@ class SequentialModule(BaseModule):
         with self._thread_guard.lock:
             if self._thread_guard.last != get_ident():
                 # each inner module detaches its own outputs
-                self._thread_guard.take_outputs(lambda: None)
+                self._thread_guard.claim_outputs(lambda: None)
             batch = DataBatch(
                 data_batch.data,
                 getattr(data_batch, "label", None),

@@ -28,7 +28,7 @@ class ThreadGuard:
     def __reduce__(self):
         return ThreadGuard, ()  # no thread has run a copied module yet
 
-    def take_outputs(self, detach):
+    def claim_outputs(self, detach):
         """Make this thread the owner of the outputs before forward; the caller holds the lock.
 
         Parameters

@@ -88,12 +88,12 @@ def close_scope(scope):
         _notify_reporters()
 
 
-def add_reporter(switch, layer):
-    """Call ``switch(on)`` at each change; ``layer()`` is the path of the thread's running layer."""
+def add_reporter(on_change, layer):
+    """Call ``on_change(on)`` at each change; ``layer()`` is the path of the running layer."""
     with _lock:
-        _reporters.append(switch)
+        _reporters.append(on_change)
         _layer_getter[0] = layer
-        switch(_is_check_on())
+        on_change(_is_check_on())
 
 
 def _is_check_on():

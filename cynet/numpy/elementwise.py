@@ -11,7 +11,7 @@ from ..ndarray._arithmetic import UNARY, Slot, set_operators
 from ..ndarray.ndarray import NDArray
 from ..operator.functions.numpy_rows import (
     BINARIES,
-    EXTENSIONS,
+    NPX_UNARIES,
     NUMPY_NAMES,
     NUMPY_ONLY_UNARIES,
     UNARIES,
@@ -226,7 +226,7 @@ FUNCTIONS = {name: _binary_function(name) for name, *_ in BINARIES}
 FUNCTIONS |= {name: _unary_function(name, operator) for name, (operator, _) in UNARIES.items()}
 EXTENSION_FUNCTIONS = {
     n: with_aliases(data="x", name=None)(_unary_function(n, operator))
-    for n, (operator, _) in EXTENSIONS.items()
+    for n, (operator, _) in NPX_UNARIES.items()
 }
 _ALIASES = {
     "divide": "true_divide",

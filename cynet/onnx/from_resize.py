@@ -119,34 +119,34 @@ def _crop_region(node: Node, roi: Any, count: int) -> list[float]:
     return [float(v) for v in np.ravel(roi)]
 
 
-def _source_coordinates(how: str, length: int, made: int, scale: Any, part: Any) -> Any:
+def _source_coordinates(how: str, length: int, new_length: int, scale: Any, part: Any) -> Any:
     """Return the position of each new element on the old axis, as precise as in other runtimes."""
-    x, scale = np.arange(made, dtype=np.float32), np.float32(scale)
+    x, scale = np.arange(new_length, dtype=np.float32), np.float32(scale)
     if how == "half_pixel":
         return (x + 0.5) / scale - 0.5
     if how == "half_pixel_symmetric":
-        adjustment = made / (scale * length)
+        adjustment = new_length / (scale * length)
         return length / 2 * (1 - adjustment) + (x + 0.5) / scale - 0.5
     if how == "pytorch_half_pixel":
-        return (x + 0.5) / scale - 0.5 if made > 1 else np.zeros(made)
+        return (x + 0.5) / scale - 0.5 if new_length > 1 else np.zeros(new_length)
     if how == "align_corners":
-        return x * (length - 1) / (made - 1) if made > 1 else np.zeros(made)
+        return x * (length - 1) / (new_length - 1) if new_length > 1 else np.zeros(new_length)
     if how == "asymmetric":
         return x / scale
     if how == "tf_half_pixel_for_nn":
         return (x + 0.5) / scale
     begin, end = map(np.float32, part)
-    if made > 1:
-        return begin * (length - 1) + x * (end - begin) * (length - 1) / (made - 1)
-    return np.full(made, 0.5 * (begin + end) * (length - 1))
+    if new_length > 1:
+        return begin * (length - 1) + x * (end - begin) * (length - 1) / (new_length - 1)
+    return np.full(new_length, 0.5 * (begin + end) * (length - 1))
 
 
-def _round_nearest(at: Any, rounding: str) -> Any:
+def _round_nearest(position: Any, rounding: str) -> Any:
     if rounding == "round_prefer_floor":
-        return np.ceil(at - 0.5)
+        return np.ceil(position - 0.5)
     if rounding == "round_prefer_ceil":
-        return np.floor(at + 0.5)
-    return np.floor(at) if rounding == "floor" else np.ceil(at)
+        return np.floor(position + 0.5)
+    return np.floor(position) if rounding == "floor" else np.ceil(position)
 
 
 def _cubic_weights(distance: Any, a: float) -> Any:
@@ -156,12 +156,12 @@ def _cubic_weights(distance: Any, a: float) -> Any:
     return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
 
 
-def _weight_matrix(at: Any, length: int, scale: float, kernel: dict[str, Any]) -> Any:
+def _weight_matrix(positions: Any, length: int, scale: float, kernel: dict[str, Any]) -> Any:
     """Return a matrix of weights over the old axis, one row for each new element."""
     stretch = min(scale, 1.0) if kernel["smooth"] else 1.0
     reach = (1 if kernel["mode"] == "linear" else 2) / stretch
-    made = np.zeros((len(at), length))
-    for row, x in enumerate(at):
+    made = np.zeros((len(positions), length))
+    for row, x in enumerate(positions):
         taps = np.arange(int(np.floor(x - reach)) + 1, int(np.ceil(x + reach)))
         if not kernel["smooth"]:
             taps = np.arange(int(np.floor(x)) + 1 - int(reach), int(np.floor(x)) + 1 + int(reach))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..typing import Shape
     from .importers import Node, Reader
 
-_LIMIT = np.iinfo(np.int64).max // 2
+_NO_END = np.iinfo(np.int64).max // 2  # larger starts and ends mean the end of an axis
 
 
 @imports("Reshape")
@@ -132,7 +132,7 @@ def slice_(reader: Reader, node: Node) -> Symbol:
             first, last = at[0], at[-1] + (1 if s > 0 else -1)
             ranges[axis] = (first, None if last < 0 else last, s)
         else:
-            ranges[axis] = (None if abs(b) >= _LIMIT else b, None if abs(e) >= _LIMIT else e, s)
+            ranges[axis] = (None if abs(b) >= _NO_END else b, None if abs(e) >= _NO_END else e, s)
         found.append(axis)
     if len(set(found)) != len(found):
         node.refuse(f"an axis twice in {axes}")

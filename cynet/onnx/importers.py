@@ -393,9 +393,9 @@ class Reader:
                 self._constants[name] = np.zeros(shape, self._shapes.numpy_dtype(name))
         return bool(names) and all(name in self._constants for name in names)
 
-    def add_weight(self, made: Symbol, integers: IntWeight) -> None:
+    def add_weight(self, symbol: Symbol, integers: IntWeight) -> None:
         """Store the integers of a dequantized weight."""
-        self.quantized_weights[id(made.entries[0][0])] = made, integers
+        self.quantized_weights[id(symbol.entries[0][0])] = symbol, integers
 
     def store_outputs(self, node: Node, made: Sequence[Symbol | None]) -> None:
         """Store the outputs of a node; the symbol of the first output gets the node's name."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..graph.decompose import ConstantArray
 from ..operator._base import get_operator
-from ..operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
+from ..operator.functions.numpy_rows import BINARIES, NPX_UNARIES, UNARIES, operators_of
 from ..operator.functions.reductions import REDUCTIONS
 from ..operator.functions.row import BOOL
 from ..operator.numpy.promotion import comparison_dtype, promote_dtypes
@@ -34,7 +34,7 @@ for _name, *_, _row in BINARIES:
         _SCALAR_ROWS[get_operator(_names[2]).prop] = _row
         if _names[3] == f"_npi_r{_name}_scalar":  # else the operator has another row
             _SCALAR_ROWS[get_operator(_names[3]).prop] = _row
-for _operator, _row in (*UNARIES.values(), *EXTENSIONS.values()):
+for _operator, _row in (*UNARIES.values(), *NPX_UNARIES.values()):
     if _row is not None and _operator != _row.name and _row.onnx:
         _UNARY_ROWS[get_operator(_operator).prop] = _row
 for _row in REDUCTIONS:

@@ -71,5 +71,5 @@ def rnn(g: Graph, c: OpNode) -> list[str]:
     return [data, *(v[0] if len(v) == 1 else g.emit("Concat", v, axis=0) for v in lasts)]
 
 
-def _slice_parameters(g: Graph, flat: str, at: int, size: int) -> str:
-    return g.cut(flat, 0, at, at + size)
+def _slice_parameters(g: Graph, flat: str, offset: int, size: int) -> str:
+    return g.cut(flat, 0, offset, offset + size)

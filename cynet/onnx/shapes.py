@@ -98,18 +98,18 @@ class Shapes:
                 self._types[name] = made
 
 
-def _axis_lengths(kind: Any) -> tuple[int | None, ...] | None:
-    tensor = kind.tensor_type
+def _axis_lengths(type_proto: Any) -> tuple[int | None, ...] | None:
+    tensor = type_proto.tensor_type
     if not tensor.HasField("shape"):
         return None
     return tuple(d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim)
 
 
-def _leading_lengths(kind: Any, skip: int) -> Sequence[int | str | None]:
+def _leading_lengths(type_proto: Any, skip: int) -> Sequence[int | str | None]:
     """Return lengths (or names) of all axes but the last `skip`; None for an unnamed open one."""
-    if kind is None or not kind.tensor_type.HasField("shape"):
+    if type_proto is None or not type_proto.tensor_type.HasField("shape"):
         return (None,)
-    dims = list(kind.tensor_type.shape.dim)
+    dims = list(type_proto.tensor_type.shape.dim)
     return [
         d.dim_value if d.HasField("dim_value") else d.dim_param or None
         for d in dims[: max(len(dims) - skip, 0)]

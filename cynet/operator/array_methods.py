@@ -82,5 +82,4 @@ def _bool_operator_names() -> Iterator[str]:
 METHODS = tuple(sorted(declared_names("methods")))
 # Name of a function of ``mx.nd`` -> its operators.
 BINARY = {row.function: _scalar_operators(row) for row in FUNCTIONS if row.function}
-# Operators whose results are truth values, 0 or 1.
-COMPARISONS = frozenset(_bool_operator_names())
+COMPARISONS = frozenset(_bool_operator_names())  # operators whose results are truth values, 0 or 1

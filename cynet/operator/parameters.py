@@ -14,8 +14,7 @@ from .checks.values import items_of, read_shape, real_number, whole_number
 
 REQUIRED = object()  # the default of a field that must be given
 INT64_RANGE = -(1 << 63), (1 << 63) - 1  # the least and the largest int of a parameter
-# maximum of inputs or outputs of one operator, checked before they are listed
-MAX_ARRAYS = 1 << 16
+MAX_ARRAYS = 1 << 16  # maximum of inputs or outputs of one operator, checked before they are listed
 
 
 class MissingParameter(CynetError, AttributeError):
@@ -269,8 +268,7 @@ class IntOrNone(Int):
         return f"{super().expected()} or None"
 
 
-# the smallest number that becomes infinity in float32
-BEYOND_FLOAT32 = 3.4028235677973366e38
+BEYOND_FLOAT32 = 3.4028235677973366e38  # the smallest number that becomes infinity in float32
 
 
 class Float(_BoundedField):

@@ -537,7 +537,7 @@ class OperatorProperty(Registered):
         raise ArgumentError(f"{self._operator_label()} has no implementation on {ctx}")
 
 
-def type_of_first(
+def infer_type_from_first(
     self: OperatorProperty, in_types: list[Any], out_types: list[Any]
 ) -> tuple[Sequence[Any], ...]:
     """`infer_type` where outputs have the dtype of the first input; the others keep their own."""

@@ -46,17 +46,17 @@ class SparseRule(NamedTuple):
     needs_dense: bool = False
 
 
-def on_values(stays: Callable[[Any], bool] | None = None) -> SparseRule:
+def on_values(keeps_zero: Callable[[Any], bool] | None = None) -> SparseRule:
     """The rule of an elementwise operator of one input: sparse where ``f(0) = 0``.
 
-    stays: ``stays(prop)``: whether ``f(0) = 0``; always if None.
+    keeps_zero: ``keeps_zero(prop)``: whether ``f(0) = 0``; always if None.
     """
 
     def gives(prop: Registered, stypes: Sequence[str]) -> str:
-        return stypes[0] if stays is None or stays(prop) else DENSE
+        return stypes[0] if keeps_zero is None or keeps_zero(prop) else DENSE
 
     def form(S: Any, entry: OpEntry, prop: Registered, inputs: Any, params: Any) -> Any:
-        if stays is None or stays(prop):
+        if keeps_zero is None or keeps_zero(prop):
             return S.convert.on_values(entry, inputs[0], params)
         return None
 

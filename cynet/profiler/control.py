@@ -440,6 +440,6 @@ def _dump_while_running():
         _settings.dumper = None
 
 
-def _dump_repeatedly(over):
-    while not over.wait(_settings.dump_period):
+def _dump_repeatedly(stop_event):
+    while not stop_event.wait(_settings.dump_period):
         _write_trace(_settings.filename)

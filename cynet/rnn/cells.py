@@ -118,9 +118,9 @@ class LSTMCell(_GatedCell):
         return lstm_outputs(i, f, c, o, states[1], "tanh", name)
 
 
-def lstm_outputs(i, f, c, o, before, activation, name):
-    """Compute (h, [h, c]) from the activated gates and the cell state `before`."""
-    c = symbol.elemwise_add(f * before, i * c, name=f"{name}state")
+def lstm_outputs(i, f, c, o, previous_c, activation, name):
+    """Compute (h, [h, c]) from the activated gates and the cell state `previous_c`."""
+    c = symbol.elemwise_add(f * previous_c, i * c, name=f"{name}state")
     if isinstance(activation, str):
         shown_state = symbol.Activation(c, act_type=activation)
     else:
@@ -129,13 +129,13 @@ def lstm_outputs(i, f, c, o, before, activation, name):
     return h, [h, c]
 
 
-def gru_output(i2h, h2h, before, activation, name):
-    """Compute the new state from the three gate parts of both layers and the state `before`."""
+def gru_output(i2h, h2h, previous_h, activation, name):
+    """Compute the new state from the three gate parts of both layers and the state `previous_h`."""
     (i2h_r, i2h_z, i2h), (h2h_r, h2h_z, h2h) = i2h, h2h
     reset = symbol.Activation(i2h_r + h2h_r, act_type="sigmoid", name=f"{name}_r_act")
     update = symbol.Activation(i2h_z + h2h_z, act_type="sigmoid", name=f"{name}_z_act")
     new = activation(i2h + reset * h2h, name=f"{name}_h_act")
-    return symbol.elemwise_add((1.0 - update) * new, update * before, name=f"{name}out")
+    return symbol.elemwise_add((1.0 - update) * new, update * previous_h, name=f"{name}out")
 
 
 class GRUCell(_GatedCell):

@@ -152,8 +152,8 @@ class _DeviceKernel:
         )
 
 
-def _is_memory_check_on(check):
-    return bool(config.get("CYNET_CHECK_KERNELS")) if check is None else bool(check)
+def _is_memory_check_on(setting):
+    return bool(config.get("CYNET_CHECK_KERNELS")) if setting is None else bool(setting)
 
 
 @guarded
@@ -242,8 +242,8 @@ class Rtc:
         ArgumentError, ArgumentTypeError
             When something does not fit; nothing is launched then.
         """
-        _require_count(self.name, "inputs", inputs, self._count)
-        _require_count(self.name, "outputs", outputs, len(self._wanted) - self._count)
+        _require_array_count(self.name, "inputs", inputs, self._count)
+        _require_array_count(self.name, "outputs", outputs, len(self._wanted) - self._count)
         arrays = (*inputs, *outputs)
         where, sizes = None, []
         for (name, flag, ndim), array in zip(self._wanted, arrays):
@@ -273,14 +273,14 @@ class Rtc:
                     f"kernel {self.name}: {name} is on {array.context}, {self._wanted[0][0]} on "
                     f"{where}"
                 )
-            sizes.append(_packed_shape(shape))
+            sizes.append(_shape_struct_bytes(shape))
         self._launcher_on(where or current_context()).push(
             (*arrays, *sizes), self._written, grid_dims, block_dims, 0
         )
 
 
 @functools.lru_cache(1024)
-def _packed_shape(shape):
+def _shape_struct_bytes(shape):
     """Return the bytes of the C struct rtc_sizes."""
     return struct.pack("=8i", *shape, *(0,) * (8 - len(shape)))
 
@@ -305,7 +305,7 @@ def _named_arrays(kernel, what, pairs):
     return out
 
 
-def _require_count(kernel, what, given, wanted):
+def _require_array_count(kernel, what, given, wanted):
     if not isinstance(given, (tuple, list)):
         raise ArgumentTypeError(f"kernel {kernel}: {what} must be a list, got {shown(given)}")
     if len(given) != wanted:

@@ -94,7 +94,7 @@ class BatchRunner:
         if alone:
             self._run_alone(job)
         else:
-            self._wait(job, timeout)
+            self._wait_for_job(job, timeout)
         if job.error is not None:
             raise job.error
         return job.result
@@ -113,7 +113,7 @@ class BatchRunner:
             self._queue[0].leads = True
             self._queue[0].wake.release()
 
-    def _wait(self, job: Job, timeout: float | None) -> None:
+    def _wait_for_job(self, job: Job, timeout: float | None) -> None:
         """Wait until another thread has run the job, or this thread's turn for a batch comes."""
         end = None if timeout is None else time.monotonic() + timeout
         try:

@@ -187,11 +187,11 @@ def _is_busy(channel):
     return bool(channel.requests or channel.request is not None or channel.total_outbufs_len)
 
 
-def _is_readable(one: socket.socket) -> bool:
+def _is_readable(sock: socket.socket) -> bool:
     """Return whether a socket has data to read, or a connection to accept."""
     poll = select.poll()
     try:
-        poll.register(one, select.POLLIN)
+        poll.register(sock, select.POLLIN)
         return bool(poll.poll(0))
     except (OSError, ValueError):  # the socket is closed
         return False

@@ -116,7 +116,7 @@ def test_a_function_that_never_ran(thread):
 
 
 def test_a_failure_of_this_rank(thread):
-    thread.fail_here("KeyError: 3")
+    thread.fail_this_rank("KeyError: 3")
     thread._read_messages()
     assert isinstance(thread.failure, PeerError)
     assert str(thread.failure) == "this rank failed: KeyError: 3"

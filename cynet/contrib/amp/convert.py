@@ -75,8 +75,8 @@ class _AmpConverter:
         self.kind = {}  # new entry -> the dtype of its values, if known
         self.casts = {}  # (new entry, dtype) -> the entry that casts it
 
-    def new_entry(self, old):
-        return self.new[id(old[0])], old[1]
+    def new_entry(self, old_entry):
+        return self.new[id(old_entry[0])], old_entry[1]
 
     def convert(self, heads):
         for node in topological_order(heads):

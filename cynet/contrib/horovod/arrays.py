@@ -76,7 +76,7 @@ def sum_up(names, arrays, priority=0, process_set=None, **options):
     store(process_set).sum_up(names, arrays, priority, **options)
 
 
-def _checked_op(where, average, op):
+def _checked_reduce_op(where, average, op):
     if op is None:
         return Average if average in (None, True) else Sum
     if average is not None and op is not None:
@@ -220,7 +220,7 @@ def grouped_allreduce_(
     >>> hvd.grouped_allreduce_([array])[0] is array
     True
     """
-    op = _checked_op("allreduce", average, op)
+    op = _checked_reduce_op("allreduce", average, op)
     tensors = list(tensors)
     names = [name or "tensor"]
     if len(tensors) > 1:

@@ -10,7 +10,7 @@ from ... import symbol as sym_module
 from ...base.errors import ArgumentError, ArgumentTypeError, StateError, shown
 from ...symbol import Symbol
 from ...symbol.node import Node
-from .fake import DATA_OPERATOR, OBSERVER_STATES, WEIGHT_OPERATOR, check_averaging, check_bits
+from .fake import DATA_OPERATOR, OBSERVER_STATES, WEIGHT_OPERATOR, check_averaging_rate, check_bits
 from .graph import Quantizer, apply_calibration
 from .model import DEFAULT_CONTEXT, check_limits, exclusion_predicate
 from .net import count_inputs, default_input_names, excluded_nodes, make_block, trace_network
@@ -44,14 +44,14 @@ class FakeQuantizer(Quantizer):
         super().__init__(heads, params, excluded, "auto")
         self.settings, self.observers = settings, {}
 
-    def _float_entry(self, old):
-        return self.new[id(old[0])], old[1]
+    def _float_entry(self, old_entry):
+        return self.new[id(old_entry[0])], old_entry[1]
 
-    def _quantized_entry(self, old):
-        key = id(old[0]), old[1]
+    def _quantized_entry(self, old_entry):
+        key = id(old_entry[0]), old_entry[1]
         if key not in self.triples:
-            name = old[0].output_name(old[1])
-            self.triples[key] = self._fake_quantized_entry(self._float_entry(old), name)
+            name = old_entry[0].output_name(old_entry[1])
+            self.triples[key] = self._fake_quantized_entry(self._float_entry(old_entry), name)
         return self.triples[key]
 
     def _fake_quantized_entry(self, entry, name):
@@ -204,7 +204,7 @@ def prepare_qat(
         raise ArgumentTypeError(f"prepare_qat takes a HybridBlock, got {shown(network)}")
     check_bits("prepare_qat: weight_bits", weight_bits)
     check_bits("prepare_qat: activation_bits", activation_bits)
-    check_averaging(averaging)
+    check_averaging_rate(averaging)
     if quantize_granularity not in ("channel-wise", "tensor-wise"):
         raise ArgumentError(
             f"quantize_granularity is {shown(quantize_granularity)}, expected channel-wise or"

@@ -26,7 +26,7 @@ def check_bits(what, bits):
         raise ArgumentError(f"{what} must be from 2 to 8, got {shown(bits)}")
 
 
-def check_averaging(averaging):
+def check_averaging_rate(averaging):
     """Raise ArgumentError unless `averaging` is a share above 0."""
     number = isinstance(averaging, (int, float)) and not isinstance(averaging, bool)
     if not number or not 0 < averaging <= 1:
@@ -201,7 +201,7 @@ class FakeQuantize(gluon.HybridBlock):
         self, bits: int = 8, dtype: str = "auto", averaging: float = 0.01, **kwargs: Any
     ) -> None:
         check_bits("FakeQuantize: bits", bits)
-        check_averaging(averaging)
+        check_averaging_rate(averaging)
         if dtype not in _QUANTIZED_DTYPES:
             raise ArgumentTypeError(
                 f"dtype is {shown(dtype)}, expected one of {', '.join(_QUANTIZED_DTYPES)}"

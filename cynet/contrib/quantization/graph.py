@@ -71,25 +71,25 @@ class Quantizer:
     def layers(self):
         return [layer.node.name for layer in self.found.values()]
 
-    def _float_entry(self, old):
+    def _float_entry(self, old_entry):
         """Return the float entry that replaces an old entry."""
-        key = id(old[0]), old[1]
-        if key in self.triples and id(old[0]) not in self.new:
+        key = id(old_entry[0]), old_entry[1]
+        if key in self.triples and id(old_entry[0]) not in self.new:
             triple = self.triples[key]
-            node = make_node(DequantizeProperty, f"{old[0].name}_dequantize", list(triple))
-            self.new[id(old[0])] = node
-        return self.new[id(old[0])], old[1]
+            node = make_node(DequantizeProperty, f"{old_entry[0].name}_dequantize", list(triple))
+            self.new[id(old_entry[0])] = node
+        return self.new[id(old_entry[0])], old_entry[1]
 
-    def _quantized_entry(self, old):
-        """Return the 8-bit entries (data, min, max) that replace the float entry `old`."""
-        key = id(old[0]), old[1]
+    def _quantized_entry(self, old_entry):
+        """Return the 8-bit entries (data, min, max) that replace the float entry `old_entry`."""
+        key = id(old_entry[0]), old_entry[1]
         if key not in self.triples:
-            name = old[0].output_name(old[1])
+            name = old_entry[0].output_name(old_entry[1])
             self.keys.append(name)
             node = make_node(
                 QuantizeV2Property,
                 f"{name}_quantize",
-                [self._float_entry(old)],
+                [self._float_entry(old_entry)],
                 {CALIBRATION_ATTRIBUTE: name},
                 out_type=self.dtype,
             )

@@ -96,7 +96,7 @@ class EntryReaders:
         for entry in heads:
             self.readers.setdefault((id(entry[0]), entry[1]), []).append(None)
 
-    def only_reader(self, node: Node) -> Node | None:
+    def single_reader(self, node: Node) -> Node | None:
         """Return the single reader of output 0 of `node` if no other output is read, else None."""
         others = any(self.readers.get((id(node), i)) for i in range(1, node.num_outputs))
         readers = self.readers.get((id(node), 0), [])
@@ -137,13 +137,13 @@ def extend_layer(
     uses: EntryReaders,
     params: dict[str, Any],
     excluded: Callable[[Node], bool],
-    taken: set[int],
-    place: dict[int, int],
+    taken_ids: set[int],
+    position_by_id: dict[int, int],
 ) -> Layer:
     """Extend a layer by the following nodes that can be part of it."""
 
     def next_node():
-        node = uses.only_reader(layer.end)
+        node = uses.single_reader(layer.end)
         return node if node is not None and not excluded(node) else None
 
     node = next_node()
@@ -154,14 +154,14 @@ def extend_layer(
     ):
         layer.norm = layer.end = node
         node = next_node()
-    if node is not None and _is_addition(node) and id(node) not in taken:
+    if node is not None and _is_addition(node) and id(node) not in taken_ids:
         one, other = node.inputs
         residual = other if one[0] is layer.end else one
         # of two summed layers the later one adds, since the other result exists then
-        later = place[id(residual[0])] < place[id(layer.end)]
+        later = position_by_id[id(residual[0])] < position_by_id[id(layer.end)]
         broadcasts = isinstance(node.prop, BroadcastProperty)
         if residual[0] is not layer.end and not broadcasts and later:
-            taken.add(id(node))
+            taken_ids.add(id(node))
             layer.residual, layer.end = residual, node
             node = next_node()
     bounds = None if node is None else _clip_bounds(node)

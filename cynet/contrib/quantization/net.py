@@ -122,10 +122,10 @@ class _QuantizedNet:
         return np.concatenate(found)
 
 
-def _relative_error(found, wanted):
+def _relative_error(actual, expected):
     """Return the root mean square of the error, relative to that of the reference."""
-    size = math.sqrt(np.square(wanted).mean()) or 1.0
-    return math.sqrt(np.square(found - wanted).mean()) / size
+    size = math.sqrt(np.square(expected).mean()) or 1.0
+    return math.sqrt(np.square(actual - expected).mean()) / size
 
 
 def _choose_float_layers(net, batches, excluded, operators, tolerance, logger):

@@ -140,7 +140,7 @@ class _QuantizeLifter:
             return self._new_entry(node.inputs[0])
         pools = _is_operator(node, "Pooling") and self._can_pool_integers(node, quantize)
         pads = _is_operator(node, "Pad") and node.prop.mode == "constant"
-        if self.uses.only_reader(node) is not reader or not (
+        if self.uses.single_reader(node) is not reader or not (
             pools or pads or _is_operator(node, *_MOVE_OPERATORS)
         ):
             return self._named_node(quantize, name, [self._new_entry(old)]), 0
@@ -313,7 +313,7 @@ class _Int8Joiner:
         last, encoding, inside = layer.end, None, [layer.node, layer.end]
         if layer.residual is not None and layer.bounds != (None, None):
             inside.append(layer.end.inputs[0][0])
-        reader = self.uses.only_reader(layer.end)
+        reader = self.uses.single_reader(layer.end)
         if reader is not None and _is_operator(reader, QUANTIZE):
             found = _output_encoding(reader)
             found = found.to_uint8() if id(reader) in self.uint8_ids else found

@@ -190,9 +190,9 @@ class CallbackChecker:
         )
 
 
-def _same_memory(now, before):
-    return now is before or (
-        type(now) is type(before) and _data_address(now) == _data_address(before)
+def _same_memory(array, old_array):
+    return array is old_array or (
+        type(array) is type(old_array) and _data_address(array) == _data_address(old_array)
     )
 
 

@@ -76,7 +76,7 @@ BINARIES = tuple(
 ) + tuple((*row, None) for row in _NUMPY_ONLY_ROWS)
 # name -> (operator's name, row of mx.nd) of unary functions
 UNARIES: dict[str, tuple[str, Unary | None]] = {}
-EXTENSIONS: dict[str, tuple[str, Unary | None]] = {}
+NPX_UNARIES: dict[str, tuple[str, Unary | None]] = {}
 for _row in UNARY:
     _name = NUMPY_NAMES.get(_row.name, _row.name)
     if _name.startswith("_") or _name.endswith("_like"):
@@ -84,7 +84,7 @@ for _row in UNARY:
     _extends = not hasattr(numpy, _name)
     # if the result has the input's dtype, the operator of mx.nd serves
     _operator = _row.name if _row.result == SAME else f"_np{'x' if _extends else 'i'}_{_name}"
-    (EXTENSIONS if _extends else UNARIES)[_name] = _operator, _row
+    (NPX_UNARIES if _extends else UNARIES)[_name] = _operator, _row
 # NumPy's unary functions that mx.nd lacks: name and kind of result.
 NUMPY_ONLY_UNARIES = (
     ("isnan", BOOL),
@@ -136,7 +136,7 @@ def operators_of(name: str) -> tuple[str, str, str, str]:
 def operator_names() -> tuple[str, ...]:
     """Return the names of all operators with NumPy's semantics."""
     found = {name for row in BINARIES for name in operators_of(row[0])}
-    for operator, row in (*UNARIES.values(), *EXTENSIONS.values()):
+    for operator, row in (*UNARIES.values(), *NPX_UNARIES.values()):
         if row is None or operator != row.name:
             found.add(operator)
     for each in REDUCTIONS:

@@ -10,7 +10,7 @@ from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Enum
 from ..precision import FLOAT32, Precision
-from ..property import type_of_first
+from ..property import infer_type_from_first
 
 
 class CTCLossProperty(
@@ -97,7 +97,7 @@ class CTCLossProperty(
                 )
         return [data, label, *[batch] * (len(in_shapes) - 2)], [batch], []
 
-    infer_type = type_of_first
+    infer_type = infer_type_from_first
 
     def arrays_read_by_index(self, in_shapes, in_types):
         steps, _, classes = in_shapes[0]

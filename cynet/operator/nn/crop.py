@@ -3,7 +3,7 @@
 from ...base.errors import ArgumentError, ShapeError
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
-from ..property import OperatorProperty, is_known, merge_shapes, type_of_first
+from ..property import OperatorProperty, infer_type_from_first, is_known, merge_shapes
 from ..second_order import Linear
 from ..tensor.strided_moves import StridedCopyOperator, StridedPart, subview, whole_view
 
@@ -85,7 +85,7 @@ class CropProperty(OperatorProperty, operator="Crop"):
             )
         return self.offset
 
-    infer_type = type_of_first
+    infer_type = infer_type_from_first
 
     def create_operator(self, ctx, in_shapes, in_types):
         (out,) = self.output_shapes(in_shapes)

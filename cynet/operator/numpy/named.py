@@ -14,14 +14,14 @@ from ...base.dtype import name_of
 from ...base.errors import ArgumentError, ArgumentTypeError
 from .._base import OPERATORS, OpEntry, get_operator
 from ..checks.shapes import known_shape, plain_shape
-from ..functions.numpy_rows import EXTENSIONS, UNARIES
+from ..functions.numpy_rows import NPX_UNARIES, UNARIES
 from ..property import OperatorProperty, is_known
 from .named_rows import IGNORED_NAMES, ROWS
 from .promotion import DEFAULT_FLOAT, FLOATS, promote_dtypes
 
 _CONSTANTS = {"nan": float("nan"), "inf": float("inf"), "-inf": -float("inf")}
 _UNARIES = {f"_npi_{name}": operator for name, (operator, _) in UNARIES.items()}
-_UNARIES |= {f"_npx_{name}": operator for name, (operator, _) in EXTENSIONS.items()}
+_UNARIES |= {f"_npx_{name}": operator for name, (operator, _) in NPX_UNARIES.items()}
 _OPERATOR_PREFIXES = ("_contrib_", "_linalg_", "_")
 # Shapes of inputs to infer dtypes with: dtypes hardly depend on shapes.
 _TRIAL_SHAPES = ((2, 3), (3,), (2, 2), (), (2, 3, 4))

@@ -7,7 +7,7 @@ function has its functors, gradient and kind of result there.
 from ...base.dtype import name_of
 from .._base import register_operator
 from ..functions.derivatives import make_unary_rule, map_derivative
-from ..functions.numpy_rows import BINARIES, EXTENSIONS, NUMPY_ONLY_UNARIES, UNARIES, operators_of
+from ..functions.numpy_rows import BINARIES, NPX_UNARIES, NUMPY_ONLY_UNARIES, UNARIES, operators_of
 from ..functions.row import BACKWARD_READS
 from ..second_order import Rewrite
 from .elementwise import NumpyBinary, NumpyScalar, NumpyUnary
@@ -83,7 +83,7 @@ for _name, _functor, _gradient, _result, _rule, _row in BINARIES:
         _of_number = _scalar_rule(_row, _rule, True) if _exists else None
         _register(_names[3], NumpyScalar, _doc, _of_number, reverse=True, **_said)
 
-for _operator, _row in (*UNARIES.values(), *EXTENSIONS.values()):
+for _operator, _row in (*UNARIES.values(), *NPX_UNARIES.values()):
     if _row is not None and _operator != _row.name:
         _register(
             _operator,

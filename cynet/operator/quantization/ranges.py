@@ -28,10 +28,10 @@ def require_bytes(prop, dtype, name="data", allowed=BYTES):
         )
 
 
-def nan_error(where, name, place, value):
+def nan_error(where, name, index, value):
     """Return the exception for a float of the input `name` that is NaN or infinite."""
     return ArgumentError(
-        f"{where}: element {place} of '{name}' is {value:g}, of which integers of 8 bits have none"
+        f"{where}: element {index} of '{name}' is {value:g}, of which integers of 8 bits have none"
     )
 
 

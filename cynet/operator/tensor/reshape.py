@@ -4,7 +4,7 @@ from ...base.errors import ArgumentError, ShapeError, UndefinedError
 from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..parameters import Bool, Int, Shape
-from ..property import OperatorProperty, is_known, merge_shapes, type_of_first
+from ..property import OperatorProperty, infer_type_from_first, is_known, merge_shapes
 from ..second_order import Linear
 from .axes import axes_of, axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, whole_view
@@ -245,7 +245,7 @@ class SqueezeProperty(SameBytesProperty, operator="squeeze"):
 class ShapeOfSecondProperty(CopyProperty):
     """Base: only the shape of the second input matters."""
 
-    infer_type = type_of_first
+    infer_type = infer_type_from_first
 
 
 class ReshapeLikeProperty(ShapeOfSecondProperty, operator="reshape_like"):

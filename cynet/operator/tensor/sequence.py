@@ -10,7 +10,7 @@ from ...base.errors import ArgumentError, ShapeError
 from ..checks.index_dtype import IndexRead
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Float, Int
-from ..property import merge_shapes, type_of_first
+from ..property import infer_type_from_first, merge_shapes
 from ..second_order import Linear
 
 
@@ -57,7 +57,7 @@ class SequenceProperty(KernelProperty):
         maximum = in_shapes[0][self.axis] + 1
         return [IndexRead(("sequence_length", kind, maximum)) for kind in in_types[1:]]
 
-    infer_type = type_of_first
+    infer_type = infer_type_from_first
 
     def kernel_params(self, in_shapes):
         shape = in_shapes[0]

@@ -3,7 +3,7 @@
 from ...base.errors import ArgumentError, ShapeError, UndefinedError
 from ..graph_hooks import GraphHooks, Traits
 from ..parameters import Int, IntOrNone, Shape
-from ..property import merge_shapes, type_of_first
+from ..property import infer_type_from_first, merge_shapes
 from ..second_order import Linear
 from ..sparse.rows import SLICE
 from .axes import axes_of, axis_of
@@ -177,7 +177,7 @@ class SliceLikeProperty(SlicedProperty, operator="slice_like"):
             return [data, like], [out_shapes[0]], []
         return [data, like], [merge_shapes(self.counts(data, like), out_shapes[0])], []
 
-    infer_type = type_of_first
+    infer_type = infer_type_from_first
 
     def create_operator(self, ctx, in_shapes, in_types):
         data, like = in_shapes

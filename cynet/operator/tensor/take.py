@@ -14,7 +14,7 @@ from ..checks.shapes import EMPTY
 from ..graph_hooks import GraphHooks
 from ..kernel_property import Kernel, KernelProperty
 from ..parameters import Bool, Double, DType, Enum, Int, Shape
-from ..property import is_known, merge_shapes, type_of_first
+from ..property import infer_type_from_first, is_known, merge_shapes
 from ..second_order import Linear
 from ..sparse.rows import TAKE
 from .axes import axis_of, split_at
@@ -45,7 +45,7 @@ class IndexedProperty(KernelProperty):
         beside = "mode='clip' clips without a word" if "mode" in self.fields else ""
         report_out_of_range(self, self.list_arguments()[1], *values, beside)
 
-    infer_type = type_of_first
+    infer_type = infer_type_from_first
 
     def arrays_read_by_index(self, in_shapes, in_types):
         params, name = self.kernel_params(in_shapes), self.list_arguments()[1]

@@ -6,7 +6,7 @@ Their gradient is the sum over the repetitions.
 from ...base.errors import ArgumentError, ShapeError, UndefinedError
 from ..graph_hooks import GraphHooks
 from ..parameters import Int, Shape
-from ..property import ShapesFromInput, merge_shapes, type_of_first
+from ..property import ShapesFromInput, infer_type_from_first, merge_shapes
 from ..second_order import Linear
 from .axes import axis_of
 from .strided_moves import StridedCopyOperator, StridedPart, View, whole_view
@@ -188,7 +188,7 @@ class BroadcastLikeProperty(ExpandProperty, operator="broadcast_like"):
     <NDArray 2x2 @cpu(0)>
     """
 
-    infer_type = type_of_first
+    infer_type = infer_type_from_first
 
     def out_shape(self, in_shapes):
         lhs, rhs = in_shapes

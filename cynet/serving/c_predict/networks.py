@@ -88,13 +88,13 @@ class Network:
     def reshape(self, shapes: Mapping[str, tuple[int, ...]]) -> Network:
         """Create the network for inputs of other shapes, with the same parameters."""
         for name in shapes:
-            self._refuse("MXPredReshape", name)
+            self._require_input("MXPredReshape", name)
         executor = self._executor.reshape_free(dict(shapes), {*self._inputs, *self._labels})
         return Network(executor, self._inputs, self._labels)
 
     def set_input(self, name: str, values: memoryview) -> None:
         """Write float32 numbers into an input."""
-        self._refuse("MXPredSetInput", name)
+        self._require_input("MXPredSetInput", name)
         array = self._executor.arg_dict[name]
         numbers = np.frombuffer(values, np.float32)
         if numbers.size != array.size:
@@ -131,7 +131,7 @@ class Network:
             raise ArgumentError(f"{where}: there is no output {index}, there are {len(outputs)}")
         return outputs[index]
 
-    def _refuse(self, where, name):
+    def _require_input(self, where, name):
         if name not in self._inputs:
             raise NotFoundError(f"{where}: no input is called {shown(name)}{_hint(self._inputs)}")
 

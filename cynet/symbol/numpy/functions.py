@@ -18,7 +18,7 @@ from ...name import NameManager
 from ...ndarray import NDArray
 from ...numpy.elementwise import EXTENSION_FUNCTIONS, FUNCTIONS
 from ...operator._base import OPERATORS, get_operator
-from ...operator.functions.numpy_rows import BINARIES, EXTENSIONS, UNARIES, operators_of
+from ...operator.functions.numpy_rows import BINARIES, NPX_UNARIES, UNARIES, operators_of
 from ...operator.numpy.named import find_operator, function_of_path
 from ...operator.numpy.named_rows import ROWS
 from ...operator.parameters import REQUIRED
@@ -32,7 +32,7 @@ from .spelled import CALL_CONVERTERS
 
 _NAME_BY_PATH = {row.path: name for name, row in reversed(ROWS.items())}
 _ELEMENTWISE = {name for name, *_ in BINARIES}
-_UNARY_ROWS = {**UNARIES, **EXTENSIONS}
+_UNARY_ROWS = {**UNARIES, **NPX_UNARIES}
 
 
 def namespace(path):

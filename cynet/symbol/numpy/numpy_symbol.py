@@ -6,7 +6,7 @@ from ...base.errors import ArgumentTypeError, NotFoundError, shown
 from ...numpy._call import refuse_order, refuse_unknown_cast
 from ...numpy.multiarray import ArrayMembers, define_operators
 from ...operator._base import get_operator
-from ...operator.functions.numpy_rows import EXTENSIONS, operators_of
+from ...operator.functions.numpy_rows import NPX_UNARIES, operators_of
 from ..register import add_symbol_class, function_of
 from ..symbol import Symbol
 
@@ -194,8 +194,8 @@ def _operator_method(name):
                 return _numpy_function(f"{family}.{name}")(self, *args, **kwargs)
             except (AttributeError, NotFoundError):
                 continue
-        if name in EXTENSIONS:
-            return _apply_legacy(EXTENSIONS[name][0], self, *args, **kwargs)
+        if name in NPX_UNARIES:
+            return _apply_legacy(NPX_UNARIES[name][0], self, *args, **kwargs)
         return getattr(Symbol, name)(self, *args, **kwargs)
 
     method.__name__, method.__doc__ = name, f"``mx.sym.np.{name}`` of this symbol."
