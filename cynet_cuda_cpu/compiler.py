@@ -34,7 +34,7 @@ _OPAQUE_DIRECTIVE = re.compile(
     | ^(?!\s*(?:\#|//)).*\#[ \t]*include\b""",
     re.M | re.X,
 )
-_PATH_VARIABLES = "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"  # they add header folders
+_PATH_VARIABLES = "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"  # each adds header folders
 _loaded_library_ids = itertools.count()
 _COMPILE_SECONDS = 300  # seconds; a kernel of normal size takes one or two
 
@@ -72,10 +72,10 @@ def _command_output(command):
 
 @functools.cache
 def _compiler_identity():
-    """The environment that compiled objects depend on beside source and options, as a str."""
+    """Return a text of what objects depend on beside source and options: compiler, headers."""
     command = host_compiler()
     version = _command_output([*command, "--version"])
-    headers, seen = hashlib.sha256(), set()  # other headers are part of each source's own key
+    headers, seen = hashlib.sha256(), set()  # the user's headers are in the key of each source
     for path in sorted(INCLUDE_FOLDER.rglob("*.h")):
         text = path.read_text()
         for each in (text, *included_headers(text, [path.parent, INCLUDE_FOLDER, KERNELS], seen)):
@@ -137,7 +137,7 @@ def _compiler_flags(checked):
 
 
 def _object_path(text, flags, headers):
-    flags = [each for each in flags if each not in _INCLUDE_FLAGS]  # the headers' texts count
+    flags = [each for each in flags if each not in _INCLUDE_FLAGS]  # headers are hashed instead
     # a computed #include may name any header
     if any(map(_COMPUTED_INCLUDE.search, (text, *headers))):
         own = [*sorted(KERNELS.rglob("*.h")), *sorted(CUDA_SOURCES.rglob("*.cuh"))]

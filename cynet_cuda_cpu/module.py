@@ -146,7 +146,7 @@ class EmulatedModule:
         self.kernels = {name: EmulatedKernel(self, name, i) for i, name in enumerate(names)}
 
     def get(self, name):
-        """The kernel of that name; KernelError lists the kernels."""
+        """Return the kernel of that name; a KernelError lists the kernels."""
         if name not in self.kernels:
             hint = ""
             if name.partition("<")[0] in self.source.templates:
@@ -157,7 +157,7 @@ class EmulatedModule:
         return self.kernels[name]
 
     def line(self, number):
-        """Line `number` of the source, without the space around it."""
+        """Return line `number` of the source, stripped."""
         lines = self.quoted.split("\n")
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
@@ -251,7 +251,7 @@ class EmulatedKernel:
             raise self.error(failure)
 
     def error(self, failure, name=None, names=None):
-        """The exception that describes a `Failure`.
+        """Create the exception that describes a `Failure`.
 
         `name`: what it calls the kernel, if not by its own name; `names`: of the arguments.
         """
@@ -269,7 +269,7 @@ class EmulatedKernel:
 
 
 def _full_source(text, title, kernel_kinds):
-    """The text that is compiled: the user's, and a row for each kernel under its name."""
+    """Return the text to compile: the user's source, and a table with an entry for each kernel."""
     rows = [
         f'#line 1 "kernel {name}"\nstatic constexpr auto cynet_row_{i} = '
         f'CYNET_KERNEL({way}, "{name}", {name});\n'
@@ -352,7 +352,7 @@ def host_options(options):
         if option in ("--use_fast_math", "-use_fast_math"):
             yield "-ffast-math"
         elif option.startswith(("--gpu-architecture", "-arch", "--std", "-std", "-lineinfo", "-G")):
-            continue  # is about a device, or is the default
+            continue  # concerns GPUs only, or is the default
         elif option.startswith(("-D", "-I", "-U", "-O", "-f", "-include")):
             yield option
         else:

@@ -157,12 +157,12 @@ def _unqualified_name(name):
 
 
 def _without_directives(text):
-    """Preprocessor lines blanked: their braces need not balance."""
+    """Replace preprocessor lines by spaces, since their braces need not balance."""
     return re.sub(r"^[ \t]*#(?:\\\n|.)*", spaces_for_match, text, flags=re.M)
 
 
 def _function_definitions(text):
-    """Each function definition outside of other functions, in order."""
+    """Yield each function definition that is not inside of another function, in order."""
     scopes, start, at = [], 0, 0
     for match in re.finditer(r"[{};]", text):
         if match.start() < at:
@@ -189,7 +189,7 @@ def _function_definitions(text):
 
 
 def _closing_brace(text, at):
-    """The index at which the brace opened before `at` closes."""
+    """Return the index of the brace that closes the one opened before index `at`."""
     depth = 1
     for match in re.finditer(r"[{}]", text[at:]):
         depth += 1 if match[0] == "{" else -1

@@ -65,7 +65,7 @@ class _OpenDevice:
         driver.add_gpu(device_id, self.context.handle, *(s.handle for s in self.streams))
 
 
-_open_devices = {}
+_open_devices = {}  # device id -> _OpenDevice
 
 
 def open_device(device_id):

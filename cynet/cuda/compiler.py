@@ -66,12 +66,12 @@ def _compiler_identity():
 
 
 def device_options(options):
-    """mx.rtc's options in nvcc's spelling: options of the host compiler follow -Xcompiler."""
+    """Translate mx.rtc's options for nvcc: host compiler options follow -Xcompiler."""
     for option in options:
         if option.startswith("-f"):
             yield f"-Xcompiler={option}"
         elif option.startswith("-O"):
-            continue  # nvcc optimises code for the device anyway
+            continue  # nvcc optimises by default
         else:
             yield option
 

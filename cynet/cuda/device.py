@@ -38,14 +38,14 @@ class Device:
         raise CynetError(f"{type(self).__name__} defines no upload")
 
     def error(self, kernel, code):
-        """The exception for an error code of LaunchFn or ReadFn.
+        """Create the exception for an error code of LaunchFn or ReadFn.
 
         `kernel` is what `kernel` gave, or None for a copy.
         """
         return CynetError(f"{self.name}: code {code}")
 
 
-_provider = None
+_provider = None  # function of a device id that returns its Device
 
 
 def register_devices(provider):

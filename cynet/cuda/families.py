@@ -45,7 +45,7 @@ TEMPLATES = {
     "sort": [
         ("sort_chunks sort_pass gather_ordered scatter_ordered running_sum", NUMBERS),
         (
-            "find_extreme",  # positions are stored as float if T is narrow
+            "find_extreme",  # output indices are float if T is a narrow type
             tuple(f"{kind}, {'float' if kind in NARROW_TYPES else kind}" for kind in NUMBERS),
         ),
     ],

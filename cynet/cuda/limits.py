@@ -19,7 +19,7 @@ _UNKNOWN_LIMITS = Limits()
 
 
 def launch_size(name, what, value):
-    """A launch size as three positive ints."""
+    """Check a grid or block size, and return it as three positive ints."""
     if type(value) is tuple and [type(n) for n in value] == [int, int, int]:
         return value
     sizes = tuple(value) if isinstance(value, (tuple, list)) else (value,)

@@ -18,12 +18,12 @@ def blank_comments(text):
 
 
 def spaces_for_match(match):
-    """A match's text with spaces in place of all but newlines, so that line numbers stay."""
+    """Replace a match by spaces, except for newlines, so that line numbers stay."""
     return re.sub(r"[^\n]", " ", match[0])
 
 
 def explain(messages, user_text, title):
-    """A compiler's messages as one text: each error with the user's line under it."""
+    """Join a compiler's messages: each error is followed by the user's source line."""
     lines = user_text.split("\n")
     found = []
     # g++: "title:3:7: error: ..."; nvcc: "title(3): error: ..."

@@ -14,7 +14,7 @@ from .rate_search import find_learning_rate
 from .recompute import checkpoint
 from .resume import load_training, save_training
 from .trainer import Trainer
-from . import common_parameters  # last: fills shared paragraphs into the docstrings above
+from . import common_parameters  # imported last: adds shared paragraphs to the docstrings above
 
 __all__ = [
     "EMA",

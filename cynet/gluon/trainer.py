@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..typing import KVStoreLike, Optimizer
 
-_UPDATE_SPAN = Span("update", "training")
+_UPDATE_SPAN = Span("update", "training")  # time range in the profiler's trace
 
 
 @guarded(but=("step", "update"))

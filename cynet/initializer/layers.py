@@ -129,7 +129,7 @@ class FusedRNN(Initializer):
         self._directions = ["l", "r"] if bidirectional else ["l"]
 
     def _init_weight(self, name, arr):
-        from ..rnn import packed  # late: mx.rnn is loaded at its first use
+        from ..rnn import packed  # imported here: mx.rnn is loaded at its first use
 
         layout = self._mode, self._num_layers, self._directions
         num_input = packed.infer_input_size(arr.size, *layout, self._num_hidden)

@@ -125,7 +125,7 @@ class BLEU(_SumMetric):
 
     @property
     def _sum_count(self):
-        return 3 + 2 * self.longest  # texts, words, reference words; runs, matches
+        return 3 + 2 * self.longest  # texts, words, reference words; n-grams and matches by length
 
     def update(self, labels: Any, preds: Any) -> None:
         """Add a batch. labels: reference texts; preds: as many texts. A text is a str of words

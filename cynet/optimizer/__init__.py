@@ -9,7 +9,7 @@ from .muon import Muon
 from .sgd import DCASGD, NAG, SGD, SGLD, Lion, Signum, ccSGD
 from .testing import Test
 from .updater import Updater, get_updater
-from . import common_parameters  # last: fills shared paragraphs into the docstrings above
+from . import common_parameters  # imported last: adds shared paragraphs to the docstrings above
 
 __all__ = [
     "DCASGD",

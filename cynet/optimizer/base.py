@@ -166,7 +166,7 @@ class Optimizer(OptimizerRepr):
     array([0.5, 0.5], dtype=float16)
     """
 
-    serialized_fields = {  # stored in files; subclasses add more
+    serialized_fields = {  # attributes stored in files; subclasses add more
         "rescale_grad": number(),
         "lr": number(),
         "wd": number(),

@@ -30,7 +30,7 @@ class FusedOptimizer(Optimizer):
     """
 
     _rule_name, _n_states = None, 0
-    _norm = None  # `norm` of JoinedUpdate, for CPUs only
+    _norm = None  # argument `norm` of JoinedUpdate, on CPUs only
 
     _takes_lists = False
     # MXNet's SGD calls _get_lrs and _update_count with lists of indices

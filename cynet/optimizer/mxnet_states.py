@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _ARRAY_CLASS_NAMES = ("NDArray", "ndarray", "RowSparseNDArray", "CSRNDArray")
 _PARAMS_HEADER = struct.pack("<QQQ", 0x112, 0, 1)  # header of a .params file with one array
-_MAX_DEPTH = 8
+_MAX_DEPTH = 8  # levels of nested states
 _EXTRA_STATES = {"LBSGD": "lbmult", "DCASGD": "weight_previous"}  # attributes with values
 
 

@@ -27,7 +27,7 @@ from .base import OPTIMIZERS
 # First bytes of files: present; older, with the float32 copy first; older, without checksum.
 _MAGIC_NUMBER, _MAGIC_COPY_FIRST, _MAGIC_NO_CHECKSUM = b"CYNSTAT3", b"CYNSTAT2", b"CYNSTAT1"
 _MAX_NESTING_DEPTH = 8
-_COUNT_KIND, _NUMBER_KIND = count(), number()
+_COUNT_KIND, _NUMBER_KIND = count(), number()  # checks of values in a file
 _TABLE_CHECKS = {
     "idx2name": lambda value: isinstance(value, str),
     "lr_mult": _NUMBER_KIND.fits,

@@ -32,7 +32,7 @@ def kernel_symbols(image):
         for at in range(section[4], section[4] + section[5], section[9]):
             name, info, _, place = struct.unpack_from("<IBBH", image, at)
             if info & 15 != _FUNCTION_TYPE or info >> 4 == 0 or place == 0:
-                continue  # not a function, or local, or undefined
+                continue  # skip symbols that are no function, local, or undefined
             start = names[4] + name
             symbol = image[start : image.index(b"\0", start)].decode()
             out[source_name(symbol)] = symbol

@@ -28,7 +28,7 @@ _BLOCK_ATTRIBUTES = {
     "_flags",
 }
 _BLOCK_ATTRIBUTES |= {"_formats", "_backward_hooks"}
-_MAX_CONTAINER_DEPTH = 8
+_MAX_CONTAINER_DEPTH = 8  # levels of lists and dicts that are searched for Blocks
 
 
 def _iterate_with_paths(value, path, kind, depth):

@@ -5,7 +5,7 @@ import threading
 from ...name import NameManager, Prefix
 from ..parameter import ParameterDict
 
-_thread_scope = threading.local()
+_thread_scope = threading.local()  # the current BlockScope of each thread
 
 
 class BlockScope:

@@ -5,7 +5,7 @@ import math
 from ...ndarray import NDArray
 from ..errors import MismatchError
 
-_COLUMN_WIDTHS = (42, 42, 15)
+_COLUMN_WIDTHS = (42, 42, 15)  # characters
 
 
 def print_summary(block, inputs):

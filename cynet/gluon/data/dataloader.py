@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from .sampler import Sampler
 
 __all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
-_DATA_SPAN = Span("data", "training")
+_DATA_SPAN = Span("data", "training")  # time range in the profiler's trace
 _END_OF_EPOCH = object()
-_STATE_KEYS = {"epoch", "batch", "begin", "now"}
-_STREAM_KEYS = {"samples", "stream"}
+_STATE_KEYS = {"epoch", "batch", "begin", "now"}  # keys of `DataLoader.state_dict`
+_STREAM_KEYS = {"samples", "stream"}  # further keys if the dataset is a stream
 
 
 @guarded(but=("__iter__",))
@@ -180,7 +180,7 @@ class DataLoader(ReprMixin):
         self._epoch = 0
         self._waiting: _EpochIterator | None  # the prefetched next epoch
         self.clean()
-        self._position: dict[str, Any] | None = None  # after the last batch
+        self._position: dict[str, Any] | None = None  # set after the last batch
         self._resume: dict[str, Any] | None = None
 
     def __getstate__(self):

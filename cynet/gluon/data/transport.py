@@ -20,7 +20,7 @@ from ...ndarray.sparse.arrays import BaseSparseNDArray, make_sparse
 from .batchify import host_array
 
 _MAX_INLINE_BYTES = 64 << 10  # larger batches use shared memory
-_ALIGNMENT_BYTES = 64
+_ALIGNMENT_BYTES = 64  # of arrays in shared memory
 _HAS_MEMFD = hasattr(os, "memfd_create")
 
 

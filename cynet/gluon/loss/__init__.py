@@ -10,6 +10,6 @@ from .margin import *
 from .imbalance import *
 from .regression import *
 from .sequence import *
-from . import common_parameters  # last: fills shared paragraphs into the docstrings above
+from . import common_parameters  # imported last: adds shared paragraphs to the docstrings above
 
 __all__ = _public_names(globals())

@@ -2,6 +2,6 @@
 
 from . import model_store, text, vision
 from .vision import get_model
-from . import common_parameters  # last: fills shared paragraphs into the docstrings above
+from . import common_parameters  # imported last: adds shared paragraphs to the docstrings above
 
 __all__ = ["get_model", "model_store", "text", "vision"]

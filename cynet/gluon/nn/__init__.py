@@ -15,6 +15,6 @@ from .pooling_layers import *
 from .positions import *
 from .spectral import *
 from .transformer import *
-from . import common_parameters  # last: fills shared paragraphs into the docstrings above
+from . import common_parameters  # imported last: adds shared paragraphs to the docstrings above
 
 __all__ = _public_names(globals())

@@ -3,6 +3,6 @@
 from ...operator.namespaces import public_names as _public_names
 from .rnn_cell import *
 from .rnn_layer import *
-from . import common_parameters  # last: fills shared paragraphs into the docstrings above
+from . import common_parameters  # imported last: adds shared paragraphs to the docstrings above
 
 __all__ = _public_names(globals())

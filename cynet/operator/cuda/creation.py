@@ -42,7 +42,7 @@ def add_n(prop, shapes, types, forward, backward):
 
 
 def progression(device, dtype, start, step=0.0, repeat=1):
-    """The form of ``out[i] = start + step * (i // repeat)``."""
+    """Build the launches of ``out[i] = start + step * (i // repeat)``."""
     forward = Steps()
     forward += fill_range(SIZE, cast_type(dtype), OUT[0], float(start), float(step), repeat)
     return operator(device, forward)

@@ -1,4 +1,4 @@
-"""GPU forms of the elementwise families: unary, binary, with a number, broadcast."""
+"""GPU launches of elementwise operators: unary, binary, with a number, broadcast."""
 
 from math import prod
 
@@ -50,9 +50,9 @@ def binary(prop, shapes, types, forward, backward):
 
 
 def _add_scalar_launch(steps, device, loop, dtype, arrays, target):
-    """Add to `steps` the launch of a Loop over `arrays` (by name) and a number."""
+    """Add to `steps` the launch that computes a Loop of `arrays` (by name) and a scalar."""
     n = arrays["n"]
-    loop = fold_out_of_range_scalar(loop, dtype)  # as the CPU's loops do
+    loop = fold_out_of_range_scalar(loop, dtype)  # the loops on the CPU do the same
     wide = loop_dtype(loop, dtype)
     instance, kind = compute_instance(loop.family, loop.functor, wide)
     reads = {
@@ -76,7 +76,7 @@ def _launch_elementwise(n, name, *operands):
 
 
 def _make_scalar_form(device, functor, gradient, number, shape, dtype, reverse=False, reads=True):
-    """The form of a function of an array and a number; `reads`: its gradient reads the array."""
+    """Build the launches of f(array, number); `reads`: the gradient of f reads the array."""
     forward, backward = Steps(), Steps()
     number = float(number) if isinstance(number, int) else number
     arrays = {"n": prod(shape), "x": IN[0], "g": OUT_GRAD[0]}

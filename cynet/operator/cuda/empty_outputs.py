@@ -25,7 +25,7 @@ def empty_output_form(
     in_shapes: Sequence[Shape],
     in_types: Sequence[str],
 ) -> Operator:
-    """Outputs that hold `fill`, where they hold anything, and zeros as gradients."""
+    """Build an operator that writes `fill` to all outputs, and zeros to all gradients."""
     on = device(ctx.device_id)
     forward, backward = Steps(), Steps()
     for i, shape in enumerate(out_shapes):

@@ -22,11 +22,11 @@ from .kernel_args import C_TYPES, INT, LONG, c_int64_array
 from .launch_program import convert, fill_range, launch_form, zeros
 from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, Check, launch_each
 
-SOURCE = "where_clip"  # the source of where, clip and hard_sigmoid
+SOURCE = "where_clip"  # CUDA file with where, clip and hard_sigmoid
 
 
 def indices(steps, array, dtype, count, n, mode, refusal, low=0, at=0, **options):
-    """The values of `array` as int64 within [low, low + n), in temporary space.
+    """Convert `array` to int64 indices within [low, low + n), in a workspace.
 
     `mode` is one of MODES; 'raise' waits for the device and refuses with the message `refusal`.
     """
@@ -132,7 +132,7 @@ class Lengths(ctypes.Structure):
 
 
 def _flat_positions(steps, prop, shape, dtype, lengths):
-    """Flat positions of the index tuples in IN[1]."""
+    """Compute the row-major index of each index tuple in input 1."""
     k, count = shape[0], prod(shape[1:])
     index = steps.space(k * count * 8)
     steps += convert(k * count, C_TYPES[dtype], "long long", IN[1], index, False)

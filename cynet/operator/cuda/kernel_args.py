@@ -95,7 +95,7 @@ def collapse(shape, *strides):
 
 
 def c_int64_array(values, maximum=8):
-    """Lengths or strides as a C array."""
+    """Convert lengths or strides to a C array."""
     if len(values) > maximum:
         raise ArgumentError(f"more than {maximum} separate axes: {tuple(values)}")
     return (LONG * maximum)(*values)
@@ -168,7 +168,7 @@ def round_to_dtype(values, dtype):
 
 
 def bytes_of_numbers(values, dtype):
-    """The bytes of numbers in `dtype`.
+    """Convert numbers to the bytes of an array of `dtype`.
 
     >>> bytes_of_numbers([1.0], "bfloat16").hex()
     '803f'

@@ -1,4 +1,4 @@
-"""Collecting a form's steps: temporary memory, and arithmetic in another dtype than the arrays'."""
+"""Collects an operator's kernel launches, workspaces, and casts to the dtype of computation."""
 
 from math import prod
 
@@ -31,7 +31,7 @@ def compute_instance(template, functor, dtype, source="elementwise"):
 
 
 class Steps:
-    """The launches of one direction, in order, with their temporary memory."""
+    """The kernel launches of forward or backward, in order, with their temporary memory."""
 
     def __init__(self, device=None):
         self.device, self.steps, self.spaces = device, [], []
@@ -78,7 +78,7 @@ class Steps:
 
 _MAX_CACHED_NUMBERS = 4096  # numbers on a device that are cached for the next operator
 _ENOUGH_THREADS = 1 << 16  # threads that keep a device busy
-_MIN_PART_ELEMENTS = 1 << 13  # fewest elements of a part of a reduction
+_MIN_PART_ELEMENTS = 1 << 13  # minimum of elements that one part of a reduction sums
 
 
 def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
@@ -125,7 +125,7 @@ def fold(steps, reducer, kind, source, target, walk, divisor=1.0):
 
 
 def operator(device, forward, backward=None):
-    """The DeviceOperator of two `Steps`."""
+    """Build the DeviceOperator that runs the `Steps` of forward and backward."""
     backward = backward or Steps()
     return DeviceOperator(device, forward.steps, backward.steps, forward.spaces, backward.spaces)
 
@@ -177,7 +177,7 @@ def zeros(shape, dtype, array):
 def constant(device, number, dtype, kind):
     """Device memory with one number, rounded to the array's dtype and stored as the C type."""
     value = np.int64(number.exact) if isinstance(number, LargeInt) else np.float64(number)
-    if dtype not in FLOAT_DTYPES and value.dtype.kind == "f":  # convert.h converts the same way
+    if dtype not in FLOAT_DTYPES and value.dtype.kind == "f":  # cast via an int, as in convert.h
         with np.errstate(invalid="ignore"):
             value = value.astype("i8" if dtype == "int64" else "i4").astype(dtype)
     data = bytes_of_numbers(round_to_dtype(value, dtype), dtype_of_c_type(kind))

@@ -1,4 +1,4 @@
-"""The notation of a GPU form: kernel launches with symbolic arguments.
+"""Descriptions of kernel launches, with placeholders for arrays that only a call has.
 
 ``IN[0]``, ``OUT[0]``, ``OUT_GRAD[0]``, ``IN_GRAD[0]``, ``AUX[0]``, ``SPACE[0]`` are pointers, to
 the operator's tensors and its temporary memory; ``ADD`` is the int that says whether the request of
@@ -14,9 +14,9 @@ from typing import NamedTuple
 from ...base.errors import KernelError
 
 BLOCK_THREADS, MAX_BLOCKS = 256, 65536  # the same values as in launch.pxd
-PACK_ELEMENTS = {"elementwise": 4}  # elements a thread takes at once (common.cuh's Pack)
+PACK_ELEMENTS = {"elementwise": 4}  # elements that a thread loads at once (Pack in common.cuh)
 _POINTER_BYTES = ctypes.sizeof(ctypes.c_void_p)
-_ARGUMENT_BYTES = {"add": 4, "random": 24}  # sizes other than a pointer's
+_ARGUMENT_BYTES = {"add": 4, "random": 24}  # arguments that are no pointers
 
 
 class Array(NamedTuple):
@@ -27,7 +27,7 @@ class Array(NamedTuple):
     offset: int = 0  # bytes
 
     def at(self, nbytes):
-        """The same array from byte `nbytes` on."""
+        """Return the same array, starting `nbytes` bytes later."""
         return self._replace(offset=self.offset + nbytes)
 
 
@@ -41,7 +41,7 @@ class _Arrays:
         return Array(self.kind, index)
 
 
-IN, OUT, OUT_GRAD = _Arrays("in"), _Arrays("out"), _Arrays("out_grad")
+IN, OUT, OUT_GRAD = _Arrays("in"), _Arrays("out"), _Arrays("out_grad")  # IN[0]: first input
 IN_GRAD, AUX, SPACE = _Arrays("in_grad"), _Arrays("aux"), _Arrays("space")
 ADD = Array("add", -1)  # whether to add to the array that the launch writes
 TARGET = Array("target")  # replaced by `program.Steps.write`
@@ -59,7 +59,7 @@ SIZE, NBYTES = Array("size"), Array("bytes")  # size and bytes of OUT[0], if its
 
 
 def value_bytes(given):
-    """The bytes of a number or structure, as the kernel takes it."""
+    """Return the bytes that a kernel expects for a number or structure."""
     if isinstance(given, bool):
         return bytes(ctypes.c_int(given))
     if isinstance(given, float):

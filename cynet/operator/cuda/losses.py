@@ -1,4 +1,4 @@
-"""GPU forms of softmax and of the operators that end a network."""
+"""GPU launches of softmax and of loss operators."""
 
 import ctypes
 from math import prod
@@ -106,7 +106,7 @@ def softmax_activation(prop, shapes, types, device):
 
 
 class Target(ctypes.Structure):
-    """The target of SoftmaxOutput's gradient (softmax.cu)."""
+    """Kernel argument: how SoftmaxOutput's gradient reads the labels (softmax.cu)."""
 
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner")]
     _fields_ += [(name, ctypes.c_double) for name in ("scale", "hit", "miss")]
@@ -170,7 +170,7 @@ def softmax_output(prop, shapes, types, device):
 
 
 def _difference_launch(n, kind, label, dy, scale, absolute):
-    """A launch of the gradient of a loss of output - label, times `dy` unless that is NULL."""
+    """Launch the gradient of a loss of (output - label), times `dy` unless `dy` is NULL."""
     arrays = OUT[0], label, dy, IN_GRAD[0]
     return launch_each(n, "loss", f"difference_grad<{kind}>", *arrays, n, scale, absolute, ADD)
 

@@ -1,4 +1,4 @@
-"""GPU forms of layers with kernels of their own: normalization, rectifiers, dropout, upsampling."""
+"""GPU launches of layers without cuDNN: normalization, rectifiers, dropout, upsampling."""
 
 import ctypes
 from math import prod
@@ -42,19 +42,19 @@ from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, RANDOM, launch_each, 
 from .random import draw_launch, kUniform
 from .registry import build, register_form
 
-SOURCE = "normalization"  # the source of the normalization kernels
+SOURCE = "normalization"  # CUDA file with the normalization kernels
 OPMATH = {kind: "double" if kind == "double" else "float" for kind in FLOATS}  # as in common.cuh
-_ENOUGH_THREADS = 1 << 17  # threads that keep a device busy while each walks over rows
+_ENOUGH_THREADS = 1 << 17  # number of threads that keep a GPU busy if each loops over rows
 
 
 class Line(ctypes.Structure):
-    """Lines that are normalized (normalization.cu)."""
+    """Kernel argument: sizes of the lines that are normalized (normalization.cu)."""
 
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner", "channels")]
 
 
 def _line_moments(steps, dtype, walk, eps, **options):
-    """Mean and standard deviation of each line, in temporary memory, of `OPMATH` type."""
+    """Compute mean and standard deviation of each line, in a workspace of type `OPMATH`."""
     count, kind = walk.outer * walk.inner, C_TYPES[dtype]
     mean, std = steps.workspace(count, OPMATH[kind]), steps.workspace(count, OPMATH[kind])
     given = f"moments<{kind}>", IN[0], mean, std, walk, float(eps)
@@ -169,7 +169,7 @@ def declared_kernels(prop, shapes, types, forward, backward):
 
 
 class Neighbours(ctypes.Structure):
-    """Channels whose squares are summed (normalization.cu)."""
+    """Kernel argument: window of channels that LRN sums the squares of (normalization.cu)."""
 
     _fields_ = [(name, LONG) for name in ("batch", "channels", "inner", "size")]
     _fields_ += [(name, ctypes.c_double) for name in ("alpha", "beta", "knorm")]
@@ -240,7 +240,7 @@ def _random_slopes(prop, forward, backward, n, dtype):
 
 
 class RepeatedMask(ctypes.Structure):
-    """Data and a mask that repeats along some axes (random.cu)."""
+    """Kernel argument: shape of the data, strides of a dropout mask that broadcasts (random.cu)."""
 
     _fields_ = [("n", LONG), ("ndim", INT), ("shape", LONG * 8), ("stride", LONG * 8)]
 

@@ -20,14 +20,14 @@ from .launch_steps import ADD, IN, IN_GRAD, NULL, OUT, OUT_GRAD, launch_each
 from .layout_adapter import for_every_layout
 from .registry import register_form
 
-_MAX_PLANE_ELEMENTS = 2**31 - 1  # limit of elements of a plane: positions in one are int
+_MAX_PLANE_ELEMENTS = 2**31 - 1  # kernels index a plane by int
 # elements of an image below which our kernels beat cuDNN at mean or sum, forward and backward
 _SMALL_PLANE = 64
-_POOL_TYPES = {"max": 0, "avg": 1, "sum": 2, "lp": 3}
+_POOL_TYPES = {"max": 0, "avg": 1, "sum": 2, "lp": 3}  # numbers in pooling.cu
 
 
 class Window(ctypes.Structure):
-    """Windows of up to three axes (pooling.cu)."""
+    """Kernel argument: sizes of pooling windows with up to three axes (pooling.cu)."""
 
     _fields_ = [("planes", LONG), ("type", INT), ("p", INT), ("count_pad", INT)]
     _fields_ += [(n, INT * 3) for n in ("size", "out", "kernel", "stride", "pad", "pad_after")]

@@ -10,7 +10,7 @@ from .launch_steps import ADD, IN, IN_GRAD, OUT, OUT_GRAD, launch_each
 
 
 class PaddedWindow(ctypes.Structure):
-    """Windows over planes (pooling_v1.cu)."""
+    """Kernel argument: sizes of pooling windows over planes (pooling_v1.cu)."""
 
     _fields_ = [("planes", LONG), ("maximum", INT), ("divisor", ctypes.c_double)]
     _fields_ += [(name, INT * 2) for name in ("size", "out", "kernel", "stride", "pad")]

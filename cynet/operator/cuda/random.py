@@ -19,7 +19,7 @@ _FLOAT_DTYPES = ("float32", "float64", "float16", "bfloat16")
 
 
 class Draw(ctypes.Structure):
-    """The distribution of a draw (random.cu)."""
+    """Kernel argument: a distribution and its parameters (random.cu)."""
 
     _fields_ = [("a", ctypes.c_double), ("b", ctypes.c_double), ("each", LONG)]
     _fields_ += [("distribution", INT)]
@@ -36,7 +36,7 @@ def draw_launch(
 @launch_form(ScalarDistribution, LikeDistribution)
 def random_form(prop, shapes, types, forward, backward):
     numbers = [float(getattr(prop, name)) for name, *_ in prop.row.parameters]
-    # the output's dtype may follow from its use: it is known in the call
+    # the output's dtype may be inferred from its consumers: types has it
     known = types[:1] or [prop.dtype]
     for dtype in known if known[0] else _FLOAT_DTYPES:
         forward += draw_launch(SIZE, C_TYPES[dtype], OUT[0], prop.row.code, *numbers, dtype=dtype)
@@ -51,7 +51,7 @@ def randint_form(prop, shapes, types, forward, backward):
 
 
 def to_signed(number):
-    """64 bits of an unsigned number as a signed one.
+    """Reinterpret an unsigned 64-bit number as a signed one.
 
     >>> to_signed(2**64 - 1)
     -1

@@ -26,7 +26,7 @@ from .launch_steps import (
     launch_lines,
 )
 
-_SORTED_PER_BLOCK = 1024  # positions that a block sorts (sort.cu)
+_SORTED_PER_BLOCK = 1024  # elements that one thread block sorts (sort.cu)
 
 
 @launch_form(ReduceProperty)
@@ -84,7 +84,7 @@ def running_sum(prop, shapes, types, forward, backward):
 
 
 class Lines(ctypes.Structure):
-    """An array (outer, n, inner) that is ordered along n (sort.cu)."""
+    """Kernel argument: sizes of an array (outer, n, inner) that is sorted along n (sort.cu)."""
 
     _fields_ = [(name, LONG) for name in ("outer", "n", "inner", "padded")]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...typing import Operator, Shape
     from ..registered import Registered
 
-FORMS: dict[type, tuple[Any, bool]] = {}
+FORMS: dict[type, tuple[Any, bool]] = {}  # class of a property -> (builder, checks)
 _CPU_CONTEXT = Context("cpu")
 
 
@@ -50,7 +50,7 @@ def _load_forms():
 
 
 def form_of(prop):
-    """(builder, checks) of a property or its class; None without a GPU form."""
+    """Return (builder, checks) of a property or its class, or None if it has no GPU form."""
     _load_forms()
     cls = prop if isinstance(prop, type) else type(prop)
     for base in cls.__mro__:
@@ -84,5 +84,5 @@ def build(
 def gpu_operator(
     prop: Registered, ctx: Context, in_shapes: Sequence[Shape], in_types: Sequence[str]
 ) -> Operator:
-    """The Operator of `prop` on a GPU context."""
+    """Create the Operator that computes `prop` on a GPU."""
     return build(prop, in_shapes, in_types, device(ctx.device_id))

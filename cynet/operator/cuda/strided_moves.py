@@ -39,7 +39,7 @@ def fill_form(device, number, dtype, array, view, **options):
 
 
 def copy_form(device, op, shapes, out_shapes):
-    """The form of a StridedCopyOperator."""
+    """Build the launches of a StridedCopyOperator."""
     dtype, pieces, fill = op.described
     kind = C_TYPES[dtype]
     forward, backward = Steps(), Steps()
@@ -70,14 +70,14 @@ def _add_piece_gradient(steps, kind, piece):
 
 
 class Borders(ctypes.Structure):
-    """Shapes of an array with borders and of its inside (index.cu)."""
+    """Kernel argument: shapes of a padded array and of its interior (index.cu)."""
 
     _fields_ = [("n", LONG), ("ndim", INT), ("reflect", INT)]
     _fields_ += [(name, LONG * 8) for name in ("dst", "src", "before")]
 
 
 def pad_form(prop, shape, dtype, device):
-    """The form of Pad whose borders are elements of the array."""
+    """Build the launches of Pad whose borders repeat elements of the array."""
     params = prop.kernel_params([shape])
     kind, lengths = C_TYPES[dtype], params["dst"]
     lists = [c_int64_array(params[name]) for name in ("dst", "src", "before")]

@@ -13,7 +13,7 @@ class KernelArgs(ctypes.Structure):
     """Hyperparameters of an update (``KernelArgs`` of update.cu)."""
 
     _fields_ = [(name, ctypes.c_double) for name in ("lr", "wd", "rescale", "clip", *"abcdef")]
-    _fields_ += [("now", ctypes.c_void_p)]  # if other parameters are to be read, else null
+    _fields_ += [("now", ctypes.c_void_p)]  # address of parameters that replace these, or null
 
 
 @launch_form(UpdateProperty)

@@ -22,7 +22,7 @@ class ActivationFunction(NamedTuple):
     derivative: Callable
 
 
-FUNCTIONS = {
+FUNCTIONS = {  # by act_type
     "relu": ActivationFunction("relu", "relu_grad_y", "y", lambda F, x, y: y > 0),
     "sigmoid": ActivationFunction("sigmoid", "sigmoid_grad_y", "y", lambda F, x, y: y * (1 - y)),
     "softrelu": ActivationFunction(
@@ -39,7 +39,7 @@ FUNCTIONS = {
 
 
 class ActivationHooks(UnaryHooks):
-    """Graph hooks: the layer before the activation may compute it."""
+    """Graph hooks: the layer before an activation can apply the activation itself."""
 
     def activation(self, prop):
         return prop.act_type

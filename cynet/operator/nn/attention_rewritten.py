@@ -4,7 +4,7 @@ from ..second_order import Rewrite
 
 
 def _split_heads(F, array, heads, parts):
-    """The parts of interleaved projections, each (batch * heads, length, dim)."""
+    """Split interleaved queries, keys and values into arrays (batch * heads, length, dim)."""
     n, batch, width = array.shape
     split = array.reshape((n, batch * heads, parts, width // (heads * parts)))
     each = F.split(split, num_outputs=parts, axis=2, squeeze_axis=True) if parts > 1 else None

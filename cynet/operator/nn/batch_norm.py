@@ -113,7 +113,7 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
         data = in_types[0] or out_types[0]
         others = [*in_types[1:], *out_types[1:]]
         known = next((t for t in others if t is not None), None)
-        if data is None and known not in (None, "float32"):  # narrow data may have float32 ones
+        if data is None and known not in (None, "float32"):  # float32 may be beside 16-bit data
             data = known
         kind = known if data is None else "float32" if data in NARROW_FLOATS else data
         if out_types[0] not in (None, data) or any(t not in (None, kind) for t in others):
@@ -124,12 +124,12 @@ class BatchNormProperty(KernelProperty, operator="BatchNorm", aliases=("BatchNor
         return [data, kind, kind], [data, kind, kind], [kind, kind]
 
     def positive_axis(self, shape):
-        """The axis of channels counted from the front."""
+        """Return the axis of channels as an index of 0 or more."""
         return data_axis(self.axis, shape)
 
     @property
     def backward(self):
-        # the mask of relu: from the output, or computed anew from data
+        # backward masks relu by the output, or recomputes the mask from data
         masks = "beta?" if self.relu and not self.residual else "none?"
         masked = "output" if self.relu and (self.residual or not self.last) else "none?"
         return Kernel(

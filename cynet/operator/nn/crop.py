@@ -30,7 +30,7 @@ class CropProperty(OperatorProperty, operator="Crop"):
     h_w = Shape((0, 0), doc="Height and width of the window where there is one input.", low=0)
     center_crop = Bool(False, doc="Crop the middle; `offset` is ignored.")
 
-    channels_last = False  # True in the form that the layout pass makes
+    channels_last = False  # the graph's layout pass sets it to True
 
     inputs_doc = {"arg0": "Images (N, C, H, W).", "arg1": "Images of the size that is taken."}
     second_order = Linear()

@@ -62,7 +62,7 @@ class LayerNormProperty(KernelProperty, operator="LayerNorm"):
         return [data, length, length], [data, line, line], []
 
     def positive_axis(self, shape):
-        """`axis` counted from the front."""
+        """Return `axis` as an index of 0 or more."""
         return data_axis(self.axis, shape)
 
     def kernel_params(self, in_shapes):

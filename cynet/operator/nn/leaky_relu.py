@@ -1,4 +1,4 @@
-"""LeakyReLU: rectifiers that let something of negative numbers through; out has data's shape."""
+"""LeakyReLU: rectifiers with a slope for negative numbers; out has data's shape."""
 
 from math import prod
 
@@ -13,7 +13,7 @@ from ..second_order import Rewrite
 _HOOKS = GraphHooks(elementwise=True, float32_beside_half=(), draws_in_training_alone=True)
 
 
-IN_PLACE = (("data", "output"),)
+IN_PLACE = (("data", "output"),)  # pairs of arrays that may share memory
 
 
 class PReLUHooks(GraphHooks):
@@ -67,7 +67,7 @@ class LeakyReLUProperty(KernelProperty, operator="LeakyReLU"):
     lower_bound = Float(0.125, doc="Bound of the slopes that rrelu draws.")
     upper_bound = Float(0.334, doc="Bound of the slopes that rrelu draws.")
 
-    channels_last = False  # True in the form of prelu that the layout pass makes
+    channels_last = False  # the graph's layout pass sets it to True for prelu
     graph = PReLUHooks(float32_beside_half=(), draws_in_training_alone=True)
 
     inputs_doc = {"data": "Input of any shape.", "gamma": "Slopes of prelu: (1,), (C,), (N, C) ..."}
@@ -149,7 +149,7 @@ class LeakyReLUProperty(KernelProperty, operator="LeakyReLU"):
 
     def kernel_params(self, in_shapes):
         shape = in_shapes[0]
-        if self.act_type == "rrelu":  # a slope for each element
+        if self.act_type == "rrelu":  # one random slope per element
             found = {"channels": prod(shape), "inner": 1}
             return {**found, "low": self.lower_bound, "high": self.upper_bound}
         if self.act_type != "prelu":

@@ -33,7 +33,7 @@ class PoolingHooks(GraphHooks):
     """Graph hooks of Pooling: it has a channels-last form, and may take maxima of windows."""
 
     def takes_maxima(self, prop):
-        # other conventions have empty windows, whose maximum is not an element
+        # with other conventions a window may be empty and have no maximum
         return prop.pool_type == "max" and (prop.global_pool or prop.pooling_convention == "valid")
 
     def channels_last_form(self, prop, in_shapes, in_types):
@@ -67,7 +67,7 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
     graph = PoolingHooks(float32_beside_half=())
     inputs_doc = {"data": "Input (N, C, *size)."}
     forward = Kernel("pool")
-    last = False  # whether data are channels-last float32
+    last = False  # True: data are float32 and channels-last
     amp = Precision(EITHER, EITHER)
     drawn_as = "pooling"
     example = """
@@ -95,7 +95,7 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
             raise ArgumentError(f"{where}: pool_type 'lp' needs p_value (1, 2 or 3)")
         if self.global_pool:
             return
-        n = len(self.kernel)  # further numbers of stride and pad are not read, as in MXNet
+        n = len(self.kernel)  # MXNet ignores surplus values of stride and pad
         self.window = check_window(
             where,
             self.kernel,
@@ -205,7 +205,7 @@ class PoolingProperty(KernelProperty, operator="Pooling"):
         """The rule for gradients of gradients: means and sums are linear."""
         if self.pool_type in ("avg", "sum"):
             return Linear()
-        from .pooling_rewritten import pooling  # imported late: few take gradients of gradients
+        from .pooling_rewritten import pooling  # rarely needed: gradients of gradients
 
         return Rewrite(pooling)
 

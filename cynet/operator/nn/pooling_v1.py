@@ -102,6 +102,6 @@ class PoolingV1Property(KernelProperty, operator="Pooling_v1"):
         """The rule for gradients of gradients: means and sums are linear."""
         if self.pool_type in ("avg", "sum"):
             return Linear()
-        from .pooling_rewritten import pooling_v1  # imported late: few take gradients of gradients
+        from .pooling_rewritten import pooling_v1  # rarely needed: gradients of gradients
 
         return Rewrite(pooling_v1)

@@ -13,7 +13,7 @@ from ..property import merge_shapes
 from ..second_order import Formula
 from ..tensor.axes import data_axis, split_at
 
-LINE_COST = 8  # cost of a line, however short, in elements
+LINE_COST = 8  # fixed cost of a line, in units of the cost of one element
 
 
 def softmax_params(outer, n, inner, temperature=1.0, log_of=False):
@@ -87,7 +87,7 @@ class SoftmaxProperty(OutDType, KernelProperty, operator="softmax"):
         return shapes, [data], []
 
     def positive_axis(self, shape):
-        """The axis counted from the front."""
+        """Return the axis as an index of 0 or more."""
         return data_axis(self.axis, shape)
 
     def infer_type(self, in_types, out_types):

@@ -11,7 +11,7 @@ from ..second_order import Linear
 from .convolution.im2col import UnrolledConvolution
 from .convolution.select import ConvDesc
 
-MAX_INPUTS = 64  # inputs
+MAX_INPUTS = 64  # maximum number of arrays to enlarge
 
 
 class UpSamplingHooks(GraphHooks):
@@ -41,7 +41,7 @@ class UpSamplingProperty(KernelProperty, operator="UpSampling"):
     num_args = Int(1, doc="Number of inputs.", low=1, high=MAX_INPUTS)
     workspace = Int(512, doc="Part of MXNet's signature; not used.", low=0)
 
-    channels_last = False  # True in the form of 'nearest' that the layout pass makes
+    channels_last = False  # the graph's layout pass sets it to True for 'nearest'
     graph = UpSamplingHooks(float32_beside_half=())
 
     inputs_doc = {"data": "Input (N, C, H, W).", "weight": "Filters of 'bilinear'."}

@@ -60,7 +60,7 @@ class ConcatProperty(JoinProperty, operator="Concat", aliases=("concat", "_rnn_p
 
     graph = ConcatHooks(takes_empty=True)
     dim = Int(1, doc="The axis along which they are joined.")
-    channels_last = False  # True in the form that the layout pass makes
+    channels_last = False  # the graph's layout pass sets it to True
     second_order = Linear()
     sparse = CONCAT
     amp = Precision(WIDEST, EITHER)
@@ -263,7 +263,7 @@ class SplitV2Property(MoveProperty, operator="_split_v2"):
         return ["output"] if n == 1 else [f"output{i}" for i in range(n)]
 
     def bounds(self, length):
-        """First index of each piece, and the end."""
+        """Return the first index of each piece, and the end of the last piece."""
         if self.sections:
             if length % self.sections:
                 raise ArgumentError(
@@ -279,7 +279,7 @@ class SplitV2Property(MoveProperty, operator="_split_v2"):
         return [*self.indices, length or self.indices[-1]]
 
     def parts(self, shape):
-        """The axis, and (first index, shape) of each piece."""
+        """Return the split axis, and (first index, shape) of each piece."""
         axis = axis_of(self.axis, len(shape))
         marks = self.bounds(shape[axis])
         return axis, [

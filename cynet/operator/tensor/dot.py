@@ -34,7 +34,7 @@ class ProductHooks(GraphHooks):
 
 
 class DotHooks(ProductHooks):
-    """An inner product is one pass over both operands."""
+    """Graph hooks of dot: an inner product of vectors is bound by memory."""
 
     def is_memory_bound(self, prop, in_shapes):
         _, m, n, _ = prop.sizes(*in_shapes)
@@ -94,7 +94,7 @@ class DotProperty(ProductProperty, operator="dot"):
     """
 
     def parts(self, lhs, rhs):
-        """((rows of the result), inner left, inner right, (columns of the result))."""
+        """Return (row axes, inner length of lhs, inner length of rhs, column axes) of a product."""
         if self.transpose_a and len(lhs) > 1:
             rows, left = lhs[1:], lhs[0]
         else:
@@ -153,7 +153,7 @@ class BatchDotProperty(ProductProperty, operator="batch_dot"):
         return ([leading + lhs[-2:], leading + rhs[-2:]], [merge_shapes((*leading, m, n), out)], [])
 
     def _from_output(self, lhs, rhs, out):
-        """The operands' shapes, as far as they follow from the output's and each other's."""
+        """Infer the operands' shapes from the output's shape and from each other."""
         if len(out) < 3:
             raise ShapeError(f"batch_dot gives an array of at least 3 axes, not {out}")
         *leading, m, n = out

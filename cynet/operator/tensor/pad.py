@@ -25,7 +25,7 @@ class PadProperty(ShapesFromInput, MoveProperty, KernelProperty, operator="Pad",
     """The input with borders around all axes but the first two."""
 
     graph = PadHooks(takes_empty=True)
-    last = False  # channels-last memory order, requested by the layout pass
+    last = False  # True: channels-last memory order, set by the layout pass
     mode = Enum(
         ("constant", "edge", "reflect"),
         doc="Borders hold a constant, the nearest element, or the elements mirrored at the edge.",
@@ -115,7 +115,7 @@ class DiagProperty(MoveProperty, operator="diag"):
     """
 
     def diagonal(self, shape):
-        """(the other axes, axis1, axis2, first row, first column, length) of the diagonal."""
+        """Return (other axes, axis1, axis2, first row, first column, length) of the diagonal."""
         a, b = axis_of(self.axis1, len(shape), "axis1"), axis_of(self.axis2, len(shape), "axis2")
         if a == b:
             raise ArgumentError(f"diag: axis1 and axis2 are both axis {a}")

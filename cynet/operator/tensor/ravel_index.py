@@ -55,7 +55,7 @@ class RavelProperty(_IndexProperty, operator="_ravel_multi_index", aliases=("rav
 
     def infer_shape(self, in_shapes, out_shapes):
         data, out = in_shapes[0], out_shapes[0]
-        if data is None and out not in (None, (1,)):  # data of one axis gives (1,), too
+        if data is None and out not in (None, (1,)):  # 1-d data gives one index, of shape (1,)
             data = (0, *out)
         if data is None:
             return [None], [out], []

@@ -56,7 +56,7 @@ class SameBytesProperty(CopyProperty):
 
 
 def _fill_unknown_length(shape, size):
-    """`shape` with its one unknown dimension as `size` elements demand."""
+    """Compute the one unknown dimension of `shape` from its `size`, the number of elements."""
     rest = _shape_size(n for n in shape if n)
     if size % rest:
         raise ShapeError(f"{size} elements do not fill an array of shape {shape} (0 is unknown)")
@@ -243,7 +243,7 @@ class SqueezeProperty(SameBytesProperty, operator="squeeze"):
 
 
 class ShapeOfSecondProperty(CopyProperty):
-    """Base: only the shape of the second input matters."""
+    """Base: the output has the shape of the second input, whose values are not read."""
 
     infer_type = infer_type_from_first
 

@@ -62,7 +62,7 @@ class SlicedProperty(MoveProperty):
     graph = SlicedHooks()
 
     def ranges(self, shape):
-        """(first indices, steps, counts) for a known shape."""
+        """Return (first indices, steps, counts) of the slice of an array of `shape`."""
         raise UndefinedError(f"{type(self).__name__} defines no ranges")
 
     def infer_shape(self, in_shapes, out_shapes):

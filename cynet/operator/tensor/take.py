@@ -54,7 +54,7 @@ class IndexedProperty(KernelProperty):
 
     def kernel_error(self, item, values):
         index, n = (min(int(value), 2**63 - 1) for value in values[:2])
-        if not -(2**63) < index < 2**63 - 1:  # such a float was cast
+        if not -(2**63) < index < 2**63 - 1:  # a float beyond int64 was clipped in the cast
             index = "NaN (or one of more than 64 bits)"
         where = f"operator {self.op_name}: index {index} is out of bounds for"
         if len(values) > 2:
@@ -62,7 +62,7 @@ class IndexedProperty(KernelProperty):
         return ArgumentError(f"{where} an axis of length {n}; there are 0 to {n - 1}")
 
     def parts(self, data, axis):
-        """`data`'s shape split at the indexed axis; ShapeError if that axis is empty."""
+        """Split `data`'s shape at the indexed axis; ShapeError if that axis is empty."""
         if data[axis] == 0:
             raise ShapeError(
                 f"{self.op_name}: axis {axis} of {data} is empty, so that no index is within it"

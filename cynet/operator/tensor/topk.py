@@ -17,7 +17,7 @@ from .axes import axis_of, lines_along
 
 
 def _sorted_rows(F, data, axis, order):
-    """data along an axis, sorted by `order` (NumPy), which has as many axes."""
+    """Sort data along an axis by `order`, indices as of np.argsort with as many axes."""
     shape = data.shape
     coordinates = np.indices(order.shape, dtype=np.int64)
     coordinates[axis] = order
@@ -49,7 +49,7 @@ class OrderProperty(KernelProperty):
 
     @property
     def zeros(self):
-        """The gradient, if no values are given."""
+        """Return the gradients that are zero: that of data, unless values are an output."""
         return () if "value" in self.output_kinds() else ("d_data",)
 
     def output_kinds(self):

@@ -223,7 +223,7 @@ class BatchEnd(EventHandler):
         return False
 
 
-EVENTS = {
+EVENTS = {  # method that handles an event -> base class of its handlers
     "train_begin": TrainBegin,
     "epoch_begin": EpochBegin,
     "batch_begin": BatchBegin,

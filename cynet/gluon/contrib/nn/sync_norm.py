@@ -80,7 +80,7 @@ class _SyncBatchNorm(CustomOp):
             )
             first, second = (nd.array(each / total, dtype=dtype).reshape(form) for each in sums)
             head = head - first - normal * second
-            for moving, new in zip(aux, (mean, var)):  # in backward, as in BatchNorm
+            for moving, new in zip(aux, (mean, var)):  # updated in backward, as in BatchNorm
                 moving[:] = moving * self._momentum + new * (1 - self._momentum)
         scale = inverse if self._fix_gamma else inverse * gamma
         self.assign(in_grad[0], req[0], (head * scale.reshape(form)).astype(data.dtype, copy=False))

@@ -71,7 +71,7 @@ class FiltersProperty(OperatorProperty):
 
     @property
     def weight_layout(self):
-        """The layout of the weight."""
+        """Return the layout of the weight, which is that of data, such as "NCHW"."""
         return self.layout
 
     def checked_window(self, **more):
@@ -172,7 +172,7 @@ class ConvolutionProperty(
         return shapes, [out], []
 
     def output_size(self, axis, size):
-        """Windows that fit along a spatial axis of `size`; 0 when that is unknown."""
+        """Count the windows that fit along a spatial axis of `size`; 0 if the size is unknown."""
         stride, dilate, pad = (values[axis] for values in self.window)
         window = dilate * (self.kernel[axis] - 1) + 1
         if size == 0:

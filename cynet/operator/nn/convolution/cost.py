@@ -54,7 +54,7 @@ AVX2 = Costs(
     making=105,
     reading=20,
 )
-NEON = replace(AVX2, lanes=4)  # not measured: no machine was available
+NEON = replace(AVX2, lanes=4)  # AVX2's costs: no ARM machine was available for measurements
 AVX512 = Costs(
     lanes=16,
     direct=0.83,
@@ -82,7 +82,7 @@ def costs_of_simd_level(level):
 
 
 def direct_cycles(desc):
-    """Cycles of oneDNN's direct sum; of im2col as well, as far as estimates go."""
+    """Estimate the cycles of oneDNN's direct convolution, and of im2col, which takes as many."""
     costs = costs_of_simd_level(desc.level)
     vectors = _divide_rounding_up(desc.filters // desc.groups, costs.lanes) * desc.groups
     channels = desc.channels // desc.groups
@@ -96,7 +96,7 @@ def product_cycles(desc):
 
 
 def window_cycles(desc):
-    """Cycles of direct sums over the taps that lie inside the image."""
+    """Estimate the cycles of direct sums over the taps (window elements) inside the image."""
     costs = costs_of_simd_level(desc.level)
     image = desc.out[2] * desc.out[3]
     if not 1 <= image <= FEW_PIXELS or desc.taps < 2 or desc.level == "baseline":
@@ -110,7 +110,7 @@ def window_cycles(desc):
 
 
 def winograd_cycles(desc):
-    """Cycles of Winograd's products."""
+    """Estimate the CPU cycles of Winograd's algorithm."""
     if desc.level == "baseline":
         return NEVER
     parts = _Winograd(desc)
@@ -146,25 +146,25 @@ class _Winograd:
         self.costs = costs = BY_ROW_COSTS if by_row else costs_of_simd_level(desc.level)
         self.desc, self.step = desc, desc.stride[0]
         taps = _divide_rounding_up(desc.kernel[0], self.step)  # taps of a phase, in each direction
-        self.side = 4 if taps == 2 else 7 - taps  # rows and columns of a tile of out
+        self.side = 4 if taps == 2 else 7 - taps  # rows, and columns, of an output tile
         self.share = 25.0 / 36 if taps == 2 else 1
         self.blocks = self.step**2 * _divide_rounding_up(desc.channels, costs.lanes)
         self.vectors = _divide_rounding_up(desc.filters, costs.lanes)
-        # elements of the transformed weight, by positions of a tile
+        # size of the transformed weight, for each position of a tile
         self.weights = self.share * costs.lanes * costs.lanes * self.blocks * self.vectors
         self.out_tiles = self._count_tiles(desc.out[2:])
         sizes = desc.data[2:]
         if self.step == 2:
             sizes = [(n - 1 + pad) // 2 + 1 for n, pad in zip(sizes, desc.pad)]
         self.data_tiles = self._count_tiles(sizes)
-        if desc.batch >= 8 and 4 * self.data_tiles > 5 * self.out_tiles:  # made from tiles of out
+        if desc.batch >= 8 and 4 * self.data_tiles > 5 * self.out_tiles:  # one input tile each
             self.data_tiles = self.out_tiles
 
     def _count_tiles(self, sizes):
         return self.desc.batch * prod(_divide_rounding_up(n, self.side) for n in sizes)
 
     def tile_cycles(self, count):
-        """Cycles for this many tiles."""
+        """Estimate the CPU cycles for `count` tiles."""
         desc, costs = self.desc, self.costs
         channels = desc.channels if self.step == 1 else costs.lanes * self.blocks
         products = 2 * self.vectors * channels + self.blocks * desc.filters
@@ -201,7 +201,7 @@ def _divide_rounding_up(size, each):
 
 
 def _taps_inside(size, out, kernel, stride, dilate, pad):
-    """Taps of all windows along an axis that lie inside the image."""
+    """Count the taps (window elements) of all windows along an axis that are in the image."""
     starts = range(-pad, out * stride - pad, stride)
     steps = range(0, kernel * dilate, dilate)
     return sum(0 <= start + step < size for start in starts for step in steps)

@@ -43,7 +43,7 @@ class ChannelsLast:
 
 
 class ConvHooks:
-    """Hooks of every convolution and deconvolution."""
+    """Graph hooks that all convolutions and deconvolutions share."""
 
     def algorithms(self, prop, in_shapes, in_types):
         return select.choices(_cached_desc(prop, in_shapes, in_types))

@@ -34,7 +34,7 @@ MAX_AXIS_LENGTH = 1 << 30  # maximum length of an axis: positions fit the ints o
 
 
 class ConvDesc(NamedTuple):
-    """The description of a convolution that the choice depends on.
+    """The sizes and settings of a convolution that determine the choice of its algorithm.
 
     Shapes are those of the convolution. A deconvolution is the gradient of a convolution by its
     data: `transposed`, its output is this `data`, its input this `out`.
@@ -88,7 +88,7 @@ def describe(prop, data, out, pad, in_types, **more):
 
 
 def _compute_dtype(dtype, transposed=False, **_):
-    """The dtype of the kernels for arrays of `dtype`."""
+    """Return the dtype that kernels compute in for arrays of `dtype`."""
     native = dtype == "bfloat16" and not transposed and onednn.takes_bfloat16()
     return "float32" if is_narrow(dtype) and not native else dtype
 
@@ -171,7 +171,7 @@ def _is_channels_last(desc):
 
 
 def _uses_onednn_gradients(desc):
-    """Return whether oneDNN has the gradients."""
+    """Return whether oneDNN computes the gradients."""
     return _is_channels_last(desc) or desc.dtype == "bfloat16"
 
 
@@ -226,7 +226,7 @@ def _gemm_cycles(desc):
 
 def _gemm_operator(desc, prop):
     picked = None
-    if set(desc.stride) != {1}:  # the pixels that windows read
+    if set(desc.stride) != {1}:  # with strides, only some pixels are read
         batch, channels, *sizes = desc.data
         whole = whole_view((batch, *sizes, channels))
         picked = subview(
@@ -293,7 +293,7 @@ def _pack_for_onednn(desc, prop, replaces):
     if found is None or _has_many_pixels(desc, replaces):
         return None
     size, first = found
-    unused = [first]  # a primitive serves one operator
+    unused = [first]  # an oneDNN primitive belongs to one operator
 
     def make():
         try:

@@ -30,7 +30,7 @@ CALL_CYCLES, BLAS_CYCLES = 1024, 1024 / 4096
 
 
 class LayerDesc(NamedTuple):
-    """The description of a layer that the choice depends on."""
+    """The sizes and dtypes of a layer that determine the choice of its algorithm."""
 
     product: ProductDesc  # data (rows, units) times the transposed weight (units, hidden)
     activation: str | None
@@ -49,8 +49,8 @@ def describe(prop, in_shapes, in_types):
     return LayerDesc(product, prop.activation, onednn.available())
 
 
-def _own_kernel_constructor(algorithm):
-    """Turn an Algorithm of products into one of the layer."""
+def _layer_algorithm(algorithm):
+    """Return the layer's Algorithm that uses `algorithm`, one of our matrix products."""
     return Algorithm(
         algorithm.name,
         lambda desc: desc.library and algorithm.supports(desc.product),
@@ -70,7 +70,7 @@ def _blas_operator(desc, prop):
 
 ALGORITHMS = Algorithms(
     ENV_VAR,
-    *map(_own_kernel_constructor, OWN_ALGORITHMS),
+    *map(_layer_algorithm, OWN_ALGORITHMS),
     Algorithm(
         "blas",
         lambda desc: desc.activation is None and not _is_bfloat16(desc),
