@@ -1,4 +1,4 @@
-"""Attributes of symbols: AttrScope, and how the framework's own attributes are spelled."""
+"""Attributes of symbols: AttrScope, and the spellings of the framework's own attributes."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def explain_name(path, name, known=()):
             f"{spoken}.{name} is a name of MXNet 1.9.1 that cynet does not provide; "
             f"{replacement_for(name) or 'python -m cynet --missing lists them'}"
         )
-    custom = sys.modules.get(f"{_PACKAGE}.operator.custom.custom")  # loaded with the first one
+    custom = sys.modules.get(f"{_PACKAGE}.operator.custom.custom")  # None without any
     if spoken in ("mx.nd", "mx.sym") and custom is not None and name in custom.CUSTOM_OPERATORS:
         return (
             f"{spoken} has no attribute '{name}'; a custom operator is called by"

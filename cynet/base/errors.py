@@ -363,7 +363,7 @@ def user_traceback(trace: TracebackType | None) -> TracebackType | None:
     """Return the part of a traceback that begins in the user's function; None if there is none."""
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
-        if not name.startswith((*_OWN_FILES, "cynet" + os.sep)):  # compiled modules' are relative
+        if not name.startswith((*_OWN_FILES, "cynet" + os.sep)):  # compiled: relative paths
             return trace
         trace = trace.tb_next
     return None

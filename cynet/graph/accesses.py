@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .ir import Step, Value
 
-    Span = tuple[int, int]
+    Span = tuple[int, int]  # begin and end in bytes
     Accesses = tuple[list[Value], list[Value], list[Span], list[Span]]
 
 

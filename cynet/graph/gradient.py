@@ -39,10 +39,10 @@ def gradient(graph: Graph, grad_req: Mapping[str, str], apart: bool = False) -> 
             raise ArgumentError(
                 f"grad_req of argument '{name}' is {shown(req)}; expected 'null', 'write' or 'add'"
             )
-    return _Gradient(graph, grad_req, apart).run()
+    return _GradientPass(graph, grad_req, apart).run()
 
 
-class _Gradient:
+class _GradientPass:
     """The state of one run of the gradient pass."""
 
     def __init__(self, graph: Graph, grad_req: Mapping[str, str], apart: bool) -> None:

@@ -167,7 +167,7 @@ def infer_types(
 
 
 class _Inference:
-    """Inference to a fixed point: nodes with changed neighbors infer again, to and fro.
+    """Inference to a fixed point: nodes with changed neighbors infer again.
 
     What is known of an entry only ever grows (`merge` refuses the rest), so this ends.
     """
@@ -215,7 +215,7 @@ class _Inference:
         return self.values
 
     def mark_stale(self, position: int) -> None:
-        """Let a node infer again: in this pass if it is still ahead, else in the next one."""
+        """Queue a node to infer again: in this pass if it comes later, else in the next."""
         if position not in self.stale:
             self.stale.add(position)
             if self.sign * position > self.current:
@@ -238,7 +238,7 @@ class _Inference:
                 error, f"Error in operator {node.name}: {error}; {self.describe_node_inputs(node)}"
             ) from error
         except Exception as error:
-            if isinstance(error, IndexError) and not prop.users:  # it read a missing axis
+            if isinstance(error, IndexError) and not prop.users:  # the shape lacks an axis
                 error = ShapeError(f"the shapes have too few axes ({error})")
             raise wrap_error(
                 error,

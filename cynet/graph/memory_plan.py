@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from .ir import Step
 
-    Lifetimes = dict[Value, tuple[int, int]]
+    Lifetimes = dict[Value, tuple[int, int]]  # root -> its first and last step
 
-ALIGNMENT_BYTES = 64
+ALIGNMENT_BYTES = 64  # offsets in the arena are multiples of it
 
 
 class MemoryReport(NamedTuple):

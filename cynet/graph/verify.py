@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from .ir import Graph, Step, Value
 
-    MemoryRange = tuple[int, int, str, int]
+    MemoryRange = tuple[int, int, str, int]  # first byte, end, name, id of the root
 
 
 _INPUT_KINDS = (ARG, AUX, GRAD, HEAD)  # kinds of values that no step needs to write

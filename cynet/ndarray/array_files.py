@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from .ndarray import NDArray
 
-_HEADERS = {
+_HEADER_READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
@@ -113,9 +113,9 @@ def _read_npy(data, where):
     refused."""
     file = io.BytesIO(data)
     version = np.lib.format.read_magic(file)
-    if version not in _HEADERS:
+    if version not in _HEADER_READERS:
         raise FormatError(f"{where}: version {version} of .npy is not read")
-    shape, _, dtype = _HEADERS[version](file)
+    shape, _, dtype = _HEADER_READERS[version](file)
     needed, available = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
     if needed > available and not dtype.hasobject:
         raise FormatError(f"{where} of shape {shown(shape)} in {available} bytes")

@@ -376,7 +376,7 @@ def where(
     name: str | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """Elements of `x` where `condition` is not zero, of `y` where it is.
+    """Elements of `x` where `condition` is not zero, else of `y`.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any,
     states, stack = init_states, _OutputStack("foreach")
     for t in range(length):
         row = regroup([each[t] for each in rows], row_form)
-        outs, states = _check_pair(body(row, states), "foreach: body")
+        outs, states = _check_outs_states(body(row, states), "foreach: body")
         form = flatten(states, NDArray, "foreach: the states that body gives")[1]
         if form != state_form:
             raise ArgumentError(
@@ -132,7 +132,7 @@ def while_loop(
         raise ArgumentError("while_loop: loop_vars has no element; it needs at least one")
     states, stack, runs = loop_vars, _OutputStack("while_loop"), 0
     while runs < maximum and _is_true(_call_with_states(cond, states), "while_loop: cond"):
-        outs, new = _check_pair(_call_with_states(func, states), "while_loop: func")
+        outs, new = _check_outs_states(_call_with_states(func, states), "while_loop: func")
         found = flatten([] if new is None else new, NDArray, "while_loop: new_loop_vars")[0]
         if len(found) != len(flat):
             raise ArgumentError(
@@ -185,7 +185,7 @@ def _is_true(value, what):
     return bool(value)
 
 
-def _check_pair(value, what):
+def _check_outs_states(value, what):
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise ArgumentError(f"{what} must give two things, outputs and states, got {shown(value)}")
     return value

@@ -77,7 +77,7 @@ def _as_array(rescale_grad, like):
 
 
 def _group_by_weight(operator, lists):
-    """The arrays of the first weight, of the second, ... of lists of equal length."""
+    """Return the arrays of several lists in order: all of weight 0, all of weight 1, ..."""
     lengths = {name: len(arrays) for name, arrays in lists.items()}
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{n} {name}" for name, n in lengths.items())

@@ -7,7 +7,7 @@ from ..ndarray._tape import is_tracked
 from ..ndarray.ndarray import NDArray
 from ._call import array_of, make_array, refuse_traced, single_out
 
-_UFUNC_NAMES = {"divide": "true_divide", "remainder": "mod", "invert": "bitwise_not"}
+_NAME_OF_UFUNC = {"divide": "true_divide", "remainder": "mod", "invert": "bitwise_not"}
 _REDUCTION_OF_UFUNC = {
     "add": "sum",
     "multiply": "prod",
@@ -32,7 +32,7 @@ def call_ufunc(ufunc, method, inputs, out, kwargs):
     if out is not None:
         (kwargs["out"],) = out
     if method == "__call__":
-        function = _function_named(_UFUNC_NAMES.get(name, name))
+        function = _function_named(_NAME_OF_UFUNC.get(name, name))
         if function is not None and ufunc.nout == 1:
             return function(*map(_from_numpy, inputs), **kwargs)
         return call_numpy(ufunc, inputs, kwargs)

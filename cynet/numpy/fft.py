@@ -16,9 +16,9 @@ __all__ = ["fft", "fft2", "fftn", "ifft", "ifft2", "ifftn", "irfft", "irfft2", "
 __all__ += ["rfft2", "rfftn"]
 
 
-def _norm_factor(norm, n, back, who):
+def _norm_factor(norm, n, inverse, who):
     """The factor of a transform of n numbers."""
-    powers = {None: back, "backward": back, "ortho": 0.5, "forward": not back}
+    powers = {None: inverse, "backward": inverse, "ortho": 0.5, "forward": not inverse}
     if norm not in powers:
         raise ArgumentTypeError(
             f"mx.np.fft.{who}: norm is 'backward', 'ortho' or 'forward', got {shown(norm)}"
@@ -87,19 +87,19 @@ def _spectrum_of_lines(x):
     return pairs[..., 0], pairs[..., 1]
 
 
-def _transform_axis(re, im, axis, n, norm, back, who):
+def _transform_axis(re, im, axis, n, norm, inverse, who):
     """The transform along an axis; the inverse is computed by conjugation before and after."""
     re, im = _pad_axis_last(re, axis, n), _pad_axis_last(im, axis, n)
-    factor = _norm_factor(norm, re.shape[-1], back, who)
+    factor = _norm_factor(norm, re.shape[-1], inverse, who)
     (a, b), (c, d) = _spectrum_of_lines(re), _spectrum_of_lines(im)
-    re, im = (a + d, c - b) if back else (a - d, b + c)
+    re, im = (a + d, c - b) if inverse else (a - d, b + c)
     return [shapes.swapaxes(each * factor, axis, -1) for each in (re, im)]
 
 
-def _transform_axes_in_turn(z, s, axes, norm, back, who):
+def _transform_axes_in_turn(z, s, axes, norm, inverse, who):
     re, im = _real_imag(z, who)
     for axis, n in reversed(_transform_axes(re, s, axes, who)):
-        re, im = _transform_axis(re, im, axis, n, norm, back, who)
+        re, im = _transform_axis(re, im, axis, n, norm, inverse, who)
     return shapes.stack([re, im], -1)
 
 

@@ -11,7 +11,7 @@ _OPERATOR_NAMES = [name for name in dir(_legacy) if not name.startswith("_")]
 
 def _image_function(name):
     legacy, run = getattr(_legacy, name), getattr(ops, f"_image_{name}")
-    words = [*inspect.signature(legacy).parameters][1:-3]  # not data, out, name and **kwargs
+    words = [*inspect.signature(legacy).parameters][1:-3]  # without data, out, name and **kwargs
 
     def function(data, *args, out=None, name=None, **kwargs):
         given = dict(zip(words, args, strict=False)) | kwargs

@@ -52,7 +52,7 @@ def set_np_shape(active: bool) -> bool:
 
 
 class _Scope:
-    """A switch_np_shape for a block of code, or for a function that it decorates."""
+    """A setting for a block of code, or for a function that it decorates."""
 
     def __enter__(self):
         self._before.append(self._switch(self._active))

@@ -57,7 +57,7 @@ def on_values(keeps_zero: Callable[[Any], bool] | None = None) -> SparseRule:
 
     def form(S: Any, entry: OpEntry, prop: Registered, inputs: Any, params: Any) -> Any:
         if keeps_zero is None or keeps_zero(prop):
-            return S.convert.on_values(entry, inputs[0], params)
+            return S.convert.apply_to_values(entry, inputs[0], params)
         return None
 
     return SparseRule(gives, form)

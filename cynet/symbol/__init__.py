@@ -21,4 +21,4 @@ from .register import package_dir as __dir__
 from .register import package_getattr as __getattr__
 from .symbol import Symbol
 from .variable import Group, Variable, var
-from . import common_parameters  # last: it puts text into docstrings
+from . import common_parameters  # imported last: it completes docstrings

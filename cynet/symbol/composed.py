@@ -209,7 +209,7 @@ def where(
     attr: dict[str, str] | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """Elements of `x` where `condition` is not zero, of `y` where it is; see ``mx.nd.where``.
+    """Elements of `x` where `condition` is not zero, else of `y`; see ``mx.nd.where``.
 
     Parameters
     ----------

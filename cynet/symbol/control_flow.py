@@ -64,7 +64,7 @@ def foreach(
         taken = set()
         row_vars = [_body_variable(each, taken, True) for each in rows]
         state_vars = [_body_variable(each, taken, False) for each in states]
-        outs, new = _check_pair(
+        outs, new = _check_outs_states(
             body(regroup(row_vars, row_form), regroup(state_vars, state_form)), "foreach: body"
         )
         outs, out_form = _flat_symbols(outs, "foreach: the outputs of body")
@@ -162,7 +162,7 @@ def while_loop(
                     raise ArgumentError(f"while_loop: cond must give a Symbol, got {shown(result)}")
                 heads = [_copy_if_outside(result, scope)]
             else:
-                outs, new = _check_pair(result, "while_loop: func")
+                outs, new = _check_outs_states(result, "while_loop: func")
                 outs, out_form = _flat_symbols(
                     [] if outs is None else outs, "while_loop: step_output"
                 )
@@ -296,7 +296,7 @@ def _single_outputs(symbol):
     return None
 
 
-def _check_pair(value, what):
+def _check_outs_states(value, what):
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise ArgumentError(f"{what} must give two things, outputs and states, got {shown(value)}")
     return value

@@ -12,7 +12,7 @@ class Display:
     __slots__ = ()
 
     def _repr_html_(self):
-        """The graph as an HTML table, one row per node; of a large one the first and last rows."""
+        """The graph as an HTML table, one row per node; a large table omits its middle."""
         from html import escape  # imported here, as it is rarely needed and takes 2 ms
 
         order = topological_order(self.entries)

@@ -81,7 +81,7 @@ def mutable_inputs(node):
 
 @contextmanager
 def subgraph_scope(name):
-    """Nodes made inside belong to a subgraph, whose name the block gets."""
+    """Put the nodes that are made inside the block into a subgraph; yields its name."""
     outer = AttrScope.current.get(None).get(SUBGRAPH_ATTR)
     name = f"{outer}${name}" if outer else name
     with _lock:

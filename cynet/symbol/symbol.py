@@ -252,7 +252,7 @@ class Symbol(Arithmetic, OperatorMethods, Inference, Display):
         return [node.name for node in variable_nodes(self.entries)[2]]
 
     def list_outputs(self) -> list[str]:
-        """Names of the outputs, e.g. ``fc1_output``."""
+        """Names of the outputs, such as ``fc1_output``."""
         return [node.output_name(i) for node, i in self.entries]
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..ir import Graph, Step, Value
 
 
-MAX_BYTES = 1 << 20  # of a constant: a larger one is cheaper to compute again than to store
+MAX_BYTES = 1 << 20  # maximum of a constant; a larger one is cheaper to compute than to store
 
 
 def fold_constants(graph: Graph) -> Graph:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .fuse_elementwise_members import ChainMember
 
 MAX_STEPS = 256  # steps from a chain's first member to its last
-PEAK_GROWTH_BYTES = 1 << 18  # chains may raise the peak by this, a part of a second-level cache
+PEAK_GROWTH_BYTES = 1 << 18  # by which chains may raise the peak of memory
 
 
 def fuse_chains(graph: Graph) -> Graph:
@@ -114,7 +114,7 @@ class _StepGroups:
 
     def __init__(self, steps: list[Step], copies: Container[Step]) -> None:
         self.members = [chain_member_of(step) for step in steps]
-        self.copies = [step in copies for step in steps]  # is the step a copy for its reader
+        self.copies = [step in copies for step in steps]  # True: a copy made for one reader
         self.before = _dependencies(steps)
         self.parent = list(range(len(steps)))
         self.groups: list[int] = []  # the groups of the steps so far, in order

@@ -40,10 +40,10 @@ def choose_layouts(graph: Graph) -> Graph:
 
     Returns Graph: the same graph; steps have the properties of the order they work in.
     """
-    return _Layout(graph).run()
+    return _LayoutPass(graph).run()
 
 
-class _Layout:
+class _LayoutPass:
     """One run of the layout pass."""
 
     def __init__(self, graph: Graph) -> None:

@@ -2,6 +2,6 @@
 
 from .numpy_like import NumpyMethods, einsum, matmul
 from .shapes import ShapeMethods
-from . import common_parameters  # last: it puts text into docstrings
+from . import common_parameters  # imported last: it completes docstrings
 
 __all__ = ["NumpyMethods", "ShapeMethods", "einsum", "matmul"]

@@ -22,10 +22,10 @@ def _check_array(value, name):
     raise ArgumentTypeError(f"{name} takes NDArrays, got {type(value).__name__}")
 
 
-def _as_nd(value):
+def _as_nd_arrays(value):
     """A result of mx.np as arrays of mx.nd; results without axes get shape (1,)."""
     if isinstance(value, (list, tuple)):
-        return type(value)(map(_as_nd, value))
+        return type(value)(map(_as_nd_arrays, value))
     if not isinstance(value, NDArray):
         return value
     return (value if value.ndim else value.reshape((1,))).as_nd_ndarray()
@@ -38,7 +38,7 @@ def apply_numpy_function(name, *arrays, **params):
     function = face
     for part in name.split("."):
         function = getattr(function, part)
-    return _as_nd(function(*(_check_array(each, name) for each in arrays), **params))
+    return _as_nd_arrays(function(*(_check_array(each, name) for each in arrays), **params))
 
 
 @guarded

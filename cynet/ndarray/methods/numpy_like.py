@@ -193,7 +193,7 @@ class NumpyMethods:
     @guarded
     @_with_shared_docs
     def std(self, axis=None, keepdims=False, ddof=0, dtype=None, out=None):
-        """The square root of `var`, which see.
+        """The standard deviation: the square root of `var`.
 
         Parameters
         ----------

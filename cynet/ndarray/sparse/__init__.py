@@ -9,6 +9,6 @@ from . import call as _call  # imported as it registers how calls with sparse ar
 from .arrays import *
 from .creation import *
 from .functions import *
-from . import common_parameters  # last: it puts text into docstrings
+from . import common_parameters  # imported last: it completes docstrings
 
 __all__ = _public_names(globals())

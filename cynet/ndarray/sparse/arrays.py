@@ -494,7 +494,7 @@ def make_sparse(stype, shape, values, indices, indptr=None, ready=True):
 
 
 def any_sparse(arrays: list[Any]) -> bool:
-    """Return whether one of the arrays is sparse; None counts as none."""
+    """Return whether any of the arrays is sparse; items may be None."""
     return any(isinstance(each, BaseSparseNDArray) for each in arrays)
 
 
@@ -507,7 +507,7 @@ def check_stype(stype):
 
 
 def cast_storage(array, stype):
-    """`array` in storage type `stype`; itself when it has that."""
+    """Return `array` in storage type `stype`; the array itself if it has that type."""
     check_stype(stype)
     if array.stype == stype:
         return array

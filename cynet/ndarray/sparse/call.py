@@ -1,4 +1,4 @@
-"""Calls with a sparse array: its sparse implementation, or the dense operator and a warning."""
+"""Calls with a sparse array: a sparse implementation, or the dense operator and a warning."""
 
 import math
 from typing import Any
@@ -110,7 +110,7 @@ def _call_sparse_form(entry, given, names, params):
         result = rule.form(sparse, entry, prop, inputs, params)
     finally:
         set_state(flags)
-    if any(_shares_values(result, each) for each in inputs):  # the form may return an input
+    if any(_shares_values(result, each) for each in inputs):  # the result may be an input
         result = result.detach().copy()
     if recorded and result is not None:
         if rule.node is None:

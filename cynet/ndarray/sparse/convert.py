@@ -28,7 +28,7 @@ def call(name, *inputs, **params):
     return apply_dense(lambda *given: invoke(get_operator(name), given, params), *inputs)
 
 
-def on_values(entry, array, params):
+def apply_to_values(entry, array, params):
     """Apply an elementwise operator to the values that a sparse array stores."""
     return array._with_values(invoke(entry, (array._values_array,), params))
 
@@ -152,7 +152,7 @@ def as_row_sparse(values: Any) -> Any:
 
 
 def dense_for_update(array, copies):
-    """A dense array for changes of the sparse `array`, also of tuples and None. Where rows are
+    """Return a dense array that an update changes in place of a sparse one. Where rows are
     missing it is a copy, and (array, copy) is added to `copies`, to be written back."""
     if isinstance(array, (tuple, list)):
         return tuple(dense_for_update(each, copies) for each in array)

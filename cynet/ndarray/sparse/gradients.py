@@ -1,4 +1,4 @@
-"""Sparse gradients, and gradients through sparse arrays: autograd's functions for these."""
+"""Autograd for sparse arrays: sparse gradients, and gradients through sparse arrays."""
 
 import math
 import operator
@@ -26,7 +26,7 @@ def set_to_zeros(target):
 
 
 def zero_gradient_like(grad):
-    """New zeros like a sparse gradient."""
+    """Return zeros of the shape and storage type of a sparse gradient."""
     return convert.sparse_zeros(grad.stype, grad.shape, grad._values_array)
 
 
@@ -62,7 +62,7 @@ def assign_gradient(target, source):
 
 
 def add_gradients(a, b, out):
-    """Return ``a + b``, where one is sparse; it is written to `out` if that is dense."""
+    """Return ``a + b``, of which one is sparse; it is written to `out` if that is dense."""
     if a.stype == b.stype != "default":
         result = apply_to_union(operator.add, a, b)
     elif "row_sparse" in (a.stype, b.stype) and "default" in (a.stype, b.stype):

@@ -71,7 +71,7 @@ def check_bounds(kind, indices, n):
 
 
 def check_csr(indices, indptr, shape, nnz, full=True):
-    """Raise unless it is a csr matrix's structure; without `full` only its ends are checked."""
+    """Raise unless the arrays form a csr matrix; without `full` indices are not checked."""
     _check_csr_lengths(indices, indptr, shape, nnz)
     if not full:
         return
@@ -90,7 +90,7 @@ def _check_index_bounds(indices, indptr, shape):
 
 
 def sorted_csr(indices, indptr, shape, nnz):
-    """Indices sorted in each row, and the order of the values for them, or None if it stays.
+    """Return (indices sorted in each row, order of the values or None if they were sorted).
 
     Raises ArgumentError when it is no structure of a csr matrix, or an element is there twice.
     """
@@ -112,7 +112,7 @@ def sorted_csr(indices, indptr, shape, nnz):
 
 
 def check_rows(indices, shape, n, full=True):
-    """Raise unless it is the structure of a row_sparse array with `n` stored rows."""
+    """Raise unless `indices` fit a row_sparse array of `shape` with `n` stored rows."""
     if indices.ndim != 1 or len(indices) != n:
         _raise_error("row_sparse indices", f"one for each of {n} rows", f"shape {indices.shape}")
     if full:
@@ -124,7 +124,7 @@ def check_rows(indices, shape, n, full=True):
 
 
 def sorted_rows(indices, shape, n):
-    """`sorted_csr` of a row_sparse array."""
+    """Return (sorted row indices, order of the stored rows or None if they were sorted)."""
     check_rows(indices, shape, n, False)
     check_bounds("row_sparse indices", indices, shape[0])
     if not (np.diff(indices) <= 0).any():

@@ -31,7 +31,7 @@ def to_host(what, arrays):
 
 
 def update_by_rows(rule, weight, values, rows, states, master, *numbers):
-    """`update_rows`, also for arrays on a GPU."""
+    """Call `update_rows`; arrays on a GPU are copied to the host and back."""
     given = [weight, *states, *([] if master is None else [master])]
     if not is_on_gpu(weight):
         update_rows(rule, weight, values, rows, states, master, *numbers)

@@ -8,7 +8,7 @@ from . import arrays, convert
 from .through_host import update_by_rows
 
 
-def rows_and_values(grad):
+def indices_and_values(grad):
     """The row indices of a gradient, all for a dense one, and their values."""
     if grad.stype == "row_sparse":
         values, (rows,) = grad.parts()
@@ -47,7 +47,7 @@ def lazy_update(entry, given, names, params, out):
     states = [convert.values_of_all_rows(each) for each in states]
     master = states.pop() if prop.master else None
     (numbers,) = prop.weight_numbers()
-    rows, values = rows_and_values(grad)
+    rows, values = indices_and_values(grad)
     update_by_rows(
         prop.rule,
         convert.values_of_all_rows(out),

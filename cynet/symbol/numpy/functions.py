@@ -102,17 +102,17 @@ def _make_symbol(path, imperative, args, kwargs):
         made = function_of(word, operator)(args[0], name=label, attr=attr)
         return NumpySymbol(made.entries)
     given = _bind_arguments(path, args, kwargs)
-    for make in (CALL_CONVERTERS.get(path), _find_registered, _legacy_row):
+    for make in (CALL_CONVERTERS.get(path), _find_registered, _find_legacy_call):
         made = make and make(path, given)
         if made:
             operator, inputs, params = made
             return _operator_node(
                 operator, inputs, params, word, label, attr, path in _LIST_FUNCTIONS
             )
-    if path in _HINT_OF_UNCOUNTED:
+    if path in _HINT_FOR_UNCOUNTED:
         raise ArgumentTypeError(
             f"mx.sym.{path}: how many arrays it gives depends on a shape, which a symbol does not "
-            f"have; {_HINT_OF_UNCOUNTED[path]}"
+            f"have; {_HINT_FOR_UNCOUNTED[path]}"
         )
     count = _OUTPUT_COUNTS.get(path)
     return _operator_node(
@@ -140,7 +140,7 @@ _OUTPUT_COUNTS = dict.fromkeys(
     "np.ix_": lambda given: len(given["args"]),
     "np.unravel_index": lambda given: _count_axes(given["shape"]),
 }
-_HINT_OF_UNCOUNTED = {
+_HINT_FOR_UNCOUNTED = {
     "np.unstack": "np.split(x, count, axis) is told it",
     "np.histogramdd": "np.histogram2d has two axes",
 }
@@ -218,7 +218,7 @@ def _is_default(path, key, value):
     return value is None or (parameter is not None and value is parameter.default)
 
 
-def _legacy_row(path, given):
+def _find_legacy_call(path, given):
     """The MXNet operator's name, inputs and parameters; None if an argument has no equivalent."""
     name = _NAME_BY_PATH.get(path) or _NAME_BY_PATH.get(f"np.{function_of_path(path).__name__}")
     if name is None or function_of_path(ROWS[name].path) is not function_of_path(path):

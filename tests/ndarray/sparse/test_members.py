@@ -477,10 +477,10 @@ def test_results_share_no_memory_that_an_update_changes():
 # --- updates --------------------------------------------------------------------------------------
 def test_rows_of_a_gradient():
     grad = made("row_sparse")
-    rows, values = updates.rows_and_values(grad)
+    rows, values = updates.indices_and_values(grad)
     assert rows.tolist() == [0, 2] and values is grad._values_array
     dense = mx.nd.array(DENSE)
-    rows, values = updates.rows_and_values(dense)
+    rows, values = updates.indices_and_values(dense)
     assert rows.tolist() == [0, 1, 2] and rows.dtype == np.int64 and values is dense
 
 
