@@ -89,7 +89,7 @@ def per_sample_gradients(
             losses = loss(net(*inputs), *labels)
         _check_losses(losses, inputs[0].shape[0])
         _check_layers(layers, net)  # after forward: shapes are known
-        before = _earlier_gradients(net)
+        before = _gradients_before_call(net)
         losses.backward()
     finally:
         for handle in handles:
@@ -179,7 +179,7 @@ def _dense_grad(grad):
     return grad.tostype("default") if grad.stype != "default" else grad.as_nd_ndarray()
 
 
-def _earlier_gradients(net):
+def _gradients_before_call(net):
     """Return the values of gradients of grad_req 'add' before the call, by parameter id."""
     params = net.collect_params().values()
     return {id(p): _dense_grad(p.grad()).copy() for p in params if p.grad_req == "add" and p._data}

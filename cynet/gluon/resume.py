@@ -8,7 +8,7 @@ from .. import optimizer as opt
 from ..base.errors import FormatError
 from ..base.guard import guarded
 from ..io.training_file import bytes_array, read_training, restore_random_states, write_training
-from .block.files import check_names
+from .block.files import check_parameter_names
 
 if TYPE_CHECKING:
     from ..typing import FileName
@@ -122,7 +122,7 @@ def load_training(
     values = {
         k.removeprefix(_PARAM_PREFIX): v for k, v in arrays.items() if k.startswith(_PARAM_PREFIX)
     }
-    check_names(params, values, path, False, False)
+    check_parameter_names(params, values, path, False, False)
     if (trainer is None) != (_TRAINER_KEY not in arrays):
         word = "none" if trainer is None else "one"
         raise FormatError(f"{path}: {word} of the Trainers was given, the file says otherwise")

@@ -84,6 +84,6 @@ class TrainerShards:
             )
         return self._get_update_shards().gathered
 
-    def _own_states(self, states):
+    def _states_of_this_rank(self, states):
         """Select the states, by name, that this rank stores."""
         return self._get_update_shards().own_states(states) if self._is_sharded() else states

@@ -107,7 +107,7 @@ class TrainerStates:
         if isinstance(self._kvstore, DistKVStore):
             loaded.optimizer.param_dict = self._param_dict()
             self._kvstore.agree_on_states(loaded, "load_states")
-        own = self._own_states(loaded.states)
+        own = self._states_of_this_rank(loaded.states)
         for updater in self._updaters:
             updater.states = {name: copy_state(state) for name, state in own.items()}
             updater.states_synced = dict.fromkeys(own, False)

@@ -31,7 +31,7 @@ from ..base.errors import (
 from ..base.files import file_name, naming, open_for_reading, overwrite, read_file, write_atomically
 from ..context import cpu
 from ..ndarray.serialization import params_chunks
-from ..optimizer.state_file import check_file, read_pair
+from ..optimizer.state_file import check_file, read_digest_and_time
 
 if TYPE_CHECKING:
     from ..typing import FileName, NamedArrays, Symbol
@@ -198,7 +198,7 @@ def _digest_of(path):
 def _states_match_params(params, states):
     """Return whether the states contain the digest of the parameters."""
     try:
-        pair = read_pair(states)
+        pair = read_digest_and_time(states)
         if pair is None or pair[0] != _digest_of(params):
             return False
         check_file(states)
@@ -214,7 +214,7 @@ def states_path(prefix: FileName, epoch: int) -> str:
     one of the files was replaced. The message names the newest whole pair. Raises FileError.
     """
     params, states = _checkpoint_paths(prefix, epoch)
-    pair = read_pair(states)
+    pair = read_digest_and_time(states)
     # states of save_optimizer_states contain no digest
     if pair is None or pair[0] == _digest_of(params):
         return states
@@ -275,7 +275,7 @@ def find_checkpoint(prefix: FileName, states: bool = True) -> Checkpoint | None:
                 continue
             for path in (f"{prefix}-{number}.states", f"{prefix}-{number}.states.old"):
                 with suppress(CynetError):
-                    pair = read_pair(path)
+                    pair = read_digest_and_time(path)
                     if pair is not None:
                         found.append(Checkpoint(epoch, params, path, pair[1]))
     found.sort(key=lambda each: (each.saved, each.epoch), reverse=True)

@@ -323,18 +323,18 @@ class Optimizer(OptimizerRepr):
             What `create_state_multi_precision` returned; it is changed in place.
         """
         if not isinstance(index, (list, tuple)):
-            self._update_one(index, weight, grad, state)
+            self._update_one_weight(index, weight, grad, state)
         elif self._takes_lists and not self.multi_precision:
             self.update(index, weight, grad, state)
         else:
             for each in zip(index, weight, grad, state):
-                self._update_one(*each)
+                self._update_one_weight(*each)
 
     def _master_and_state(self, pair):
         """Swap between (float32 copy, state) and the order in which the optimizer stores them."""
         return pair[::-1] if self._copy_is_last else pair
 
-    def _update_one(self, index, weight, grad, state):
+    def _update_one_weight(self, index, weight, grad, state):
         weight, grad = as_nd_array(weight), as_nd_array(grad)
         if self.multi_precision and is_narrow(weight.dtype):
             master, inner = self._master_and_state(state)

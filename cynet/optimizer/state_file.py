@@ -101,7 +101,7 @@ def check_file(path):
         _read_header(file, size, path, whole)
 
 
-def read_pair(path):
+def read_digest_and_time(path):
     """Return the ``pair`` of a file's header: (digest, time), or None if it has none."""
     with open_for_reading(path) as file:
         header, _ = _read_header(file, os.fstat(file.fileno()).st_size, path, True)

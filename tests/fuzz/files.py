@@ -253,10 +253,10 @@ def damaged_states(rng, data):
 
 def read_states(path):
     import cynet as mx
-    from cynet.optimizer.state_file import read_pair
+    from cynet.optimizer.state_file import read_digest_and_time
 
     updater = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
-    read_pair(path)
+    read_digest_and_time(path)
     updater.load(path)
     weight = mx.nd.ones(2)
     updater(0, mx.nd.ones(2), weight)

@@ -98,7 +98,7 @@ def load_arrays(
     if not any(names.keys() & arrays.keys() for names in layouts):
         arrays = _rename_to_prefix(arrays, prefix)
     params = max(layouts, key=lambda names: len(names.keys() & arrays.keys()))
-    check_names(params, arrays, filename, allow_missing, ignore_extra)
+    check_parameter_names(params, arrays, filename, allow_missing, ignore_extra)
     for name, array in arrays.items():
         if name in params:
             params[name]._load_init(array, ctx, cast_dtype, dtype_source)
@@ -116,7 +116,7 @@ def _rename_to_prefix(arrays, prefix):
     return {prefix + name.removeprefix(other): each for name, each in arrays.items()}
 
 
-def check_names(params, arrays, filename, allow_missing, ignore_extra):
+def check_parameter_names(params, arrays, filename, allow_missing, ignore_extra):
     """Raise one error for all names that do not match."""
     check_flag("load_parameters", "allow_missing", allow_missing)
     check_flag("load_parameters", "ignore_extra", ignore_extra)

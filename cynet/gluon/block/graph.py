@@ -250,7 +250,7 @@ class BoundGraph:
             return outputs[0]
         return regroup(outputs, self.graph.out_format)[0]
 
-    def lacks_arrays(self):
+    def has_uninitialized_params(self):
         """Return whether a parameter is not initialized, so that a call raises an error."""
         return any(each._data is None for each in self.params)
 

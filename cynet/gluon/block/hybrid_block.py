@@ -312,7 +312,7 @@ class HybridBlock(Block):
         run, given = graphs.plan_for(args, kwargs)
         return run(given)
 
-    def _refuse_mixture(self, inputs, kind):
+    def _refuse_mixed_inputs(self, inputs, kind):
         """Raise an error if both arrays and symbols are among the inputs."""
         if _first_array(inputs, kind) is not None:
             raise ArgumentError(f"{self.name} takes NDArrays or Symbols, and got some of both")
@@ -338,7 +338,7 @@ class HybridBlock(Block):
         tracing = is_tracing()
         mixed = tracing and _first_array((x, args, kwargs), NDArray) is not None
         if not tracing:
-            self._refuse_mixture((x, args, kwargs), NDArray)
+            self._refuse_mixed_inputs((x, args, kwargs), NDArray)
         params = self._reg_params.items()
         kwargs.update({name: graph.parameter_symbol(each) for name, each in params})
         with self.name_scope():
@@ -363,7 +363,7 @@ class HybridBlock(Block):
         """Call ``hybrid_forward`` with arrays; `first` is the first of them."""
         params = self._reg_params
         if args or kwargs:
-            self._refuse_mixture((x, args, kwargs), Symbol)
+            self._refuse_mixed_inputs((x, args, kwargs), Symbol)
         if params:
             ctx = first.context
             try:

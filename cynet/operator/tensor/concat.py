@@ -232,7 +232,7 @@ class SplitV2Hooks(GraphHooks):
 
     def pieces(self, prop, in_shapes):
         shape = in_shapes[0]
-        axis, parts = prop.parts(shape)
+        axis, parts = prop.piece_shapes(shape)
         pieces = []
         for i, (first, part) in enumerate(parts):
             begin = [first if k == axis else 0 for k in range(len(shape))]
@@ -262,7 +262,7 @@ class SplitV2Property(MoveProperty, operator="_split_v2"):
         n = self.sections or len(self.indices)
         return ["output"] if n == 1 else [f"output{i}" for i in range(n)]
 
-    def bounds(self, length):
+    def piece_bounds(self, length):
         """Return the first index of each piece, and the end of the last piece."""
         if self.sections:
             if length % self.sections:
@@ -278,10 +278,10 @@ class SplitV2Property(MoveProperty, operator="_split_v2"):
         # if a length is unknown, the last piece's end is unknown, too
         return [*self.indices, length or self.indices[-1]]
 
-    def parts(self, shape):
+    def piece_shapes(self, shape):
         """Return the split axis, and (first index, shape) of each piece."""
         axis = axis_of(self.axis, len(shape))
-        marks = self.bounds(shape[axis])
+        marks = self.piece_bounds(shape[axis])
         return axis, [
             (a, (*shape[:axis], b - a, *shape[axis + 1 :])) for a, b in itertools.pairwise(marks)
         ]
@@ -290,7 +290,7 @@ class SplitV2Property(MoveProperty, operator="_split_v2"):
         shape = in_shapes[0]
         if shape is None:
             return [shape], list(out_shapes), []
-        axis, parts = self.parts(shape)
+        axis, parts = self.piece_shapes(shape)
         outs = [s for _, s in parts]
         if self.squeeze_axis:
             if any(s[axis] not in (0, 1) for s in outs):

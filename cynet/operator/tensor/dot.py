@@ -140,7 +140,7 @@ class BatchDotProperty(ProductProperty, operator="batch_dot"):
         lhs, rhs = in_shapes
         out = out_shapes[0]
         if out is not None and (lhs is None or rhs is None):
-            lhs, rhs = self._from_output(lhs, rhs, out)
+            lhs, rhs = self._shapes_from_output(lhs, rhs, out)
         if lhs is None or rhs is None:
             return [lhs, rhs], [out], []
         if len(lhs) != len(rhs) or len(lhs) < 3:
@@ -152,7 +152,7 @@ class BatchDotProperty(ProductProperty, operator="batch_dot"):
             raise ShapeError(f"batch_dot of {lhs} and {rhs} sums over lengths {left} and {right}")
         return ([leading + lhs[-2:], leading + rhs[-2:]], [merge_shapes((*leading, m, n), out)], [])
 
-    def _from_output(self, lhs, rhs, out):
+    def _shapes_from_output(self, lhs, rhs, out):
         """Infer the operands' shapes from the output's shape and from each other."""
         if len(out) < 3:
             raise ShapeError(f"batch_dot gives an array of at least 3 axes, not {out}")

@@ -48,7 +48,7 @@ class PadProperty(ShapesFromInput, MoveProperty, KernelProperty, operator="Pad",
     <NDArray 1x1x3x3 @cpu(0)>
     """
 
-    def widths(self, ndim):
+    def border_widths(self, ndim):
         """Return the widths (before, after) of the borders of each axis."""
         w = self.pad_width
         if len(w) != 2 * ndim or any(w[:4]):
@@ -60,7 +60,7 @@ class PadProperty(ShapesFromInput, MoveProperty, KernelProperty, operator="Pad",
     def shapes_from(self, shape):
         if len(shape) < 3:
             raise ShapeError(f"Pad takes an array of at least 3 axes, got shape {shape}")
-        widths = self.widths(len(shape))
+        widths = self.border_widths(len(shape))
         for i, (n, (before, after)) in enumerate(zip(shape, widths)):
             width = max(before, after)
             if self.mode == "reflect" and n and width >= max(n, 1):
@@ -72,7 +72,7 @@ class PadProperty(ShapesFromInput, MoveProperty, KernelProperty, operator="Pad",
         return shape, tuple(n and n + a + b for n, (a, b) in zip(shape, widths))
 
     def create_operator(self, ctx, in_shapes, in_types):
-        shape, widths = in_shapes[0], self.widths(len(in_shapes[0]))
+        shape, widths = in_shapes[0], self.border_widths(len(in_shapes[0]))
         if self.mode == "constant":
             if self.last:
                 shape, widths = ([v[0], *v[2:], v[1]] for v in (shape, widths))
@@ -86,7 +86,7 @@ class PadProperty(ShapesFromInput, MoveProperty, KernelProperty, operator="Pad",
     def kernel_params(self, in_shapes):
         """Parameters of the kernels whose borders repeat elements of the array."""
         shape = in_shapes[0]
-        widths = self.widths(len(shape))
+        widths = self.border_widths(len(shape))
         return {
             "src": shape,
             "dst": tuple(before + n + after for n, (before, after) in zip(shape, widths)),

@@ -156,7 +156,7 @@ class SliceLikeProperty(SlicedProperty, operator="slice_like"):
     <NDArray 1x2 @cpu(0)>
     """
 
-    def counts(self, data, like):
+    def output_shape(self, data, like):
         """The output's shape."""
         if not self.axes:
             if len(data) != len(like):
@@ -175,13 +175,13 @@ class SliceLikeProperty(SlicedProperty, operator="slice_like"):
         data, like = in_shapes
         if data is None or like is None:
             return [data, like], [out_shapes[0]], []
-        return [data, like], [merge_shapes(self.counts(data, like), out_shapes[0])], []
+        return [data, like], [merge_shapes(self.output_shape(data, like), out_shapes[0])], []
 
     infer_type = infer_type_from_first
 
     def create_operator(self, ctx, in_shapes, in_types):
         data, like = in_shapes
-        counts = self.counts(data, like)
+        counts = self.output_shape(data, like)
         source = subview(whole_view(data), (0,) * len(data), (1,) * len(data), counts)
         return StridedCopyOperator(
             in_types[0], [StridedPart(source, whole_view(counts))], uncovered=(0,)

@@ -103,7 +103,7 @@ def window_cycles(desc):
         return NEVER
     if desc.filters < 16 or desc.channels < 8 or desc.batch < 4:
         return NEVER
-    inside = prod(map(_taps_inside, desc.data[2:], desc.out[2:], *desc.window))
+    inside = prod(map(_count_taps_inside, desc.data[2:], desc.out[2:], *desc.window))
     vectors = _divide_rounding_up(desc.filters, costs.lanes)
     each = costs.window * inside * desc.channels + costs.window_result * image
     return each * desc.batch * vectors + costs.window_start
@@ -200,7 +200,7 @@ def _divide_rounding_up(size, each):
     return -(-size // each)
 
 
-def _taps_inside(size, out, kernel, stride, dilate, pad):
+def _count_taps_inside(size, out, kernel, stride, dilate, pad):
     """Count the taps (window elements) of all windows along an axis that are in the image."""
     starts = range(-pad, out * stride - pad, stride)
     steps = range(0, kernel * dilate, dilate)

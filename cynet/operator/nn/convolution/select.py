@@ -187,13 +187,13 @@ def _is_matrix_product(desc):
     )
 
 
-def _is_plain_image(desc):
+def _fits_own_kernels(desc):
     """Return whether our own kernels take the convolution, channels-last or behind a reorder."""
     return len(desc.kernel) == 2 and desc.groups == 1 and _takes_float32_of_onednn(desc)
 
 
 def _uses_scatter(desc):
-    return desc.channels_last and _is_plain_image(desc) and set(desc.dilate) == {1}
+    return desc.channels_last and _fits_own_kernels(desc) and set(desc.dilate) == {1}
 
 
 def _is_small_depthwise(desc):
@@ -332,7 +332,7 @@ ALGORITHMS = Algorithms(
     # a product for each tap of the window that is inside of the image
     Algorithm(
         "direct",
-        lambda desc: _is_plain_image(desc) and desc.taps <= cost.MAX_TAPS and not desc.packed,
+        lambda desc: _fits_own_kernels(desc) and desc.taps <= cost.MAX_TAPS and not desc.packed,
         cost.window_cycles,
         _own_kernel_constructor(WindowConvolution),
     ),
@@ -340,7 +340,7 @@ ALGORITHMS = Algorithms(
         "winograd",
         lambda desc: (
             not (desc.packed and desc.transposed)
-            and _is_plain_image(desc)
+            and _fits_own_kernels(desc)
             and cost.winograd_supports(desc)
         ),
         cost.winograd_cycles,
