@@ -94,7 +94,7 @@ class FitState:
     @property
     def optimizer(self) -> Optimizer:
         """The optimizer, whose learning rate a callback may set."""
-        return self.module._updater_of_states("fit: callbacks").optimizer
+        return self.module._updater_with_states("fit: callbacks").optimizer
 
     def figure(self, name: str) -> float:
         """Return a metric's value in the last epoch.

@@ -225,7 +225,7 @@ class LRFinder(FitCallback):
         if is_joined() and world().size > 1:
             raise CynetError("LRFinder: it looks at the losses of one process; train in one alone")
         params = [{k: v.copy() for k, v in each.items()} for each in state.module.get_params()]
-        self._before = params, Snapshot([state.module._updater_of_states("LRFinder")])
+        self._before = params, Snapshot([state.module._updater_with_states("LRFinder")])
         state.optimizer.set_learning_rate(self.curve.next_rate)
         self._seen = (0.0, 0)  # (sum, count) of the metric over the epoch's batches so far
 

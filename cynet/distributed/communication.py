@@ -81,7 +81,7 @@ class Communication(threading.Thread):
 
     # --- methods for other threads ----------------------------------------------------------------
     def hand_in(self, request, reads=(), writes=(), in_order=True):
-        """Submit a request; it runs when these arrays are free and all ranks have submitted it.
+        """Submit a request; it runs when its arrays are free and all ranks have submitted it.
 
         in_order (bool): All ranks submit it between the same other requests; else they identify it
         by its text, which no other request has.
@@ -342,7 +342,7 @@ class Communication(threading.Thread):
             self._fail_for_ended_rank()
         elif found.differs is not None:
             self._fail_for_mismatch(found.differs)
-        elif not found.common and found.free is None:  # negotiate again, with more or later
+        elif not found.common and found.free is None:  # negotiate again, later
             self._delay = min(2 * self._delay, 5 * _MAX_SLEEP)
             self._again = now + self._delay
         else:

@@ -5,7 +5,7 @@ They report failures, check whether a rank is still alive, and say goodbye.
 
 import json
 
-FAILURE, STATUS_REQUEST, STATUS, GOODBYE = 1, 2, 3, 4
+FAILURE, STATUS_REQUEST, STATUS, GOODBYE = 1, 2, 3, 4  # kinds of messages
 
 
 class ControlMessages:

@@ -12,7 +12,7 @@ ranks offer different ones, the next round is about those below.
 import numpy as np
 
 ROUND_SIZE = 64  # requests that one round compares
-_NO_REQUEST_ID = -(1 << 62)
+_NO_REQUEST_ID = -(1 << 62)  # sent in place of a request
 _END_OF_FLAGS = 2 + 3 * ROUND_SIZE  # end of the flags for requests with ids below _FIRST_FREE_ID
 
 

@@ -25,7 +25,7 @@ class BoxBatches(RecordBatches):
         # options with another meaning for images with boxes
         others = {name: tables.NORMALIZE_OPTIONS[name].default for name in tables.NON_BOX_OPTIONS}
         if any(options[f"mean_{c}"] for c in "rgba"):
-            others["mean_img"] = ""  # as in MXNet, channel means win here
+            others["mean_img"] = ""  # as in MXNet, channel means replace the mean image
         return options | others | {f"std_{c}": options[f"std_{c}"] or 1.0 for c in "rgba"}
 
     def _label_row_length(self, options):
@@ -42,7 +42,7 @@ class BoxBatches(RecordBatches):
             return self._source.label_size(index)
         except CynetError as error:
             if self._o["skip_damaged"]:
-                return 0  # counted when the image is decoded
+                return 0  # such a record is counted when its image is decoded
             name = self._source.name(index)
             raise (
                 error if name in str(error) else with_message(error, f"{name}: {error}")

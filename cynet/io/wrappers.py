@@ -138,7 +138,7 @@ class ResizeIter(_WrapIter):
 
     @property
     def state_dict(self) -> Callable[[], dict[str, Any]]:
-        """Return its position and the inner iterator's; only if that has ``state_dict``.
+        """Return this and the inner iterator's position, if the latter has ``state_dict``.
 
         Examples
         --------

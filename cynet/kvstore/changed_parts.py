@@ -79,7 +79,7 @@ class ChangedParts:
             else:
                 together.setdefault(dtype, []).append(key)
         for dtype, keys in together.items():
-            self.gathered.insert(0, _gather_together(keys, dtype, arrays, bounds, rank))
+            self.gathered.insert(0, _make_gathered_buffer(keys, dtype, arrays, bounds, rank))
 
     def belong_to(self, arrays: dict[Any, Sequence[NDArray]]) -> bool:
         """Return whether the parts are parts of exactly these arrays."""
@@ -87,7 +87,7 @@ class ChangedParts:
         return len(given) == len(self._all) and all(map(operator.is_, given, self._all))
 
 
-def _gather_together(keys, dtype, arrays, bounds, rank):
+def _make_gathered_buffer(keys, dtype, arrays, bounds, rank):
     """Create the GatheredBuffer of arrays that are copied together."""
     rows = [
         (each, key, *bounds[key][each])

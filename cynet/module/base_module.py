@@ -257,13 +257,13 @@ class BaseModule(ReprMixin, Interface):
 
     def _update_metric(self, eval_metric, batch):
         """Update a metric with the labels and outputs of a batch."""
-        self._store_pad(batch)
+        self._store_pad_count(batch)
         if isinstance(batch, list):
             self.update_metric(eval_metric, [each.label for each in batch], True)
         else:
             self.update_metric(eval_metric, batch.label)
 
-    def _store_pad(self, batch):
+    def _store_pad_count(self, batch):
         """Store the number of padding examples of the batch."""
         self._pad = getattr(batch, "pad", None)
 
@@ -578,13 +578,13 @@ class BaseModule(ReprMixin, Interface):
     def _begin_epoch(self, epoch, train_data):
         """Hook at the beginning of an epoch, for modules that read all data first."""
 
-    def _updater_of_states(self, purpose):
+    def _updater_with_states(self, purpose):
         """Return the updater that has the optimizer and its states."""
         raise UndefinedError(f"{purpose}: {type(self).__name__} has no optimizer states of its own")
 
     def _full_updater(self, purpose):
         """Return the updater to save: with the states of all ranks if they are sharded."""
-        return self._updater_of_states(purpose)
+        return self._updater_with_states(purpose)
 
     def _gather_states(self):
         """Gather sharded optimizer states before files are written."""

@@ -397,9 +397,9 @@ compression_params, shard_states
             )
         self.switch_bucket(key, batch.provide_data, batch.provide_label)
 
-    def _updater_of_states(self, purpose):
+    def _updater_with_states(self, purpose):
         self._require_state(purpose, "optimizer_initialized")
-        return self._default._updater_of_states(purpose)
+        return self._default._updater_with_states(purpose)
 
     def _full_updater(self, purpose):
         self._require_state(purpose, "optimizer_initialized")

@@ -401,7 +401,7 @@ class Module(Optimization, BaseModule):
         self._collect_updates()
 
     def forward_backward(self, data_batch: DataBatch | Any) -> None:
-        """Run forward in training mode, then backward; as one step unless one is overridden."""
+        """Run forward in training mode, then backward: one step unless a subclass overrides one."""
         if not _STEP_METHODS.are_own(self, ("forward", "backward")):
             super().forward_backward(data_batch)
             return
@@ -421,7 +421,7 @@ class Module(Optimization, BaseModule):
                 group.backward()
 
     def train_step(self, data_batch: DataBatch | Any) -> None:
-        """Run ``forward_backward``, then ``update``; as one step unless a part is overridden."""
+        """Run ``forward_backward``, then ``update``: one step unless a subclass overrides one."""
         if not _STEP_METHODS.are_own(self, ("forward", "backward", "forward_backward", "update")):
             super().train_step(data_batch)
             return

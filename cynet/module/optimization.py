@@ -216,7 +216,7 @@ class Optimization:
         updater = self._full_updater("save_checkpoint") if save_optimizer_states else None
         save_checkpoint(prefix, epoch, self._symbol, *self.get_params(), remove_amp_cast, updater)
 
-    def _updater_of_states(self, purpose):
+    def _updater_with_states(self, purpose):
         """Return the updater that has the optimizer's states."""
         self._require_state(purpose, "optimizer_initialized")
         return self._kvstore.updater if self._update_on_kvstore else self._updater
@@ -291,7 +291,7 @@ class Optimization:
         >>> weight_after_a_step("net-0001.states")
         0.81
         """
-        updater = self._updater_of_states("load_optimizer_states")
+        updater = self._updater_with_states("load_optimizer_states")
         updater.load(fname)
         if isinstance(self._kvstore, DistKVStore):
             self._kvstore.agree_on_states(updater, "load_optimizer_states")
@@ -358,7 +358,7 @@ class Optimization:
                         column.append(each)
 
     def _update_other_buckets(self):
-        """Update the parameters that other ranks' buckets use and this one's does not."""
+        """Update the parameters that only the buckets of other ranks use."""
         names, grads, weights = self._of_other_buckets
         numbers = [self._param_index[name] for name in names]
         updater = self._updater if self._shards is None else self._update_own_shard
@@ -423,7 +423,7 @@ class Optimization:
         >>> if kv.rank == 0:
         ...     module.save_optimizer_states("net-0001.states")
         """
-        updater = self._updater_of_states("gather_states")
+        updater = self._updater_with_states("gather_states")
         if self._shards is not None:
             copies = len(self._context)
             keys = [i * copies + k for i in self._param_index.values() for k in range(copies)]
@@ -435,7 +435,7 @@ class Optimization:
 
     def _full_updater(self, purpose):
         """Return the Updater with the states of all ranks, for a file."""
-        updater = self._updater_of_states(purpose)
+        updater = self._updater_with_states(purpose)
         if self._shards is None:
             return updater
         if self._shards.gathered is None:

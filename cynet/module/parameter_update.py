@@ -79,7 +79,7 @@ def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
 
 
 def _pull_rows(kvstore, name, grads, weights, priority):
-    """Pull the rows that gradients have into row_sparse weights with all rows."""
+    """Pull the rows that row_sparse gradients contain into the weights, which have all rows."""
     rows = np.unique(np.concatenate([grad.parts()[1][0] for grad in grads]))
     if not len(rows):
         return

@@ -239,7 +239,7 @@ class PythonLossModule(PythonModule):
     def forward(self, data_batch: DataBatch | Any, is_train: bool | None = None) -> None:
         """Store the scores, and the labels in training."""
         self._scores = data_batch.data[0]
-        self._store_pad(data_batch)
+        self._store_pad_count(data_batch)
         if self.for_training if is_train is None else is_train:
             if not getattr(data_batch, "label", None):
                 raise ArgumentError(

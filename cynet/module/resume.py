@@ -114,7 +114,7 @@ class Resume:
         Returns int or None: the next epoch; None where there is no file. Returns list of str: what
         goes on otherwise than it was begun, because it is asked for now.
         """
-        updater = module._updater_of_states(_CALLER)
+        updater = module._updater_with_states(_CALLER)
         wanted = updater.optimizer
         self._settings = training_settings(wanted, clip_global_norm)
         if self._read is None:

@@ -272,7 +272,7 @@ class SequentialModule(BaseModule):
             )
             for module, following in zip(self._modules, [*self._modules[1:], None]):
                 module.forward(batch, is_train=is_train)
-                module._store_pad(batch)
+                module._store_pad_count(batch)
                 if following is not None:
                     outputs = module.get_outputs()
                     shapes = [

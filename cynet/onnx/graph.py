@@ -118,7 +118,7 @@ class Graph:
         return made
 
     def constant(self, values: Any, dtype: Any = None) -> str:
-        """Write an initializer, equal ones once; return its name."""
+        """Write an initializer, or reuse an equal one; return its name."""
         array = np.array(values, dtype, order="C")
         key = (array.dtype.str, array.shape, array.tobytes())
         if key not in self._known:

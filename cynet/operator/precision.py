@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-LOW, FLOAT32, WIDEST, EITHER = "low", "float32", "widest", "either"
+LOW, FLOAT32, WIDEST, EITHER = "low", "float32", "widest", "either"  # see Precision
 
 
 class Precision(NamedTuple):

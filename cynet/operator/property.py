@@ -459,7 +459,7 @@ class OperatorProperty(Registered):
         out_data: list[Any],
         in_shapes: list[Shape],
     ) -> list[Any]:
-        """The gradient written as operators, which autograd records for ``create_graph=True``.
+        """Return the gradient as operators, which autograd records for ``create_graph=True``.
 
         Parameters
         ----------
@@ -540,7 +540,7 @@ class OperatorProperty(Registered):
 def infer_type_from_first(
     self: OperatorProperty, in_types: list[Any], out_types: list[Any]
 ) -> tuple[Sequence[Any], ...]:
-    """`infer_type` where outputs have the dtype of the first input; the others keep their own."""
+    """Infer dtypes: outputs get that of the first input; the other inputs keep theirs."""
     kind = in_types[0] or out_types[0]
     return [kind, *(t or kind for t in in_types[1:])], [kind], []
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ._base import OpEntry
     from .registered import Registered
 
-DENSE = "default"
+DENSE = "default"  # storage type of dense arrays
 
 
 def dense_stype(prop: Registered, stypes: Sequence[str]) -> str:

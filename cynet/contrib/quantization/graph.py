@@ -25,7 +25,7 @@ def make_node(prop: Any, name: str, inputs: Any, attrs: Any = None, **params: An
 
 
 class Quantizer:
-    """One rewriting of a float graph into a graph with int8 layers.
+    """Rewrites a float graph into a graph with int8 layers.
 
     `params` gets the quantized weights; `keys` are the outputs of the float graph whose ranges
     calibration is to find; `layers` the names of layers that are int8.

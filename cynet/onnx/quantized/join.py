@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ...symbol.node import Entry
     from ..importers import Reader
 
-QUANTIZE, DEQUANTIZE = "_quantize_linear", "_dequantize_linear"
+QUANTIZE, DEQUANTIZE = "_quantize_linear", "_dequantize_linear"  # names of operators
 _MOVE_OPERATORS = {
     "Reshape",
     "Flatten",

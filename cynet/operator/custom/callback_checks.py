@@ -215,19 +215,19 @@ def _is_id(value, known):
     return isinstance(value, (int, np.integer)) and value in known
 
 
-def _code_of(function):
+def _code_object(function):
     return getattr(getattr(function, "__func__", function), "__code__", None)
 
 
 def _definition_line(function):
     """Return the file and line of a Python function, for messages; empty for others."""
-    code = _code_of(function)
+    code = _code_object(function)
     return "" if code is None else f" (defined at {code.co_filename}:{code.co_firstlineno})"
 
 
 def _raising_line(error, function):
     """Return the innermost line of a traceback in the user's file, or else its innermost line."""
-    code = _code_of(function)
+    code = _code_object(function)
     lines, trace = [], error.__traceback__.tb_next
     while trace is not None:
         lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))

@@ -107,7 +107,7 @@ class OutputGradients:
         self.kinds = None
 
     def gradients(self, arrays, make=ones):
-        """`arrays` with an array of ones for every None."""
+        """Return `arrays` with an array of ones for every None."""
         if all(each is not None for each in arrays):
             return arrays
         if self.kinds is None:

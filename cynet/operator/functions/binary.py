@@ -14,19 +14,19 @@ from ..sparse.elementwise import (
 from .examples import example_lines
 from .row import BOOL, FLOAT, Binary, Form, Gradient
 
-_ZERO_GRAD = Gradient("grad_one", "grad_one", False, False)
+_ZERO_GRAD = Gradient("grad_one", "grad_one", False, False)  # both gradients are 0
 _IN_FLOAT32 = Precision(FLOAT32)
-_PRODUCT_RULE = Linear({0: (1,), 1: (0,)})
+_PRODUCT_RULE = Linear({0: (1,), 1: (0,)})  # linear in either operand
 
 
-def _power_by_base(F: Operators, a: Array, b: Array) -> Array:
+def _power_grad_of_base(F: Operators, a: Array, b: Array) -> Array:
     """b a^(b - 1), which is 0 for b = 0."""
     none = b == 0
     b = F.where(none, F.ones_like(b), b)
     return F.where(none, F.zeros_like(b), b * a ** (b - 1))
 
 
-def _power_by_exponent(F: Operators, a: Array, b: Array) -> Array:
+def _power_grad_of_exponent(F: Operators, a: Array, b: Array) -> Array:
     """a^b log(a), which is 0 for a = 0 and b > 0."""
     a = F.where((a == 0) * (b > 0), F.ones_like(a), a)
     return a**b * F.log(a)
@@ -35,7 +35,7 @@ def _power_by_exponent(F: Operators, a: Array, b: Array) -> Array:
 def _exp_scaled(F: Operators, x: Array, s: float) -> Array:
     if s > 0:
         return F.broadcast_power(x * 0 + s, x) * math.log(s)
-    return _power_by_exponent(F, F.zeros_like(x) + s, x)
+    return _power_grad_of_exponent(F, F.zeros_like(x) + s, x)
 
 
 def _smooth_l1(F: Operators, x: Array, s: float) -> Array:
@@ -112,7 +112,7 @@ BINARY = (
         reflected=Form("_rmod_scalar", "Remainder of a number divided by each element.",
             "[0. 0. 2.]", aliases=("_RModScalar",), derivative=lambda F, x, s: -F.floor(s / x))),
     Binary("power", "power", Gradient("power_lgrad", "power_rgrad"), sign="**", method="pow",
-        amp=_IN_FLOAT32, derivatives=(_power_by_base, _power_by_exponent), onnx="Pow",
+        amp=_IN_FLOAT32, derivatives=(_power_grad_of_base, _power_grad_of_exponent), onnx="Pow",
         same=Form("_power", "``lhs ** rhs``, element by element.", "[25.  4. 81.]",
             aliases=("_Power",)),
         broadcast=Form("broadcast_power", "``lhs ** rhs`` element by element, broadcast.",

@@ -25,7 +25,7 @@ NUMPY_NAMES = {
 }
 # mx.nd's remainder by 0 is 0
 _FUNCTORS = {"mod": "remainder"}
-_ZERO_GRAD = Gradient("grad_one", "grad_one", False, False)
+_ZERO_GRAD = Gradient("grad_one", "grad_one", False, False)  # both gradients are 0
 
 
 def _log_of_sum(F: Operators, a: Array, b: Array) -> Array:

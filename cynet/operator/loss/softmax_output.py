@@ -12,7 +12,7 @@ from ..precision import FLOAT32, Precision
 from ..property import merge_shapes
 from ..second_order import Refused
 
-_NORMALIZATION = {"null": 0, "batch": 1, "valid": 2}
+_NORMALIZATION_CODES = {"null": 0, "batch": 1, "valid": 2}
 
 
 class SoftmaxOutputProperty(KernelProperty, operator="SoftmaxOutput", aliases=("Softmax",)):
@@ -39,7 +39,7 @@ class SoftmaxOutputProperty(KernelProperty, operator="SoftmaxOutput", aliases=("
     use_ignore = Bool(False, doc="Whether to ignore rows with ignore_label.")
     preserve_shape = Bool(False, doc="Softmax along the last axis.")
     normalization = Enum(
-        tuple(_NORMALIZATION),
+        tuple(_NORMALIZATION_CODES),
         "null",
         doc="Divide the gradient by the number of labels ('batch'), of those that "
         "are not ignore_label, regardless of use_ignore ('valid'), or not "
@@ -147,7 +147,7 @@ class SoftmaxOutputProperty(KernelProperty, operator="SoftmaxOutput", aliases=("
             "probabilities": label == data,
             "use_ignore": self.use_ignore,
             "ignore_label": self.ignored_class(),
-            "normalization": _NORMALIZATION[self.normalization],
+            "normalization": _NORMALIZATION_CODES[self.normalization],
             "scale": self.grad_scale,
             "smooth": 0.0 if self.multi_output else self.smooth_alpha,
         }

@@ -7,7 +7,7 @@ IGNORED_NAMES = ("ctx", "num_args", "optimize", "order", "copy", "is_ascend", "s
 
 # Columns: name, function, arrays, parameters (MXNet's=NumPy's), output dtypes, output count. "*":
 # all inputs as a sequence, "**": one by one; "low?": an array unless a parameter is given.
-_TABLE = """
+_OPERATOR_TABLE = """
 _np_all np.all a axis,keepdims bool
 _np_any np.any a axis,keepdims bool
 _np_cumsum np.cumsum a axis,dtype sum
@@ -195,4 +195,4 @@ class Row:
         return function(**dict(zip(words, inputs)), **more)
 
 
-ROWS = {line.split()[0]: Row(*line.split()[1:]) for line in _TABLE.strip().splitlines()}
+ROWS = {line.split()[0]: Row(*line.split()[1:]) for line in _OPERATOR_TABLE.strip().splitlines()}

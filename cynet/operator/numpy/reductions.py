@@ -34,7 +34,7 @@ class _Reduction(ShapesFromInput, OperatorProperty):
 class NumpyReduce(_Reduction):
     """Base of reductions of numbers."""
 
-    same = False  # whether integers give their own dtype
+    same = False  # whether the result of integers has their dtype
     like = None  # name of the same operator of mx.nd
 
     @property
