@@ -122,7 +122,7 @@ def overwrite(path: Any, private: bool = False) -> Iterator[Any]:
         with naming("write", new.name):
             yield new.file
         new.finish()
-        new.put()
+        new.replace_old()
     except BaseException:
         new.discard()
         raise
@@ -144,7 +144,7 @@ class NewFile:
     >>> os.path.exists(path)
     False
     >>> new.finish()
-    >>> new.put()
+    >>> new.replace_old()
     >>> os.path.getsize(path)
     3
     """
@@ -168,7 +168,7 @@ class NewFile:
             self.file = os.fdopen(number, "wb", buffering)
 
     @property
-    def regular(self) -> bool:
+    def is_regular(self) -> bool:
         """Whether the target is a regular file, which is replaced; False for a pipe or a device."""
         return self._part is not None
 
@@ -179,7 +179,7 @@ class NewFile:
             if self._part is not None:
                 os.fsync(self.file.fileno())
 
-    def put(self) -> None:
+    def replace_old(self) -> None:
         """Replace the old file by the new one."""
         with naming("write", self.name):
             if self._part is None or fcntl is None:

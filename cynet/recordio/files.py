@@ -160,7 +160,7 @@ class MXRecordIO:
     def _publish_files(self):
         """Move new, complete files to their final names."""
         for each in self._new_files:
-            each.put()
+            each.replace_old()
 
     def _discard_files(self):
         """End writing; delete unfinished files if this process has begun them."""
@@ -373,11 +373,11 @@ class MXIndexedRecordIO(MXRecordIO):
 
     def _publish_files(self):
         records, index = self._new_files
-        if index.regular:
+        if index.is_regular:
             with suppress(FileNotFoundError), naming("write", self.idx_path):
                 os.unlink(self.idx_path)
-        records.put()
-        index.put()
+        records.replace_old()
+        index.replace_old()
 
     def seek(self, idx: Any) -> None:
         """Move to the record with this key, for ``read``.

@@ -164,7 +164,7 @@ def test_in_the_middle_of_a_pair(pair, monkeypatch):
     def killed():
         raise SystemExit
 
-    monkeypatch.setattr(writer._new_files[1], "put", killed)
+    monkeypatch.setattr(writer._new_files[1], "replace_old", killed)
     with pytest.raises(SystemExit, match="^$"):
         writer.close()
     assert mx.recordio.MXRecordIO(pair[0], "r").read() == b"new" and not pair[1].exists()
